@@ -25,11 +25,12 @@ async function showStatus (options) {
   return status.ready ? 0 : 1
 }
 
+/** @param {number} count @param {number} seconds 0: nothing was counted yet */
+const perSecond = (count, seconds) => seconds === 0 ? 0 : Math.round(count / seconds)
+
 /** @param {Status} status @returns {string[]} */
 function linesOf ({ version, host, ready, reasons, warnings, processes, samples }) {
   const sample = samples.at(-1)
-  // the first sample has nothing to count from
-  const seconds = sample?.seconds || Infinity
   const latency = sample?.stages.produced_written
   return [
     `${ready ? paint('green', 'ready') : paint('red', `not ready: ${reasons.join(', ')}`)}  ${host}, inkcast ${version}`,
@@ -37,13 +38,13 @@ function linesOf ({ version, host, ready, reasons, warnings, processes, samples 
     '',
     ...table([
       ['PROCESS', 'STATE', 'CONNECTIONS', 'DOCUMENTS', 'DELIVERIES/S', 'CPU', 'LOOP P99', 'MEMORY'],
-      ...processes.map(({ name, notReady, values }) => [
+      ...processes.map(({ name, notReady, seconds, values }) => [
         name,
         notReady.length === 0 ? 'ready' : 'not ready',
         String(values.connections),
         String(values.documents),
-        String(Math.round(values.deliveries / seconds)),
-        `${Math.round(100 * values.cpuSeconds / seconds)} %`,
+        String(perSecond(values.deliveries, seconds)),
+        `${perSecond(100 * values.cpuSeconds, seconds)} %`,
         `${Math.round(values.loopP99)} ms`,
         `${Math.round(values.memory / 1e6)} MB`
       ])

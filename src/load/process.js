@@ -19,6 +19,7 @@ import { documentsOf, isInShare, sourceOf } from './plan.js'
  * @property {number} ramp connections per second of this process
  *
  * @typedef {object} Snapshot
+ * @property {number} seconds since the last snapshot, by this process's clock: it may answer late
  * @property {number} open
  * @property {number} opened since the last snapshot, as the next ones
  * @property {number} reconnects after a connection that was lost, or left on purpose
@@ -49,6 +50,7 @@ let errors = {}
 /** @type {import('./plan.js').Plan} */
 let plan
 let stopping = false
+let takenAt = clock.monotonic()
 
 /** @param {LoadClient} client */
 function connect (client) {
@@ -123,10 +125,13 @@ const commands = {
 
   /** @returns {Snapshot} */
   snapshot () {
+    const now = clock.monotonic()
     const snapshot = {
+      seconds: Math.max(0.001, (now - takenAt) / 1000),
       open, opened, reconnects, left, expired, errors, counts: { ...counts }, latencies: latencies.take(),
       handshakes: handshakes.take()
     }
+    takenAt = now
     opened = reconnects = left = expired = 0
     errors = {}
     return snapshot

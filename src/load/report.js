@@ -72,9 +72,33 @@ export function rowsOf ({ summary, published, seconds, missing, unconfirmed }) {
     ['left, reconnects', `${number(summary.left)}, ${number(summary.reconnects)}`],
     ['expired', `${number(summary.expired)}, at most ${number(summary.peakExpiredPerSecond)}/s`],
     ['server', `at most ${summary.peakCores.toFixed(2)} cores, ${number(summary.peakMemory / 1e6)} MB`],
+    ...costsOf(summary),
     ['errors', errors === '' ? 'none' : errors]
   ]
 }
+
+/**
+ * What the server spent, all its processes together, idle connections and publishing included.
+ * @param {Result['summary']} summary
+ * @returns {[string, string][]}
+ */
+function costsOf ({ phases, connections, memoryBefore, memoryHeld, memoryAfter }) {
+  const { connect, hold } = phases
+  /** @type {[string, string][]} */
+  const costs = []
+  if (connect?.cpu > 0 && connect.opened > 0)
+    costs.push(['CPU per connection opened', `${micro(connect.cpu / connect.opened)}: ${number(connect.opened / connect.cpu)}/s per core`])
+  if (hold?.cpu > 0 && hold.deliveries > 0)
+    costs.push(['CPU per delivery, while held', `${micro(hold.cpu / hold.deliveries)}: ${number(hold.deliveries / hold.cpu)}/s per core`])
+  if (memoryBefore > 0 && memoryHeld > memoryBefore && connections > 0) {
+    const each = (/** @type {number} */ memory) => ((memory - memoryBefore) / connections / 1000).toFixed(1)
+    costs.push(['memory per connection', `${each(memoryHeld)} kB when all were connected, ${each(memoryAfter)} kB at the end`])
+  }
+  return costs
+}
+
+/** @param {number} seconds */
+const micro = (seconds) => `${(seconds * 1e6).toFixed(1)} µs`
 
 /** @param {Sample[]} samples @returns {Plot[]} */
 export function plotsOf (samples) {

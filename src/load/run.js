@@ -51,9 +51,9 @@ export async function runLoad (options) {
   let broken
 
   async function sample () {
-    const [snapshots, usage] = await Promise.all([clients.call('snapshot', () => undefined), server.usage()])
+    const [snapshots, { usage, cpu }] = await Promise.all([clients.call('snapshot', () => undefined), server.usage()])
     const at = (clock.monotonic() - begunAt) / SECOND
-    const taken = samples.add({ at, phase, snapshots: /** @type {any} */ (snapshots), usage })
+    const taken = samples.add({ at, phase, snapshots: /** @type {any} */ (snapshots), usage, cpu })
     onSample?.(taken)
     return taken
   }

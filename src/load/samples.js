@@ -21,6 +21,12 @@ import { Histogram } from './histogram.js'
  * @property {number} expired per second
  * @property {number} errors per second
  * @property {import('./server.js').Usage[]} usage
+ * @property {number} cpu of all processes of the server since the start, s
+ *
+ * @typedef {object} Phase
+ * @property {number} cpu of all processes of the server, s
+ * @property {number} opened
+ * @property {number} deliveries
  */
 
 export function createSamples () {
@@ -32,7 +38,11 @@ export function createSamples () {
   const errors = {}
   const counts = { deliveries: 0, doubled: 0, holes: 0, acknowledged: 0, cut: 0, unasked: 0 }
   const totals = { opened: 0, reconnects: 0, left: 0, expired: 0 }
-  let lastAt = 0
+  /** Deliveries of each client process. @type {number[]} */
+  let delivered = []
+  let cpuBefore = 0
+  /** @type {Record<string, Phase>} */
+  const phases = {}
 
   return {
     samples,
@@ -40,20 +50,23 @@ export function createSamples () {
     totals,
 
     /**
-     * @param {{ at: number, phase: string, snapshots: Snapshot[], usage: import('./server.js').Usage[] }} tick at: s
+     * @param {object} tick
+     * @param {number} tick.at s
+     * @param {string} tick.phase
+     * @param {Snapshot[]} tick.snapshots of each client process
+     * @param {import('./server.js').Usage[]} tick.usage
+     * @param {number} [tick.cpu] of all processes of the server since the start, s
      * @returns {Sample}
      */
-    add ({ at, phase, snapshots, usage }) {
-      const seconds = Math.max(0.001, at - lastAt)
-      lastAt = at
+    add ({ at, phase, snapshots, usage, cpu = 0 }) {
       const before = counts.deliveries
+      const openedBefore = totals.opened
       for (const name of /** @type {(keyof typeof counts)[]} */ (Object.keys(counts)))
         counts[name] = sum(snapshots, (snapshot) => snapshot.counts[name])
       /** @param {keyof typeof totals} name */
       const rate = (name) => {
-        const count = sum(snapshots, (snapshot) => snapshot[name])
-        totals[name] += count
-        return count / seconds
+        totals[name] += sum(snapshots, (snapshot) => snapshot[name])
+        return sum(snapshots, (snapshot) => snapshot[name] / snapshot.seconds)
       }
       const second = new Histogram()
       let failed = 0
@@ -63,7 +76,7 @@ export function createSamples () {
         handshakes.merge(snapshot.handshakes)
         for (const [reason, count] of Object.entries(snapshot.errors)) {
           errors[reason] = (errors[reason] ?? 0) + count
-          failed += count
+          failed += count / snapshot.seconds
         }
       }
       const sample = {
@@ -71,7 +84,9 @@ export function createSamples () {
         phase,
         connections: sum(snapshots, ({ open }) => open),
         connectionsPerSecond: rate('opened'),
-        deliveriesPerSecond: (counts.deliveries - before) / seconds,
+        deliveriesPerSecond: snapshots.reduce(
+          (total, { seconds, counts }, i) => total + (counts.deliveries - (delivered[i] ?? 0)) / seconds, 0
+        ),
         p50: second.quantile(0.5),
         p99: second.quantile(0.99),
         max: second.count === 0 ? null : second.max,
@@ -79,9 +94,16 @@ export function createSamples () {
         reconnects: rate('reconnects'),
         left: rate('left'),
         expired: rate('expired'),
-        errors: failed / seconds,
-        usage
+        errors: failed,
+        usage,
+        cpu
       }
+      delivered = snapshots.map(({ counts }) => counts.deliveries)
+      const own = phases[phase] ??= { cpu: 0, opened: 0, deliveries: 0 }
+      own.cpu += cpu - cpuBefore
+      own.opened += totals.opened - openedBefore
+      own.deliveries += counts.deliveries - before
+      cpuBefore = cpu
       samples.push(sample)
       return sample
     },
@@ -106,11 +128,18 @@ export function createSamples () {
         doubled: counts.doubled,
         peakCores: peak(({ usage }) => sum(usage, ({ cores }) => cores)),
         peakMemory: peak(({ usage }) => sum(usage, ({ memory }) => memory)),
+        memoryBefore: memoryOf(samples.find(({ usage }) => usage.length > 0)),
+        memoryHeld: memoryOf(samples.find(({ phase, usage }) => phase === 'hold' && usage.length > 0)),
+        memoryAfter: memoryOf(samples.findLast(({ phase, usage }) => phase === 'hold' && usage.length > 0)),
+        phases,
         errors
       }
     }
   }
 }
+
+/** @param {Sample | undefined} sample @returns {number} bytes of all processes of the server */
+const memoryOf = (sample) => sum(sample?.usage ?? [], ({ memory }) => memory)
 
 /** @param {Histogram} histogram ms */
 const quantiles = (histogram) => ({

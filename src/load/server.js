@@ -20,13 +20,23 @@ export function createServer ({ url, token }) {
     return text
   }
 
+  let after = 0
+  let cpu = 0
+
   return {
-    /** @returns {Promise<Usage[]>} of the last interval that the server has measured; none if it does not respond */
+    /**
+     * @returns {Promise<{ usage: Usage[], cpu: number }>} usage: of the last interval that the server has measured;
+     *   none if it does not respond; cpu: of all processes since the first call, s
+     */
     async usage () {
       try {
-        return usageOf(JSON.parse(await read('/status')))
+        const status = JSON.parse(await read(`/status?after=${after}`))
+        // what was before the first call is not of this run
+        if (after > 0) for (const { values } of status.samples) cpu += values.cpuSeconds
+        after = status.samples.at(-1)?.at ?? after
+        return { usage: usageOf(status), cpu }
       } catch {
-        return []
+        return { usage: [], cpu }
       }
     },
 
@@ -36,9 +46,8 @@ export function createServer ({ url, token }) {
 }
 
 /** Exported for tests: it needs no server. @param {any} status answer of GET /status @returns {Usage[]} */
-export function usageOf ({ processes, samples }) {
-  const seconds = samples.at(-1)?.seconds
-  return processes.map((/** @type {any} */ { name, values }) => ({
+export function usageOf ({ processes }) {
+  return processes.map((/** @type {any} */ { name, seconds, values }) => ({
     name, cores: seconds > 0 ? values.cpuSeconds / seconds : 0, memory: values.memory
   }))
 }

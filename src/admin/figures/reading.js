@@ -8,9 +8,12 @@ import { COUNTS, GAUGES, PARTITION_METRICS, STAGE_METRIC, STAGES } from './colum
  * @typedef {Map<number, number>} Buckets observations up to a bound, by bound, ms
  * @typedef {Record<keyof typeof PARTITION_METRICS, number | null> & { partition: string }} Partition
  *
+ * @typedef {Values & { startedAt: number, at: number }} Counted startedAt: ms since 1970, 0 if unknown; at: of the
+ *   reading, monotonic ms
+ *
  * @typedef {object} Reading
  * @property {number} at monotonic ms
- * @property {Map<string, Values & { startedAt: number }>} processes by name; startedAt: ms since 1970, 0 if unknown
+ * @property {Map<string, Counted>} processes by name
  * @property {Map<string, Buckets>} stages
  * @property {Map<string, Partition>} partitions
  */
@@ -50,7 +53,7 @@ export function readingOf (processes, at) {
   }
   for (const { name, metrics } of processes) {
     // two processes of one slot, while one replaces the other, count as one
-    const values = reading.processes.get(name) ?? { ...noValues(), startedAt: 0 }
+    const values = reading.processes.get(name) ?? { ...noValues(), startedAt: 0, at }
     reading.processes.set(name, values)
     for (const metric of /** @type {MetricWithValues[]} */ (metrics)) readMetric(metric, name, values, reading)
   }
@@ -60,7 +63,7 @@ export function readingOf (processes, at) {
 /**
  * @param {MetricWithValues} metric
  * @param {string} process
- * @param {Values & { startedAt: number }} values
+ * @param {Counted} values
  * @param {Reading} reading
  */
 function readMetric (metric, process, values, { stages, partitions }) {

@@ -9,25 +9,44 @@ import { noValues, quantile } from './reading.js'
  * @property {number} seconds since the reading before it
  * @property {Values} values gauges; counts since the reading before it
  * @property {Record<string, { p50: number | null, p99: number | null }>} stages ms; null: no record meanwhile
+ *
+ * @typedef {object} Own figures of one process
+ * @property {number} seconds since its reading before; 0: it has none, or did not answer
+ * @property {Values} values as in a sample
  */
+
+/**
+ * A process that is too busy to answer keeps what it said last. Without that it would seem to be restarted: its next
+ * answer would count everything since its start as done within one sample.
+ * @param {Reading | undefined} before
+ * @param {Reading} now
+ * @returns {Reading}
+ */
+export function carriedOver (before, now) {
+  const processes = new Map([...now.processes].map(([name, counted]) => {
+    const earlier = before?.processes.get(name)
+    return [name, counted.startedAt === 0 && earlier !== undefined ? earlier : counted]
+  }))
+  return { ...now, processes }
+}
 
 /**
  * @param {Reading | undefined} before undefined: the first one, whose counts are 0
  * @param {Reading} now
- * @returns {{ sample: Figures, values: Map<string, Values> }} values: by process
+ * @returns {{ sample: Figures, processes: Map<string, Own> }}
  */
 export function sampleBetween (before, now) {
-  const values = new Map([...now.processes].map(([name, counted]) => {
-    const own = { ...counted }
+  const processes = new Map([...now.processes].map(([name, { at, startedAt: _startedAt, ...own }]) => {
     const earlier = before?.processes.get(name)
     for (const key of /** @type {(keyof typeof COUNTS)[]} */ (Object.keys(COUNTS))) {
       // a process that was restarted meanwhile has counted from 0, one that is new counts from now on
       own[key] = earlier === undefined ? 0 : own[key] >= earlier[key] ? own[key] - earlier[key] : own[key]
     }
-    return [name, /** @type {Values} */ (own)]
+    const seconds = earlier === undefined ? 0 : (at - earlier.at) / 1000
+    return [name, /** @type {Own} */ ({ seconds, values: own })]
   }))
   const total = noValues()
-  for (const own of values.values()) {
+  for (const { values: own } of processes.values()) {
     for (const key of /** @type {(keyof Values)[]} */ (Object.keys(total))) {
       const { merge = 'sum' } = /** @type {import('./columns.js').Source} */ ({ ...GAUGES, ...COUNTS }[key])
       total[key] = merge === 'max' ? Math.max(total[key], own[key]) : total[key] + own[key]
@@ -39,5 +58,5 @@ export function sampleBetween (before, now) {
     return [stage, { p50: quantile(buckets, earlier, 0.5), p99: quantile(buckets, earlier, 0.99) }]
   }))
   const seconds = before === undefined ? 0 : (now.at - before.at) / 1000
-  return { sample: { seconds, values: total, stages }, values }
+  return { sample: { seconds, values: total, stages }, processes }
 }

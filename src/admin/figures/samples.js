@@ -1,5 +1,5 @@
 import { noValues, readingOf } from './reading.js'
-import { sampleBetween } from './sample.js'
+import { carriedOver, sampleBetween } from './sample.js'
 
 /**
  * The figures of one machine over the last hour, and of each of its processes now. The process that serves ADMIN_PORT
@@ -14,7 +14,8 @@ import { sampleBetween } from './sample.js'
  * @property {string} name
  * @property {string[]} notReady reasons
  * @property {number} startedAt ms since 1970, 0 if unknown
- * @property {Values} values as in a sample
+ * @property {number} seconds since its answer before; 0: there is none, or it did not answer
+ * @property {Values} values as in a sample, of these seconds
  */
 
 const EVERY = 5000
@@ -48,14 +49,14 @@ export function createSamples ({ processes: all, clock, log }) {
 
   async function take () {
     const read = await all.read()
-    const reading = readingOf(read.processes, clock.monotonic())
-    const { sample, values } = sampleBetween(last, reading)
+    const reading = carriedOver(last, readingOf(read.processes, clock.monotonic()))
+    const { sample, processes } = sampleBetween(last, reading)
     overview = read
     rows = read.processes.map(({ name, notReady }) => ({
       name,
       notReady,
       startedAt: reading.processes.get(name)?.startedAt ?? 0,
-      values: values.get(name) ?? noValues()
+      ...processes.get(name) ?? { seconds: 0, values: noValues() }
     }))
     const ready = read.processes.filter(({ notReady }) => notReady.length === 0).length
     samples.push({ ...sample, at: clock.now(), ready })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { COUNTS, GAUGES, PARTITION_METRICS, STAGE_METRIC, STAGES } from '../../../src/admin/figures/columns.js'
 import { quantile, readingOf } from '../../../src/admin/figures/reading.js'
-import { sampleBetween } from '../../../src/admin/figures/sample.js'
+import { carriedOver, sampleBetween } from '../../../src/admin/figures/sample.js'
 import { createSamples } from '../../../src/admin/figures/samples.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { manualClock } from '../../helpers/manual-clock.js'
@@ -10,14 +10,14 @@ import { recordingLog } from '../../helpers/recording-log.js'
 
 /**
  * @param {string} name of a process
- * @param {Record<string, [number, Record<string, string>][]>} values by metric, without its prefix
+ * @param {Record<string, [number, Record<string, string>][]>} values by metric, without the prefix of inkcast's own
  * @returns {any}
  */
 const processOf = (name, values) => ({
   name,
   notReady: [],
   metrics: Object.entries(values).map(([metric, list]) => ({
-    name: `inkcast_${metric}`,
+    name: /^process_/.test(metric) ? metric : `inkcast_${metric}`,
     values: list.map(([value, labels]) => ({ value, labels }))
   }))
 })
@@ -52,12 +52,29 @@ test('a sample has the counts since the one before, summed over processes, and t
       event_loop_lag_seconds: [[0.007, { quantile: 'p99' }]]
     })
   ], at)
-  const { sample, values } = sampleBetween(reading(1000, 10, 100), reading(3000, 25, 130))
+  const { sample, processes } = sampleBetween(reading(1000, 10, 100), reading(3000, 25, 130))
   assert.equal(sample.seconds, 2)
   assert.equal(sample.values.deliveries, 45)
   assert.equal(sample.values.connections, 7)
   assert.equal(sample.values.loopP99, 7)
-  assert.equal(values.get('gateway-1')?.deliveries, 30)
+  assert.equal(processes.get('gateway-1')?.values.deliveries, 30)
+  assert.equal(processes.get('gateway-1')?.seconds, 2)
+})
+
+test('a process that was too busy to answer keeps its figures, and its next ones are of the time since', () => {
+  const busy = (/** @type {number} */ cpu, /** @type {number} */ memory) => processOf('gateway-0', {
+    process_start_time_seconds: [[1, {}]], process_cpu_seconds_total: [[cpu, {}]],
+    process_resident_memory_bytes: [[memory, {}]]
+  })
+  const first = readingOf([busy(40, 7)], 0)
+  const silent = carriedOver(first, readingOf([processOf('gateway-0', {})], 5000))
+  const { processes } = sampleBetween(first, silent)
+  assert.deepEqual(processes.get('gateway-0')?.seconds, 0)
+  assert.equal(processes.get('gateway-0')?.values.cpuSeconds, 0)
+  assert.equal(processes.get('gateway-0')?.values.memory, 7)
+  const next = sampleBetween(silent, carriedOver(silent, readingOf([busy(43, 8)], 10_000))).processes.get('gateway-0')
+  assert.equal(next?.seconds, 10)
+  assert.equal(next?.values.cpuSeconds, 3)
 })
 
 test('a process that was restarted counts from 0, and one that is new from its first sample', () => {

@@ -19,7 +19,7 @@ function result () {
       phase: 'hold',
       usage,
       snapshots: [{
-        open: 1, opened: 1, reconnects: 0, left: 0, expired: 0, errors: { '</script><b>': 1 },
+        seconds: 1, open: 1, opened: 1, reconnects: 0, left: 0, expired: 0, errors: { '</script><b>': 1 },
         counts: { deliveries: 0, doubled: 0, holes: 0, acknowledged: 0, cut: 0, unasked: 0 },
         latencies: new Histogram().take(), handshakes: new Histogram().take()
       }]

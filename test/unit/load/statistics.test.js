@@ -22,7 +22,7 @@ test('quantiles are at most 4.5 % too high, also of histograms of several proces
 
 /** @param {object} given @returns {import('../../../src/load/process.js').Snapshot} */
 const snapshot = (given) => ({
-  open: 0, opened: 0, reconnects: 0, left: 0, expired: 0, errors: {},
+  seconds: 1, open: 0, opened: 0, reconnects: 0, left: 0, expired: 0, errors: {},
   counts: { deliveries: 0, doubled: 0, holes: 0, acknowledged: 0, cut: 0, unasked: 0 },
   latencies: new Histogram().take(), handshakes: new Histogram().take(), ...given
 })
@@ -32,16 +32,17 @@ test('samples add up the processes, and rates are per second', () => {
   const counts = (/** @type {number} */ deliveries) => ({
     deliveries, doubled: 0, holes: 1, acknowledged: 0, cut: 0, unasked: 0
   })
-  samples.add({ at: 1, phase: 'connect', usage: [], snapshots: [snapshot({ open: 10, opened: 10 }), snapshot({})] })
+  samples.add({ at: 1, phase: 'connect', usage: [], cpu: 3, snapshots: [snapshot({ open: 10, opened: 10 }), snapshot({})] })
   const latencies = new Histogram()
   latencies.add(8)
   const sample = samples.add({
     at: 3,
     phase: 'hold',
+    cpu: 5,
     usage: [{ name: 'gateway-0', cores: 0.5, memory: 2 }, { name: 'api', cores: 0.25, memory: 3 }],
     snapshots: [
-      snapshot({ open: 9, counts: counts(100), latencies: latencies.take(), errors: { ECONNRESET: 2 } }),
-      snapshot({ open: 3, opened: 4, counts: counts(50) })
+      snapshot({ seconds: 2, open: 9, counts: counts(100), latencies: latencies.take(), errors: { ECONNRESET: 2 } }),
+      snapshot({ seconds: 2, open: 3, opened: 4, counts: counts(50) })
     ]
   })
   assert.equal(sample.connections, 12)
@@ -56,15 +57,18 @@ test('samples add up the processes, and rates are per second', () => {
   assert.equal(summary.peakConnectionsPerSecond, 10)
   assert.equal(summary.peakCores, 0.75)
   assert.equal(summary.peakMemory, 5)
+  assert.deepEqual(summary.phases, {
+    connect: { cpu: 3, opened: 10, deliveries: 0 }, hold: { cpu: 2, opened: 4, deliveries: 150 }
+  })
 })
 
 test('figures of the server: cores of each process, receipts of all workers', () => {
   assert.deepEqual(
-    usageOf({ processes: [{ name: 'api', values: { cpuSeconds: 1, memory: 7 } }], samples: [{ seconds: 5 }] }),
+    usageOf({ processes: [{ name: 'api', seconds: 5, values: { cpuSeconds: 1, memory: 7 } }] }),
     [{ name: 'api', cores: 0.2, memory: 7 }]
   )
   assert.deepEqual(
-    usageOf({ processes: [{ name: 'api', values: { cpuSeconds: 1, memory: 7 } }], samples: [] }),
+    usageOf({ processes: [{ name: 'api', seconds: 0, values: { cpuSeconds: 0, memory: 7 } }] }),
     [{ name: 'api', cores: 0, memory: 7 }]
   )
   assert.deepEqual(receiptsOf(`# TYPE inkcast_receipts_total counter

@@ -4,7 +4,8 @@
  * @typedef {{ p50: number | null, p99: number | null }} Quantiles
  * @typedef {{ at: number, seconds: number, ready: number, values: Record<string, number>, stages: Record<string,
  *   Quantiles> }} Sample
- * @typedef {{ name: string, notReady: string[], startedAt: number, values: Record<string, number> }} ProcessRow
+ * @typedef {{ name: string, notReady: string[], startedAt: number, seconds: number, values:
+ *   Record<string, number> }} ProcessRow
  * @typedef {{ partition: string, lag: number | null, age: number | null, canaryAge: number | null, lostEnds: number |
  *   null }} Partition
  * @typedef {{ version: string, host: string, ready: boolean, reasons: string[], warnings: string[], processes:

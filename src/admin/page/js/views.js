@@ -115,15 +115,14 @@ export function createViews () {
         p99: highest(samples, stage, 'p99', RECENT),
         worst: highest(samples, stage, 'p99', Infinity)
       })))
-      const seconds = samples.at(-1)?.seconds ?? 0
-      processes(status.processes.map((row) => ({ ...row, seconds })))
+      processes(status.processes)
       byId('partitions-card').hidden = status.partitions.length === 0
       partitions(status.partitions)
     }
   }
 }
 
-/** @returns {import('./table.js').Column<import('./api.js').ProcessRow & { seconds: number }>[]} */
+/** @returns {import('./table.js').Column<import('./api.js').ProcessRow>[]} */
 function processColumns () {
   /** @param {string} key */
   const rate = (key) => (/** @type {{ values: Record<string, number>, seconds: number }} */ { values, seconds }) =>
