@@ -15,6 +15,7 @@ import { commandPage } from './command-page.js'
 import { capacityPage } from './capacity.js'
 import { DASHBOARDS } from './dashboards/dashboards.js'
 import { proto } from './proto.js'
+import { scalePage } from './scale.js'
 
 const ROOT = new URL('../', import.meta.url)
 
@@ -31,6 +32,7 @@ export const PAGES = {
   'docs/errors.md': errors,
   'docs/hooks.md': hooks,
   'docs/metrics.md': metrics,
+  'docs/scale.md': scalePage,
   'src/api/grpc/inkcast.proto': proto,
   ...DASHBOARDS
 }

@@ -24,6 +24,7 @@ export function addLoad (program) {
     .option('--documents <number>', 'documents; the clients are spread over them', count)
     .option('--joins <number>', 'documents that each client opens; default: 1', count)
     .option('--records <number>', 'records per second, to the documents in turn', count)
+    .option('--burst <number>', 'records to documents that are published together; default: 1', count)
     .option('--everyone <time>', 'between two records to everyone: 500ms, 5s', milliseconds)
     .option('--receipts', 'each record to everyone requests a receipt; needs ADMIN_PORT')
     .option('--churn <percent>', 'share of the clients that leaves and comes back each second', percent)
@@ -112,7 +113,7 @@ async function load (options, command) {
   }
   const { reportOf, rowsOf } = await import('../load/report.js')
   if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(result))
-  if (options.report !== undefined) writeFileSync(options.report, reportOf(result))
+  if (options.report !== undefined) writeFileSync(options.report, reportOf([{ name: options.scenario, result }]))
   for (const [name, value] of rowsOf(result)) print(`${paint('cyan', name.padEnd(24))} ${value}`)
   for (const problem of result.problems) print(paint('red', problem))
   if (result.ok) print(paint('green', 'no delivery and no receipt is missing'))
@@ -122,13 +123,13 @@ async function load (options, command) {
 /** @param {string} scenario @param {Partial<import('../load/plan.js').Plan>} options */
 function planned (scenario, options) {
   const {
-    connections, ramp, hold, documents, joins, records, everyone, receipts, churn, resume, silent, size, msgpack,
+    connections, ramp, hold, documents, joins, records, burst, everyone, receipts, churn, resume, silent, size, msgpack,
     polling, tiers
   } = options
   try {
     return planOf(scenario, {
-      connections, ramp, hold, documents, joins, records, everyone, receipts, churn, resume, silent, size, msgpack,
-      polling, tiers
+      connections, ramp, hold, documents, joins, records, burst, everyone, receipts, churn, resume, silent, size,
+      msgpack, polling, tiers
     })
   } catch (error) {
     if (error instanceof RangeError) throw new CommandError(error.message)

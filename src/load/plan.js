@@ -10,6 +10,7 @@
  * @property {number} documents
  * @property {number} joins documents that each connection opens
  * @property {number} records per second, to the documents in turn
+ * @property {number} burst records that are published together, in one request
  * @property {number} everyone ms between two records to everyone; 0: none
  * @property {boolean} receipts records to everyone request an acknowledgement of each client
  * @property {number} churn share of the connections that leaves and comes back each second, percent
@@ -23,6 +24,9 @@
  * @typedef {{ name: string, share: number }} Tier share: percent; the others have no tier
  */
 
+/** Publications of one document in one request; docs/api.md. */
+const MAX_BATCH = 256
+
 /** A record of the source of the scenarios has 500 bytes. @type {Plan} */
 const DEFAULTS = {
   connections: 1000,
@@ -31,6 +35,7 @@ const DEFAULTS = {
   documents: 0,
   joins: 1,
   records: 0,
+  burst: 1,
   everyone: 0,
   receipts: false,
   churn: 0,
@@ -63,6 +68,7 @@ export function planOf (scenario, given) {
   // a preset that is larger than the run
   if (set.silent === undefined) plan.silent = Math.min(plan.silent, plan.connections)
   if (plan.documents === 0 && plan.records > 0) throw new RangeError('--records needs --documents')
+  if (plan.burst > MAX_BATCH) throw new RangeError(`--burst is more than ${MAX_BATCH}, the limit of one request`)
   if (plan.documents > 0 && plan.joins > plan.documents)
     throw new RangeError(`a connection cannot open ${plan.joins} of ${plan.documents} documents: --joins, --documents`)
   if (plan.silent > plan.connections) throw new RangeError('--silent is more than --connections')

@@ -30,48 +30,90 @@ export function createPublisher ({ url, token, run, plan }, expect) {
   let stopped = false
 
   /**
-   * @param {number} document -1: everyone
-   * @param {number} number
-   * @returns {Promise<boolean>} it was accepted
+   * Requests of the api, repeated if there is no answer.
+   * @param {string} path
+   * @param {Record<string, string>} headers
+   * @param {string} body
+   * @returns {Promise<any>} the answer; undefined: it was refused
    */
-  async function publish (document, number) {
-    const path = document === -1
-      ? '/v1/broadcast'
-      : `/v1/documents/${encodeURIComponent(guidOf(run, document))}/broadcast`
-    const request = {
+  async function request (path, headers, body) {
+    const options = {
       method: 'POST',
       headers: {
         [HEADER.contentType]: 'application/json',
-        [HEADER.event]: EVENT,
-        [HEADER.idempotencyKey]: randomUUID(),
-        ...(document === -1 && plan.receipts ? { [HEADER.receipt]: 'true' } : {}),
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` })
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...headers
       },
-      body: valueOf({ run, number, at: preciseNow(), document, size: plan.size })
+      body
     }
     for (let tries = 1; ; tries++) {
       let reason
       try {
-        const answer = await fetch(url + path, { ...request, signal: AbortSignal.timeout(TIMEOUT) })
+        const answer = await fetch(url + path, { ...options, signal: AbortSignal.timeout(TIMEOUT) })
         const text = await answer.text()
-        if (answer.ok) return true
+        if (answer.ok) return JSON.parse(text)
         reason = `${answer.status} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}`.trim()
         if (answer.status < 500 && answer.status !== 429) tries = TRIES
       } catch (error) {
         reason = /** @type {any} */ (error).cause?.code ?? /** @type {Error} */ (error).name
       }
       if (tries >= TRIES) {
-        failures[reason] = (failures[reason] ?? 0) + 1
-        return false
+        failed(reason)
+        return undefined
       }
       await delay(200 * tries)
     }
   }
 
+  /** @param {string} reason */
+  function failed (reason) {
+    failures[reason] = (failures[reason] ?? 0) + 1
+  }
+
+  /** @param {number} document -1: everyone @param {number} number @returns {string} JSON */
+  const value = (document, number) => valueOf({ run, number, at: preciseNow(), document, size: plan.size })
+
+  /** @param {number} number @returns {Promise<boolean>} it was accepted */
+  async function publishToEveryone (number) {
+    const headers = {
+      [HEADER.event]: EVENT,
+      [HEADER.idempotencyKey]: randomUUID(),
+      ...(plan.receipts ? { [HEADER.receipt]: 'true' } : {})
+    }
+    return await request('/v1/broadcast', headers, value(-1, number)) !== undefined
+  }
+
+  /** Publishes records to the documents in turn. @param {number} first of all records */
+  async function publishToDocuments (first) {
+    const records = Array.from({ length: plan.burst }, (_, i) => ({
+      document: (first + i) % plan.documents,
+      number: Math.floor((first + i) / plan.documents) + 1
+    }))
+    const accepted = (/** @type {number} */ document) => {
+      ends[document]++
+      published.documents++
+    }
+    if (plan.burst === 1) {
+      const [{ document, number }] = records
+      const path = `/v1/documents/${encodeURIComponent(guidOf(run, document))}/broadcast`
+      const headers = { [HEADER.event]: EVENT, [HEADER.idempotencyKey]: randomUUID() }
+      if (await request(path, headers, value(document, number)) !== undefined) accepted(document)
+      return
+    }
+    const publications = records.map(({ document, number }) =>
+      `{"guid":${JSON.stringify(guidOf(run, document))},"event":"${EVENT}","idempotencyKey":"${randomUUID()}",` +
+      `"value":${value(document, number)}}`)
+    const answer = await request('/v1/publish', {}, `{"publications":[${publications.join()}]}`)
+    answer?.results.forEach((/** @type {any} */ { ok, error }, /** @type {number} */ i) => {
+      if (ok) accepted(records[i].document)
+      else failed(error.code)
+    })
+  }
+
   async function toEveryone () {
     for (let number = 1, begin = clock.monotonic(); !stopped; number++) {
       await expect(number)
-      if (await publish(-1, number)) published.everyone++
+      if (await publishToEveryone(number)) published.everyone++
       const wait = begin + number * plan.everyone - clock.monotonic()
       for (let left = wait; left > 0 && !stopped; left -= TICK * 5) await delay(Math.min(left, TICK * 5))
     }
@@ -81,15 +123,9 @@ export function createPublisher ({ url, token, run, plan }, expect) {
     const begin = clock.monotonic()
     for (let started = 0; !stopped;) {
       const due = Math.floor((clock.monotonic() - begin) / 1000 * plan.records)
-      while (started < due && running.size < MAX_REQUESTS) {
-        const document = started % plan.documents
-        const one = publish(document, Math.floor(started / plan.documents) + 1).then((accepted) => {
-          if (!accepted) return
-          ends[document]++
-          published.documents++
-        }).finally(() => running.delete(one))
+      for (; started + plan.burst <= due && running.size < MAX_REQUESTS; started += plan.burst) {
+        const one = publishToDocuments(started).finally(() => running.delete(one))
         running.add(one)
-        started++
       }
       await delay(TICK)
     }

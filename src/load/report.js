@@ -13,46 +13,58 @@ import path from 'node:path'
 
 const COLORS = ['#2563eb', '#d97706', '#059669', '#dc2626', '#7c3aed', '#0891b2', '#be185d', '#4d7c0f']
 
-/** @param {Result} result @returns {string} HTML */
-export function reportOf (result) {
+/**
+ * @param {{ name: string, result: Result }[]} runs one or more, each with its own plots
+ * @param {{ title: string, intro?: string }} [page] intro: HTML above the runs
+ * @returns {string} HTML
+ */
+export function reportOf (runs, { title, intro = '' } = { title: 'inkcast load' }) {
   const uplot = path.dirname(createRequire(import.meta.url).resolve('uplot/package.json'))
   const file = (/** @type {string} */ name) => readFileSync(path.join(uplot, 'dist', name), 'utf8')
-  const { ok, problems, started, target, run, plan } = result
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>inkcast load ${escaped(started)}</title>
+<title>${escaped(`${title} ${runs[0].result.started}`)}</title>
 <style>
 ${file('uPlot.min.css')}
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1180px; padding: 0 1rem; color: #1f2937; background: #fff }
 table { border-collapse: collapse; margin: 1rem 0 } th, td { text-align: left; padding: .2rem 1.5rem .2rem 0; border-bottom: 1px solid #e5e7eb }
-.verdict { font-weight: 600; color: ${ok ? '#047857' : '#b91c1c'} }
-#plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(540px, 1fr)); gap: 1.5rem }
+.ok { color: #047857 } .bad { color: #b91c1c } .ok, .bad { font-weight: 600 }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(540px, 1fr)); gap: 1.5rem }
 </style>
-<h1>inkcast load</h1>
-<p class="verdict">${ok ? 'No delivery and no receipt is missing.' : problems.map(escaped).join('<br>')}</p>
-<p>${escaped(`${started}, ${target}, run ${run}`)}</p>
-<table>${rowsOf(result).map(([name, value]) => `<tr><th>${escaped(name)}</th><td>${escaped(value)}</td></tr>`).join('\n')}</table>
-<details><summary>Options</summary><pre>${escaped(JSON.stringify(plan, null, 2))}</pre></details>
-<div id="plots"></div>
+<h1>${escaped(title)}</h1>
+${intro}
+${runs.map(sectionOf).join('\n')}
 <script>
 ${file('uPlot.iife.min.js')}
 </script>
-<script type="application/json" id="data">${forScript({ at: result.samples.map(({ at }) => at), plots: plotsOf(result.samples) })}</script>
+<script type="application/json" id="data">${forScript(runs.map(({ result: { samples } }) => ({ at: samples.map(({ at }) => at), plots: plotsOf(samples) })))}</script>
 <script>
 const colors = ${JSON.stringify(COLORS)}
-const { at, plots } = JSON.parse(document.getElementById('data').textContent)
-for (const { title, unit, lines } of plots) {
-  new uPlot({
-    title: title + (unit === '' ? '' : ', ' + unit), width: 540, height: 240, scales: { x: { time: false } },
-    series: [{ label: 's' }, ...lines.map(({ label }, i) => ({ label, stroke: colors[i % colors.length], width: 1.5, spanGaps: true }))],
-    axes: [{}, { size: 70 }]
-  }, [at, ...lines.map(({ values }) => values)], document.getElementById('plots'))
-}
+JSON.parse(document.getElementById('data').textContent).forEach(({ at, plots }, run) => {
+  for (const { title, unit, lines } of plots) {
+    new uPlot({
+      title: title + (unit === '' ? '' : ', ' + unit), width: 540, height: 240, scales: { x: { time: false } },
+      series: [{ label: 's' }, ...lines.map(({ label }, i) => ({ label, stroke: colors[i % colors.length], width: 1.5, spanGaps: true }))],
+      axes: [{}, { size: 70 }]
+    }, [at, ...lines.map(({ values }) => values)], document.getElementById('plots-' + run))
+  }
+})
 </script>
 </html>
 `
+}
+
+/** @param {{ name: string, result: Result }} run @param {number} index */
+function sectionOf ({ name, result }, index) {
+  const { ok, problems, started, target, run, plan } = result
+  return `<h2>${escaped(name)}</h2>
+<p class="${ok ? 'ok' : 'bad'}">${ok ? 'No delivery and no receipt is missing.' : problems.map(escaped).join('<br>')}</p>
+<p>${escaped(`${started}, ${target}, run ${run}`)}</p>
+<table>${rowsOf(result).map(([name, value]) => `<tr><th>${escaped(name)}</th><td>${escaped(value)}</td></tr>`).join('\n')}</table>
+<details><summary>Options</summary><pre>${escaped(JSON.stringify(plan, null, 2))}</pre></details>
+<div class="plots" id="plots-${index}"></div>`
 }
 
 /** @param {Result} result @returns {[string, string][]} the figures, also for the terminal */
@@ -136,7 +148,7 @@ const quantiles = ({ p50, p99, max }) =>
   [p50, p99, max].map((ms) => ms === null ? '-' : `${ms.toFixed(1)} ms`).join(', ')
 
 /** @param {string} text */
-const escaped = (text) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`)
+export const escaped = (text) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`)
 
 /** @param {unknown} value @returns {string} JSON that does not end a script element */
 const forScript = (value) => JSON.stringify(value).replaceAll('<', '\\u003c')

@@ -32,6 +32,8 @@ const SECOND = 1000
 const TICK = 100
 /** Longest time until all connections are open after the ramp, ms. */
 const LATE = 60_000
+/** The server measures its CPU every 5 s, ms. */
+const MEASURED = 7000
 /** Beyond the time-out of the heartbeat, ms. */
 const REMOVAL = 20_000
 
@@ -49,9 +51,12 @@ export async function runLoad (options) {
   let phase = 'connect'
   /** @type {Error | undefined} */
   let broken
+  /** Intervals that the server has measured. */
+  let measured = 0
 
   async function sample () {
-    const [snapshots, { usage, cpu }] = await Promise.all([clients.call('snapshot', () => undefined), server.usage()])
+    const [snapshots, { usage, cpu, ...intervals }] = await Promise.all([clients.call('snapshot', () => undefined), server.usage()])
+    measured = intervals.measured
     const at = (clock.monotonic() - begunAt) / SECOND
     const taken = samples.add({ at, phase, snapshots: /** @type {any} */ (snapshots), usage, cpu })
     onSample?.(taken)
@@ -78,6 +83,12 @@ export async function runLoad (options) {
   }
   const aborted = () => signal?.aborted === true
   const openNow = () => samples.samples.at(-1)?.connections ?? 0
+
+  /** Until the server has measured what happened before: its CPU belongs to the phase that ends. */
+  async function untilMeasured () {
+    const before = measured
+    await within(MEASURED, () => measured > before || aborted())
+  }
 
   async function connectAll () {
     /** @type {(string | undefined)[]} */
@@ -153,12 +164,13 @@ export async function runLoad (options) {
   const regular = sampleRegularly().catch((error) => { broken = error })
   try {
     await connectAll()
+    await untilMeasured()
     phase = 'hold'
     publisher.start((error) => { broken = error })
     await hold()
     await publisher.stop()
-    phase = 'settle'
     const missing = await settled()
+    await untilMeasured()
     phase = 'expire'
     const stillThere = await expire()
     sampling = false

@@ -21,12 +21,13 @@ export function createServer ({ url, token }) {
   }
 
   let after = 0
+  let measured = 0
   let cpu = 0
 
   return {
     /**
-     * @returns {Promise<{ usage: Usage[], cpu: number }>} usage: of the last interval that the server has measured;
-     *   none if it does not respond; cpu: of all processes since the first call, s
+     * @returns {Promise<{ usage: Usage[], cpu: number, measured: number }>} usage: of the last interval that the server
+     *   has measured; none if it does not respond; cpu: of all processes since the first call, s; measured: intervals
      */
     async usage () {
       try {
@@ -34,9 +35,10 @@ export function createServer ({ url, token }) {
         // what was before the first call is not of this run
         if (after > 0) for (const { values } of status.samples) cpu += values.cpuSeconds
         after = status.samples.at(-1)?.at ?? after
-        return { usage: usageOf(status), cpu }
+        measured += status.samples.length
+        return { usage: usageOf(status), cpu, measured }
       } catch {
-        return { usage: [], cpu }
+        return { usage: [], cpu, measured }
       }
     },
 

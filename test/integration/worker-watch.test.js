@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { describe, test } from 'node:test'
 import { createWorkerLease } from '../../src/workers/worker-lease.js'
 import { createWorkerWatch, incarnationName, liveIncarnations } from '../../src/workers/worker-watch.js'
@@ -64,8 +65,9 @@ async function killed (t) {
 /**
  * @param {TestContext} t
  * @param {(name: string) => Promise<void>} [clean]
+ * @param {{ leaseTime?: number, interval?: number, grace?: number, claimTime?: number }} [times]
  */
-async function watcher (t, clean) {
+async function watcher (t, clean, times = FAST) {
   /** @type {string[]} */
   const gone = []
   /** @type {string[]} */
@@ -78,14 +80,54 @@ async function watcher (t, clean) {
       await clean?.(incarnationName(number, incarnation))
     },
     log,
-    ...FAST
+    grace: FAST.grace,
+    ...times
   })
   t.after(() => watch.stop())
   await watch.start()
   return { watch, gone, cleaned }
 }
 
+/** Ends of workers are known to all within this time, ms; docs/sessions.md. */
+const KNOWN_WITHIN = 1200
+
 describe('the end of a worker', () => {
+  for (const [how, end] of /** @type {[string, (t: TestContext) => Promise<{ name: string, at: () => number }>][]} */ ([
+    ['whose lease expires', async (t) => {
+      const { lease, name } = await killed(t)
+      const expiresAt = Number(await redis.client.zscore('inkcast:{workers}:expiry', String(lease.number)))
+      return { name, at: () => expiresAt }
+    }],
+    ['whose number the next process takes', async (t) => {
+      const slot = randomUUID()
+      const { name } = await worker(t, { slot, pid: 2 ** 22 + 1, leaseTime: 60_000 })
+      await new Promise((resolve) => { setTimeout(resolve, 100) })
+      const at = Date.now()
+      await worker(t, { slot, leaseTime: 60_000 })
+      return { name, at: () => at }
+    }]
+  ])) {
+    test(`${how} is known to all processes within 1.2 s, at the intervals of production`, async (t) => {
+      // the one of a busy machine is no delay of the watch
+      const stalls = monitorEventLoopDelay({ resolution: 10 })
+      stalls.enable()
+      /** @type {Map<string, number>} */
+      const knownAt = new Map()
+      for (const name of ['one', 'two', 'three']) {
+        const { watch, gone } = await watcher(t, undefined, {})
+        t.after(() => watch.stop())
+        gone.push = (...names) => { knownAt.set(`${name} ${names[0]}`, Date.now()); return 1 }
+        await new Promise((resolve) => { setTimeout(resolve, 300) }) // they look at different times
+      }
+      const { name, at } = await end(t)
+      const all = () => ['one', 'two', 'three'].map((watcher) => knownAt.get(`${watcher} ${name}`))
+      await waitFor(() => all().every((time) => time !== undefined), { message: () => [...knownAt] })
+      const slowest = Math.max(.../** @type {number[]} */ (all())) - at()
+      const stalled = stalls.max / 1e6
+      assert.ok(slowest <= KNOWN_WITHIN + stalled, `${slowest} ms, of which up to ${stalled} ms are stalls of this process`)
+    })
+  }
+
   test('is reported on every process, and cleaned up by one', async (t) => {
     const watchers = [await watcher(t), await watcher(t), await watcher(t)]
     const living = await worker(t)

@@ -34,13 +34,13 @@ function result () {
 }
 
 test('the report is one file, with the plots and without foreign markup', () => {
-  const html = reportOf(result())
+  const html = reportOf([{ name: 'hold', result: result() }])
   assert.doesNotMatch(html, /<(?:script|link|img)[^>]+(?:src|href)=/)
   assert.match(html, /1 &#60;delivery&#62; is missing/)
   assert.ok(!html.includes('</script><b>'))
   assert.equal(html.match(/<\/script>/g)?.length, 3)
   const [, data] = /** @type {RegExpExecArray} */ (/id="data">(.*?)<\/script>/s.exec(html))
-  const { at, plots } = JSON.parse(data)
+  const [{ at, plots }] = JSON.parse(data)
   assert.deepEqual(at, [1, 2])
   for (const { lines } of plots) for (const { values } of lines) assert.equal(values.length, at.length)
 })

@@ -1,0 +1,34 @@
+/**
+ * The table of a run with different numbers of workers (bench/workers.js).
+ */
+import { markdownTable } from './table.js'
+
+/** @typedef {import('../workers.js').Row} Row */
+
+/** @type {[keyof Row, string, number][]} key, title, digits */
+const FIGURES = [
+  ['handshake', 'handshake with a join, all processes, µs of CPU', 0],
+  ['handshakeRedis', 'the same in Redis, µs', 0],
+  ['steady', 'delivery, steady 10,000/s, µs', 1],
+  ['steadyRedis', 'record in Redis, steady, µs', 0],
+  ['bursts', 'delivery, in bursts, µs', 2],
+  ['burstsRedis', 'record in Redis, in bursts, µs', 0],
+  ['p99', 'latency p99, steady, ms', 0],
+  ['restCpu', 'at rest without connections: CPU of all processes, % of a core', 1],
+  ['restWorkerCpu', 'the same of one worker, %', 2],
+  ['restRedis', 'the same of Redis, %', 1],
+  ['restMemory', 'at rest: memory of all processes, MB', 0],
+  ['restWorkerMemory', 'the same of one worker, MB', 0]
+]
+
+/** @param {Row[]} rows fewest workers first @returns {string} Markdown */
+export function workersTable (rows) {
+  const [least] = rows
+  return markdownTable(['figure', ...rows.map(({ workers }) => `${workers} workers`)], FIGURES.map(([key, title, digits]) => [
+    title,
+    ...rows.map((row) => {
+      const value = Number(row[key])
+      return `${value.toFixed(digits)}${row === least ? '' : ` (${(value / Number(least[key])).toFixed(2)})`}`
+    })
+  ]))
+}
