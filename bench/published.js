@@ -14,6 +14,7 @@ import { startCluster } from '../test/helpers/cluster.js'
 import { childrenOf } from '../test/helpers/processes.js'
 import { startRedis } from '../test/services/redis.js'
 import { environment } from './measure/environment.js'
+import { scoped } from './measure/scope.js'
 import { fail, readOptions } from './options.js'
 import { figuresOf, pageOf, tableOf } from './published/page.js'
 import { scenariosFor } from './published/scenarios.js'
@@ -65,10 +66,7 @@ const gatewaysOf = async (cluster) =>
  * @param {boolean} tls
  */
 async function run ({ title, plan, faults = false }, tls) {
-  /** @type {(() => unknown)[]} */
-  const stops = []
-  const t = { after: (/** @type {() => unknown} */ stop) => { stops.unshift(stop) } }
-  try {
+  return scoped(async (t) => {
     const redis = await startRedis()
     t.after(() => redis.stop())
     const certificate = tls ? makeAuthority(t).issue('localhost') : undefined
@@ -111,9 +109,7 @@ async function run ({ title, plan, faults = false }, tls) {
     if (process.stdout.isTTY) process.stdout.write('\r\u001b[K')
     if (faults && done.length < 2) result.problems.push('the faults were not all injected')
     return result
-  } finally {
-    for (const stop of stops) await stop()
-  }
+  })
 }
 
 /** @type {{ name: string, scenario: string, tls: boolean, result: import('../src/load/run.js').Result }[]} */

@@ -11,6 +11,7 @@ import { startCluster } from '../test/helpers/cluster.js'
 import { startRedis } from '../test/services/redis.js'
 import { environment } from './measure/environment.js'
 import { difference, processTree, sample } from './measure/processes.js'
+import { scoped } from './measure/scope.js'
 import { readOptions } from './options.js'
 import { renderPlot } from './report/plot.js'
 import { saveResults } from './report/results.js'
@@ -64,10 +65,7 @@ const TOKEN = 'a-token-of-the-load-tool-with-32-characters'
 
 /** @param {number} workers @returns {Promise<Row>} */
 async function measure (workers) {
-  /** @type {(() => unknown)[]} */
-  const stops = []
-  const t = { after: (/** @type {() => unknown} */ stop) => { stops.unshift(stop) } }
-  try {
+  return scoped(async (t) => {
     const redis = await startRedis()
     t.after(() => redis.stop())
     const cluster = await startCluster(t, {
@@ -139,9 +137,7 @@ async function measure (workers) {
       p99: steady.result.summary.latency.p99,
       problems: [...steady.result.problems, ...bursts.result.problems]
     }
-  } finally {
-    for (const stop of stops) await stop()
-  }
+  })
 }
 
 const began = environment()
