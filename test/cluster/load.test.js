@@ -51,6 +51,13 @@ test('a mix of everything is whole: exit code 0, figures and plots', { timeout: 
   assert.match(report, /No delivery and no receipt is missing/)
 })
 
+test('records in bursts, in one request each: exit code 0', { timeout: 150_000 }, async (t) => {
+  const { code, stdout, stderr, result } = await load(t, ['--documents', '3', '--records', '40', '--burst', '20'])
+  assert.equal(code, 0, stdout + stderr)
+  assert.ok(result.published.documents >= 60 && result.published.documents % 20 === 0, stdout)
+  assert.ok(result.summary.deliveries >= 4 * result.published.documents - 80, stdout)
+})
+
 test('long polling: exit code 0', { timeout: 150_000 }, async (t) => {
   const { run } = commandFolder(t)
   const { code, stdout, stderr } = await run([

@@ -19,7 +19,8 @@ test('options that contradict each other are refused', () => {
     [{ silent: 2000 }, /--silent/],
     [{ receipts: true }, /--receipts needs --everyone/],
     [{ tiers: [{ name: 'a', share: 60 }, { name: 'b', share: 50 }] }, /--tiers/],
-    [{ churn: 101 }, /--churn/]
+    [{ churn: 101 }, /--churn/],
+    [{ documents: 1, records: 5, burst: 257 }, /--burst is more than 256/]
   ])) assert.throws(() => planOf('hold', given), { name: 'RangeError', message })
 })
 
