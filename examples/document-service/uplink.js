@@ -29,7 +29,7 @@ export function createUplink ({ brokers, topic, groupId, receive, log }) {
     logCreator:
       () =>
         ({ log: entry }) =>
-          log.error(`Kafka: ${entry.message}`)
+          log.error(`Kafka: ${[entry.message, entry.error].filter((text) => text !== undefined).join(': ')}`)
   })
   const consumer = kafka.consumer({
     groupId,
