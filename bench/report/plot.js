@@ -11,7 +11,7 @@ const BOTTOM = 350
 const LINE_HEIGHT = 16
 // distinguishable for color-blind readers (Okabe and Ito), on a light page and on a dark one
 const COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00']
-const GREY = '#808080'
+const GRAY = '#808080'
 
 /** @typedef {{ name: string, points: [x: number, y: number][] }} Series */
 
@@ -54,7 +54,7 @@ export function renderPlot ({ title, x, y, series }) {
     text((LEFT + RIGHT) / 2, HEIGHT - 12, x, 'text-anchor="middle"'),
     text(0, 0, y, `text-anchor="middle" transform="translate(14 ${(TOP + BOTTOM) / 2}) rotate(-90)"`)
   ]
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12" fill="${GREY}">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12" fill="${GRAY}">
 ${[...titles, ...grid, ...lines, ...names].join('\n')}
 </svg>
 `
@@ -92,7 +92,7 @@ function namePlaces (ends) {
 
 /** @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */
 const rule = (x1, y1, x2, y2) =>
-  `<path d="M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}" stroke="${GREY}" stroke-opacity="0.25"/>`
+  `<path d="M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}" stroke="${GRAY}" stroke-opacity="0.25"/>`
 
 /** @param {number} x @param {number} y @param {string} content @param {string} attributes */
 const text = (x, y, content, attributes) =>

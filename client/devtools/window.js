@@ -33,7 +33,7 @@ export function createWindow (element, { header, mover, resizer }) {
   }
 
   /**
-   * The handle is in the upper left corner: the panel starts at the lower right and grows towards the page.
+   * The handle is in the upper left corner: the panel starts at the lower right and grows toward the page.
    * @param {number} x @param {number} y px
    */
   function resize (x, y) {

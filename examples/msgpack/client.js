@@ -12,10 +12,10 @@ const [url = 'http://localhost:3000'] = process.argv.slice(2)
 const client = connect(url, { parser })
 const doc = await client.open('drawing', { echo: true })
 
-doc.on('stroke', ({ colour, points }) => {
+doc.on('stroke', ({ color, points }) => {
   // an ArrayBuffer in browsers, a Buffer in Node
-  console.log(colour, new Float32Array(new Uint8Array(points).buffer))
+  console.log(color, new Float32Array(new Uint8Array(points).buffer))
   client.close()
 })
 // an ArrayBuffer: the parser for browsers treats a typed array as an object
-await doc.send({ colour: 'red', points: new Float32Array([0.5, 1.5, 2.25]).buffer }, { event: 'stroke' })
+await doc.send({ color: 'red', points: new Float32Array([0.5, 1.5, 2.25]).buffer }, { event: 'stroke' })

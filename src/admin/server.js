@@ -18,7 +18,7 @@ import { statusAnswer } from './status-answer.js'
 /** Scrapers come back after seconds. @type {import('../process/socket-times.js').Times} */
 const ADMIN_TIMES = { ...TIMES, keepAlive: 5000 }
 
-/** Those who ask come one at a time, from a few places. */
+/** Requests come one at a time, from a few places. */
 const MAX_CONNECTIONS = 256
 
 /**

@@ -19,7 +19,7 @@ const PROBE = 1000
 /** Answers in time after which the interval grows by a step, and steps from the shortest to the longest. */
 const ANSWERS = 2
 const STEPS = 3
-/** An answer that took more than this share of the time-out is late. */
+/** An answer that took more than this share of the timeout is late. */
 const LATE = 1 / 4
 /** Pings are sent this much before the advertised interval ends, ms: a bucket of the wheel, and a busy event loop. */
 const MARGIN = 500

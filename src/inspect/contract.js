@@ -57,7 +57,7 @@
  *   announcements of all processes, also of this one
  * @property {() => Promise<void>} stop
  * @property {(watch: Watch) => Promise<void>} announce
- * @property {(id: string, batch: Batch) => Promise<void>} send to those who follow the watch; rejects if that failed
+ * @property {(id: string, batch: Batch) => Promise<void>} send to the followers of the watch; rejects if that failed
  * @property {(id: string, onBatch: (batch: Batch) => void) => Promise<() => void>} follow resolves when batches of the
  *   watch arrive, with a function that ends it
  */

@@ -105,7 +105,7 @@ export function tierOf (index, tiers) {
 export const documentsOf = (index, { documents, joins }) =>
   documents === 0 ? [] : Array.from({ length: joins }, (_, i) => (index * joins + i) % documents)
 
-/** Ports that one local address has towards one target; Linux has 28,000. */
+/** Ports that one local address has toward one target; Linux has 28,000. */
 const PORTS = 20_000
 
 /**

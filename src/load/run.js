@@ -34,7 +34,7 @@ const TICK = 100
 const LATE = 60_000
 /** The server measures its CPU every 5 s, ms. */
 const MEASURED = 7000
-/** Beyond the time-out of the heartbeat, ms. */
+/** Beyond the timeout of the heartbeat, ms. */
 const REMOVAL = 20_000
 
 /** @param {RunOptions} options */

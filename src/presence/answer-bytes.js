@@ -1,5 +1,5 @@
 /**
- * Sizes of the member lists that clients request: a short request can have a large answer, so answers count towards
+ * Sizes of the member lists that clients request: a short request can have a large answer, so answers count toward
  * the bytes that a client may send.
  *
  * @typedef {import('./contract.js').Member} Member

@@ -31,7 +31,7 @@ export function inspectTransportContract (name, pair) {
       })
     })
 
-    test('batches of a watch reach those who follow it, until they end it, and nobody else', async (t) => {
+    test('batches of a watch reach its followers, until they end it, and no other process', async (t) => {
       const [one, two] = await pair(t)
       const [id, other] = [randomUUID(), randomUUID()]
       /** @type {string[]} */

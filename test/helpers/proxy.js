@@ -11,7 +11,7 @@ const TICK = 100
 export async function startProxy (port) {
   let losing = false
   let hanging = false
-  /** Bandwidth towards the client; Infinity: unlimited. */
+  /** Bandwidth toward the client; Infinity: unlimited. */
   let bytesPerSecond = Infinity
   /** Updates each pair after a change of state or speed. @type {Set<() => void>} */
   const changed = new Set()
@@ -57,7 +57,7 @@ export async function startProxy (port) {
       hanging = true
       tell()
     },
-    /** @param {number} speed bytes per second towards clients; Infinity: unlimited */
+    /** @param {number} speed bytes per second toward clients; Infinity: unlimited */
     throttle (speed) {
       bytesPerSecond = speed
       tell()

@@ -2,7 +2,7 @@ import { scriptedClient, settle } from './scripted-socket.js'
 
 /**
  * A gateway with the log of one document, and the service that stores the document, for a client over a scripted
- * socket. The service knows the records up to some place; the log may lose its beginning, or begin anew.
+ * socket. The service knows the records up to some place; the log may lose its beginning, or begin again.
  *
  * @param {import('node:test').TestContext} t
  */

@@ -18,7 +18,7 @@ export class Caller {
    * @param {Book} book
    * @param {Entry} entry
    * @param {object} [credential]
-   * @param {(book: Book) => Entry | undefined} [credential.find] whom it names
+   * @param {(book: Book) => Entry | undefined} [credential.find] the caller that it names
    * @param {number} [credential.expiresAt] ms since 1970
    * @param {import('../../auth/keys.js').VerificationKey} [credential.key] that verified it
    */

@@ -79,7 +79,7 @@ export async function publishOnce (requests, publication, publish) {
     await requests.release(id).catch(() => {})
     throw error
   }
-  // it is published: a retry that finds no answer publishes it again, which the log recognises
+  // it is published: a retry that finds no answer publishes it again, which the log recognizes
   await requests.finish(id, fingerprint, JSON.stringify(result)).catch(() => {})
   return result
 }

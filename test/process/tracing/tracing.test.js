@@ -24,7 +24,7 @@ async function spanOf (name, traceId) {
   return /** @type {any} */ (found())
 }
 
-test('a traceparent goes from the publisher through all stages to the clients, and to those who come later', async (t) => {
+test('a traceparent goes from the publisher through all stages to the clients, also to later ones', async (t) => {
   const server = await startEmbedded(t)
   const guid = randomUUID()
   const clients = [await connectClient(t, server.url), await connectClient(t, server.url)]

@@ -167,16 +167,16 @@ describe('a document over reconnects', () => {
   })
 
   test('participates in the presence again, with its state', async (t) => {
-    const { client, socket, doc, back } = await opened(t, { state: { colour: 'red' } })
-    const changing = doc.setState({ colour: 'blue' })
-    assert.deepEqual(socket.last('doc:state').argument, { guid: 'doc', state: { colour: 'blue' } })
+    const { client, socket, doc, back } = await opened(t, { state: { color: 'red' } })
+    const changing = doc.setState({ color: 'blue' })
+    assert.deepEqual(socket.last('doc:state').argument, { guid: 'doc', state: { color: 'blue' } })
     socket.last('doc:state').answer({ ok: true, guid: 'doc' })
     await changing
     client.drop(1000)
     back()
     assert.deepEqual(
       socket.handshakes.map(({ documents }) => documents),
-      [{ doc: { state: { colour: 'red' } } }, { doc: { ...at(5), state: { colour: 'blue' } } }]
+      [{ doc: { state: { color: 'red' } } }, { doc: { ...at(5), state: { color: 'blue' } } }]
     )
   })
 

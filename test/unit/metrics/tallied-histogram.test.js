@@ -24,14 +24,14 @@ const both = (use) =>
 test('the output equals that of prom-client, with labels in either form and without', async () => {
   const [stock, tallied] = await both((registry, kind) => {
     const Kind = kind === 'stock' ? Histogram : TalliedHistogram
-    const labelled = new Kind({
+    const labeled = new Kind({
       name: 'stages',
       help: 'h',
       labelNames: ['stage'],
       buckets: BUCKETS,
       registers: [registry]
     })
-    const [first, second] = [labelled.labels('first'), labelled.labels({ stage: 'second' })]
+    const [first, second] = [labeled.labels('first'), labeled.labels({ stage: 'second' })]
     for (const value of [0.1, 0.5, 0.51, 4, 5]) first.observe(value)
     second.observe(1)
     const plain = new Kind({ name: 'bytes', help: 'h', buckets: BUCKETS, registers: [registry] })

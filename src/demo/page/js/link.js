@@ -38,7 +38,7 @@ export async function openLink ({ guid, me, onLoad, onProblem, onState, transpor
     const answer = await response.json()
     onProblem(
       answer.kept === false
-        ? 'No document service runs here, so this document is not stored: changes reach only those who have it open.'
+        ? 'No document service runs here, so this document is not stored: changes reach only the pages that have it open.'
         : ''
     )
     onLoad(answer)

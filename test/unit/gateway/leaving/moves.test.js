@@ -67,7 +67,7 @@ test('a rate below one per second is kept', (t) => {
   assert.equal(gone.length, 2)
 })
 
-test('those who have gone by themselves are left out, and a new move replaces the one in progress', (t) => {
+test('clients that have gone by themselves are left out, and a new move replaces the one in progress', (t) => {
   const { moves, gone, connections, pass } = setUp(t, 10)
   moves.begin({ share: 1, rate: 1 })
   pass(1000)
