@@ -255,7 +255,11 @@ async function composeGateway ({
   status.addCheck(() =>
     lease.held ? null : 'the lease of the worker number could not be renewed: other workers do not find its sessions'
   )
-  return { workerNumber: lease.number, banner: [`gateway listens on ${config.gateway.host}:${gateway.port()}`] }
+  return {
+    workerNumber: lease.number,
+    connections: () => gateway.connections,
+    banner: [`gateway listens on ${config.gateway.host}:${gateway.port()}`]
+  }
 }
 
 /**

@@ -55,6 +55,7 @@ const START_TIME = 60
 /**
  * @typedef {object} Composed
  * @property {number} [workerNumber] of a gateway worker
+ * @property {() => number} [connections] of a gateway worker
  * @property {string[]} [banner] lines printed when a person has started this process by hand
  */
 
@@ -88,7 +89,9 @@ export async function runRole (role, compose, { configFile } = {}) {
   lifecycle.onStop('traces', () => flushTraces())
   const status = createStatus({ name: `${role}-${slot}`, metrics })
   status.cordon(launcher.cordoned)
-  handleSignals({ config, launcher, log, lifecycle, status })
+  /** @type {Composed} */
+  let composed = {}
+  handleSignals({ config, launcher, log, lifecycle, status, connections: () => composed.connections?.() })
 
   try {
     const directory = launcher.runDirectory ?? await privateDirectory(lifecycle)
@@ -109,7 +112,7 @@ export async function runRole (role, compose, { configFile } = {}) {
         )
       listening = true
     }
-    const { workerNumber, banner = [] } =
+    composed =
       (await compose({
         config, launcher, privatePath, privateRoutes, log, metrics, tracing, lifecycle, status,
         describe: async () => describeProcess(await status.read()),
@@ -149,6 +152,7 @@ export async function runRole (role, compose, { configFile } = {}) {
         createAgent({ settings: config.admin, workers: expected.gateway ?? 1, processes, log, clock: systemClock })
       )
     }
+    const { workerNumber, banner = [] } = composed
     status.started()
     announce(workerNumber)
     if (launcher.runDirectory === undefined) for (const line of banner) console.log(line)
@@ -253,9 +257,10 @@ export function startError (error) {
 /**
  * SIGTERM, SIGINT and the end of the launcher stop the process in order within DRAIN_TIMEOUT; a second signal stops a
  * process without a launcher at once.
- * @param {Pick<RoleContext, 'config' | 'launcher' | 'log' | 'lifecycle' | 'status'>} context
+ * @param {Pick<RoleContext, 'config' | 'launcher' | 'log' | 'lifecycle' | 'status'>
+ *   & { connections: () => number | undefined }} context
  */
-function handleSignals ({ config, launcher, log, lifecycle, status }) {
+function handleSignals ({ config, launcher, log, lifecycle, status, connections }) {
   let stopping = false
 
   /** @param {string} reason */
@@ -288,7 +293,8 @@ function handleSignals ({ config, launcher, log, lifecycle, status }) {
   // the launcher notices a process that hangs (src/process/hang-watch.js)
   if (launcher.relaysHandles)
     process.on('message', (/** @type {any} */ message) => {
-      if (message?.type === 'ask') tell({ type: 'answer', inspected: inspector.url() !== undefined })
+      if (message?.type === 'ask')
+        tell({ type: 'answer', inspected: inspector.url() !== undefined, connections: connections() })
     })
   process.on('disconnect', () => { if (!stopping) stopOnce('the launcher has gone') })
   // node:cluster would otherwise end this process at once on disconnect

@@ -31,6 +31,8 @@ export class Child extends EventEmitter {
   leaving = false
   /** False: it was told to accept no connections for a time. */
   accepting = true
+  /** Of a gateway worker, as it said last. @type {number | undefined} */
+  connections
   /** Moves of its clients that are in progress: others should accept its new connections. */
   moves = 0
   /** Told to stop: its end is no surprise. */
@@ -86,8 +88,10 @@ export class Child extends EventEmitter {
     else if (message?.type === 'handover') this.emit('handover', message, handle)
     else if (message?.type === 'listen') this.emit('listen')
     else if (message?.type === 'waits') this.emit('waits', message.message)
-    else if (message?.type === 'answer') this.emit('answer', message.inspected === true)
-    else if (message?.type === 'leaving') {
+    else if (message?.type === 'answer') {
+      this.connections = message.connections
+      this.emit('answer', message.inspected === true)
+    } else if (message?.type === 'leaving') {
       this.leaving = true
       this.emit('leaving')
     } else if (message?.type === 'ready') {

@@ -23,6 +23,7 @@ import { createMetrics } from '../metrics/metrics.js'
 import { adminCertificate, startCertificates } from '../tls/listeners.js'
 import { startError } from '../role.js'
 import { GATEWAY_FLAGS } from '../process/runtime-flags.js'
+import { untilArrived } from './arrivals.js'
 import { canReusePort } from './reuse-port.js'
 import { Slot } from './slot.js'
 import { createSlotSockets } from './slot-sockets.js'
@@ -197,6 +198,7 @@ export async function launch (config, { configFile }) {
     log.info('reloading, one process at a time')
     const lastGateway = slots.findLast((slot) => slot.settings.role === 'gateway')
     for (const slot of slots) {
+      const moved = slot.current?.connections ?? 0
       const problem = await slot.reload(READY_TIMEOUT)
       if (slot === lastGateway) acceptAll()
       if (stopping) return
@@ -205,6 +207,8 @@ export async function launch (config, { configFile }) {
           { process: slot.name },
           `not reloaded: ${problem}; the reload ends here, and what has not been replaced serves as before`
         )
+      if (slot !== lastGateway && slot.settings.role === 'gateway')
+        await untilArrived(moved, () => newest?.connections, () => stopping)
     }
     log.info('reload finished')
   }
