@@ -56,7 +56,12 @@ module.exports = {
     ),
     downOnly('engine', ''),
     downOnly('load', ''),
-    forbid('only-the-command-loads', '^(src/(?!load/)|cluster)', '^src/load/', '`inkcast load` is no part of a server'),
+    forbid(
+      'only-the-command-loads',
+      '^(src/(?!load/|demo/crowd/)|cluster)',
+      '^src/load/',
+      '`inkcast load` is no part of a server; the crowd of the demo is a process of its own'
+    ),
     downOnly('admission', 'engine|'),
     downOnly('peers', 'engine|'),
     downOnly('socketio', 'admission|engine|'),

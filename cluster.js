@@ -1,4 +1,5 @@
 #!/usr/bin/env node
-import { run } from './src/cli/program.js'
+import './src/process/start-small.js'
 
+const { run } = await import('./src/cli/program.js')
 await run(process.argv.slice(2))

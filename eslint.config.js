@@ -19,10 +19,12 @@ const WALL_CLOCK = {
   'src/auth/key-set.js': 'end of the tokens of a key that was withdrawn, beside their `exp`',
   'src/bus/memory-bus.js': 'ingest time of a record',
   'src/bus/memory-logs.js': 'ingest time of a record',
+  'src/bus/orders.js': 'ends of revokes, beside those that Redis has set',
   'src/bus/redis-publish.js': 'ingest time of a record',
   'src/documents/access.js': 'end of a revoke, which Redis has set',
   'src/cli/check/files.js': 'days until a certificate expires',
   'src/cli/tail.js': 'time of a message that has none',
+  'src/demo/control/pulse.js': 'time of a record, which the page compares with its hops',
   'src/embedded.js': 'incarnation, which grows across restarts',
   'src/gateway/expiry.js': '`exp` of tokens',
   'src/gateway/handlers/send.js': 'timestamp of a record',
@@ -64,7 +66,7 @@ const WALL = {
 }
 
 export default [
-  { ignores: ['node_modules/', 'test/output/', '**/dist/', '**/.next/'] },
+  { ignores: ['node_modules/', 'test/output/', '**/dist/', '**/.next/', 'docs/.vitepress/cache/'] },
   js.configs.recommended,
   stylistic.configs.customize({
     indent: 2,
@@ -125,6 +127,6 @@ export default [
     ignores: ['client/common/clock.js'],
     rules: { 'no-restricted-syntax': ['error', ...CLOCKS] }
   },
-  { files: ['src/demo/page/**', 'src/admin/page/**', 'client/**', 'packages/**', 'examples/yjs/page/**'], languageOptions: { globals: globals.browser } },
+  { files: ['src/demo/page/**', 'src/admin/page/**', 'client/**', 'packages/**', 'examples/yjs/page/**', 'docs/.vitepress/theme/**'], languageOptions: { globals: globals.browser } },
   { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node } }
 ]

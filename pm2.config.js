@@ -10,6 +10,7 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './src/config/load.js'
 import { GATEWAY_FLAGS } from './src/process/runtime-flags.js'
+import { START_SMALL } from './src/process/young-generation.js'
 
 /** Maximum time until a process is ready, ms; then PM2 considers it ready and stops the one that it replaces. */
 const READY_TIMEOUT = 60_000
@@ -57,6 +58,7 @@ const application = (role, instances, options) => ({
   script: `src/${role}.js`,
   cwd: import.meta.dirname,
   instances,
+  node_args: [...START_SMALL, ...(role === 'gateway' ? GATEWAY_FLAGS : [])],
   wait_ready: true,
   listen_timeout: READY_TIMEOUT,
   kill_timeout: config.gateway.drainTimeout + KILL_AFTER,
@@ -72,7 +74,7 @@ const application = (role, instances, options) => ({
 
 export const apps = [
   // these listen; during a replacement the old and the new process share the port
-  application('gateway', gateway, { exec_mode: 'cluster', node_args: [...GATEWAY_FLAGS] }),
+  application('gateway', gateway, { exec_mode: 'cluster' }),
   application('api', api, { exec_mode: 'cluster' }),
   ...(ingest > 0 ? [application('ingest', ingest, { exec_mode: 'fork' })] : [])
 ]

@@ -91,10 +91,16 @@ export class Client {
 
   get state () { return this.#connection.state }
 
-  /** Why the client is not connected; null while it is, and before the first attempt has failed. */
+  /**
+   * Why the client is not connected: the error of the lost connection, or of the last attempt that failed. Null while
+   * it is connected, before the first attempt has failed, and after `connect()` of a refused client.
+   */
   get reason () { return this.#connection.reason }
 
-  /** Id of the current connection; its first two characters are the gateway worker's number. */
+  /**
+   * Id of the current connection; its first two characters are the gateway worker's number.
+   * @returns {string | undefined}
+   */
   get connectionId () { return this.socket.id }
 
   /**

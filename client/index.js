@@ -52,7 +52,7 @@ export { ClientError } from './common/error.js'
  * @param {string} [url] of the gateway; default: origin of the page
  * @param {ClientOptions} [options]
  * @returns {Client}
- * @throws {TypeError} if the URL is none of a gateway
+ * @throws {TypeError} if it is not a URL of http, https, ws or wss, or has a path
  */
 export function connect (url = /** @type {any} */ (globalThis).location?.origin, options = {}) {
   checkUrl(url)

@@ -22,8 +22,8 @@
  * @property {Meta} meta
  *
  * @typedef {'trimmed' | 'epoch' | 'overflow' | 'opened'} ResyncReason `trimmed`: the log does not reach back that far;
- *   `epoch`: the log was lost; `overflow`: too many records arrived before a listener was added; `opened`: the document
- *   was open already, at a later position
+ *   `epoch`: the log was lost; `overflow`: more than 10,000 records waited for a listener or a slow loop; `opened`: the
+ *   document was open already, and this client had passed the `position` of the second `open`
  *
  * @typedef {object} Resync
  * @property {Position | null} position from which the records continue
@@ -76,7 +76,8 @@
  * - `joined`: also after each reconnect.
  * - `presence`: `doc.presence` has changed.
  * - `closed`: the gateway has ended this client's access, or the document cannot be loaded.
- * - `doc:status`, `doc:pending`: `doc.status`, or `doc.pending`, has changed.
+ * - `doc:status`: `doc.status` has changed.
+ * - `doc:pending`: `doc.pending` has changed.
  * - `doc:dropped`: the gateway has refused a queued edit for good.
  *
  * @template {object} Presence

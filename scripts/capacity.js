@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { last } from './scale.js'
 
 /**
  * docs/capacity.md: how many processes and machines for how many connections. Every figure that the table is computed
@@ -25,7 +26,7 @@ const IDLE = 9000
 /** @satisfies {Record<string, Point>} */
 const POINTS = {
   delivery: {
-    what: 'a delivery in the gateway, 10,000 a second, nothing coalesced', unit: 'µs of CPU', file: DELIVERY,
+    what: 'a delivery in the gateway, 10,000 a second, each written alone', unit: 'µs of CPU', file: DELIVERY,
     found: /\| inkcast +\| steady +\| .*gateway ([\d.]+)/
   },
   burst: {
@@ -88,18 +89,29 @@ const ASSUMED = {
   busy: 0.5,
   /** Connections reconnect within this time after a balancer or a region has failed, s. */
   storm: 300,
-  /** A worker with no connection, MB. */
+  /** A worker with no connection, MB: `workerMemory()`, rounded up. */
   workerMB: 120,
   coresPerMachine: 16,
   /** Members of a document. */
   members: 10
 }
 
-const SIZES = [10_000, 100_000, 500_000, 1_000_000, 10_000_000]
+const SIZES = [10_000, 50_000, 100_000, 500_000, 1_000_000, 10_000_000]
 const WORKLOADS = [
   { title: 'Readers: each client gets a record every 10 seconds', perSecond: 0.1 },
   { title: 'Editors: each client gets a record every second', perSecond: 1 }
 ]
+
+/** @returns {string} the loss of one of two machines, in figures */
+function failureExample () {
+  const connections = 100_000
+  const { workers, machines, memoryGB } = plan(connections, WORKLOADS[0].perSecond)
+  const left = workers - Math.floor(workers / machines)
+  const lost = (workers - left) * ASSUMED.workerMB / 1000
+  return `${number(connections)} readers have ${workers} workers on ${machines} machines. When the machine with ${workers - left} workers fails, the other ${left} workers get ${number(connections / left)} clients each; ` +
+    `${number(measured.onOneWorker)} were measured. The memory of their machine grows from about ${(memoryGB / machines).toFixed(1)} GB to ${(memoryGB - lost).toFixed(1)} GB. ` +
+    `With three machines of ${Math.ceil(workers / 2)} workers each, one may fail: the other two hold ${number(2 * Math.ceil(workers / 2) * measured.onOneWorker)} connections.`
+}
 
 /**
  * @param {number} connections
@@ -123,11 +135,11 @@ function plan (connections, perSecond) {
     cores(measured.redis, records) + cores(measured.redisHandshake, storm)
   )
   const ingest = Math.max(2, Math.ceil(cores(measured.ingest, records) / ASSUMED.busy))
-  return [
+  const row = [
     number(connections),
     number(deliveries),
     number(records),
-    `${number(workers)} (${byConnections > byCpu ? 'connections' : 'CPU'})`,
+    `${number(workers)} (${workers > Math.max(byCpu, byConnections) ? 'minimum' : byConnections > byCpu ? 'connections' : 'CPU'})`,
     number(machines),
     `${number(Math.ceil(memoryGB / machines))} GB`,
     number(Math.ceil(redisCores)),
@@ -136,6 +148,52 @@ function plan (connections, perSecond) {
     (cores(measured.kafka, records) / ASSUMED.busy).toFixed(1),
     `${(deliveries * measured.bytes * 8 / 1e9).toFixed(2)} Gbit/s`
   ]
+  return { row, workers, machines, memoryGB }
+}
+
+/** @returns {number} the most that a worker without connections has needed in the last run, MB */
+const workerMemory = () =>
+  Math.max(...last('workers').result.rows.map((/** @type {{ restWorkerMemory: number }} */ row) => row.restWorkerMemory))
+
+/** Memory of TLS for an idle connection with TLS 1.3 and P-256, KB: docs/tls.md has the figures. */
+const TLS_PAGE = readFileSync(new URL('../docs/tls.md', import.meta.url), 'utf8')
+const tlsOf = (/** @type {RegExp} */ found) => {
+  const figure = found.exec(TLS_PAGE)?.[1]
+  if (figure === undefined) throw new Error(`docs/tls.md has no ${found}`)
+  return Number(figure)
+}
+
+/** @returns {string[][]} rows: memory of one connection by its parts, and of 100,000 with their workers */
+function memoryRows () {
+  const connections = 100_000
+  const workers = Math.ceil(connections / measured.onOneWorker)
+  const mixed = 'worker: Node.js 20, TLS: Node.js 24'
+  /** @type {[string, string, number][]} */
+  const ways = [
+    ['no TLS at the gateway', 'Node.js 20', 0],
+    ['TLS, Node.js 20', 'Node.js 20', tlsOf(/TLS 1\.3, P-256 \|.*?(\d+) KB/)],
+    ['TLS, Node.js 24', mixed, tlsOf(/Node\.js 24 takes (\d+) KB/)],
+    ['TLS, Node.js 24, `TLS_GROUPS=X25519:P-256`', mixed, tlsOf(/Node\.js 24 takes \d+ KB, (\d+) with/)]
+  ]
+  return ways.map(([way, version, tls]) => {
+    const { memory, kernel } = measured
+    const [rest, churn] = [memory + kernel + tls, 2 * memory + kernel + tls]
+    const gb = (/** @type {number} */ each) =>
+      ((workers * ASSUMED.workerMB * 1000 + connections * each) / 1e6).toFixed(1)
+    return [
+      way, version, ...[memory, kernel].map(short), tls === 0 ? '–' : short(tls), ...[rest, churn].map(short),
+      `${gb(rest)} GB`, `${gb(churn)} GB`
+    ]
+  })
+}
+
+/** @returns {string} memory of 200,000 readers, as a sum */
+function memoryExample () {
+  const connections = 200_000
+  const { workers, machines, memoryGB } = plan(connections, WORKLOADS[0].perSecond)
+  const [ofWorkers, each] = [workers * ASSUMED.workerMB / 1000, measured.memory + measured.kernel]
+  return `Memory: ${workers} workers × ${ASSUMED.workerMB} MB = ${ofWorkers.toFixed(1)} GB, and ${number(connections)} × ${each.toFixed(1)} KB = ${(connections * each / 1e6).toFixed(1)} GB, ` +
+    `together ${memoryGB.toFixed(1)} GB, so ${(memoryGB / machines).toFixed(1)} GB for each machine, and 0.25 GB for its launcher, api and ingest.`
 }
 
 const number = (/** @type {number} */ value) => Math.round(value).toLocaleString('en-US')
@@ -153,28 +211,55 @@ export function capacityPage () {
   return [
     '# Capacity',
     '<!-- Generated from bench/results by scripts/capacity.js ("npm run docs"): do not edit. -->',
-    'How many processes and machines for how many connections. **Measured** are the costs of one delivery, record, handshake and connection, on two cores (below). ' +
-    '**Computed** is everything in the tables: no run had more than 15,000 connections on a worker, or more than two workers. Measure your own records before you buy machines: `npm run bench`.',
+    'This page says how many processes and machines a number of connections needs. **Measured** are the costs of one delivery, record, handshake and connection, on two cores (below). ' +
+    '**Computed** is everything in the tables. [Scale](scale.md) has runs with 100,000 connections and with 16 workers. Measure your own records before you buy machines: [sizing](how-to/sizing.md). ' +
+    '[Concepts](concepts.md) and the [glossary](glossary.md) explain the terms.',
+    '## How to read the tables',
+    [
+      '- A *delivery* is one record that is written to one client. Deliveries/s = records/s × members of the document. A *record* here is a publication to a document of 500 bytes.',
+      '- *Gateway workers (limited by)*: a number of workers is needed for the CPU, and a number for the connections. The larger one is shown, with its reason; at least two workers, so that one may fail.',
+      '- **The machine that may fail is not added.** After the loss of a machine the others hold its clients as well. The tables have room for this in the CPU (half of each core is free), but not in memory and not in connections per worker. ' +
+      `If a machine may fail, add one machine with as many workers. Example: ${failureExample()}`,
+      '- *Memory of each* machine is for its own connections and workers. Queues of slow clients are extra, up to `MAX_WAITING_BYTES_TOTAL` (256 MB) for each worker, and so are the operating system, Redis and Kafka on the same machine. ' +
+      'The launcher (70 MB), the api (97 MB) and ingest (85 MB) come on top as well: about 0.25 GB for a machine that runs all three ([decision 0134](decisions/0134-rest.md#memory)).',
+      '- *Between two rows*, use the next larger row, or compute: the workers grow in proportion to the connections. ' +
+      `200,000 readers need 200,000 ÷ ${number(measured.onOneWorker)} = ${number(plan(200_000, 0.1).workers)} workers, on ${number(plan(200_000, 0.1).machines)} machines of ${ASSUMED.coresPerMachine} cores. ` +
+      `${memoryExample()} But one balancer with one address opens at most about 64,000 connections to each gateway address. With ${number(200_000 / plan(200_000, 0.1).machines)} clients per machine you need ` +
+      'two addresses for each machine, two balancers, or four machines of 50,000 clients each ([kernel](kernel.md#limits)).',
+      '- *Partitions* are those of the downlink topic: at least twice the ingest processes, so that each has work.'
+    ].join('\n'),
     ...WORKLOADS.flatMap(({ title, perSecond }) => [
       `## ${title}`,
       `Documents of ${ASSUMED.members} members.`,
-      table(head, SIZES.map((size) => plan(size, perSecond)))
+      table(head, SIZES.map((size) => plan(size, perSecond).row))
     ]),
-    '## What is assumed',
+    '## Assumptions',
     [
-      `- Cores are ${ASSUMED.busy * 100} % busy: bursts, and the loss of a machine, have the other half. A storm of all connections within ${ASSUMED.storm / 60} minutes may use it.`,
-      `- A worker has at most ${number(measured.onOneWorker)} connections, the most that was measured, and a core of its own. More fit into a core if they are idle: the CPU column of your own measurement decides.`,
-      `- Machines have ${ASSUMED.coresPerMachine} cores for gateways; there are at least two. Memory is for connections and workers, without queues of slow clients (\`MAX_WAITING_BYTES_TOTAL\`) and the system.`,
-      '- Deliveries cost what they cost at a steady rate with nothing coalesced, the most expensive case. In bursts they cost a fifteenth.',
-      '- Redis masters are those of a Redis Cluster; each has a core. A record goes to each worker that has a member of its document: with many workers and large documents Redis has more to send than was measured, so begin with twice the number.',
-      '- Kafka: CPU only. Disks, replication and consumers of your own come on top.',
-      '- No TLS at the gateways: terminate it at the balancer, or add its memory and CPU ([deployment](deployment.md#tls)).',
+      `- Cores are ${ASSUMED.busy * 100} % busy. The other half is for bursts, for the load of a lost machine, and for a storm: all clients connect again within ${ASSUMED.storm / 60} minutes.`,
+      `- A worker has at most ${number(measured.onOneWorker)} connections, the most that was measured, and a core of its own. A worker can hold more idle connections; measure it with [your own load](load.md) first. ` +
+      'The [load agent](deployment.md#weight-by-load) of HAProxy lowers the weight of a machine with its connections, to 1 % at `AGENT_CAPACITY` (20,000) for each worker, so a quarter is free. A machine with 1 % still gets some clients; only `MAX_CONNECTIONS` is a limit.',
+      `- Machines have ${ASSUMED.coresPerMachine} cores for gateways; there are at least two.`,
+      '- A delivery costs what it costs at a steady rate: each record is written alone. This is the most expensive case. If many records are for the same clients at the same time (a burst), they share a write, and each costs a fifteenth.',
+      '- Redis masters are those of a Redis Cluster; each has a core. Redis sends a record once to each worker that has a member of its document. The measurement had two workers. With many workers and large documents Redis sends more copies: begin with twice the number of masters.',
+      '- Cores of Kafka are CPU only. Disks, replication and your own consumers come on top.',
+      '- No TLS at the gateways: terminate it at the balancer, or add its [memory](#memory) and [CPU](tls.md#cost).',
       '- Worker numbers end at 4,096 per cluster.'
     ].join('\n'),
-    '## What was measured',
+    '## Measurements',
     table(['figure', 'value', 'run'], Object.entries(POINTS).map(([name, { what, unit, file }]) => [
       what, `${short(measured[/** @type {keyof typeof POINTS} */ (name)])} ${unit}`, `[${file.replace('.md', '')}](../bench/results/${file})`
     ])),
-    'Descriptors and ports that so many connections need: [kernel guide](kernel.md). Limits of inkcast itself: [configuration](configuration.md#limits).'
+    '## Memory',
+    `The columns *worker* to *total with churn* are one idle connection, in KB. The last two columns are 100,000 connections with ${Math.ceil(100_000 / measured.onOneWorker)} workers. ` +
+    `A worker without connections counts as ${ASSUMED.workerMB} MB. This is assumed: the highest measured value is ${workerMemory().toFixed(0)} MB ([scale](scale.md#many-workers), last row of the table), rounded up. ` +
+    'TLS is TLS 1.3 with a P-256 certificate ([figures](tls.md#cost)). *Churn* means that many clients come and go: the worker then needs twice the heap per connection ([decision 0150](decisions/0150-soak.md)).',
+    table(
+      ['gateway', 'measured with', 'worker', 'kernel', 'TLS', 'total', 'total with churn', '100,000 connections', 'the same with churn'],
+      memoryRows()
+    ),
+    '**The rows for Node.js 24 add figures of two versions.** The worker was measured with Node.js 20 in the gateway. TLS was measured with Node.js 24 in a bare TLS server ([decision 0121](decisions/0121-tls.md)). ' +
+    'So their totals are estimates. The worker and TLS figures of the other rows are of Node.js 20 only. The kernel figure is memory of the operating system, not of Node.js.',
+    'Queues of slow clients come on top ([limits](operations.md#limits-of-the-machine)).',
+    'Descriptors and ports for that number of connections: [kernel guide](kernel.md). Limits of inkcast itself: [configuration](configuration.md#limits).'
   ].join('\n\n') + '\n'
 }

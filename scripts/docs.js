@@ -11,11 +11,16 @@ import { BLOCKS } from '../src/config/blocks.js'
 import { ERRORS } from '../src/common/errors.js'
 import { HOOKS } from '../src/common/hooks.js'
 import { METRICS } from '../src/metrics/metrics.js'
-import { commandPage } from './command-page.js'
 import { capacityPage } from './capacity.js'
+import { clientApiPage } from './client-api.js'
+import { commandPage } from './command-page.js'
 import { DASHBOARDS } from './dashboards/dashboards.js'
+import { decisionsIndex, docsIndex } from './site/index-pages.js'
+import { httpApiPage } from './http-api-page.js'
+import { markdownTable } from './markdown-table.js'
 import { proto } from './proto.js'
 import { scalePage } from './scale.js'
+import { settingsPage } from './settings-page.js'
 
 const ROOT = new URL('../', import.meta.url)
 
@@ -27,10 +32,14 @@ const ROOT = new URL('../', import.meta.url)
 export const PAGES = {
   'docs/command.md': commandPage,
   'docs/capacity.md': capacityPage,
-  'docs/configuration.md': configuration,
+  'docs/README.md': docsIndex,
+  'docs/client-api.md': clientApiPage,
+  'docs/configuration.md': settingsPage,
+  'docs/decisions/README.md': decisionsIndex,
   '.env.example': envExample,
   'docs/errors.md': errors,
   'docs/hooks.md': hooks,
+  'docs/http-api.md': httpApiPage,
   'docs/metrics.md': metrics,
   'docs/scale.md': scalePage,
   'src/api/grpc/inkcast.proto': proto,
@@ -45,27 +54,6 @@ export async function outdated () {
     if (written !== render()) paths.push(path)
   }
   return paths
-}
-
-function configuration () {
-  return page('Configuration', 'src/config/blocks.js', [
-    'Settings come from the environment, or from a file of `NAME=value` lines: the one of `--config FILE`, otherwise `.env` in the current folder. The environment wins; `inkcast config` shows where each value is from ([command](command.md)). ' +
-    'A wrong setting stops the start, and all problems are listed at once. `NODE_ENV=production` makes defaults stricter. ' +
-    'Each secret `NAME` can also be read from a file: `NAME_FILE` is its path, as orchestrators mount secrets.',
-    ...Object.values(BLOCKS).map(({ title, settings }) =>
-      [
-        `## ${title}`,
-        table(
-          ['Name', 'Default', 'Meaning'],
-          settingsOf(settings).map(([name, setting]) => [
-            `\`${name}\``,
-            shownDefault(setting),
-            setting.describe + (setting.secret ? ' Secret.' : '')
-          ])
-        )
-      ].join('\n\n')
-    )
-  ])
 }
 
 function envExample () {
@@ -94,9 +82,9 @@ function errors () {
   const entries = /** @type {[string, ErrorEntry][]} */ (Object.entries(ERRORS))
   return page('Errors', 'src/common/errors.js', [
     'Codes for clients, callers of the api and dead letters. A client gets `{ code, message, retryable }`, a refused handshake has `code` and `retryable` in `err.data`, ' +
-    'the api answers `{ "ok": false, "error": { "code", "message", "retryable" } }` with the status, and a dead letter has the code as `x-reason`. ' +
+    'the api answers `{ "ok": false, "error": { "code", "message", "retryable" } }` with the status, and a dead letter of the downlink has the code as `x-reason`. ' +
     'Messages may be more specific than the ones here; programs should use the code.',
-    table(
+    markdownTable(
       ['Code', 'Message', 'Try again', 'HTTP status', 'When, and what to do'],
       entries.map(([code, { message, retryable, status, when }]) => [
         `\`${code}\``,
@@ -114,7 +102,7 @@ function metrics () {
   return page('Metrics', 'src/metrics/metrics.js', [
     '`/metrics` on `ADMIN_PORT` has these metrics in the Prometheus format, merged over the processes of a machine. Every series also has the label `role`. ' +
     'Durations are in seconds. Histograms have the same buckets everywhere, so they can be added up over machines: `histogram_quantile(0.99, sum by (le) (rate(…_bucket[5m])))`.',
-    table(
+    markdownTable(
       ['Name', 'Type', 'Labels', 'Meaning', 'Alert on'],
       entries.map(([name, { type, labels = [], help, worry }]) => [
         `\`inkcast_${name}${type === 'counter' ? '_total' : ''}\``,
@@ -132,7 +120,7 @@ function metrics () {
     '## Former names\n\n' +
     'Until version 0.2 `/metrics` also serves the former names: those of the table in ms, and those of Node and of the process with the prefix `inkcast_`. ' +
     'They are derived from the new ones when `/metrics` is read.\n\n' +
-    table(['Former name', 'New name'], [
+    markdownTable(['Former name', 'New name'], [
       ...entries.flatMap(([name, { formerly }]) =>
         formerly === undefined ? [] : [[`\`inkcast_${formerly}\``, `\`inkcast_${name}\``]]),
       ['`inkcast_process_…`', '`process_…`'],
@@ -151,7 +139,7 @@ function hooks () {
     ...[...packages].map(([name, version]) =>
       [
         `## ${name} ${version}`,
-        table(
+        markdownTable(
           ['Part', 'File', 'Without it', 'Required'],
           HOOKS.filter((hook) => hook.package === name).map(({ part, files, without, required }) => [
             part,
@@ -165,24 +153,12 @@ function hooks () {
   ])
 }
 
-/** @param {Setting} setting */
-function shownDefault (setting) {
-  if (setting.secret || (setting.default ?? setting.defaultText ?? '') === '') return ''
-  return setting.default === undefined ? String(setting.defaultText) : `\`${setting.default}\``
-}
-
 /** @param {object} settings */
 const settingsOf = (settings) => /** @type {[string, Setting][]} */ (Object.entries(settings))
 
 /** @param {string} title @param {string} source @param {string[]} parts */
 const page = (title, source, parts) =>
   [`# ${title}`, `<!-- Generated from ${source} by "npm run docs": do not edit. -->`, ...parts].join('\n\n') + '\n'
-
-/** @param {string[]} head @param {string[][]} rows */
-function table (head, rows) {
-  const line = (/** @type {string[]} */ cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
-}
 
 /** @param {string} text without Markdown */
 const plain = (text) => text.replaceAll('`', '')

@@ -9,6 +9,7 @@ import { spawnGuarded } from '../test/services/guard.js'
 import { RINGS } from './rings.js'
 
 const REPORTER = fileURLToPath(new URL('ring-reporter.js', import.meta.url))
+const PRELOADED = new URL('../test/helpers/end-of-tests.js', import.meta.url).href
 const SERVICE_VARIABLES = ['REDIS_URL', 'REDIS_CLUSTER_URL', 'KAFKA_BROKERS', 'KAFKA_CLASSPATH']
 
 /**
@@ -85,7 +86,7 @@ async function run ({ name, files }, { nodeArgs, services, filtered, beside, int
     return problem
   }
   const log = beside ? join(directory, 'output') : undefined
-  const child = spawnGuarded(process.execPath, ['--test',
+  const child = spawnGuarded(process.execPath, ['--test', '--import', PRELOADED,
     '--test-reporter=spec', '--test-reporter-destination=stdout',
     `--test-reporter=${REPORTER}`, `--test-reporter-destination=${output}`,
     `--test-concurrency=${concurrency}`, `--test-timeout=${timeoutMs}`, ...nodeArgs, ...files], { env, directory, log })

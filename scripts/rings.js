@@ -28,7 +28,7 @@ export const RINGS = {
   alone: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 145 },
   // each file with its own Redis, and so with its own clusters
   cluster: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 190 },
-  browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 100 },
+  browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 150 },
   contract: { services: true, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 150 },
   // attacks on a worker, with other clients: a few seconds each, or ATTACK_SECONDS
   attack: { services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 600, single: true },
@@ -36,7 +36,7 @@ export const RINGS = {
   speed: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 30, single: true },
   // the services of test/services themselves: these tests start their own
   services: { services: false, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 120, single: true },
-  fault: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 1200, single: true }
+  fault: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 1450, single: true }
 }
 
 /**

@@ -7,7 +7,7 @@ import { workersTable } from '../bench/report/workers.js'
 const RESULTS = new URL('../bench/results/', import.meta.url)
 
 /** @param {string} name of a benchmark @returns {{ base: string, result: any }} its last run */
-function last (name) {
+export function last (name) {
   const files = readdirSync(RESULTS).filter((file) =>
     file.startsWith(`${name}-`) && /^\d{4}(-\d\d){4}\.json$/.test(file.slice(name.length + 1)))
   const file = files.sort().at(-1)
@@ -27,16 +27,20 @@ export function scalePage () {
   return `${[
     '# Scale',
     '<!-- Generated from bench/results by scripts/scale.js ("npm run docs"): do not edit. -->',
-    `Published figures of systems of this kind, and those of inkcast on one machine with ${machine.cores} cores and ${machine.memoryGb} GB that also runs the clients (Node ${versions.node}, Redis, no Kafka). Compare rows, not machines: the figures per core are of a machine whose cores are shared.`,
+    `Figures of a published load test of another gateway of this kind, with 500,000 connections, beside those of inkcast on one machine with ${machine.cores} cores and ${machine.memoryGb} GB. This machine also runs the clients (Node ${versions.node}, Redis, no Kafka), so clients and inkcast share its cores. Compare the rows of inkcast with each other: the machines of the two tests differ too much.`,
     '## Published scenarios',
     `\`npm run load:published\`. \`inkcast load\` ([load](load.md)) opens the clients, publishes, and compares every delivery and every receipt with what was published. Plots over time: ${report(published)}.`,
     '![The report: connections, deliveries, latency, CPU and memory over time](images/load-report.png)',
     scenarioTable([published.result]),
     '## 100,000 connections',
-    `The same with ${many.result.workers} workers, a push to everyone every 16 s: as many deliveries per second and core as were published. While the records of documents go on, all workers are reloaded, and one is killed; that run ended in the middle of the reload, whose workers were drained faster than these cores could accept the clients again. No record was missing. Since then a reload waits for the clients that it has moved. Plots: ${report(many)}, ${report(faults)}.`,
+    `The same scenarios with ${many.result.workers} workers. A push to everyone comes every 16 s: 6,250 deliveries/s in all. Each core of the published test had as many, if its machine had 16 cores. Plots: ${report(many)}, ${report(faults)}.`,
+    'In the last row all workers are reloaded, and one is killed, while records are published to documents. This run ended in the middle of the reload: workers were drained faster than these two cores could accept the clients again, so ' +
+    'some clients were not connected at the end. The clients that were connected had every record. Since then a reload waits for the clients that it has moved ([operations](operations.md#moves-in-a-reload)).',
     scenarioTable([many.result, faults.result]),
     '## Many workers',
-    `\`npm run bench:workers\`: ${workers.result.connections.toLocaleString('en-US')} connections in 8 documents, the same records with each number of workers. In brackets: times the figure with the fewest workers. All share ${machine.cores} cores, so part of the growth is that many processes take turns.`,
+    `\`npm run bench:workers\`: ${workers.result.connections.toLocaleString('en-US')} connections in 8 documents, the same records with each number of workers. In brackets: the figure divided by the one with the fewest workers. All workers share ${machine.cores} cores, so part of the growth is that many processes take turns on a core.`,
+    'A handshake costs more here than in [capacity](capacity.md#measurements), although these clients have no token. The likely reasons: the figure is of all processes, a document has 1,000 members, ' +
+    `and each worker has accepted few clients before (${(workers.result.connections / workers.result.rows[0].workers).toLocaleString('en-US')} with ${workers.result.rows[0].workers} workers, ${workers.result.connections / workers.result.rows.at(-1).workers} with ${workers.result.rows.at(-1).workers}), so V8 has optimized less of its code.`,
     workersTable(workers.result.rows),
     `![CPU and memory by workers](../bench/results/${workers.base}-cost.svg)`
   ].join('\n\n')}\n`

@@ -31,6 +31,7 @@ import { createMemorySessions } from './sessions/memory-sessions.js'
 import { apiCertificate, gatewayCertificate, startCertificates } from './tls/listeners.js'
 import { createSessionIds } from './wire/session-id.js'
 import { apiUrl, banner, needsToken } from './process/banner.js'
+import { reportInMemory } from './process/in-memory.js'
 
 const WORKER_NUMBER = 0
 
@@ -85,12 +86,17 @@ export async function composeEmbedded ({
         publisher,
         bus
       })
-  // a service of one's own in place of the demo's
+  // the application's own service replaces that of the demo
   const uplink = toServices ? direct : documents?.uplink ?? direct
   const store = createMemorySessions({ services: toServices })
   const directory = new Directory()
   const worker = { number: WORKER_NUMBER, incarnation: clock.now() }
   const sessions = createWorkerSessions({ store, config, uplink, worker, directory, metrics, log, clock })
+  /** Ports as they are bound. */
+  const ports = { gateway: () => config.gateway.port, api: () => config.api.port }
+  const control = config.production
+    ? undefined
+    : await (await import('./demo/control/embedded.js')).startEmbeddedControl({ config, ports, lifecycle, log })
   const gateway = createGateway({
     config,
     directory,
@@ -113,19 +119,23 @@ export async function composeEmbedded ({
     alone: true,
     isReady: () => status.notReady().length === 0,
     fallback:
-      documents &&
+      documents && control &&
       createDemo({
         apiUrl: apiUrl(config.api),
         needsToken: needsToken(config.api),
+        host: config.gateway.host,
         loadDocument: toServices
           ? (await import('./demo/documents-over-http.js')).createDocumentsOverHttp({ url: config.gateway.demoDocumentsUrl })
           : documents.load,
+        control,
+        inspect: privateRoutes.get('/inspect'),
         log
       }),
     metrics,
     log,
     clock
   })
+  ports.gateway = () => gateway.port()
   privateRoutes.set('/move', createMoveRoute(gateway.moves))
   status.addWarnings(gateway.overload.warnings)
   await lifecycle.startAll(gateway.parts)
@@ -144,6 +154,7 @@ export async function composeEmbedded ({
   const addReference = config.production ? undefined : (await import('./api/http/reference.js')).createReference()
   const api = createHttpApi({ ...doors, ...services, addReference })
   await lifecycle.start('api', api)
+  ports.api = () => api.port()
   let grpcPort = () => NaN
   if (config.api.grpcPort !== undefined) {
     const { createGrpcApi } = await import('./api/grpc/server.js')
@@ -161,8 +172,6 @@ export async function composeEmbedded ({
     await lifecycle.start('webhook', webhook.senderFrom(stream))
     status.addWarnings(() => webhook.warnings())
   }
-  log.info(
-    'embedded: one process, everything in memory; it does not scale out, and data is lost at a restart (set REDIS_URL for a cluster)'
-  )
+  reportInMemory(config, log)
   return { gateway, api, grpcPort, banner: banner(config, { port: gateway.port(), apiPort: api.port() }) }
 }

@@ -6,6 +6,7 @@ import { createAuthenticator } from './auth/authenticator.js'
 import { systemClock as clock } from './common/clock.js'
 import { createAccess } from './documents/access.js'
 import { createDocumentRules } from './documents/rules/rules.js'
+import { launcherControl } from './demo/control/answers.js'
 import { createDemo } from './demo/server.js'
 import { createSlotPort } from './gateway/public-port.js'
 import { acceptHandovers } from './peers/handover.js'
@@ -190,7 +191,10 @@ async function composeGateway ({
       : createDemo({
           apiUrl: apiUrl(config.api),
           needsToken: needsToken(config.api),
+          host: config.gateway.host,
           loadDocument: await documentsFor(config),
+          control: launcherControl(launcher),
+          inspect: privateRoutes.get('/inspect'),
           log
         }),
     publicPort: launcher.keepsSockets ? createSlotPort(config.gateway) : undefined,

@@ -26,6 +26,7 @@ import { createLog, exitAfterLog } from './common/log.js'
 import { createLogLevel } from './common/log-level-control.js'
 import { createMetrics } from './metrics/metrics.js'
 import { adminCertificate, startCertificates } from './tls/listeners.js'
+import { collectGarbage, letGrow } from './process/young-generation.js'
 import { timesWithPolls } from './process/socket-times.js'
 import { flushTraces, Tracing } from './tracing/tracing.js'
 
@@ -115,7 +116,7 @@ export async function runRole (role, compose, { configFile } = {}) {
     composed =
       (await compose({
         config, launcher, privatePath, privateRoutes, log, metrics, tracing, lifecycle, status,
-        describe: async () => describeProcess(await status.read()),
+        describe: () => describeProcess(status),
         onWaits: createWaits(launcher),
         listenPrivately
       })) ?? {}
@@ -153,6 +154,8 @@ export async function runRole (role, compose, { configFile } = {}) {
       )
     }
     const { workerNumber, banner = [] } = composed
+    collectGarbage()
+    letGrow()
     status.started()
     announce(workerNumber)
     if (launcher.runDirectory === undefined) for (const line of banner) console.log(line)

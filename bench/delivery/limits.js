@@ -13,6 +13,8 @@
 
 /** Variation between runs of the costs per delivery at 100 and at 10,000 members. */
 const NOISE = 1.05
+/** How much later than with the libraries alone a record may arrive at p99, ms. */
+const LATER = 2
 
 /**
  * @param {SystemSummary[]} summary
@@ -21,6 +23,7 @@ const NOISE = 1.05
 export function judge (summary) {
   const inkcast = summary.find(({ system }) => system === 'inkcast')
   const baseline = summary.find(({ system }) => system === 'baseline')
+  const floor = summary.find(({ system }) => system === 'floor-libraries')
   if (inkcast === undefined) return []
   /** @type {Verdict[]} */
   const verdicts = []
@@ -35,17 +38,21 @@ export function judge (summary) {
   /** @param {number | undefined} own @param {number | undefined} other */
   const ratio = (own, other) =>
     own === undefined || other === undefined ? undefined : Math.round((own / other) * 1000) / 1000
-  const at = (/** @type {number} */ count) => inkcast.members.find((each) => each.count === count)?.line.cpuUs
+  /** @param {SystemSummary | undefined} system @param {number} count */
+  const at = (system, count) => system?.members.find((each) => each.count === count)?.line.cpuUs
 
-  atMost('CPU per delivery in bursts, relative to the baseline', ratio(inkcast.burst?.cpuUs, baseline?.burst?.cpuUs), 0.3)
-  atMost(
-    'CPU per delivery at a steady rate, relative to the baseline',
-    ratio(inkcast.steady?.cpuUs, baseline?.steady?.cpuUs),
-    0.4
-  )
-  atMost('resident KB per idle connection, all on one worker', inkcast.memory?.workerKb, 10)
-  atMost('p99 at a steady rate, relative to the baseline', ratio(inkcast.steady?.p99, baseline?.steady?.p99), 1)
-  atMost('CPU per delivery at 10,000 members, relative to 100', ratio(at(10_000), at(100)), NOISE)
+  const ofBaseline = ', relative to the baseline'
+  const ofFloor = ', relative to the libraries alone'
+  const single = ratio(inkcast.single?.cpuUs, floor?.single?.cpuUs)
+  atMost(`CPU per delivery in bursts${ofBaseline}`, ratio(inkcast.burst?.cpuUs, baseline?.burst?.cpuUs), 0.13)
+  atMost(`CPU per delivery in bursts of one record per document${ofFloor}`, single, 1.05)
+  atMost(`CPU per delivery at a steady rate${ofFloor}`, ratio(inkcast.steady?.cpuUs, floor?.steady?.cpuUs), 1.25)
+  atMost(`CPU per record to ten members${ofBaseline}`, ratio(at(inkcast, 10), at(baseline, 10)), 0.5)
+  atMost(`CPU per handshake, with life-cycle events${ofBaseline}`,
+    ratio(inkcast.connect?.cpuUs, baseline?.connect?.cpuUs), 0.35)
+  atMost('resident KB per idle connection, all on one worker', inkcast.memory?.workerKb, 7)
+  atMost('p99 at a steady rate, ms', inkcast.steady?.p99, floor?.steady && floor.steady.p99 + LATER)
+  atMost('CPU per delivery at 10,000 members, relative to 100', ratio(at(inkcast, 10_000), at(inkcast, 100)), NOISE)
   return verdicts
 }
 

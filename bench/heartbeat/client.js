@@ -1,5 +1,5 @@
 /**
- * A connection that joins one document and only answers pings, until it is told to fall silent like a dead peer.
+ * A connection that joins one document and only answers pings, until a command makes it silent, like a dead peer.
  */
 import { FrameSocket } from '../client/frame-socket.js'
 import { textFrame } from '../client/frames.js'

@@ -46,9 +46,9 @@ const shown = (/** @type {number | null | undefined} */ value, digits = 0) =>
 /** @param {Saved[]} saved @returns {{ head: string[], rows: string[][] }} */
 function cellsOf (saved) {
   const perCore = (/** @type {number | undefined} */ value) =>
-    value === undefined ? '–' : READINGS.map((cores) => shown(value / cores)).join(' / ')
+    value === undefined ? '–' : READINGS.map((cores) => `${shown(value / cores)} (${cores} cores)`).join(', ')
   return {
-    head: ['scenario', 'connections', 'missing', 'connections/s per core', 'deliveries/s per core', 'KB per connection', 'memory while held', 'latency p50, p99'],
+    head: ['scenario', 'connections', 'missing', 'connections/s per core', 'deliveries/s per core', 'KB per connection', 'growth of memory in the hold', 'latency p50, p99'],
     rows: [
       ...PUBLISHED.map(({ what, connections, connectionsPerSecond, deliveriesPerSecond, memory }) => [
         `published: ${what}`, shown(connections), '–', perCore(connectionsPerSecond), perCore(deliveriesPerSecond), shown(memory), '–', '–'
@@ -59,7 +59,8 @@ function cellsOf (saved) {
         problems.length === 0 ? '0' : `${missing.everyone + missing.documents}; ${problems.join('; ')}`,
         shown(figures.connectionsPerCore),
         shown(figures.deliveriesPerCore),
-        shown(figures.memory, 1),
+        // other memory of the processes was freed meanwhile, and was more
+        figures.memory !== null && figures.memory <= 0 ? 'below the noise' : shown(figures.memory, 1),
         figures.growth === null ? '–' : `${figures.growth >= 0 ? '+' : ''}${figures.growth.toFixed(1)} %`,
         summary.latency.p50 === null ? '–' : `${shown(summary.latency.p50)} ms, ${shown(summary.latency.p99)} ms`
       ]))
@@ -68,9 +69,11 @@ function cellsOf (saved) {
 }
 
 const HOW = [
-  `Published figures per core have two readings, for ${READINGS.join(' and ')} cores: the source names both machines. They are rates of a machine whose CPU use is not known.`,
-  'Figures of inkcast are per second of CPU that all its processes used (launcher, api, gateways; Redis not), on cores shared with the clients. Those of deliveries include heartbeat, receipts and, with churn, handshakes; those of connections with churn include deliveries.',
-  'Memory is the resident memory of all processes, above what they had without connections.'
+  `Rows that begin with "published" are from the published test. It names two machines, one with ${READINGS.join(' cores and one with ')}, and does not say which one was measured. So each rate is divided by both. How busy these cores were is not known.`,
+  'The other rows are inkcast. Their rates are divided by the CPU time that its processes used (launcher, api, gateways; without Redis): "2,000 connections/s per core" means that a core which does nothing else opens 2,000 connections in a second.',
+  'This CPU time is of everything that happened meanwhile. In "deliveries/s per core" it includes heartbeat and receipts, and in scenario 4 also the handshakes of the clients that come back. In "connections/s per core" of scenario 4 it includes the deliveries.',
+  '"KB per connection" is the resident memory of all processes, less what they had before the first connection, divided by the connections. A process frees other memory meanwhile, so with few connections the difference is below the noise.',
+  '"Growth of memory in the hold" compares the memory at the end of the hold (the time in which all clients stay connected) with that at its beginning. A negative figure means that memory was freed.'
 ]
 
 /** @param {Saved[]} saved @returns {string} Markdown: a table beside the published figures, and how it is to be read */

@@ -18,7 +18,10 @@
  * @typedef {'load_failed' | 'storage_failed'} LocalCode
  */
 
-/** The error of every rejected promise of the client, and of `client.reason`. */
+/**
+ * The error of every promise that the client rejects, and of `client.reason`. Only an abort of your own signal rejects
+ * with that signal's reason.
+ */
 export class ClientError extends Error {
   /**
    * @param {{ code: ErrorCode, message?: string | undefined, retryable?: boolean | undefined }} error

@@ -1,5 +1,5 @@
 /**
- * What the client does, for developers: an entry for each change, refusal, gap and wait. Never a payload or a token.
+ * An entry of the log for developers: a change, a refusal, a gap or a wait. It has no payload and no token.
  *
  * @typedef {object} LogEntry
  * @property {number} at ms since 1970

@@ -37,7 +37,7 @@ const FIELDS = [
   }
 ]
 
-/** What waits in the plural. */
+/** Names of waits that are plural. */
 const PLURAL = /^(events|queued sends)$/
 
 /** The open documents. */

@@ -132,8 +132,8 @@ export class Document {
 
   /**
    * The records and signals from now on, for `for await`; a `resync` is one of the turns, unless the document was
-   * opened with `load`. Ends with the document; throws if the gateway has ended this client's access. Of more than
-   * 10,000 that wait for a slow loop, a `resync` is left.
+   * opened with `load`. Ends with the document; throws if the gateway has ended this client's access. If more than
+   * 10,000 wait for a slow loop, one `resync` replaces them.
    * @returns {AsyncGenerator<import('../types.js').Turn<Events & Signals>, void>}
    */
   async* [Symbol.asyncIterator] () {
@@ -163,12 +163,13 @@ export class Document {
   }
 
   /**
-   * Sends data to the business services; without Kafka, to everyone who has the document open. Without a connection it
-   * waits for one.
+   * Sends data to the business services. If the gateway has no service (neither Kafka nor `UPLINK_URL` nor
+   * `UPLINK_GROUPS`), it publishes the data to everyone who has the document open. Without a connection it waits for
+   * one.
    *
-   * With `queue` it survives lost connections and, with the option `outbox` of `connect`, the page: it is sent in
-   * order, arrives once, and is in `pending` until then. The promise resolves when the gateway has accepted it, however
-   * long that takes; a promise does not survive a reload.
+   * With `queue`, which needs the option `outbox` of `connect`, it survives lost connections and reloads of the page:
+   * it is sent in order, arrives once, and is in `pending` until then. The promise resolves when the gateway has
+   * accepted it, however long that takes; a promise does not survive a reload.
    *
    * @template {keyof Events & string} [E='message' extends keyof Events ? 'message' : keyof Events & string]
    * @overload

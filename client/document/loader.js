@@ -11,7 +11,7 @@ export class Loader {
   #options
   /** @type {AbortController | null} */
   #controller = null
-  /** What the service returned contains the records up to here. @type {Position | null} */
+  /** The answer of the service contains the records up to here. @type {Position | null} */
   #floor = null
 
   /**

@@ -42,7 +42,8 @@ import { within } from '../common/within.js'
  * @property {boolean | undefined} [presence] whether to be listed in `presence`, and to receive the other members;
  *   default: if there is a state
  * @property {Presence | undefined} [state] shown to others in `presence`
- * @property {boolean | undefined} [echo] whether to receive this client's own records; default false
+ * @property {boolean | undefined} [echo] whether to receive this client's own messages, which the gateway publishes if
+ *   there is no service; default false
  * @property {boolean | undefined} [offline] resolve at once, also without a connection: for a page that shows what
  *   the outbox keeps. `ready` of the document resolves when it is joined. Default false
  * @property {AbortSignal | undefined} [signal] ends the wait

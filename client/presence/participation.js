@@ -59,7 +59,7 @@ export class Participation {
   apply (update) { this.#presence.apply(update) }
 
   /**
-   * Another part of the page opens the document. What fails here, the next join repeats.
+   * Another part of the page opens the document. The next join repeats a request that fails here.
    * @param {{ state?: object | undefined, presence?: boolean | undefined }} options
    */
   open ({ state, presence }) {

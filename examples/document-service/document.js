@@ -30,14 +30,17 @@ const MAX_COMMENTS = 200
  * @property {number} at ms since 1970
  * @property {string} [cell] the cell that it is about
  *
- * @typedef {object} Change exactly one of `cells`, `comment` and `resolved` is set
+ * @typedef {object} Change exactly one of `cells`, `comment`, `resolved` and `reset` is set
  * @property {number} version
  * @property {string} id the client's own id of the request, by which it recognizes its own changes
  * @property {string} by user id, from the gateway
  * @property {string} traceId
  * @property {Record<string, string>} [cells] texts by cell
+ * @property {number} [base] the version that the editor's page showed: a change of the same cell with a higher version
+ *   was made at the same time, and this one replaced it unseen
  * @property {Comment} [comment] a new one
  * @property {string} [resolved] id of a resolved comment
+ * @property {Pick<SheetDocument, 'title' | 'cells' | 'comments'>} [reset] the first state, which is the document again
  *
  * @typedef {object} ClientEvent a client's request and its sender
  * @property {string} event one of EVENTS
@@ -63,7 +66,7 @@ export class Refusal extends Error {
 }
 
 /** Each event of clients, and how it changes a document. */
-const EVENTS = { 'sheet:edit': edit, 'sheet:comment': comment, 'sheet:resolve': resolve }
+const EVENTS = { 'sheet:edit': edit, 'sheet:comment': comment, 'sheet:resolve': resolve, 'sheet:reset': reset }
 
 /**
  * @param {string | undefined} event
@@ -107,11 +110,14 @@ export function applyEvent (document, { event, data, uid, traceId, timestamp }) 
 }
 
 /**
+ * Two people may edit a cell at the same time: the later edit in the document's order stands. `base` tells pages which
+ * edits their authors had not seen, so that they can offer the replaced text.
+ *
  * @param {SheetDocument} document
- * @param {Record<string, unknown>} data `{ id, cells: { B2: 'text', … } }`; '' empties a cell
+ * @param {Record<string, unknown>} data `{ id, cells: { B2: 'text', … }, base? }`; '' empties a cell
  * @param {{ id: string }} about
  */
-function edit (document, { cells }, { id }) {
+function edit (document, { cells, base }, { id }) {
   const entries = typeof cells === 'object' && cells !== null ? Object.entries(cells) : []
   if (entries.length < 1 || entries.length > LIMITS.cellsAtOnce)
     throw new Refusal('bad_data', `cells must have 1 to ${LIMITS.cellsAtOnce} cells`, id)
@@ -120,11 +126,13 @@ function edit (document, { cells }, { id }) {
     if (typeof text !== 'string') throw new Refusal('bad_data', 'the text of a cell must be a string', id)
     if (text.length > LIMITS.text) throw new Refusal('too_long', `a cell has at most ${LIMITS.text} characters`, id)
   }
+  if (base !== undefined && !(Number.isInteger(base) && Number(base) >= 0))
+    throw new Refusal('bad_data', 'base must be the version of a document', id)
   for (const [cell, text] of entries) {
     if (text === '') delete document.cells[cell]
     else document.cells[cell] = text
   }
-  return { cells: Object.fromEntries(entries) }
+  return { cells: Object.fromEntries(entries), ...(base === undefined ? {} : { base: Number(base) }) }
 }
 
 /**
@@ -157,6 +165,16 @@ function resolve (document, { comment }, { id }) {
   if (index === -1) throw new Refusal('no_such_comment', 'this comment was resolved already', id)
   const [{ id: resolved }] = document.comments.splice(index, 1)
   return { resolved }
+}
+
+/**
+ * The document is as it was before its first change; versions go on.
+ * @param {SheetDocument} document
+ */
+function reset (document) {
+  const { title, cells, comments } = createDocument()
+  Object.assign(document, { title, cells, comments })
+  return { reset: structuredClone({ title, cells, comments }) }
 }
 
 /** @param {unknown} text @param {number} most @returns {text is string} */

@@ -4,7 +4,7 @@ import * as Y from 'yjs'
 const PAUSE = { min: 250, max: 8000 }
 /** Interval of records that are queued without a connection, ms. */
 const OFFLINE_INTERVAL = 1000
-/** Updates that are merged into one as soon as there are so many. */
+/** Number of queued updates from which on they are merged into one. */
 const MERGE_AT = 200
 
 /**

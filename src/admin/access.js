@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { isLoopbackHost } from '../process/host-name.js'
 import { InkcastError } from '../common/errors.js'
+import { isLocalRequest } from '../process/local-request.js'
 
 /**
  * Rights at ADMIN_PORT: `control` changes something (log level), `read` sees the status page and levels. `/metrics`,
@@ -29,37 +29,13 @@ export function createAdminAccess ({ token, readToken }) {
     }
     if (shown !== undefined) throw new InkcastError('unauthorized', 'the token is not ADMIN_TOKEN')
     if (token !== undefined) throw new InkcastError('unauthorized', 'needs ADMIN_TOKEN (Authorization: Bearer <token>)')
-    if (!isLocal(req)) {
+    if (!isLocalRequest(req)) {
       throw new InkcastError(
         'forbidden',
         'from this machine only: set ADMIN_TOKEN, and send it (Authorization: Bearer <token>)'
       )
     }
   }
-}
-
-/**
- * A request of a proxy on this machine is not local, nor one of a page whose name points to this machine.
- * @param {import('node:http').IncomingMessage} req
- */
-function isLocal ({ socket, headers }) {
-  const address = socket.remoteAddress?.replace(/^::ffff:/, '') ?? ''
-  return (
-    (address.startsWith('127.') || address === '::1') &&
-    isLoopbackHost(headers.host ?? '') &&
-    headers.forwarded === undefined &&
-    headers['x-forwarded-for'] === undefined &&
-    !isOfAnotherSite(headers)
-  )
-}
-
-/**
- * @param {import('node:http').IncomingHttpHeaders} headers
- * @returns {boolean} whether a page of another site sent it
- */
-function isOfAnotherSite ({ 'sec-fetch-site': site, origin, host }) {
-  if (site !== undefined) return site !== 'same-origin' && site !== 'none'
-  return origin !== undefined && origin !== `http://${host}`
 }
 
 /** @param {string} a @param {string} b @returns {boolean} without telling by its time how much of them is the same */

@@ -28,7 +28,7 @@ const marked = new Marked({
 })
 
 /** As GitHub makes them. @param {string} text of a heading @returns {string} */
-const anchorOf = (text) => text.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')
+export const anchorOf = (text) => text.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')
 
 /** @param {string} text Markdown @returns {string} */
 export function renderDoc (text) {

@@ -11,6 +11,10 @@ import { TICKET_FILE } from '../tls/ticket-keys.js'
  * has access to the directory.
  */
 
+/** Socket of the demo's control in the launcher. Not `.sock`: it is no process that is asked for its status. */
+export const CONTROL_SOCKET = 'demo.socket'
+/** Files that are of no use without a process. */
+const LEFT_OVER = [TICKET_FILE, CONTROL_SOCKET]
 /** Maximum length of a socket's path, bytes: 108 on Linux and 104 elsewhere, including a zero at the end. */
 const LONGEST_PATH = 103
 /** inkcast-<pid of its creator>-<random> */
@@ -105,7 +109,8 @@ export async function leaveRunDirectory (directory) {
     await removeStaleSockets(directory)
     const left = await readdir(directory)
     // the secret of session tickets goes with the last process
-    if (left.every((file) => file === TICKET_FILE)) await rm(path.join(directory, TICKET_FILE), { force: true })
+    if (left.every((file) => LEFT_OVER.includes(file)))
+      for (const file of left) await rm(path.join(directory, file), { force: true })
     await rmdir(directory)
   } catch (error) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (error)

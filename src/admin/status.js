@@ -33,7 +33,7 @@ export function createStatus ({ name, metrics }) {
     addWarnings (warn) { warnings.push(warn) },
     started () { started = true },
     stopping () { stopping = true },
-    /** @param {boolean} on whether balancers are told to send no new clients */
+    /** @param {boolean} on whether balancers should send no new clients */
     cordon (on) { cordoned = on },
     get cordoned () { return cordoned },
     /** @returns {string[]} */
@@ -42,13 +42,16 @@ export function createStatus ({ name, metrics }) {
       if (!started) return ['starting']
       return [cordoned ? CORDONED : null, ...checks.map((check) => check())].filter((reason) => reason !== null)
     },
-    /** @returns {Promise<ProcessStatus>} */
-    async read () {
+    /**
+     * @param {readonly string[]} [names] of the metrics that are wanted; default: all
+     * @returns {Promise<ProcessStatus>}
+     */
+    async read (names) {
       return {
         name,
         notReady: this.notReady(),
         warnings: warnings.flatMap((warn) => warn()),
-        metrics: await metrics.collect()
+        metrics: await metrics.collect(names)
       }
     }
   }

@@ -29,7 +29,7 @@ export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs()
  * @param {number} dependencies.perSecond
  * @param {Pick<ReturnType<typeof import('./connection-limits.js').createConnectionLimits>, 'admits' | 'opened'>}
  *   dependencies.connections
- * @param {() => boolean} [dependencies.isOverloaded] whether this worker takes no newcomers; default: never
+ * @param {() => boolean} [dependencies.isOverloaded] whether this worker takes no new clients; default: never
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */

@@ -49,7 +49,7 @@ import { laneOf } from '../wire/publication.js'
  */
 
 /**
- * What an order was carried out for, when the publisher is told so.
+ * The connections for which an order was carried out, as reported to the publisher.
  * @typedef {object} CarriedOut
  * @property {number} connections that were disconnected, or that had the document open (for `join`: that have it open)
  * @property {number} workers with at least one of these connections

@@ -43,7 +43,7 @@ const SWEEP_INTERVAL = 10_000
  */
 export function createMemoryHub ({ history, historyOf, idempotency, clock = systemClock, maxDocuments, maxBytes }) {
   const logs = createMemoryLogs({ history, historyOf, idempotency, clock, maxDocuments, maxBytes })
-  const orders = new Orders(MAX_ORDERED_USERS)
+  const orders = new Orders(MAX_ORDERED_USERS, clock)
   /** @type {Set<Attached>} */
   const buses = new Set()
   /** @type {(() => void)[]} */

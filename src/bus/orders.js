@@ -1,3 +1,5 @@
+import { systemClock } from '../common/clock.js'
+
 /**
  * Orders about users that last: a kick, a revoke of one document, a revoke or a ban for a time, and what takes them
  * back. For each user the time of the newest order of each kind, so that an order counts once however often it arrives,
@@ -63,9 +65,11 @@ export class Orders {
   /**
    * @param {number} [maxUsers] above it the user whose last order is the oldest is dropped; default: the caller bounds
    *   the number of users
+   * @param {Pick<import('../common/clock.js').Clock, 'now'>} [clock]
    */
-  constructor (maxUsers = Infinity) {
+  constructor (maxUsers = Infinity, clock = systemClock) {
     this.maxUsers = maxUsers
+    this.clock = clock
   }
 
   get size () { return this.#users.size }
@@ -88,7 +92,7 @@ export class Orders {
     this.#users.set(uid, orders)
     orders.delete(name)
     orders.set(name, at)
-    if (orders.size > MAX_ORDERS) dropOldest(orders)
+    if (orders.size > MAX_ORDERS) dropOldest(orders, this.clock.now())
     return true
   }
 
@@ -167,14 +171,16 @@ export class Orders {
 /**
  * Drops the oldest orders; of revokes the last time stays, as `EVERY_DOCUMENT`.
  * @param {Map<string, number>} orders
+ * @param {number} now ms since 1970
  */
-function dropOldest (orders) {
+function dropOldest (orders, now) {
   let revokedAt = orders.get(EVERY_DOCUMENT) ?? 0
   orders.delete(EVERY_DOCUMENT)
   for (const [name, at] of [...orders].sort(([, a], [, b]) => a - b)) {
     if (orders.size + (revokedAt > 0 ? 1 : 0) <= MAX_ORDERS) break
     orders.delete(name)
-    if (readOrderName(name)?.operator === 'revoke') revokedAt = Math.max(revokedAt, at)
+    // one that has not ended counts as a revoke of now: later tokens open the other documents
+    if (readOrderName(name)?.operator === 'revoke') revokedAt = Math.max(revokedAt, Math.min(at, now))
   }
   if (revokedAt > 0) orders.set(EVERY_DOCUMENT, revokedAt)
 }

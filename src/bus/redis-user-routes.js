@@ -19,6 +19,8 @@ const BATCH = 200
 /** Time until the next call, ms: per user in the last call, and its maximum. */
 const PACE = 2
 const MAX_PACE = 20
+/** Users of failed calls that are remembered; the registrations of further ones expire. */
+const MAX_UNSURE = 10_000
 
 class Batch {
   /** @type {string[]} */
@@ -48,6 +50,12 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
    * @type {Map<string, { renewedAt: number }>}
    */
   const users = new Map()
+  /**
+   * Users without connections here that Redis may still have because a call about them failed: they are removed
+   * again. Until then each publication for them costs a message without a receiver.
+   * @type {Set<string>}
+   */
+  const unsure = new Set()
   /** Registrations before this time may be lost, monotonic ms. */
   let lostAt = 0
   /** @type {NodeJS.Timeout | undefined} */
@@ -104,11 +112,26 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
     }))
   }
 
+  /** @param {string} uid whose registration or removal failed, and may have been executed or not */
+  function removeLater (uid) {
+    if (!users.has(uid) && unsure.size < MAX_UNSURE) unsure.add(uid)
+  }
+
+  function removeUnsure () {
+    let sent = 0
+    for (const uid of unsure) {
+      if (sent++ === RENEWALS) break
+      unsure.delete(uid)
+      change(uid, '-').catch(() => removeLater(uid))
+    }
+  }
+
   /** Renews the users that are due, oldest first. */
   async function renew () {
     if (renewing || !redis.ready) return
     renewing = true
     try {
+      removeUnsure()
       const now = clock.monotonic()
       /** @type {Promise<unknown>[]} */
       const renewals = []
@@ -144,10 +167,12 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
       const user = { renewedAt: clock.monotonic() }
       users.delete(uid)
       users.set(uid, user)
+      unsure.delete(uid)
       try {
         await change(uid, '+')
       } catch (error) {
         if (users.get(uid) === user) users.delete(uid)
+        removeLater(uid)
         throw error
       }
     },
@@ -155,7 +180,10 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
     /** @param {string} uid @returns {Promise<void>} */
     async remove (uid) {
       users.delete(uid)
-      await change(uid, '-')
+      await change(uid, '-').catch((error) => {
+        removeLater(uid)
+        throw error
+      })
     }
   }
 }

@@ -28,6 +28,7 @@ export function addLoad (program) {
     .option('--everyone <time>', 'between two records to everyone: 500ms, 5s', milliseconds)
     .option('--receipts', 'each record to everyone requests a receipt; needs ADMIN_PORT')
     .option('--churn <percent>', 'share of the clients that leaves and comes back each second', percent)
+    .option('--activity <percent>', 'share of the clients that signals, sends and opens another document each second', percent)
     .option('--no-resume', 'reconnects do not continue from the last position')
     .option('--silent <number>', 'at the end this number of clients stops answering pings, until they are removed', count)
     .option('--size <bytes>', 'of a record; default: 500', count)
@@ -123,13 +124,13 @@ async function load (options, command) {
 /** @param {string} scenario @param {Partial<import('../load/plan.js').Plan>} options */
 function planned (scenario, options) {
   const {
-    connections, ramp, hold, documents, joins, records, burst, everyone, receipts, churn, resume, silent, size, msgpack,
-    polling, tiers
+    connections, ramp, hold, documents, joins, records, burst, everyone, receipts, churn, activity, resume, silent,
+    size, msgpack, polling, tiers
   } = options
   try {
     return planOf(scenario, {
-      connections, ramp, hold, documents, joins, records, burst, everyone, receipts, churn, resume, silent, size,
-      msgpack, polling, tiers
+      connections, ramp, hold, documents, joins, records, burst, everyone, receipts, churn, activity, resume, silent,
+      size, msgpack, polling, tiers
     })
   } catch (error) {
     if (error instanceof RangeError) throw new CommandError(error.message)

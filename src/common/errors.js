@@ -42,7 +42,7 @@ export const ERRORS = Object.freeze({
     message: 'the target is not a valid id',
     retryable: false,
     status: 400,
-    when: 'A guid, uid or sid is empty, longer than 256 bytes or holds control characters.'
+    when: 'In a publication or a request to the api, a guid, uid or sid is empty, longer than 256 bytes or holds control characters. A client that opens a document with this guid gets `bad_request`.'
   },
   batch_refused: {
     message: 'another publication of this document in the batch is refused, so none of them was published',
@@ -143,7 +143,7 @@ export const ERRORS = Object.freeze({
     message: 'not allowed',
     retryable: false,
     status: 403,
-    when: 'The token\'s grants (or the access policy) do not allow this for this document. On the api: `API_CALLERS_FILE` does not allow the caller this operator, operation, document or user; the message says which.'
+    when: 'The token\'s grants, the access service or a revocation do not allow this for this document ([which one](client.md#after-forbidden)). On the api: `API_CALLERS_FILE` does not allow the caller this operator, operation, document or user; the message says which.'
   },
   origin_refused: {
     message: 'this origin is not allowed',
@@ -182,7 +182,7 @@ export const ERRORS = Object.freeze({
     message: 'this worker has more clients than it can serve at the moment',
     retryable: true,
     status: 503,
-    when: 'The event loop of the gateway worker is later than `OVERLOAD_LAG`, or its memory is full: newcomers are refused, and anonymous clients sent away if that is not enough. Connect again after `Retry-After` or `retryInMs`; add workers or machines.'
+    when: 'The event loop of the gateway worker is later than `OVERLOAD_LAG`, or its memory is full: new clients are refused, and anonymous clients sent away if that is not enough. Connect again after `Retry-After` or `retryInMs`; add workers or machines.'
   },
 
   // temporary failures

@@ -52,7 +52,8 @@ export async function checkIdle ({
   }
 
   while (!signal.aborted) {
-    await clock.sleep(tick, signal)
+    // nothing to compare: a worker at rest is not woken for each tick
+    await clock.sleep(items.size === 0 ? Math.max(tick, cycle / 4) : tick, signal)
     for (const lookAgain of suspects) lookAgain()
     suspects = []
     if (!isOpen()) continue

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { LOG_LEVELS } from '../common/log-level.js'
-import { block, choice, flag, integer, list, port, text, url } from './setting.js'
+import { block, choice, described, flag, integer, list, port, text, url } from './setting.js'
 
-const adminToken = () => z.string().regex(/^\S{16,}$/, 'must have at least 16 characters, and no space')
+const adminToken = () => described('text without spaces, at least 16 characters', z.string().regex(/^\S{16,}$/, 'must have at least 16 characters, and no space'))
 
 export const auth = block('Authentication', {
   AUTH_JWT_SECRET: {
@@ -90,7 +90,7 @@ export const admin = block('Administration', {
     as: 'host',
     type: text(),
     default: '127.0.0.1',
-    describe: 'Address of `/metrics`, `/live` and `/ready`.'
+    describe: 'Address of `/metrics`, `/live`, `/ready` and the status page. If it is not a loopback address, set `ADMIN_TOKEN` as well: without it, changes are for requests over loopback only.'
   },
   ADMIN_PORT: {
     as: 'port',

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { block, choice, integer, list, milliseconds, port, text, url } from './setting.js'
+import { block, choice, described, integer, list, milliseconds, port, text, url } from './setting.js'
 
 const production =
   (/** @type {string} */ value, /** @type {string} */ otherwise) => (/** @type {{ production: boolean }} */ context) =>
@@ -66,7 +66,7 @@ export const gateway = block('Gateway', {
   },
   TLS_GROUPS: {
     as: 'tlsGroups',
-    type: z.string().regex(/^[\w-]+(:[\w-]+)*$/, 'must be names of groups, separated by colons'),
+    type: described('names, separated by colons', z.string().regex(/^[\w-]+(:[\w-]+)*$/, 'must be names of groups, separated by colons')),
     describe:
       'Groups of the key exchange at the gateway in the order of preference, as `X25519:P-256`. Default: those of Node.js; since version 24 with the post-quantum `X25519MLKEM768`, which takes 7 KB more per connection (docs/tls.md).'
   },

@@ -126,7 +126,7 @@ export const limits = block('Limits', {
     type: milliseconds(0, 60_000),
     default: '1000',
     describe:
-      'A gateway worker whose event loop is later than this, ms (or whose memory is full), refuses newcomers, and after 5 s also sends anonymous clients away, 1 % of all connections at a time, with `overloaded` (docs/operations.md, Overload). 0: it does neither.'
+      'A gateway worker whose event loop is later than this, ms (or whose memory is full), refuses new clients, and after 5 s also sends anonymous clients away, 1 % of all connections at a time, with `overloaded` (docs/operations.md, Overload). 0: it does neither.'
   },
   MAX_CONNECTIONS: {
     as: 'maxConnections',

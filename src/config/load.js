@@ -13,7 +13,7 @@ import { connectionsFor, descriptorLimit } from '../process/descriptors.js'
  */
 /**
  * `embedded`: one process in memory; `redis`: a cluster, the api publishes straight to the bus;
- * `kafka`: a cluster, everything published goes through Kafka.
+ * `kafka`: a cluster, publications of services go through Kafka.
  * @typedef {'embedded' | 'redis' | 'kafka'} Mode
  */
 /**

@@ -7,14 +7,14 @@ export const redis = block('Redis', {
     default: '',
     secret: true,
     describe:
-      '`redis://` or `rediss://` URL of Redis 7 or later; several, comma separated, for Redis Cluster; `redis+sentinel://host:port,host:port/name` or `rediss+sentinel://…` for a master that Redis Sentinel names (docs/operations.md). Without it inkcast runs embedded: one process, in memory.'
+      '`redis://` or `rediss://` URL of Redis 7 or later; several, comma separated, for Redis Cluster; `redis+sentinel://host:port,host:port/name` or `rediss+sentinel://…` for a master that Redis Sentinel names (docs/operations.md). Without it inkcast runs embedded, also in production: one process, in memory.'
   },
   PUBLISH_WAIT: {
     as: 'publishWait',
     type: choice('none', 'replicas', 'fsync'),
     default: 'none',
     describe:
-      'What Redis must confirm before a publication or a message of a client is acknowledged without Kafka: `none`, `replicas` (one replica has it), `fsync` (it is in the append-only file on disk; Redis 7.2 or later). What that means: docs/durability.md.'
+      'Confirmation of Redis that inkcast waits for before it acknowledges a write that Redis keeps, such as a publication without Kafka: `none`, `replicas` (one replica has it), `fsync` (it is in the append-only file on disk; Redis 7.2 or later). Details: docs/durability.md.'
   },
   PUBLISH_WAIT_TIMEOUT: {
     as: 'publishWaitTimeout',

@@ -28,6 +28,15 @@ import { problemOfRedisUrl, splitRedisUrls } from './redis-url.js'
  */
 export const block = (title, settings) => ({ title, settings })
 
+/**
+ * Values in words, for the table: what the schema itself does not say.
+ * @template {z.ZodType} T
+ * @param {string} allowed
+ * @param {T} type
+ * @returns {T}
+ */
+export const described = (allowed, type) => type.meta({ allowed })
+
 export const text = () => z.string().min(1)
 /** @param {number} min @param {number} max */
 export const integer = (min, max) => z.string().regex(/^-?\d+$/, 'must be a whole number').transform(Number)
@@ -39,24 +48,23 @@ export const flag = () =>
   z
     .enum(['true', 'false', '1', '0'], { error: 'must be true or false' })
     .transform((value) => value === 'true' || value === '1')
-export const list = () =>
-  z.string().transform((value) =>
-    value
-      .split(',')
-      .map((item) => item.trim())
-      .filter((item) => item !== '')
-  )
+export const list = () => described('list, comma separated', z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+))
 /** @template {string} T @param {[T, ...T[]]} values */
 export const choice = (...values) => z.enum(values, { error: `must be one of ${values.join(', ')}` })
 /** @param {string[]} protocols */
-export const url = (...protocols) => z.string().refine((value) => {
+export const url = (...protocols) => described(`URL: ${protocols.map((protocol) => `\`${protocol}//\``).join(' or ')}`, z.string().refine((value) => {
   try {
     return protocols.includes(new URL(value).protocol)
   } catch {
     return false
   }
-}, `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
-export const redisUrls = () => z.string().transform(splitRedisUrls).pipe(z.array(z.string().check((context) => {
+}, `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`))
+export const redisUrls = () => described('list of URLs, comma separated', z.string()).transform(splitRedisUrls).pipe(z.array(z.string().check((context) => {
   const message = problemOfRedisUrl(context.value)
   // the value may have a password
   if (message !== undefined) context.issues.push({ code: 'custom', message, input: undefined })

@@ -6,7 +6,7 @@ export const uplink = block('Uplink', {
     as: 'url',
     type: url('https:', 'http:'),
     describe:
-      'URL of a business service that gets messages of clients, life-cycle events and receipts by POST (docs/webhooks.md). With Kafka it gets those of the uplink topic. Default: without Kafka, messages go straight to everyone who has the document open.'
+      'URL of a business service that gets messages of clients, life-cycle events and receipts by POST (docs/webhooks.md). With Kafka it gets those of the uplink topic. Default: no webhook. Without Kafka and `UPLINK_GROUPS`, messages then go straight to everyone who has the document open.'
   },
   UPLINK_SECRETS: {
     as: 'secrets',

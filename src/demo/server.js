@@ -1,27 +1,41 @@
-import { fileURLToPath } from 'node:url'
-import sirv from 'sirv'
 import { isId } from '../wire/publication.js'
 import { createClientFiles } from './client-files.js'
+import { createControlRoutes, PREFIX } from './control/routes.js'
+import { createDocsSite } from './docs-site.js'
 import { notFound } from '../engine/http.js'
+import { createPageFiles } from './page-files.js'
+import { phoneUrls } from '../process/phone-urls.js'
 
 // `connect-src` names the schemes because some browsers do not accept 'self' for a WebSocket to the same host
 const POLICY =
   'default-src \'self\'; connect-src \'self\' ws: wss:; img-src \'self\' data:; base-uri \'none\'; form-action \'self\'; frame-ancestors \'none\''
 
 /**
- * Serves the demo page at `/`, its client at `/client/`, and its documents at `/documents/`; in development only.
+ * Serves the demo page at `/`, its client at `/client/`, its documents at `/documents/`, the docs at `/docs/`, and what
+ * its buttons need at `/control/`; in development only.
  *
  * @param {object} options
  * @param {string} options.apiUrl URL of the api, shown on the page
  * @param {boolean} options.needsToken whether the api needs a token
+ * @param {string} options.host address that the gateway listens on (HOST)
  * @param {(guid: string) => Promise<object>} options.loadDocument rejects when the document service is unavailable
+ * @param {import('./control/answers.js').Ask} options.control faults and the crowd
+ * @param {import('http').RequestListener} [options.inspect] the feed of the inspector
  * @param {import('../common/log.js').Log} options.log
  * @returns {import('http').RequestListener}
  */
-export function createDemo ({ apiUrl, needsToken, loadDocument, log }) {
-  const page = sirv(fileURLToPath(new URL('./page/', import.meta.url)), { dev: true })
+export function createDemo ({ apiUrl, needsToken, host, loadDocument, control, inspect, log }) {
+  const page = createPageFiles({ log })
   const client = createClientFiles()
-  const settings = JSON.stringify({ apiUrl, needsToken })
+  const docs = createDocsSite()
+  const controls = createControlRoutes({ ask: control, inspect, log })
+
+  /** @param {import('http').IncomingMessage} req */
+  const settingsFor = ({ socket }) => ({
+    apiUrl,
+    needsToken,
+    phoneUrls: phoneUrls({ host, scheme: 'encrypted' in socket ? 'https' : 'http', port: socket.localPort })
+  })
 
   /** @param {string} url @param {import('http').ServerResponse} res */
   async function answerDocument (url, res) {
@@ -39,9 +53,11 @@ export function createDemo ({ apiUrl, needsToken, loadDocument, log }) {
     res.setHeader('content-security-policy', POLICY)
     res.setHeader('x-content-type-options', 'nosniff')
     if (req.url?.startsWith('/client/')) return client(req, res, () => notFound(req, res))
+    if (/^\/docs(?:[/?]|$)/.test(req.url ?? '')) return docs(req, res)
     if (req.url?.startsWith('/documents/')) return void answerDocument(req.url, res)
-    if (req.url === '/settings.json') return json(res, 200, settings)
-    page(req, res, () => notFound(req, res))
+    if (req.url?.startsWith(PREFIX)) return controls(req, res)
+    if (req.url === '/settings.json') return json(res, 200, JSON.stringify(settingsFor(req)))
+    void page(req, res, settingsFor(req), () => notFound(req, res))
   }
 }
 

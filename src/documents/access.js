@@ -27,7 +27,7 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
   /** @type {WeakMap<readonly Grant[], ReturnType<typeof compile>>} */
   const compiled = new WeakMap()
   /** Kicks and revokes of users with connections here, or with a handshake in progress: bounded by their number. */
-  const orders = new Orders()
+  const orders = new Orders(undefined, clock)
   let warnAgainAt = -Infinity
 
   /**

@@ -28,7 +28,8 @@ export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
   const figuresByTier = new Map(tiers.map(({ name, ...figures }) => [name, figures]))
   /** @type {TimingWheel<Beat>} */
   const wheel = new TimingWheel(Math.max(settings.max, settings.timeout), now())
-  /** @type {NodeJS.Timeout | undefined} */
+  let started = false
+  /** Runs while there are connections: a worker at rest is not woken. @type {NodeJS.Timeout | undefined} */
   let timer
   /** @type {NodeJS.Immediate | undefined} */
   let immediate
@@ -37,7 +38,21 @@ export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
   const figuresOf = (conn) => figuresByTier.get(tierOf(conn)) ?? settings
 
   /** @param {Beat} beat */
-  function plan (beat) { wheel.put(beat, dueAt(beat, figuresOf(beat.conn), advertised)) }
+  function plan (beat) {
+    wheel.put(beat, dueAt(beat, figuresOf(beat.conn), advertised))
+    if (timer === undefined && started) timer = setInterval(tick, TICK).unref()
+  }
+
+  /** Deferred, so that bytes which arrived while the process hung are read before a connection is given up. */
+  function tick () {
+    if (wheel.advance(now())) immediate ??= setImmediate(run)
+    else if (wheel.size === 0) halt()
+  }
+
+  function halt () {
+    clearInterval(timer)
+    timer = undefined
+  }
 
   /** @param {Beat} beat @param {number} time */
   function visit (beat, time) {
@@ -72,18 +87,15 @@ export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
   function run () { immediate = turn() ? setImmediate(run) : undefined }
 
   return {
-    start () {
-      timer = setInterval(this.tick, TICK)
-      timer.unref()
-    },
+    start () { started = true },
 
     stop () {
-      clearInterval(timer)
+      started = false
+      halt()
       clearImmediate(immediate)
     },
 
-    /** Deferred, so that bytes which arrived while the process hung are read before a connection is given up. */
-    tick () { if (wheel.advance(now())) immediate ??= setImmediate(run) },
+    tick,
     turn,
 
     /** Takes over the heartbeat of a connection until it is closed. @param {any} conn */

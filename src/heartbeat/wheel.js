@@ -45,6 +45,8 @@ export class TimingWheel {
   #buckets
   #due = new WheelEntry()
   #done
+  /** Number of entries. */
+  size = 0
 
   /**
    * @param {number} horizon how far ahead something may be put, ms
@@ -61,12 +63,17 @@ export class TimingWheel {
    * @param {number} at ms
    */
   put (entry, at) {
-    unlink(entry)
+    this.remove(entry)
+    this.size++
     append(this.#buckets[Math.max(Math.ceil(at / TICK), this.#done + 1) % this.#buckets.length], entry)
   }
 
   /** @param {E} entry does nothing if it is not there */
-  remove (entry) { unlink(entry) }
+  remove (entry) {
+    if (entry.next === entry) return
+    unlink(entry)
+    this.size--
+  }
 
   /** @param {number} now ms @returns {boolean} whether something is due */
   advance (now) {
@@ -82,7 +89,7 @@ export class TimingWheel {
   take () {
     const entry = this.#due.next
     if (entry === this.#due) return undefined
-    unlink(entry)
+    this.remove(/** @type {E} */ (entry))
     return /** @type {E} */ (entry)
   }
 }

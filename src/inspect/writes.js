@@ -53,7 +53,7 @@ export class Trace {
     return event
   }
 
-  /** Its events are about to be sent: later clients are told in new ones. */
+  /** Its events are about to be sent: later clients are in new ones. */
   sent () { this.#open = [] }
 
   /** @param {string} id @param {string} hop @param {string | undefined} reason */

@@ -29,7 +29,7 @@ export class Child extends EventEmitter {
   ready = false
   /** Takes no more connections. */
   leaving = false
-  /** False: it was told to accept no connections for a time. */
+  /** False: it must not accept connections for a time. */
   accepting = true
   /** Of a gateway worker, as it said last. @type {number | undefined} */
   connections
@@ -37,6 +37,8 @@ export class Child extends EventEmitter {
   moves = 0
   /** Told to stop: its end is no surprise. */
   stopping = false
+  /** Killed on purpose, as the demo does. */
+  sacrificed = false
   exited = false
   /** Answers `ask`; an earlier version, after a downgrade and a reload, does not. */
   answers = false

@@ -9,7 +9,7 @@ import { createMoveControl } from '../admin/control/move.js'
 import { createLogLevels } from '../admin/log-levels.js'
 import { createProcesses } from '../admin/processes.js'
 import { diagnose, readMachine } from '../machine/limits.js'
-import { makeRunDirectory } from '../admin/run-directory.js'
+import { makeRunDirectory, openRunDirectory } from '../admin/run-directory.js'
 import { createAdminServer } from '../admin/server.js'
 import { createStatus } from '../admin/status.js'
 import { banner } from '../process/banner.js'
@@ -22,6 +22,7 @@ import { createLogLevel } from '../common/log-level-control.js'
 import { createMetrics } from '../metrics/metrics.js'
 import { adminCertificate, startCertificates } from '../tls/listeners.js'
 import { startError } from '../role.js'
+import { START_SMALL, collectGarbage } from '../process/young-generation.js'
 import { GATEWAY_FLAGS } from '../process/runtime-flags.js'
 import { untilArrived } from './arrivals.js'
 import { canReusePort } from './reuse-port.js'
@@ -60,6 +61,8 @@ export async function launch (config, { configFile }) {
   lifecycle.onStop('run directory', () => rm(runDirectory, { recursive: true, force: true }))
   /** Messages of processes that wait at their start; until all are ready. @type {Set<string>} */
   const waits = new Set()
+  /** All processes have been ready. */
+  let started = false
   let stopping = false
   let reloading = false
   let reloadAgain = false
@@ -87,7 +90,7 @@ export async function launch (config, { configFile }) {
       // these listen, and while they are replaced old and new share the port
       clustered: role === 'api' || (role === 'gateway' && !keepsSockets),
       env,
-      execArgv: [...(role === 'gateway' ? GATEWAY_FLAGS : []), ...process.execArgv],
+      execArgv: [...START_SMALL, ...(role === 'gateway' ? GATEWAY_FLAGS : []), ...process.execArgv],
       stopTimeout: config.gateway.drainTimeout + KILL_AFTER
     }, {
       onChange,
@@ -152,6 +155,9 @@ export async function launch (config, { configFile }) {
     chooseAccepting()
     sockets?.cover()
     if (stopping || status.notReady().length === 0 || !slots.every((slot) => slot.ready)) return
+    // the launcher has little work, and stays as small as it is
+    if (!started) collectGarbage()
+    started = true
     status.started()
     waits.clear()
     for (const line of banner(config, { port: config.gateway.port, apiPort: config.api.port })) console.log(line)
@@ -176,17 +182,20 @@ export async function launch (config, { configFile }) {
     else owner.handOver(message, handle)
   }
 
+  /** @returns {Promise<string | null>} why not all processes were replaced */
   async function reload () {
-    if (stopping) return
+    if (stopping) return 'everything is stopping'
     reloadAgain = reloading
-    if (reloading) return
+    if (reloading) return 'a reload is in progress; another one follows it'
+    let problem
     reloading = true
     do {
       reloadAgain = false
-      await reloadOnce()
+      problem = await reloadOnce()
       acceptAll()
     } while (reloadAgain && !stopping)
     reloading = false
+    return problem
   }
 
   function acceptAll () {
@@ -194,6 +203,7 @@ export async function launch (config, { configFile }) {
     onChange()
   }
 
+  /** @returns {Promise<string | null>} why not all processes were replaced */
   async function reloadOnce () {
     log.info('reloading, one process at a time')
     const lastGateway = slots.findLast((slot) => slot.settings.role === 'gateway')
@@ -201,16 +211,19 @@ export async function launch (config, { configFile }) {
       const moved = slot.current?.connections ?? 0
       const problem = await slot.reload(READY_TIMEOUT)
       if (slot === lastGateway) acceptAll()
-      if (stopping) return
-      if (problem !== null)
-        return log.error(
+      if (stopping) return 'everything is stopping'
+      if (problem !== null) {
+        log.error(
           { process: slot.name },
           `not reloaded: ${problem}; the reload ends here, and what has not been replaced serves as before`
         )
+        return `${slot.name}: ${problem}`
+      }
       if (slot !== lastGateway && slot.settings.role === 'gateway')
         await untilArrived(moved, () => newest?.connections, () => stopping)
     }
     log.info('reload finished')
+    return null
   }
 
   /** @param {number} exitCode */
@@ -299,6 +312,13 @@ export async function launch (config, { configFile }) {
       'load agent',
       createAgent({ settings: config.admin, workers: config.gateway.workers, processes, log, clock: systemClock })
     )
+    // before the first socket in it: its path may be too long for one
+    await openRunDirectory(runDirectory)
+    // development only
+    if (!config.production) {
+      const { startLauncherControl } = await import('../demo/control/launcher.js')
+      await startLauncherControl({ config, runDirectory, slots, reload, status, lifecycle, log })
+    }
     await sockets?.start()
     await lifecycle.start('hang watch', hangWatch)
   } catch (error) {

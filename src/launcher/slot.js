@@ -104,7 +104,7 @@ export class Slot {
     this.current = undefined
     this.events.onChange()
     if (this.#stopping) return
-    if (systemClock.monotonic() - child.startedAt > this.#limits.healthy) {
+    if (child.sacrificed || systemClock.monotonic() - child.startedAt > this.#limits.healthy) {
       this.#crashes = 0
       this.#backoff.reset()
     }
@@ -124,7 +124,7 @@ export class Slot {
   }
 
   /**
-   * Replaces the process: the new one is ready before the old one is told to drain. A new one that does not become
+   * Replaces the process: the new one is ready before the old one begins to drain. A new one that does not become
    * ready is given up, and the old one stays.
    * @param {number} timeout ms
    * @returns {Promise<string | null>} why it was not replaced
@@ -172,6 +172,13 @@ export class Slot {
 
   kill () {
     for (const child of this.children) child.kill()
+  }
+
+  /** Kills the process that serves, to see that nothing is lost: it is no crash, and another one is started at once. */
+  sacrifice () {
+    if (this.current === undefined) return
+    this.current.sacrificed = true
+    this.current.kill()
   }
 }
 

@@ -99,6 +99,25 @@ export class LoadClient {
     this.#end(reason)
   }
 
+  /**
+   * Does what editors do: sends a signal to its document, and opens one of its own for a moment, with presence, to
+   * which it sends an edit. The answers are not checked here: the server counts its errors by event.
+   * @param {string} own id of that document, new each time
+   */
+  act (own) {
+    const connection = this.#transport
+    /** @param {string} event @param {object} data */
+    const emit = (event, data) => connection?.send(this.#codec.event(event, data))
+    const [guid] = this.#member.documents.keys()
+    emit('doc:signal', { guid, event: 'cursor', data: { own } })
+    emit('doc:join', { guid: own, state: { name: own } })
+    const later = (/** @type {number} */ ms, /** @type {string} */ event, /** @type {object} */ data) => {
+      setTimeout(() => { if (connection === this.#transport && this.state === 'open') emit(event, data) }, ms).unref()
+    }
+    later(ACT / 2, 'doc:send', { guid: own, data: { own } })
+    later(ACT, 'doc:leave', { guid: own })
+  }
+
   /** A record to everyone is about to be published. @param {number} number */
   expect (number) {
     if (this.#first === Infinity) {
@@ -106,6 +125,17 @@ export class LoadClient {
       this.#last = number - 1
     }
     this.due++
+  }
+
+  /**
+   * @param {number[]} ends number of records of each document
+   * @returns {number} records of its documents that are in the log although no service published them
+   */
+  surplus (ends) {
+    let surplus = 0
+    for (const [guid, document] of this.#member.documents)
+      surplus += Math.max(0, (this.positions.get(guid)?.offset ?? 0) - ends[document])
+    return surplus
   }
 
   /**
@@ -226,6 +256,8 @@ export class LoadClient {
   }
 }
 
+/** Time that a client has a document of its own open, ms. */
+const ACT = 1000
 const [OPEN, END, PING, MESSAGE] = Buffer.from('0124')
 
 /** @param {string} run @param {number} document @returns {string} an id of this run only, so its offsets begin at 1 */

@@ -19,6 +19,7 @@ import { systemClock } from '../common/clock.js'
  * @typedef {object} PacketCodec
  * @property {(auth: object) => string | Buffer} connect
  * @property {(id: number) => string | Buffer} ack
+ * @property {(event: string, data: object) => string | Buffer} event
  * @property {(content: Buffer, binary: boolean) => Packet} read
  */
 
@@ -41,6 +42,7 @@ export function valueOf ({ run, number, at, document, size }) {
 const json = {
   connect: (auth) => `40${JSON.stringify(auth)}`,
   ack: (id) => `43${id}[]`,
+  event: (event, data) => `42${JSON.stringify([event, data])}`,
   read (content) {
     const found = HEAD.exec(content.toString('latin1', 0, HEAD_BYTES))
     if (found !== null) {
@@ -83,6 +85,7 @@ const packed = (packet) => Buffer.from(encode(packet))
 const msgpack = {
   connect: (auth) => packed({ type: CONNECT, nsp: '/', data: auth }),
   ack: (id) => packed({ type: ACK, nsp: '/', data: [], id }),
+  event: (event, data) => packed({ type: EVENT_PACKET, nsp: '/', data: [event, data] }),
   read (content, binary) {
     if (!binary) return { kind: 'other' }
     const { type, data, id } = /** @type {any} */ (decode(content))

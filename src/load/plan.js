@@ -14,6 +14,7 @@
  * @property {number} everyone ms between two records to everyone; 0: none
  * @property {boolean} receipts records to everyone request an acknowledgement of each client
  * @property {number} churn share of the connections that leaves and comes back each second, percent
+ * @property {number} activity share of the connections that each second does what editors do (client.js), percent
  * @property {boolean} resume reconnects continue from the last position
  * @property {number} silent connections that stop answering pings at the end, until the server has removed them
  * @property {number} size bytes of a record's value
@@ -39,6 +40,7 @@ const DEFAULTS = {
   everyone: 0,
   receipts: false,
   churn: 0,
+  activity: 0,
   resume: true,
   silent: 0,
   size: 500,
@@ -68,13 +70,14 @@ export function planOf (scenario, given) {
   // a preset that is larger than the run
   if (set.silent === undefined) plan.silent = Math.min(plan.silent, plan.connections)
   if (plan.documents === 0 && plan.records > 0) throw new RangeError('--records needs --documents')
+  if (plan.documents === 0 && plan.activity > 0) throw new RangeError('--activity needs --documents')
   if (plan.burst > MAX_BATCH) throw new RangeError(`--burst is more than ${MAX_BATCH}, the limit of one request`)
   if (plan.documents > 0 && plan.joins > plan.documents)
     throw new RangeError(`a connection cannot open ${plan.joins} of ${plan.documents} documents: --joins, --documents`)
   if (plan.silent > plan.connections) throw new RangeError('--silent is more than --connections')
   if (plan.receipts && plan.everyone === 0) throw new RangeError('--receipts needs --everyone')
   if (sum(plan.tiers) > 100) throw new RangeError('the shares of --tiers are more than 100 percent')
-  for (const name of /** @type {const} */ (['churn', 'msgpack', 'polling']))
+  for (const name of /** @type {const} */ (['churn', 'activity', 'msgpack', 'polling']))
     if (plan[name] > 100) throw new RangeError(`--${name} is more than 100 percent`)
   return plan
 }

@@ -50,6 +50,7 @@ let errors = {}
 /** @type {import('./plan.js').Plan} */
 let plan
 let stopping = false
+let acts = 0
 let takenAt = clock.monotonic()
 
 /** @param {LoadClient} client */
@@ -155,6 +156,17 @@ const commands = {
     }
   },
 
+  /** @param {number} count clients that do what editors do */
+  act (count) {
+    const first = Math.floor(Math.random() * clients.length)
+    for (let tried = 0; tried < clients.length && count > 0; tried++) {
+      const client = clients[(first + tried) % clients.length]
+      if (client.state !== 'open' || client.silent) continue
+      client.act(`load-own-${process.pid}-${acts++}`)
+      count--
+    }
+  },
+
   /** @param {number} count clients that answer no pings any more @returns {number} ms until they must be removed */
   silence (count) {
     const silent = clients.filter(({ state }) => state === 'open').slice(0, count)
@@ -164,7 +176,7 @@ const commands = {
 
   /** @param {number[]} ends records of each document */
   missing (ends) {
-    const missing = { documents: 0, everyone: 0, closed: 0 }
+    const missing = { documents: 0, everyone: 0, closed: 0, surplus: 0 }
     for (const client of clients) {
       if (client.silent) continue
       if (client.state !== 'open') {
@@ -173,6 +185,7 @@ const commands = {
       }
       missing.documents += client.missing(ends)
       missing.everyone += client.due - client.got
+      missing.surplus += client.surplus(ends)
     }
     return missing
   },

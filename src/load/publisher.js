@@ -13,13 +13,26 @@ import { EVENT, preciseNow, valueOf } from './packets.js'
 const MAX_REQUESTS = 256
 const TIMEOUT = 15_000
 const TRIES = 5
+/** Longest pause between two tries, ms. */
+const MAX_PAUSE = 2000
 const TICK = 10
 
 /**
- * @param {{ url: string, token: string | undefined, run: string, plan: import('./plan.js').Plan }} options
+ * @typedef {(guid: string, event: string, value: string) => Promise<boolean>} Produce resolves with whether it was
+ *   accepted
+ */
+
+/**
+ * @param {object} options
+ * @param {string} options.url
+ * @param {string | undefined} options.token
+ * @param {string} options.run
+ * @param {import('./plan.js').Plan} options.plan
+ * @param {Produce} [options.produce] publishes every second record of documents, in place of the api
+ * @param {number} [options.tries] for a publication
  * @param {(number: number) => Promise<unknown>} expect called before each record to everyone
  */
-export function createPublisher ({ url, token, run, plan }, expect) {
+export function createPublisher ({ url, token, run, plan, produce, tries: most = TRIES }, expect) {
   /** Records of each document that were accepted. */
   const ends = Array.from({ length: plan.documents }, () => 0)
   const published = { everyone: 0, documents: 0 }
@@ -53,15 +66,16 @@ export function createPublisher ({ url, token, run, plan }, expect) {
         const text = await answer.text()
         if (answer.ok) return JSON.parse(text)
         reason = `${answer.status} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}`.trim()
-        if (answer.status < 500 && answer.status !== 429) tries = TRIES
+        // 409: the request before is still in progress
+        if (answer.status < 500 && answer.status !== 429 && answer.status !== 409) tries = most
       } catch (error) {
         reason = /** @type {any} */ (error).cause?.code ?? /** @type {Error} */ (error).name
       }
-      if (tries >= TRIES) {
+      if (tries >= most) {
         failed(reason)
         return undefined
       }
-      await delay(200 * tries)
+      await delay(Math.min(MAX_PAUSE, 200 * tries))
     }
   }
 
@@ -95,6 +109,11 @@ export function createPublisher ({ url, token, run, plan }, expect) {
     }
     if (plan.burst === 1) {
       const [{ document, number }] = records
+      if (produce !== undefined && first % 2 === 1) {
+        if (await produce(guidOf(run, document), EVENT, value(document, number))) accepted(document)
+        else failed('not produced')
+        return
+      }
       const path = `/v1/documents/${encodeURIComponent(guidOf(run, document))}/broadcast`
       const headers = { [HEADER.event]: EVENT, [HEADER.idempotencyKey]: randomUUID() }
       if (await request(path, headers, value(document, number)) !== undefined) accepted(document)

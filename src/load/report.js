@@ -19,13 +19,35 @@ const COLORS = ['#2563eb', '#d97706', '#059669', '#dc2626', '#7c3aed', '#0891b2'
  * @returns {string} HTML
  */
 export function reportOf (runs, { title, intro = '' } = { title: 'inkcast load' }) {
+  return plotPage({
+    title,
+    started: runs[0].result.started,
+    intro,
+    unit: 's',
+    sections: runs.map((run) => {
+      const { samples } = run.result
+      return { html: sectionOf(run), at: samples.map(({ at }) => at), plots: plotsOf(samples) }
+    })
+  })
+}
+
+/**
+ * @param {object} page
+ * @param {string} page.title
+ * @param {string} page.started time
+ * @param {string} page.intro HTML above the sections
+ * @param {string} page.unit of the times
+ * @param {{ html: string, at: number[], plots: Plot[] }[]} page.sections html: above the plots
+ * @returns {string} HTML
+ */
+export function plotPage ({ title, started, intro, unit, sections }) {
   const uplot = path.dirname(createRequire(import.meta.url).resolve('uplot/package.json'))
   const file = (/** @type {string} */ name) => readFileSync(path.join(uplot, 'dist', name), 'utf8')
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>${escaped(`${title} ${runs[0].result.started}`)}</title>
+<title>${escaped(`${title} ${started}`)}</title>
 <style>
 ${file('uPlot.min.css')}
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1180px; padding: 0 1rem; color: #1f2937; background: #fff }
@@ -35,18 +57,18 @@ table { border-collapse: collapse; margin: 1rem 0 } th, td { text-align: left; p
 </style>
 <h1>${escaped(title)}</h1>
 ${intro}
-${runs.map(sectionOf).join('\n')}
+${sections.map(({ html }, i) => `${html}\n<div class="plots" id="plots-${i}"></div>`).join('\n')}
 <script>
 ${file('uPlot.iife.min.js')}
 </script>
-<script type="application/json" id="data">${forScript(runs.map(({ result: { samples } }) => ({ at: samples.map(({ at }) => at), plots: plotsOf(samples) })))}</script>
+<script type="application/json" id="data">${forScript(sections.map(({ at, plots }) => ({ at, plots })))}</script>
 <script>
 const colors = ${JSON.stringify(COLORS)}
 JSON.parse(document.getElementById('data').textContent).forEach(({ at, plots }, run) => {
   for (const { title, unit, lines } of plots) {
     new uPlot({
       title: title + (unit === '' ? '' : ', ' + unit), width: 540, height: 240, scales: { x: { time: false } },
-      series: [{ label: 's' }, ...lines.map(({ label }, i) => ({ label, stroke: colors[i % colors.length], width: 1.5, spanGaps: true }))],
+      series: [{ label: '${unit}' }, ...lines.map(({ label }, i) => ({ label, stroke: colors[i % colors.length], width: 1.5, spanGaps: true }))],
       axes: [{}, { size: 70 }]
     }, [at, ...lines.map(({ values }) => values)], document.getElementById('plots-' + run))
   }
@@ -56,15 +78,14 @@ JSON.parse(document.getElementById('data').textContent).forEach(({ at, plots }, 
 `
 }
 
-/** @param {{ name: string, result: Result }} run @param {number} index */
-function sectionOf ({ name, result }, index) {
+/** @param {{ name: string, result: Result }} run */
+function sectionOf ({ name, result }) {
   const { ok, problems, started, target, run, plan } = result
   return `<h2>${escaped(name)}</h2>
 <p class="${ok ? 'ok' : 'bad'}">${ok ? 'No delivery and no receipt is missing.' : problems.map(escaped).join('<br>')}</p>
 <p>${escaped(`${started}, ${target}, run ${run}`)}</p>
 <table>${rowsOf(result).map(([name, value]) => `<tr><th>${escaped(name)}</th><td>${escaped(value)}</td></tr>`).join('\n')}</table>
-<details><summary>Options</summary><pre>${escaped(JSON.stringify(plan, null, 2))}</pre></details>
-<div class="plots" id="plots-${index}"></div>`
+<details><summary>Options</summary><pre>${escaped(JSON.stringify(plan, null, 2))}</pre></details>`
 }
 
 /** @param {Result} result @returns {[string, string][]} the figures, also for the terminal */

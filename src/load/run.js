@@ -22,6 +22,10 @@ import { problemsOf } from './verdict.js'
  * @property {{ url: string, token: string | undefined }} api
  * @property {{ url: string, token: string | undefined }} admin
  * @property {number} settle ms without progress after which a delivery counts as missing
+ * @property {import('./publisher.js').Produce} [produce] publishes every second record of documents, in place of
+ *   the api
+ * @property {number} [tries] for a publication; default 5
+ * @property {() => boolean} [isCalm] true: no client leaves or acts
  * @property {(sample: import('./samples.js').Sample) => void} [onSample]
  * @property {AbortSignal} [signal] ends the run early, in order
  *
@@ -47,7 +51,7 @@ export async function runLoad (options) {
   const begunAt = clock.monotonic()
   const clients = startClients(options.processes)
   const samples = createSamples()
-  const publisher = createPublisher({ ...options.api, run, plan }, (number) => clients.call('expect', () => number))
+  const publisher = createPublisher({ ...options.api, run, plan, produce: options.produce, tries: options.tries }, (number) => clients.call('expect', () => number))
   let phase = 'connect'
   /** @type {Error | undefined} */
   let broken
@@ -109,9 +113,12 @@ export async function runLoad (options) {
     const end = clock.monotonic() + plan.hold * SECOND
     for (let next = clock.monotonic(); clock.monotonic() < end && !aborted();) {
       if (broken !== undefined) throw broken
-      const perProcess = plan.connections * plan.churn / 100 / clients.size
+      const isCalm = options.isCalm?.() === true
       // a share of a client is left to chance
-      if (plan.churn > 0) await clients.call('leave', () => Math.floor(perProcess + Math.random()))
+      const share = (/** @type {number} */ percent) =>
+        Math.floor(plan.connections * percent / 100 / clients.size + Math.random())
+      if (plan.churn > 0 && !isCalm) await clients.call('leave', () => share(plan.churn))
+      if (plan.activity > 0 && !isCalm) await clients.call('act', () => share(plan.activity))
       next += SECOND
       while (clock.monotonic() < Math.min(next, end) && !aborted()) await delay(TICK)
     }
@@ -122,14 +129,15 @@ export async function runLoad (options) {
    * @returns {Promise<import('./verdict.js').Facts['missing']>}
    */
   async function settled () {
-    let missing = { documents: 0, everyone: 0, closed: 0 }
+    let missing = { documents: 0, everyone: 0, closed: 0, surplus: 0 }
     let least = Infinity
     for (let quietSince = clock.monotonic(); clock.monotonic() - quietSince < settle; await delay(TICK)) {
       const parts = /** @type {any[]} */ (await clients.call('missing', () => publisher.ends))
       missing = parts.reduce((sum, part) => ({
         documents: sum.documents + part.documents,
         everyone: sum.everyone + part.everyone,
-        closed: sum.closed + part.closed
+        closed: sum.closed + part.closed,
+        surplus: sum.surplus + part.surplus
       }))
       const left = missing.documents + missing.everyone + missing.closed
       if (left === 0) break

@@ -2,7 +2,8 @@
  * Whether a run was whole: no delivery and no receipt is missing that should not be.
  *
  * @typedef {object} Facts
- * @property {{ documents: number, everyone: number, closed: number }} missing of the clients at the end
+ * @property {{ documents: number, everyone: number, closed: number, surplus: number }} missing of clients at the end;
+ *   surplus: records that no service published
  * @property {import('./client.js').Counts} counts
  * @property {Record<string, number>} failures of publications
  * @property {number} unconfirmed acknowledgements that the server has not counted
@@ -19,6 +20,7 @@ export function problemsOf ({ missing, counts, failures, unconfirmed, stillThere
     missing.closed > 0 && `${missing.closed} clients are not connected at the end`,
     missing.everyone > 0 && `${missing.everyone} deliveries of records to everyone are missing`,
     missing.documents > 0 && `${missing.documents} deliveries of records of documents are missing`,
+    missing.surplus > 0 && `${missing.surplus} deliveries are of records that were published once and are in a log twice`,
     counts.cut > 0 && `${counts.cut} deliveries of records to everyone were on their way when connections broke`,
     counts.holes > 0 && `${counts.holes} records of documents were skipped`,
     counts.doubled > 0 && `${counts.doubled} deliveries came twice`,

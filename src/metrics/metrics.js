@@ -334,7 +334,7 @@ export const METRICS = Object.freeze({
     type: 'histogram',
     labels: [],
     buckets: SECONDS,
-    help: 'Event loop delay of all processes, measured every 50 ms. Unlike the quantiles, it can be added up over machines.',
+    help: 'Event loop delay of all processes, measured every 50 ms, and every 250 ms at rest. Unlike the quantiles, it can be added up over machines.',
     worry: 'More than 1 % above 0.128: processes are overloaded.'
   }
 })
@@ -384,12 +384,14 @@ export function createMetrics ({ role = 'embedded', processMetrics = true } = {}
      */
     onCollect (collector) { collectors.push(collector) },
     /**
-     * @returns {Promise<import('prom-client').MetricObject[]>} all metrics of this process, to be merged with those of
-     *   other processes
+     * @param {readonly string[]} [names] only these, in the exposition format; without the label `role`
+     * @returns {Promise<import('prom-client').MetricObject[]>} metrics of this process, to be merged with those of
+     *   other processes; default: all
      */
-    async collect () {
+    async collect (names) {
       for (const collector of collectors) collector()
-      return /** @type {any} */ (await registry.getMetricsAsJSON())
+      if (names === undefined) return /** @type {any} */ (await registry.getMetricsAsJSON())
+      return Promise.all(names.flatMap((name) => registry.getSingleMetric(name)?.get() ?? []))
     },
     .../** @type {{ [K in keyof typeof METRICS]: Metric<(typeof METRICS)[K]['type']> }} */ (metrics)
   }

@@ -1,11 +1,14 @@
+import { phoneUrls } from './phone-urls.js'
+
 /**
  * The text after a start in development: the address of the demo, and one command that publishes to it.
  *
  * @param {import('../config/load.js').Config} config
  * @param {{ port: number, apiPort: number }} ports as they were bound
+ * @param {Parameters<typeof phoneUrls>[1]} [interfaces] of this machine
  * @returns {string[]} lines
  */
-export function banner ({ production, gateway, api, mode }, { port, apiPort }) {
+export function banner ({ production, gateway, api, mode }, { port, apiPort }, interfaces) {
   const scheme = gateway.tlsCertFile ? 'https' : 'http'
   const host = reachable(gateway.host)
   const token = needsToken(api) ? ' -H "authorization: Bearer $TOKEN"' : ''
@@ -18,10 +21,16 @@ export function banner ({ production, gateway, api, mode }, { port, apiPort }) {
       ? `  clients   ${scheme}://${host}:${port}`
       : `  demo      ${scheme}://${host}:${port}   (open it in two tabs)`,
     `  publish   ${curl}`,
+    ...(production ? [] : [phoneLine(phoneUrls({ host: gateway.host, scheme, port }, interfaces))]),
     ...(production ? [] : [`  api       ${apiUrl({ ...api, port: apiPort })}/docs/`]),
     ''
   ]
 }
+
+/** @param {string[]} urls @returns {string} how a phone, or another machine, reaches the demo */
+const phoneLine = ([url]) => url === undefined
+  ? '  phone     HOST=0.0.0.0 npm start   (now only this machine can connect)'
+  : `  phone     ${url}   (in the same network)`
 
 /** @param {{ host: string, port: number, tlsCertFile?: string }} api */
 export const apiUrl = ({ host, port, tlsCertFile }) =>

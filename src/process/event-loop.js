@@ -1,4 +1,4 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { createHistogram } from 'node:perf_hooks'
 import { systemClock } from '../common/clock.js'
 import { LogLimit } from '../common/log-limit.js'
 
@@ -6,10 +6,12 @@ import { LogLimit } from '../common/log-limit.js'
 const WINDOW = 10_000
 const NANOSECONDS = 1e6
 /**
- * Interval of the samples, ms. The histogram contains the time between two samples, so this much of each value is no
- * delay. Sampling every 10 ms takes 0.4 % of a core.
+ * Intervals of the samples, ms: of a process that works, and of one that rests, where each wake-up costs more than the
+ * work that it finds. Sampling every 10 ms takes 0.4 % of a core.
  */
-const RESOLUTION = 50
+const [WORKING, RESTING] = [50, 250]
+/** Share of a core below which a process rests. */
+const REST = 0.1
 /** A p99 above this is logged, ms; at most once a minute. */
 const LAG = 200
 
@@ -32,14 +34,15 @@ const ownCpuUsage = /** @type {{ threadCpuUsage?: typeof process.cpuUsage }} */ 
 export function createEventLoopMonitor ({
   metrics, log, clock = systemClock, window = WINDOW, cpuUsage = ownCpuUsage
 }) {
-  const histogram = monitorEventLoopDelay({ resolution: RESOLUTION })
+  /** Delays of this window, in whole ns from 1 on. */
+  const histogram = createHistogram()
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   const logLimit = new LogLimit({ clock })
   /** @type {NodeJS.Timeout | undefined} */
   let sampler
   let last = { at: clock.monotonic(), cpuMs: cpuMsSoFar() }
-  /** Delays in this window, and the CPU time during them, ms. What the process does at other times says nothing. */
+  /** Delays in this window, and the CPU time during them, ms. CPU time at other times has no meaning here. */
   let late = 0
   let lateCpuMs = 0
 
@@ -48,16 +51,24 @@ export function createEventLoopMonitor ({
     return (user + system) / 1000
   }
 
-  function sample () {
+  /** @param {number} interval since the last sample, as planned, ms */
+  function sample (interval) {
     const now = { at: clock.monotonic(), cpuMs: cpuMsSoFar() }
-    const delay = now.at - last.at - RESOLUTION
-    metrics.event_loop_delay_seconds.observe(Math.max(0, delay) / 1000)
-    if (delay > RESOLUTION) {
+    const delay = Math.max(0, now.at - last.at - interval)
+    const cpuMs = now.cpuMs - last.cpuMs
+    metrics.event_loop_delay_seconds.observe(delay / 1000)
+    histogram.record(Math.max(1, Math.round(delay * NANOSECONDS)))
+    if (delay > WORKING) {
       late += delay
-      lateCpuMs += now.cpuMs - last.cpuMs
+      lateCpuMs += cpuMs
     }
+    const resting = cpuMs < REST * (now.at - last.at)
     last = now
+    plan(resting ? RESTING : WORKING)
   }
+
+  /** @param {number} interval until the next sample, ms */
+  function plan (interval) { sampler = setTimeout(sample, interval, interval).unref() }
 
   /** @param {number} p99 */
   function warn (p99) {
@@ -74,12 +85,10 @@ export function createEventLoopMonitor ({
 
   return {
     start () {
-      histogram.enable()
-      sampler = setInterval(sample, RESOLUTION).unref()
+      plan(WORKING)
       timer = setInterval(() => {
-        // an idle process has no samples
-        const value = (/** @type {number} */ nanoseconds) =>
-          Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION) : 0
+        // without a sample there is no minimum or mean
+        const value = (/** @type {number} */ nanoseconds) => histogram.count > 0 ? nanoseconds / NANOSECONDS : 0
         const p99 = value(histogram.percentile(99))
         const seconds = {
           min: value(histogram.min) / 1000,
@@ -88,7 +97,7 @@ export function createEventLoopMonitor ({
           p50: value(histogram.percentile(50)) / 1000,
           p90: value(histogram.percentile(90)) / 1000,
           p99: p99 / 1000,
-          stddev: Number.isFinite(histogram.stddev) ? histogram.stddev / NANOSECONDS / 1000 : 0
+          stddev: value(histogram.stddev) / 1000
         }
         for (const quantile of /** @type {const} */ (['p50', 'p99', 'max']))
           metrics.event_loop_lag_seconds.set({ quantile }, seconds[quantile])
@@ -103,8 +112,7 @@ export function createEventLoopMonitor ({
     },
     stop () {
       clearInterval(timer)
-      clearInterval(sampler)
-      histogram.disable()
+      clearTimeout(sampler)
     }
   }
 }

@@ -15,7 +15,7 @@ import { isTraced, readUsage } from './usage.js'
  */
 
 /** Default interval between two looks, ms. */
-const INTERVAL = 250
+const INTERVAL = 500
 /** Silence after which a process counts as hung, ms: above the longest pauses for garbage collection. */
 const SUSPECT = 1500
 /** A look that is later than this many intervals says that this process was asleep. */
@@ -88,7 +88,7 @@ export function createHangWatch ({
     const step = Math.min(now - last, LONGEST_STEP * interval)
     last = now
     const watched = new Set(processes())
-    // it has ended, or was told to
+    // it has ended, or is stopping
     for (const process of silences.keys()) if (!watched.has(process)) silences.delete(process)
     for (const process of watched) {
       const silence = silences.get(process)

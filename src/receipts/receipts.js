@@ -57,7 +57,8 @@ export function createReceipts ({
   const handingOver = new Set()
   /** @type {TimingWheel<Receipt>} */
   const wheel = new TimingWheel(receiptTimeout + GRACE, now())
-  /** @type {NodeJS.Timeout | undefined} */
+  let started = false
+  /** Runs while there are receipts: a worker at rest is not woken. @type {NodeJS.Timeout | undefined} */
   let timer
   const stopping = new AbortController()
   /** Weight of all open receipts. */
@@ -97,6 +98,7 @@ export function createReceipts ({
   function plan (receipt, at) {
     receipt.dueAt = at
     wheel.put(receipt, at)
+    if (timer === undefined && started) timer = setInterval(tick, TICK).unref()
   }
 
   /** Closes receipts that are due. */
@@ -105,12 +107,20 @@ export function createReceipts ({
     wheel.advance(time)
     for (let i = 0; i < BATCH; i++) {
       const receipt = wheel.take()
-      if (receipt === undefined) return
+      if (receipt === undefined) {
+        if (wheel.size === 0) halt()
+        return
+      }
       if (receipt.dueAt > time) plan(receipt, receipt.dueAt)
       else if (receipt.reported) handOver(receipt, close)
       else finish(receipt)
     }
     setImmediate(tick)
+  }
+
+  function halt () {
+    clearInterval(timer)
+    timer = undefined
   }
 
   /** @param {Receipt} receipt before its first member is added */
@@ -279,16 +289,15 @@ export function createReceipts ({
       return true
     },
 
-    start () {
-      timer = setInterval(tick, TICK).unref()
-    },
+    start () { started = true },
     tick,
 
     /** Sends the summaries of all open receipts with the acknowledgements received so far. */
     async stop () {
       stopped = true
+      started = false
       for (const receipt of [...asking.values(), ...unasked]) finish(receipt)
-      clearInterval(timer)
+      halt()
       const ended = new AbortController()
       await Promise.race([Promise.all(handingOver), clock.sleep(STOP_TIMEOUT, ended.signal).catch(() => {})])
       ended.abort()

@@ -77,7 +77,7 @@ export function defineScripts (client) {
     const counted = keyCount === 'n'
     client.defineCommand(command, { lua: read(file), ...(counted ? {} : { numberOfKeys: Number(keyCount) }) })
     const method = BINARY.has(name) ? `${command}Buffer` : command
-    // ioredis flattens its arguments one level deep, so long lists need not be copied
+    // ioredis flattens its arguments one level deep, hence long lists need not be copied
     scripts[name] = counted
       ? (keys, args) => /** @type {any} */ (client)[method](keys.length, keys, args)
       : (keys, args) => /** @type {any} */ (client)[method](keys, args)

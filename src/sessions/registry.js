@@ -27,7 +27,7 @@ import { incarnationName } from '../workers/worker-watch.js'
 
 /** @typedef {ReturnType<typeof createSessions>} Sessions */
 
-/** Interval at which changes are written to the store, ms. */
+/** Interval at which changes are written to the store while there are users, ms. */
 const CYCLE = 200
 /** Interval of `seen`, ms. */
 const SEEN_EVERY = 15_000
@@ -79,7 +79,8 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     log,
     clock
   })
-  /** @type {NodeJS.Timeout | undefined} */
+  let started = false
+  /** Runs while there are users: a worker at rest is not woken. @type {NodeJS.Timeout | undefined} */
   let timer
   /** @type {Promise<void> | undefined} */
   let running
@@ -231,8 +232,16 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   }
 
   function run () {
-    running ??= cycle().finally(() => { running = undefined })
+    running ??= cycle().finally(() => {
+      running = undefined
+      if (users.size + documents.size + dirty.length + sync.size === 0) halt()
+    })
     return running
+  }
+
+  function halt () {
+    clearInterval(timer)
+    timer = undefined
   }
 
   /** @returns {Iterable<Holding>} */
@@ -248,11 +257,12 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   })
 
   return {
-    start () { timer ??= setInterval(run, CYCLE).unref() },
+    start () { started = true },
 
     /** The process that cleans up after this worker sends the remaining events, and those of users within the grace. */
     async stop () {
-      clearInterval(timer)
+      started = false
+      halt()
       const end = clock.monotonic() + STOP_TIME
       do await run()
       while (dirty.length + sync.size > 0 && clock.monotonic() < end && await clock.sleep(20) === undefined)
@@ -260,6 +270,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
 
     /** @param {Known} connection */
     connected ({ id, uid }) {
+      if (timer === undefined && started) timer = setInterval(run, CYCLE).unref()
       let user = users.get(uid)
       if (user === undefined) users.set(uid, user = new Holding(uid, undefined))
       take(user, id)

@@ -8,7 +8,7 @@ import path from 'node:path'
  *
  * Each key follows from a state of its period. Without a secret the state is random, lies in the run directory (only
  * this user can read it) and is replaced by its hash at each rotation: the keys of earlier periods cannot be computed
- * from it. All processes compute the same states, so none of them has to be told.
+ * from it. All processes compute the same states, so they need not tell each other.
  *
  * @typedef {object} TicketKeys
  * @property {() => Promise<void>} start

@@ -7,9 +7,9 @@ import { WebhookError } from './request.js'
 const RETRY = { min: 100, max: 15_000 }
 /** So often an event that the service refuses for good is sent before it is given up. */
 const REFUSALS = 5
-/** Failing for so long is reported: `trouble`. ms */
+/** Time of failing until it is reported: `trouble`. ms */
 const TROUBLE = 10_000
-/** Failing for so long, new messages of clients are refused: they would only wait. ms */
+/** Time of failing until new messages of clients are refused: they would only wait. ms */
 const FAILING = 300_000
 
 /**
@@ -110,7 +110,7 @@ export function createDelivery ({ request, answers, log, metrics, clock }) {
       }
     },
 
-    /** Whether it has failed for so long that new messages should be refused. */
+    /** Whether new messages should be refused because it has failed for too long. */
     get failing () { return failingFor() > FAILING },
 
     /** @returns {string | null} why events wait */

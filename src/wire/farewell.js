@@ -6,7 +6,7 @@ const MAX_CODE = 64
 const MAX_REASON = 256
 
 /**
- * What clients are told when a service closes a document for them: the value of `close` and `leave`, JSON, or nothing.
+ * The message to clients when a service closes a document for them: the value of `close` and `leave`, JSON, or nothing.
  *
  * @typedef {{ code?: string, reason?: string }} Farewell
  *

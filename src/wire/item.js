@@ -32,11 +32,12 @@ const TEXTS = new Set([
   'operator', 'guid', 'uid', 'sid', 'event', 'traceId', 'traceparent', 'idempotencyKey', 'contentType', 'key'
 ])
 const FLAGS = new Set(['ephemeral', 'receipt', 'keep'])
-const OTHERS = new Set(['value', 'valueBase64', 'except', 'timestamp', 'ttl', ...TEXTS, ...FLAGS])
+/** Exported for tests: the contracts of both apis have each of them. @type {ReadonlySet<string>} */
+export const ITEM_FIELDS = new Set(['value', 'valueBase64', 'except', 'timestamp', 'ttl', ...TEXTS, ...FLAGS])
 
 /** @type {ReadonlyMap<string, string>} field by header */
 const FIELDS = new Map(
-  [...OTHERS].filter((field) => field in HEADER).map((field) => [/** @type {any} */ (HEADER)[field], field])
+  [...ITEM_FIELDS].filter((field) => field in HEADER).map((field) => [/** @type {any} */ (HEADER)[field], field])
 )
 
 /**
@@ -56,7 +57,7 @@ export function publicationFromItem (item, { source, now, keyFrom = (key) => key
   const fields = /** @type {Record<string, any>} */ (item)
   for (const [name, given] of Object.entries(fields)) {
     const wanted = TEXTS.has(name) ? 'string' : FLAGS.has(name) ? 'boolean' : undefined
-    if (!OTHERS.has(name) || (wanted !== undefined && typeof given !== wanted))
+    if (!ITEM_FIELDS.has(name) || (wanted !== undefined && typeof given !== wanted))
       throw new InkcastError('bad_request', `a publication's field ${JSON.stringify(name).slice(0, 100)} is not valid`)
   }
   return publicationFromHeaders((name) => {

@@ -48,7 +48,7 @@ test('a cordoned machine gets no new clients, keeps those it has, and takes new 
   assert.equal((await ask('/cordon')).body.cordoned, true)
   assert.ok(client.connected, 'clients stay')
   const late = connect()
-  await waitFor(() => late.connected, { message: 'a client that a balancer sends all the same is served' })
+  await waitFor(() => late.connected, { message: 'a client that a balancer sends anyway is served' })
 
   const worker = (await childrenOf(cluster.pid)).find(({ role }) => role === 'gateway')?.pid ?? NaN
   process.kill(worker, 'SIGKILL')

@@ -11,7 +11,7 @@ import { openDocument, startClient } from '../helpers/inkcast-client.js'
 import { childrenOf } from '../helpers/processes.js'
 import { waitFor } from '../helpers/wait.js'
 
-/** Newcomers must be served within this time while a worker hangs, ms (issue 19). */
+/** Newcomers must be served within this time while a worker hangs, ms. */
 const SERVED = 3000
 const KINDS = [['websocket'], ['polling'], ['polling', 'websocket']]
 

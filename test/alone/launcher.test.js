@@ -36,7 +36,7 @@ async function start (t, env = {}) {
   return {
     ...cluster,
     leftovers: () => readdirSync(temporary),
-    sockets: () => readdirSync(path.join(temporary, readdirSync(temporary)[0])).sort(),
+    sockets: () => readdirSync(path.join(temporary, readdirSync(temporary)[0])).filter((file) => file.endsWith('.sock')).sort(),
     /** @param {string} [role] @returns {Promise<number[]>} */
     pids: async (role) =>
       (await childrenOf(cluster.pid)).filter((child) => role === undefined || child.role === role).map(({ pid }) => pid)

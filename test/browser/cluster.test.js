@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
 import { startCluster } from '../helpers/cluster.js'
@@ -6,6 +7,7 @@ import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { childrenOf } from '../helpers/processes.js'
+import { waitFor } from '../helpers/wait.js'
 import { freePort } from '../services/ports.js'
 
 describe('the demo with a cluster, Kafka and the document service', { skip: noBrowser, timeout: 540_000 }, () => {
@@ -45,5 +47,40 @@ describe('the demo with a cluster, Kafka and the document service', { skip: noBr
     await ada.shows('B8', 'meanwhile, and after')
     await ada.reads('#joined', /resumed/)
     await ada.screenshot('cluster')
+  })
+
+  test('a reset and two people in one cell go through the document service', async (t) => {
+    const document = 'reset'
+    const [ada, grace] = [
+      await openDemo(t, browser, inkcast.url, { document, name: 'Ada' }),
+      await openDemo(t, browser, inkcast.url, { document, name: 'Grace' })
+    ]
+    await ada.field('B7').focus()
+    await grace.field('B7').focus()
+    await ada.page.keyboard.type('Ada')
+    await grace.shows('B7', 'Ada')
+    await grace.page.keyboard.type('Grace')
+    await ada.reads('[data-conflict="B7"]', /Grace also writes here.*Grace.*in the sheet/)
+    await ada.page.click('text=Use theirs')
+    await ada.shows('B7', 'Grace')
+    await ada.page.click('#reset')
+    await ada.page.click('#reset')
+    for (const page of [ada, grace]) await page.shows('B7', '')
+    await grace.reads('#version', /^[1-9]/)
+  })
+
+  test('the fault button kills a worker, and no record is lost on the way over Kafka', async (t) => {
+    const ada = await openDemo(t, browser, inkcast.url, { document: 'pressed', mayComplain: /ERR_|WebSocket|503/ })
+    await ada.page.waitForSelector('#faults:not([hidden])')
+    await ada.page.click('#hops-show')
+    await ada.page.click('#fault-kill')
+    await waitFor(async () => (await ada.page.getAttribute('#faults', 'data-state')) === 'idle', {
+      timeout: 60_000, message: async () => `the end of the fault; ${await ada.text('#faults')}`
+    })
+    const count = await ada.text('#faults-count')
+    const [, published, received] = /^published (\d+) · received (\d+) · lost 0$/.exec(count) ?? assert.fail(count)
+    assert.equal(received, published)
+    assert.match(await ada.text('#faults-story'), /was killed with .* 0 records lost\.$/)
+    await ada.reads('#hops-list', /Kafka → ingest-0/)
   })
 })

@@ -100,7 +100,7 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
     await page.click('#records tbody tr:first-child button')
     await reads('#record-title', /Record cell · trace-one/)
     const hops = await page.locator('#hops > li > strong').allInnerTexts()
-    // one that waits for the socket is told as well
+    // one that waits for the socket hears of it as well
     assert.deepEqual(hops.filter((hop) => hop !== 'queued'), ['produced', 'ingested', 'logged', 'received', 'written'])
     await page.click('#hops summary')
     await reads('#hops details', /tab-7 · [\d.]+ ms/)

@@ -38,7 +38,7 @@ const MIX = ['--everyone', '500ms', '--receipts', '--documents', '3', '--joins',
 
 test('a mix of everything is whole: exit code 0, figures and plots', { timeout: 150_000 }, async (t) => {
   const { code, stdout, stderr, result, report } = await load(t, [
-    ...MIX, '--churn', '25', '--msgpack', '30', '--settle', '30s'
+    ...MIX, '--churn', '25', '--activity', '50', '--msgpack', '30', '--settle', '30s'
   ])
   assert.equal(code, 0, stdout + stderr)
   assert.deepEqual(result.problems, [])
@@ -46,6 +46,9 @@ test('a mix of everything is whole: exit code 0, figures and plots', { timeout: 
   assert.ok(result.summary.left > 0 && result.summary.reconnects === result.summary.left, stdout)
   assert.ok(result.summary.acknowledged > 0)
   assert.match(stdout, /no delivery and no receipt is missing/)
+  const metrics = await cluster.metrics()
+  for (const event of ['doc:signal', 'doc:join', 'doc:send', 'doc:leave'])
+    assert.match(metrics, new RegExp(`^inkcast_client_events_total\\{event="${event}",result="ok",.*\\} [1-9]`, 'm'))
   assert.ok(!stdout.includes('\u001b'), 'no live view: it is no terminal')
   assert.match(report, /uPlot/)
   assert.match(report, /No delivery and no receipt is missing/)

@@ -4,10 +4,11 @@ import axe from 'axe-core'
 /**
  * @param {import('playwright-core').Page} page
  * @param {object} [options] of axe
+ * @param {object} [part] of the page, as axe's context; default: all of it
  */
-export async function passesAxe (page, options = {}) {
+export async function passesAxe (page, options = {}, part = undefined) {
   await page.evaluate(axe.source)
-  const { violations } = /** @type {any} */ (await page.evaluate(`axe.run(${JSON.stringify(options)})`))
+  const { violations } = /** @type {any} */ (await page.evaluate(`axe.run(${part === undefined ? 'document' : JSON.stringify(part)}, ${JSON.stringify(options)})`))
   assert.deepEqual(
     violations.map((/** @type {any} */ { id, nodes }) => [
       id,

@@ -39,6 +39,7 @@ export async function startBrowser (t) {
  * @param {string} [options.document]
  * @param {string} [options.query] appended to the address, such as `codec=msgpack`
  * @param {string} [options.name] of the person
+ * @param {boolean} [options.second] with the second view, if there is room; default: without
  * @param {RegExp} [options.mayComplain] messages allowed on the console
  * @param {(context: import('playwright-core').BrowserContext) => Promise<unknown>} [options.prepare]
  * @param {import('playwright-core').BrowserContextOptions} [options.context]
@@ -47,7 +48,7 @@ export async function openDemo (
   t,
   browser,
   url,
-  { document = 'demo', query = '', name, mayComplain, prepare, context: contextOptions } = {}
+  { document = 'demo', query = '', name, second = false, mayComplain, prepare, context: contextOptions } = {}
 ) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, ...contextOptions })
   /** @type {string[]} */
@@ -67,7 +68,7 @@ export async function openDemo (
       complain(`${message.text()} (${message.location().url})`)
   })
   page.on('pageerror', (error) => complain(String(error)))
-  await page.goto(`${url}/?document=${encodeURIComponent(document)}${query && `&${query}`}`)
+  await page.goto(`${url}/?document=${encodeURIComponent(document)}${second ? '' : '&views=1'}${query && `&${query}`}`)
   await page.waitForSelector('body[data-ready]')
   if (name !== undefined) {
     await page.fill('#name', name)
@@ -75,23 +76,26 @@ export async function openDemo (
   }
 
   /** @param {string} cell */
-  const field = (cell) => page.locator(`input[data-cell="${cell}"]`)
+  const field = (cell) => page.locator(`#sheet td[data-cell="${cell}"]`)
+  /** @param {string} cell */
+  const shown = async (cell) => (await field(cell).locator('.text').textContent()) ?? ''
   /** @param {string} selector */
   const text = async (selector) => (await page.textContent(selector)) ?? ''
   return {
     page,
     context,
     field,
+    shown,
     text,
     /** @param {string} cell @param {string} words appended to the cell letter by letter */
     async type (cell, words) {
       await field(cell).focus()
-      await field(cell).press('End')
+      await field(cell).press('F2')
       await page.keyboard.type(words)
     },
     /** @param {string} cell @param {string} words @returns {Promise<unknown>} resolves when the cell has them */
     shows: (cell, words) =>
-      waitFor(async () => (await field(cell).inputValue()) === words, {
+      waitFor(async () => (await shown(cell)) === words, {
         timeout: PATIENCE,
         message: () => `${cell} of ${name ?? 'a page'} to be ${words}; ${complaints}`
       }),

@@ -32,7 +32,7 @@ export async function startEmbedded (
     privateRoutes: new Map(),
     log, metrics, lifecycle, status,
     tracing: new Tracing({ settings: config.admin, metrics, log, clock: systemClock }),
-    describe: async () => describeProcess(await status.read()),
+    describe: () => describeProcess(status),
     onWaits: () => {},
     listenPrivately: async () => {}
   })

@@ -20,17 +20,16 @@ const ROUNDS = 3
  */
 async function measure (writer, reader, cell) {
   await reader.page.evaluate(`{
-    const field = document.querySelector('input[data-cell="${cell}"]')
-    const { get, set } = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')
+    const text = document.querySelector('#sheet td[data-cell="${cell}"] .text')
     globalThis.shown = {}
-    Object.defineProperty(field, 'value', { configurable: true, get, set (text) {
-      set.call(this, text)
-      requestAnimationFrame(() => { globalThis.shown[text.length] ??= performance.timeOrigin + performance.now() })
-    } })
+    new MutationObserver(() => {
+      const { length } = text.textContent
+      requestAnimationFrame(() => { globalThis.shown[length] ??= performance.timeOrigin + performance.now() })
+    }).observe(text, { childList: true, characterData: true, subtree: true })
   }`)
   await writer.page.evaluate(`{
     globalThis.typed = {}
-    document.querySelector('input[data-cell="${cell}"]').addEventListener('input', ({ target }) => {
+    document.querySelector('#sheet td[data-cell="${cell}"]').addEventListener('input', ({ target }) => {
       globalThis.typed[target.value.length] = performance.timeOrigin + performance.now()
     }, { capture: true })
   }`)

@@ -12,7 +12,7 @@ export async function childrenOf (pid) {
   return stdout.split('\n').flatMap((line) => {
     const [own, parent, state, ...args] = line.trim().split(/\s+/)
     if (Number(parent) !== pid || state.startsWith('Z')) return []
-    return [{ pid: Number(own), role: path.basename(args.find((arg) => arg.endsWith('.js')) ?? '', '.js') }]
+    return [{ pid: Number(own), role: path.basename(args.find((arg) => arg.endsWith('.js') && !arg.startsWith('file:')) ?? '', '.js') }]
   })
 }
 

@@ -142,7 +142,7 @@ export class FakeMember {
   offsets = []
   /** @type {{ offset: number, epoch: string, reason: string }[]} */
   resyncs = []
-  /** Offsets of positions that it was told to continue from. @type {number[]} */
+  /** Offsets of positions from which it had to continue. @type {number[]} */
   positions = []
   /** @type {Promise<void> | undefined} */
   full

@@ -12,8 +12,8 @@ const PATIENCE = 3
  * @param {() => T | Promise<T>} condition holds when it returns a truthy value
  * @param {object} [options]
  * @param {number} [options.timeout] ms on a quiet machine, default 5,000
- * @param {string | (() => unknown)} [options.message] condition in words, or a function that describes the state; shown
- *   in the error
+ * @param {string | (() => unknown)} [options.message] condition in words, or a function that describes the state, or
+ *   promises to; shown in the error
  * @returns {Promise<T>} what the condition returned
  * @throws {Error} after the timeout, with the last value seen or the last error
  */
@@ -30,7 +30,7 @@ export async function waitFor (condition, { timeout = 5000, message = 'the condi
       last = error
     }
     if (performance.now() >= deadline) {
-      const told = typeof message === 'function' ? show(message()) : message
+      const told = typeof message === 'function' ? show(await message()) : message
       throw new Error(`waited ${timeout * PATIENCE} ms for: ${told}; last seen: ${show(last)}`, { cause: last })
     }
     await delay(5)

@@ -20,7 +20,7 @@ import { waitFor } from './wait.js'
 /** This way cannot say such a thing. */
 export const NOT_EXPRESSIBLE = Symbol('not expressible')
 
-/** Operations by operator; `kick` of a connection, and orders without their target, are told apart below. */
+/** Operations by operator; `kick` of a connection, and orders without their target, are distinguished below. */
 const OPERATION = /** @type {Record<string, string>} */ ({
   broadcast: 'broadcast', user: 'sendToUser', socket: 'sendToSocket', everyone: 'sendToEveryone', kick: 'kickUser',
   revoke: 'revoke', restore: 'restore', close: 'close', join: 'join', leave: 'leave'

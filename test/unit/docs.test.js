@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { PAGES, outdated } from '../../scripts/docs.js'
+import { allowedValues, exampleOf } from '../../scripts/settings-page.js'
 import { BLOCKS } from '../../src/config/blocks.js'
+import { EXAMPLES } from '../../src/config/examples.js'
 import { loadConfig } from '../../src/config/load.js'
 import { ERRORS } from '../../src/common/errors.js'
 import { METRICS } from '../../src/metrics/metrics.js'
@@ -27,7 +29,7 @@ test('every setting, error and metric has a row', () => {
   assert.deepEqual(errors.map((row) => /^\| `(\w+)` \|/.exec(row)?.[1]), Object.keys(ERRORS))
   assert.equal(metrics.length, Object.keys(METRICS).length)
   // a | in a text would break its row
-  for (const [list, columns] of /** @type {const} */ ([[configuration, 3], [errors, 5], [metrics, 5]])) {
+  for (const [list, columns] of /** @type {const} */ ([[configuration, 4], [errors, 5], [metrics, 5]])) {
     for (const row of list) assert.equal(row.match(/(?<!\\)\|/g)?.length, columns + 1, row)
   }
 })
@@ -39,6 +41,18 @@ test('defaults of secrets are not shown', () => {
     assert.match(PAGES['docs/configuration.md'](), new RegExp(`^\\| \`${name}\` \\|  \\| .* Secret\\. \\|$`, 'm'))
     assert.match(PAGES['.env.example'](), new RegExp(`^#${name}=$`, 'm'))
   }
+})
+
+test('every setting has bounds or choices, and an example that is valid and not the default', () => {
+  for (const [name, setting] of settings) {
+    assert.notEqual(allowedValues(setting), '', name)
+    assert.doesNotMatch(allowedValues(setting), /undefined|Infinity/, name)
+    const example = exampleOf(name, setting)
+    assert.notEqual(example, setting.default ?? '', name)
+    assert.ok(setting.type.safeParse(example).success, `${name}=${example}`)
+  }
+  const known = settings.map(([name]) => name)
+  assert.deepEqual(Object.keys(EXAMPLES).filter((name) => !known.includes(name)), [])
 })
 
 test('.env.example sets nothing, and with every line enabled it is valid and equals the defaults', (t) => {

@@ -6,7 +6,7 @@ import { askPrivately } from '../private-listener.js'
 
 /**
  * A cordoned machine gets no new clients: `/ready` and `/health` answer 503 and the load agent `drain`, so balancers
- * send none. Connected clients stay, and a client that connects all the same is served. Before a machine is stopped,
+ * send none. Connected clients stay, and a client that connects anyway is served. Before a machine is stopped,
  * this gives balancers time to notice.
  *
  * @typedef {object} Cordon

@@ -15,7 +15,7 @@ export class Rate {
   }
 
   /**
-   * Other settings from now on. What was used up stays used up: a reload is no second burst.
+   * Other settings from now on. Calls that were counted stay counted: a reload gives no second burst.
    * @param {RateSettings} settings
    * @param {number} now
    */

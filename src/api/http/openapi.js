@@ -35,7 +35,7 @@ export const HEADERS = {
   },
   [HEADER.key]: {
     schema: id,
-    description: 'The document\'s log keeps only the newest record of each key'
+    description: 'The log of the document (or with x-keep, of the user) keeps only the newest record of each key'
   },
   [HEADER.ttl]: {
     schema: { type: 'string', pattern: '^\\d{1,9}$' },

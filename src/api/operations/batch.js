@@ -67,8 +67,12 @@ export const batchOperations = [{
               contentType: { type: 'string', description: 'Of `valueBase64`', default: 'application/json' },
               except: { type: 'array', items: text },
               ephemeral: { type: 'boolean', default: false },
+              keep: { type: 'boolean', default: false, description: 'With operator `user`: kept in the user\'s log' },
               receipt: { type: 'boolean', default: false },
-              key: text,
+              key: {
+                type: 'string',
+                description: 'The log of the document (or with keep, of the user) keeps only the newest record of each key'
+              },
               traceId: text,
               traceparent: text,
               timestamp: { type: 'integer', description: 'ms since 1970' },

@@ -82,7 +82,7 @@ export const controlOperations = [
 /** @param {Call} call */
 const userAndDocument = ({ params: { uid, guid } }) => ({ uid, guid })
 
-/** @param {Call} call @returns {Call} whose value is what the clients are told */
+/** @param {Call} call @returns {Call} whose value is sent to the clients */
 function withFarewell (call) {
   const { code, reason } = /** @type {{ code?: string, reason?: string }} */ (call.query ?? {})
   return { ...call, body: Buffer.from(JSON.stringify({ code, reason })) }

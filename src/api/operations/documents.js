@@ -91,7 +91,7 @@ export const documentOperations = [
     method: 'GET',
     path: '/v1/documents/:guid/presence',
     operation: 'presence',
-    summary: 'Who is present in the document: the users who have it open and take part in its presence',
+    summary: 'List the users who are present in the document: they have it open and take part in its presence',
     query: {
       cursor: { type: 'string', minLength: 1, maxLength: MAX_ID_BYTES, description: 'The `cursor` of the page before' },
       limit: {

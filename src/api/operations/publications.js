@@ -39,7 +39,7 @@ export const publishOperations = [
   },
   {
     method: 'POST', path: '/v1/users/:uid/send', operation: 'sendToUser', body: 'value',
-    summary: 'Publish to every connection of a user', headers: [...ABOUT_VALUE, HEADER.keep],
+    summary: 'Publish to every connection of a user', headers: [...ABOUT_VALUE, HEADER.keep, HEADER.key],
     handle: (call) => publish(call, { operator: 'user', uid: call.params.uid })
   },
   {

@@ -1,3 +1,4 @@
+import { IN_MEMORY } from '../../process/in-memory.js'
 import { probeRedis } from '../../redis/probe.js'
 import { findingsOf } from './finding.js'
 
@@ -18,7 +19,7 @@ export async function checkRedis ({ redis: { urls }, production }, log) {
   if (urls === undefined) return []
   if (urls.length === 0) {
     return production
-      ? [warning('there is no REDIS_URL: one process, everything in memory, lost at a restart', 'set REDIS_URL for a cluster')]
+      ? [warning(IN_MEMORY.text, IN_MEMORY.todo)]
       : [ok('not used: embedded mode, everything in memory')]
   }
   try {

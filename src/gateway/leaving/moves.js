@@ -1,8 +1,8 @@
 import { InkcastError } from '../../common/errors.js'
 
 /**
- * Moves connections at will: a random part of this worker's clients is told to reconnect, at a rate that the others can
- * take. Where they go is the balancer's choice (or the kernel's, on one machine).
+ * Moves connections at will: a random part of this worker's clients is asked to reconnect, at a rate that the others
+ * can take. Where they go is the balancer's choice (or the kernel's, on one machine).
  */
 
 /** Interval at which connections are closed, ms. */

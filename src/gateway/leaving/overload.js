@@ -4,7 +4,7 @@ import { memoryLimit } from '../../machine/memory.js'
 
 /**
  * Protects a worker that has more work than it can do, because of its event loop or its memory: first it refuses
- * newcomers; when that is not enough it sends anonymous clients away, some at a time, those without an open document
+ * new clients; when that is not enough it sends anonymous clients away, some at a time, those without an open document
  * first. Clients with a token stay.
  *
  * Why: docs/decisions/0133-overload.md
@@ -17,7 +17,7 @@ const TICK = 500
  * sleep) is no overload.
  */
 const CHECKS = 5
-/** Time until clients are sent away, and of calm until newcomers are welcome, ms. */
+/** Time until clients are sent away, and of calm until new clients are accepted again, ms. */
 const PATIENCE = 5000
 /** Used share of its memory from which on a worker is overloaded, and below which it is calm. */
 const MEMORY = { full: 0.9, calm: 0.85 }
@@ -43,7 +43,7 @@ export function createOverload ({ maxLag, directory, memory, metrics, log, clock
   /** @type {'lag' | 'memory' | undefined} */
   let cause
   let since = 0
-  /** Since when it has been calm, while newcomers are refused. @type {number | undefined} */
+  /** Since when it has been calm, while new clients are refused. @type {number | undefined} */
   let calmSince
   let last = 0
   /** @type {NodeJS.Timeout | undefined} */
@@ -80,13 +80,13 @@ export function createOverload ({ maxLag, directory, memory, metrics, log, clock
     metrics.overloaded.set(1)
     if (logLimit.due())
       log.warn({ reason, lagMs: Math.round(lags.at(-1) ?? 0), memory: Number(memory().toFixed(2)) },
-        'overloaded: newcomers are refused, and anonymous clients sent away if that is not enough; add workers or machines')
+        'overloaded: new clients are refused, and anonymous clients sent away if that is not enough; add workers or machines')
   }
 
   function end () {
     cause = undefined
     metrics.overloaded.set(0)
-    log.info('no longer overloaded: newcomers are welcome')
+    log.info('no longer overloaded: new clients are accepted again')
   }
 
   function shed () {
@@ -103,13 +103,13 @@ export function createOverload ({ maxLag, directory, memory, metrics, log, clock
   }
 
   return {
-    /** Whether newcomers are refused. */
+    /** Whether new clients are refused. */
     get active () { return cause !== undefined },
 
     /** @returns {string[]} for the readiness report */
     warnings: () => cause === undefined
       ? []
-      : [`overloaded (${cause === 'lag' ? 'event loop' : 'memory'}): newcomers are refused`],
+      : [`overloaded (${cause === 'lag' ? 'event loop' : 'memory'}): new clients are refused`],
 
     start () {
       if (maxLag === 0) return

@@ -2,6 +2,7 @@ import kafkajs from 'kafkajs'
 import { registerCodecs } from './codecs.js'
 import { createCredentials } from '../credentials.js'
 import { patchFetch } from './fetch-patch.js'
+import { patchProduce } from './produce-patch.js'
 import { patchRequestQueue } from './request-queue-patch.js'
 
 /** @typedef {import('../../config/load.js').Config['kafka']} KafkaSettings */
@@ -21,6 +22,7 @@ const REQUEST_TIMEOUT = 8000
 export function createClient ({ settings, log, name, onWaits }) {
   patchRequestQueue({ log })
   patchFetch({ log })
+  patchProduce({ log })
   registerCodecs()
   return new kafkajs.Kafka({
     clientId: `inkcast-${name}`,

@@ -36,7 +36,7 @@ export const CONNECTION_METRICS = Object.freeze({
   overloaded: {
     type: 'gauge',
     labels: [],
-    help: '1: the worker is overloaded (`OVERLOAD_LAG`, or its memory) and refuses newcomers. Added up over the workers of a machine.',
+    help: '1: the worker is overloaded (`OVERLOAD_LAG`, or its memory) and refuses new clients. Added up over the workers of a machine.',
     worry: 'Above 0: add workers or machines, or move clients to others (`inkcast move`).'
   },
   handshakes: {

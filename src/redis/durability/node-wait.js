@@ -24,7 +24,7 @@ import { generationIn } from '../slot-moves.js'
 const MAX_WAITING = 50_000
 /** Pause between two tries while writes are not confirmed, ms; it grows. */
 const PAUSE = { min: 100, max: 1000 }
-/** After so many failed tries the connection is opened again: the address may lead to another server now. */
+/** After this number of failed tries the connection is opened again: the address may lead to another server now. */
 const TRIES = 5
 
 /**

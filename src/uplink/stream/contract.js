@@ -46,15 +46,15 @@
  * @property {() => Promise<StreamState>} state of all parts together
  */
 
-/** Parts of the stream: so many batches are on their way at once. */
+/** Parts of the stream, and the number of batches that are on their way at once. */
 export const PARTS = 8
 /** Per part; all of them hold 200,000 records and 256 MB. */
 export const LIMITS = Object.freeze({ records: 25_000, bytes: 32 * 2 ** 20 })
-/** At most so many records are in a batch, and so many bytes (or one record). */
+/** Most records in a batch, and most bytes (or one record). */
 export const BATCH = Object.freeze({ records: 100, bytes: 2 ** 20 })
 /** Without `take` for this time another process may read the part, ms. */
 export const LEASE = 6000
-/** So long after the last `take` with `failing` new records are refused, ms. */
+/** Time after the last `take` with `failing` during which new records are refused, ms. */
 export const FAILING = 15_000
 /** Refused records that are kept. */
 export const MAX_REFUSED = 1000

@@ -47,7 +47,7 @@ describe('the inspector in embedded mode', { timeout: 120_000 }, () => {
     for (const { ms } of [logged, received, written, acknowledged]) assert.ok(Number(ms) >= 0, String(ms))
     assert.equal(acknowledged.client, 'tab-json')
     for (const event of own) assert.equal(event.process, 'embedded-0')
-    assert.doesNotMatch(JSON.stringify(events), /secret|value/, 'values are not told')
+    assert.doesNotMatch(JSON.stringify(events), /secret|value/, 'values are not in the events')
   })
 
   test('a user\'s records, requests, refusals and end are seen, and those of others are not', async (t) => {

@@ -202,6 +202,18 @@ test('a process that does not stop is killed after its timeout', async (t) => {
   assert.equal(isAlive(pid), false)
 })
 
+test('a process that is killed on purpose is no crash: any number of times, another one is started at once', async (t) => {
+  const backoff = new Backoff({ min: 60_000, max: 60_000 })
+  const { slot, events, ready } = startSlot(t, READY, { limits: { maxCrashes: 2, backoff } })
+  for (let times = 0; times < 4; times++) {
+    await ready()
+    const { current } = slot
+    slot.sacrifice()
+    await waitFor(() => slot.ready && slot.current !== current, { message: () => events })
+  }
+  assert.equal(events.some((event) => event.gaveUp !== undefined), false)
+})
+
 test('during a stop of all processes, a process that ends is not restarted, even if it got the signal elsewhere', async (t) => {
   const { slot, events, ready } = startSlot(t, READY)
   await ready()

@@ -20,6 +20,7 @@ import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 import { serviceScenarios } from '../../helpers/service-blocks.js'
 import { userLogScenarios } from '../../helpers/user-log-blocks.js'
+import { howToScenarios } from '../../helpers/how-to-blocks.js'
 import { yjsScenarios } from '../../helpers/yjs-blocks.js'
 
 /** Code that readers copy has to run: each code block of the pages is checked according to its language. */
@@ -27,7 +28,8 @@ import { yjsScenarios } from '../../helpers/yjs-blocks.js'
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const server = await startEmbedded({ after })
 const admin = await startAdmin({ after })
-const blocks = codeBlocks()
+/** The files and commands of tutorials are one program: test/browser/tutorials.test.js follows them. */
+const blocks = codeBlocks().filter(({ file }) => !file.startsWith('docs/tutorials/'))
 const of = (/** @type {string} */ language) => blocks.filter((block) => block.language === language)
 
 /** @param {string} text with the addresses of a gateway with default settings */
@@ -119,6 +121,8 @@ const SCENARIOS = {
 
   ...userLogScenarios({ server, load }),
 
+  ...howToScenarios({ server, load, publish }),
+
   'docs/protocol.md: let epoch, offset': async (code, t) => {
     /** @type {unknown[]} */
     const shown = []
@@ -205,6 +209,22 @@ const SCENARIOS = {
     const { text, by } = /** @type {any} */ (await said)
     assert.equal(text, 'hello')
     assert.match(by, /^anonymous:/)
+  },
+
+  'docs/extensions.md: client.socket.on(\'said\'': async (code, t) => {
+    const chat = of('js').find((block) => block.file === 'docs/extensions.md' && block.code.includes('defineExtension'))
+    const [one] = await withExtension(t, /** @type {{ code: string }} */ (chat).code)
+    const { console, printed } = recordingConsole()
+    const { client } = await runBlock(code.replaceAll(server.url, /** @type {any} */ (one.io).uri), { console }, load)
+    t.after(() => client.close())
+    const said = () => printed.filter((line) => line[1] === 'Hello')
+    await waitFor(() => said().length === 1 && printed.length === 2, { message: () => printed })
+    assert.deepEqual(printed.find(([first]) => first === 'saved at'), ['saved at', 1])
+    client.drop(0)
+    await waitFor(() => client.state !== 'connected')
+    await client.ready
+    client.socket.emit('say', 'lobby', 'Hello')
+    await waitFor(() => said().length === 2, { message: () => printed })
   },
 
   'docs/extensions.md: new Emitter(': async (code, t) => {
@@ -318,9 +338,13 @@ describe('commands', () => {
   }
 })
 
+/** Languages of docs/how-to/publish-from-your-framework.md: test/process/package/frameworks.test.js runs them. */
+const PUBLISHERS = ['python', 'java', 'ruby', 'go']
+
 describe('other blocks', () => {
   test('have a known language', () => {
-    const KNOWN = ['js', 'jsx', 'ts', 'sh', 'json', 'env', 'ini', 'mermaid', 'text', 'yaml']
+    // typescript: declarations
+    const KNOWN = ['js', 'jsx', 'ts', 'typescript', 'sh', 'json', 'env', 'ini', 'mermaid', 'text', 'yaml', ...PUBLISHERS]
     assert.deepEqual(
       blocks
         .filter(({ language }) => !KNOWN.includes(language))

@@ -50,8 +50,17 @@ test('rounds are averaged, with their worst latency and the sum of their losses'
 test('a limit is judged by the ratio to the baseline', () => {
   const at = (/** @type {number} */ cpuUs) =>
     judge(summarize([round('inkcast', cpuUs), round('baseline', 20)])).map(({ measured, holds }) => [measured, holds])
-  assert.deepEqual(at(6), [[0.3, true], [1, true]])
-  assert.deepEqual(at(7), [[0.35, false], [1, true]])
+  assert.deepEqual(at(2.6), [[0.13, true], [1, true]])
+  assert.deepEqual(at(2.7), [[0.135, false], [1, true]])
+})
+
+test('the steady rate is judged by the libraries alone: cost as a ratio, latency in ms', () => {
+  const at = (/** @type {number} */ cpuUs, /** @type {number} */ p99) => judge(summarize([
+    { system: 'inkcast', lost: {}, steady: delivered(cpuUs, { latency: { p50: 1, p99, max: 9 } }) },
+    { system: 'floor-libraries', lost: {}, steady: delivered(20) }
+  ])).map(({ measured, limit, holds }) => [measured, limit, holds])
+  assert.deepEqual(at(25, 6), [[1.25, 1.25, true], [6, 6, true]])
+  assert.deepEqual(at(26, 6.1), [[1.3, 1.25, false], [6.1, 6, false]])
 })
 
 test('a single missing delivery is a fault, for every system', () => {

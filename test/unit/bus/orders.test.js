@@ -44,6 +44,15 @@ test('when there are too many revokes, the oldest close all documents rather tha
   assert.deepEqual([0, 5, 6, 'other'].map((i) => orders.revokedAt('ada', `doc-${i}`)), [1005, 1005, 1006, 1005])
 })
 
+test('a revoke for a time that is dropped closes all documents for tokens of before, not until its end', () => {
+  const now = 50_000
+  const orders = new Orders(undefined, { now: () => now })
+  for (let i = 0; i < MAX_ORDERS + 1; i++)
+    orders.noteOrder({ operator: 'revoke', uid: 'ada', guid: `doc-${i}`, ttl: 3600 + i }, now)
+  assert.equal(orders.of('ada').length, MAX_ORDERS)
+  assert.deepEqual(orders.revokedAt('ada', 'other'), now)
+})
+
 test('the number of users is limited, dropping the one with the oldest order; after seven days all are forgotten', () => {
   const orders = new Orders(2)
   orders.note('ada', 'k', 1)

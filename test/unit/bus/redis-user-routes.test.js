@@ -4,6 +4,7 @@ import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { createUserRoutes } from '../../../src/bus/redis-user-routes.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { userOrders, userWorkers } from '../../../src/redis/keys.js'
+import { waitFor } from '../../helpers/wait.js'
 
 /**
  * User routes over a Redis that records calls.
@@ -14,10 +15,11 @@ function fixture ({ isCluster = false, failing = false, ordered = [] } = {}) {
   const told = []
   /** @type {{ keys: string[], ops: string }[]} */
   const calls = []
+  const redisState = { failing }
   const scripts = {
     users: async (/** @type {string[]} */ keys, /** @type {[number, number, string]} */ [, , ops]) => {
       calls.push({ keys: [...keys], ops })
-      if (failing) throw new Error('away')
+      if (redisState.failing) throw new Error('away')
       return ordered
     }
   }
@@ -26,6 +28,7 @@ function fixture ({ isCluster = false, failing = false, ordered = [] } = {}) {
   )
   return {
     calls,
+    redisState,
     told,
     users: createUserRoutes({
       redis,
@@ -94,9 +97,35 @@ describe('users of a worker in Redis', () => {
     users.start()
     users.lost()
     mock.timers.tick(1000)
-    await endOfTurn()
-    assert.equal(calls.length, 1)
+    await waitFor(() => calls.length === 2)
+    assert.equal(calls[1].ops, '--', 'Redis may have executed the call')
     users.stop()
     mock.timers.reset()
+  })
+
+  test('are removed again until Redis has confirmed it, unless they are back', async (t) => {
+    const { calls, users, redisState } = fixture()
+    await Promise.all(['ada', 'bob', 'eve'].map((uid) => users.add(uid)))
+    redisState.failing = true
+    const gone = ['ada', 'bob', 'eve'].map((uid) => users.remove(uid))
+    assert.deepEqual((await Promise.allSettled(gone)).map(({ status }) => status), ['rejected', 'rejected', 'rejected'])
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    users.start()
+    t.after(() => users.stop())
+    const sent = () => calls.splice(0).flatMap(({ keys, ops }) => [...ops].map((op, i) => op + keys[2 * i]))
+    const removed = (/** @type {string[]} */ uids) => uids.map((uid) => `-${userWorkers(uid)}`)
+    sent()
+    t.mock.timers.tick(1000)
+    await waitFor(() => calls.length > 0)
+    assert.deepEqual(sent(), removed(['ada', 'bob', 'eve']))
+    redisState.failing = false
+    await users.add('bob')
+    sent()
+    t.mock.timers.tick(1000)
+    await waitFor(() => calls.length > 0)
+    assert.deepEqual(sent(), removed(['ada', 'eve']))
+    t.mock.timers.tick(1000)
+    await users.remove('bob')
+    assert.deepEqual(sent(), removed(['bob']), 'nothing else is sent before it')
   })
 })

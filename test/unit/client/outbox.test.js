@@ -302,7 +302,7 @@ async function runSchedule (t, seed) {
   /** @type {(ReturnType<typeof openPage> & { number: number })[]} */
   const pages = []
   let [made, opened] = [0, 0]
-  /** What is stored must not be lost, except for what the gateway refuses. @type {Set<number>} */
+  /** Stored edits; only those that the gateway refuses may be lost. @type {Set<number>} */
   const stored = new Set()
   /** @type {Set<number>} */
   const refused = new Set()

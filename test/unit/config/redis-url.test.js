@@ -37,7 +37,7 @@ describe('REDIS_URL', () => {
       assert.equal(problemOfRedisUrl(url), undefined)
   })
 
-  test('is told without users and passwords', () => {
+  test('is shown without users and passwords', () => {
     assert.equal(addressesOf(['redis://u:secret@a:1', 'redis://b:2']), 'a:1, b:2')
     assert.equal(
       addressesOf(['redis+sentinel://u:secret@a:1,[::1]/main?sentinel_password=secret']),

@@ -68,6 +68,17 @@ test('comments are added and removed', () => {
   assert.deepEqual(model.comments, [])
 })
 
+test('a reset brings the first state back, with its version', () => {
+  const model = modelWith({ A1: 'x' })
+  model.type('B1', 'not sent')
+  const reset = { title: 'Plan', cells: { A1: 'first' }, comments: [] }
+  assert.equal(model.apply([{ version: 4, id: 'b:1', reset }, { version: 5, id: 'b:2', cells: { C1: 'z' } }]), true)
+  assert.deepEqual(
+    [model.version, model.text('A1'), model.text('B1'), model.text('C1')],
+    [5, 'first', 'not sent', 'z']
+  )
+})
+
 test('without a document service changes have no version and are applied as they arrive', () => {
   const model = modelWith()
   assert.equal(model.apply([{ id: 'b:1', cells: { A1: 'y' } }]), true)
@@ -86,6 +97,13 @@ function startEdits (model) {
   return { ...edits, requests }
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+test('a request names the version that its page shows', () => {
+  const model = modelWith()
+  const { type, requests } = startEdits(model)
+  type('A1', 'a')
+  assert.deepEqual(requests.map(({ data }) => data.base), [3])
+})
 
 test('letters typed during a pending request are sent together', async () => {
   const model = modelWith()

@@ -43,6 +43,30 @@ const PATTERNS = [
     name: 'a sentence of a page begins with its noun or verb', files: /\.md$/,
     found: /^(?:[-*] )?What (?!['"])[^?\n|:]*[.:](?= |$)|(?<=[.] )What [a-z][^?\n|:]*\./gm,
     examples: ['- What was missed comes first.', 'A page. What waits is sent.']
+  },
+  {
+    name: 'a heading says its topic', files: /\.md$/, found: /^#{1,4} (?:What|Who|Whom|Whose|Why it|How it) [^?\n]*$/gm,
+    examples: ['## What it guarantees', '### Who may publish']
+  },
+  {
+    name: 'how long and how many, not "so long" and "so many"', found: /\bso (?:long|many)\b(?! that\b)/gi,
+    examples: ['so long as it runs', 'after so many tries']
+  },
+  {
+    name: 'own, not "of ours" and "of one\'s own"', found: /\bof (?:ours|theirs|one's own)\b/gi,
+    not: /\bconst (?:guid|\[\w+, \{ \w+ \}\]|\w+) of (?:ours|theirs)\b/g, examples: ['a service of one\'s own', 'a name of ours']
+  },
+  {
+    name: 'unavailable or offline, not "away"', found: /\b(?:is|are|was|were|be) away\b|\bcomes? live\b/gi,
+    examples: ['Redis is away', 'a record that comes live']
+  },
+  {
+    name: 'a verb that says how, not "is told"', found: /\b(?:is|are|was|were|be) (?:not )?told\b/gi,
+    examples: ['the client is told', 'nobody was told']
+  },
+  {
+    name: 'anyway, not "all the same"', found: /\ball the same\b|\b(?:is|are) welcome\b/gi,
+    examples: ['it works all the same', 'you are welcome']
   }
 ]
 

@@ -21,6 +21,25 @@ test('each change has the next version, and names its request', () => {
   assert.deepEqual([document.version, document.cells.B2, document.cells.C2, document.comments], [3, 'Grace', '7', []])
 })
 
+test('an edit says which version its author saw', () => {
+  const document = createDocument()
+  const change = applyEvent(document, asked('sheet:edit', { id: 'a:1', cells: { B2: 'Grace' }, base: 0 }))
+  assert.deepEqual(change, { version: 1, id: 'a:1', by: 'ada', traceId: 'trace', cells: { B2: 'Grace' }, base: 0 })
+})
+
+test('a reset restores the first state with the next version', () => {
+  const document = createDocument()
+  applyEvent(document, asked('sheet:edit', { id: 'a:1', cells: { B2: 'Grace', A2: '' } }))
+  applyEvent(document, asked('sheet:comment', { id: 'a:2', text: 'x', name: 'Ada', color: '#1d3557' }))
+  const { version, reset } = applyEvent(document, asked('sheet:reset', { id: 'a:3' }))
+  const { title, cells, comments } = createDocument()
+  assert.deepEqual({ version, reset }, { version: 3, reset: { title, cells, comments } })
+  assert.deepEqual(document, { version: 3, title, cells, comments })
+  // what is published does not change with the document
+  applyEvent(document, asked('sheet:edit', { id: 'a:4', cells: { B2: 'Alan' } }))
+  assert.equal(reset?.cells.B2, cells.B2)
+})
+
 test('an empty text empties a cell', () => {
   const document = createDocument()
   applyEvent(document, asked('sheet:edit', { id: '1', cells: { A2: '' } }))
@@ -59,6 +78,7 @@ describe('changes outside the limits are refused, without an effect', () => {
     ],
     ['a number', 'sheet:edit', { id: '1', cells: { A1: 'x', A2: 1 } }, 'bad_data'],
     ['a long text', 'sheet:edit', { id: '1', cells: { A1: 'x', A2: 'x'.repeat(LIMITS.text + 1) } }, 'too_long'],
+    ['a base that is no version', 'sheet:edit', { id: '1', cells: { A1: 'x' }, base: 'x' }, 'bad_data'],
     ['an empty comment', 'sheet:comment', { ...comment, text: ' ' }, 'bad_data'],
     ['a long comment', 'sheet:comment', { ...comment, text: 'x'.repeat(LIMITS.comment + 1) }, 'bad_data'],
     ['no name', 'sheet:comment', { ...comment, name: '' }, 'bad_data'],

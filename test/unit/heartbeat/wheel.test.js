@@ -62,8 +62,10 @@ describe('the timing wheel', () => {
     wheel.remove(c)
     assert.deepEqual(takeAll(wheel), ['d'])
     wheel.remove(d)
+    assert.equal(wheel.size, 1)
     wheel.advance(300)
     assert.deepEqual(takeAll(wheel), ['b'])
+    assert.equal(wheel.size, 0)
     assert.equal(wheel.advance(5000), false)
   })
 

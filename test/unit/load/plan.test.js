@@ -20,6 +20,7 @@ test('options that contradict each other are refused', () => {
     [{ receipts: true }, /--receipts needs --everyone/],
     [{ tiers: [{ name: 'a', share: 60 }, { name: 'b', share: 50 }] }, /--tiers/],
     [{ churn: 101 }, /--churn/],
+    [{ activity: 1 }, /--activity needs --documents/],
     [{ documents: 1, records: 5, burst: 257 }, /--burst is more than 256/]
   ])) assert.throws(() => planOf('hold', given), { name: 'RangeError', message })
 })

@@ -28,8 +28,8 @@ function result () {
   return {
     run: 'ab12', started: '2026-01-01T00:00:00.000Z', seconds: 2, target: 'http://127.0.0.1:3000', processes: 1,
     plan: planOf('hold', { tiers: [{ name: '</script>', share: 1 }] }), ok: false, problems: ['1 <delivery> is missing'],
-    published: { everyone: 0, documents: 0 }, missing: { documents: 0, everyone: 1, closed: 0 }, unconfirmed: 0,
-    summary: samples.summary(), samples: samples.samples
+    published: { everyone: 0, documents: 0 }, missing: { documents: 0, everyone: 1, closed: 0, surplus: 0 },
+    unconfirmed: 0, summary: samples.summary(), samples: samples.samples
   }
 }
 

@@ -81,7 +81,7 @@ inkcast_receipts_pending{process="gateway-1"} 9
 
 describe('a run is not whole', () => {
   const whole = {
-    missing: { documents: 0, everyone: 0, closed: 0 },
+    missing: { documents: 0, everyone: 0, closed: 0, surplus: 0 },
     counts: { deliveries: 9, doubled: 0, holes: 0, acknowledged: 9, cut: 0, unasked: 0 },
     failures: {},
     unconfirmed: 0,
@@ -89,9 +89,10 @@ describe('a run is not whole', () => {
   }
   test('unless nothing is missing', () => assert.deepEqual(problemsOf(whole), []))
   for (const [given, problem] of /** @type {[object, RegExp][]} */ ([
-    [{ missing: { documents: 1, everyone: 0, closed: 0 } }, /^1 deliveries of records of documents are missing$/],
-    [{ missing: { documents: 0, everyone: 1, closed: 0 } }, /^1 deliveries of records to everyone are missing$/],
-    [{ missing: { documents: 0, everyone: 0, closed: 1 } }, /^1 clients are not connected/],
+    [{ missing: { documents: 1, everyone: 0, closed: 0, surplus: 0 } }, /^1 deliveries of records of documents are missing$/],
+    [{ missing: { documents: 0, everyone: 1, closed: 0, surplus: 0 } }, /^1 deliveries of records to everyone are missing$/],
+    [{ missing: { documents: 0, everyone: 0, closed: 1, surplus: 0 } }, /^1 clients are not connected/],
+    [{ missing: { documents: 0, everyone: 0, closed: 0, surplus: 1 } }, /^1 deliveries are of records .* in a log twice$/],
     [{ counts: { ...whole.counts, holes: 1 } }, /^1 records of documents were skipped$/],
     [{ counts: { ...whole.counts, doubled: 1 } }, /^1 deliveries came twice$/],
     [{ counts: { ...whole.counts, unasked: 1 } }, /^1 deliveries lack the request for a receipt$/],

@@ -13,8 +13,9 @@ const MAX_MESSAGES = 20
  * @param {() => string} dependencies.newId
  * @param {() => string | null} dependencies.selected the cell that a new comment is about
  * @param {(cell: string) => void} dependencies.onShow
+ * @param {(name: string, text: string) => void} dependencies.onNew a comment of another person
  */
-export function createComments ({ model, me, send, newId, selected, onShow }) {
+export function createComments ({ model, me, send, newId, selected, onShow, onNew }) {
   const list = byId('comments')
   const form = byId('comment-form', HTMLFormElement)
   const field = byId('comment', HTMLInputElement)
@@ -60,7 +61,11 @@ export function createComments ({ model, me, send, newId, selected, onShow }) {
   /** @param {string} text */
   function tell (text) { byId('comment-problem').textContent = text }
 
-  model.addEventListener('comments', draw)
+  model.addEventListener('comments', (event) => {
+    const comment = event instanceof CustomEvent ? event.detail.comment : undefined
+    if (comment !== undefined && !comment.id.startsWith(`${me.id}:`)) onNew(comment.name, comment.text)
+    draw()
+  })
 
   function draw () {
     const known = new Map(Array.from(list.children, (item) => [item.getAttribute('data-id'), item]))
@@ -141,6 +146,7 @@ export function createComments ({ model, me, send, newId, selected, onShow }) {
         outside: true
       })
       if (messages.length > MAX_MESSAGES) messages.shift()
+      onNew('another program', text)
       draw()
     },
     tell

@@ -1,4 +1,4 @@
-import { byId, h, oncePerFrame, withPauses } from './dom.js'
+import { h, oncePerFrame, withPauses } from './dom.js'
 
 /** Time after which an idle pointer disappears, ms. */
 const STAYS = 8000
@@ -7,19 +7,19 @@ const PAUSE = 40
 const PAUSE_PER_PERSON = 4
 /** With more people than this, pointers are shown without names. */
 const CROWD = 15
-/** Maximum delay before the selection is sent again to newcomers, ms; one signal serves all who come within it. */
+/** Maximum delay before the selection is sent again to new clients, ms; one signal serves all who come within it. */
 const TELL_AGAIN = 1500
 
 /**
  * Pointers and selections of the others, with their names. They are signals: sent at once, never stored.
  *
  * @param {object} dependencies
+ * @param {HTMLElement} dependencies.layer over the sheet, for the pointers
  * @param {ReturnType<typeof import('./sheet.js').createSheet>} dependencies.sheet
  * @param {import('./people.js').People} dependencies.people
  * @param {(event: string, data: object) => void} dependencies.signal
  */
-export function createCursors ({ sheet, people, signal }) {
-  const layer = byId('pointers')
+export function createCursors ({ layer, sheet, people, signal }) {
   /**
    * @typedef {{ x: number, y: number, at: number, pointer: { element: HTMLElement, name: HTMLElement } | null, cell:
    *   string | null }} Cursor
@@ -112,7 +112,7 @@ export function createCursors ({ sheet, people, signal }) {
     for (const [connection, { cell }] of cursors)
       if (cell !== null && people.at(connection)?.id === people.following) sheet.bringIntoView(cell)
   })
-  setInterval(() => {
+  const idle = setInterval(() => {
     const now = performance.now()
     for (const cursor of cursors.values()) {
       if (cursor.pointer === null || now - cursor.at < STAYS) continue
@@ -122,13 +122,15 @@ export function createCursors ({ sheet, people, signal }) {
   }, 1000)
 
   return {
+    stop () { clearInterval(idle) },
+
     /** @param {string | null} cell where this page's own selection is */
     selected (cell) {
       selected = cell
       select()
     },
 
-    /** Sends the selection again, because a newcomer does not know it. */
+    /** Sends the selection again, because a new client does not know it. */
     tellAgain () {
       if (selected === null || telling !== 0) return
       telling = setTimeout(() => {

@@ -27,7 +27,8 @@ export function createEdits ({ model, send, newId, onSent }) {
         for (const [, pending] of waiting) pending.id = id
         onSent(performance.now(), id)
         try {
-          await send('sheet:edit', { id, cells: Object.fromEntries(waiting.map(([cell, { text }]) => [cell, text])) })
+          const cells = Object.fromEntries(waiting.map(([cell, { text }]) => [cell, text]))
+          await send('sheet:edit', { id, cells, base: model.version })
         } catch (error) {
           // the request may have been accepted: sending the same text again does no harm
           for (const [, pending] of waiting) pending.id = null

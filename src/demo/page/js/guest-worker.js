@@ -1,19 +1,10 @@
 import { connect } from '/client/index.js'
-import { COLORS } from './me.js'
+import { assignColors, colorAt } from './colors.js'
+import { personsIn } from './persons.js'
+import { createColumns } from './guest-columns.js'
 
 const NAMES = [
-  'Ada',
-  'Grace',
-  'Alan',
-  'Edsger',
-  'Barbara',
-  'Tim',
-  'Radia',
-  'Ken',
-  'Frances',
-  'Donald',
-  'Margaret',
-  'Leslie'
+  'Ada', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Tim', 'Radia', 'Ken', 'Frances', 'Donald', 'Margaret', 'Leslie'
 ]
 const NOTES = [
   'looks good to me',
@@ -25,6 +16,14 @@ const NOTES = [
   'see the wiki',
   'cake is ordered'
 ]
+const TASKS = [
+  'Print the badges',
+  'Book the band',
+  'Test the microphones',
+  'Water the plants',
+  'Call the caterer',
+  'Choose a playlist'
+]
 const COMMENTS = [
   'Can we finish this today?',
   'I like it.',
@@ -33,15 +32,25 @@ const COMMENTS = [
   'Ship it!'
 ]
 const STATUS = ['to do', 'in progress', 'done']
+/** Time before a guest writes, ms: longer than pages need to send their selections to newcomers. */
+const LOOK_AROUND = 2000
+/** Middle of each column on the sheet, from 0 to 1. */
+const MIDDLES = { A: 0.19, B: 0.39, D: 0.67, E: 0.88 }
+/** Row of each guest. Every second one adds tasks below those that there are. */
+const GUEST_ROWS = [7, 3, 8, 5, 9, 2, 10, 4, 11, 6, 12]
+const FIRST_NEW_TASK = 7
 
 const pause = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms))
-const any = (/** @type {string[]} */ list) => list[Math.floor(Math.random() * list.length)]
+const any = (/** @type {readonly string[]} */ list) => list[Math.floor(Math.random() * list.length)]
 const between = (/** @type {number} */ low, /** @type {number} */ high) => low + Math.random() * (high - low)
 
 /** @type {any[]} */
 const guests = []
+/** Columns in which visitors work: guests keep out of them. */
+const columns = createColumns()
 
-addEventListener('message', ({ data: { guid, origin, count } }) => {
+addEventListener('message', ({ data: { guid, origin, count = 0, cell } }) => {
+  columns.host(cell)
   while (guests.length < count)
     guests.push(visit(guests.length, guid, origin).catch((error) => console.warn('a guest has left', error)))
 })
@@ -51,11 +60,22 @@ async function visit (index, guid, origin) {
   const me = {
     id: `guest-${index}-${Math.random().toString(36).slice(2, 8)}`,
     name: NAMES[index % NAMES.length],
-    color: COLORS[index % COLORS.length]
+    color: colorAt(index),
+    since: Date.now(),
+    guest: true
   }
   const client = connect(origin, { id: me.id })
   const doc = await client.open(guid, { state: me })
-  const row = 2 + index % 11
+  doc.on('presence', () => {
+    const persons = personsIn(doc.presence)
+    columns.present(persons)
+    const color = assignColors(persons).get(me.id)
+    if (color === undefined || color === me.color) return
+    me.color = color
+    doc.setState({ ...me }).catch(() => {})
+  })
+  doc.on('select', ({ cell }, { from }) => columns.selected(from, cell))
+  const row = GUEST_ROWS[index % GUEST_ROWS.length]
   const at = { x: Math.random(), y: Math.random() }
   let number = 0
   const send = (/** @type {string} */ event, /** @type {object} */ data) =>
@@ -74,21 +94,35 @@ async function visit (index, guid, origin) {
     }
   }
 
+  /** @param {keyof typeof MIDDLES} column */
+  async function write (column) {
+    const cell = `${column}${row}`
+    await moveTo(MIDDLES[column] + between(-0.06, 0.06), (row + between(0.3, 0.7)) / 13)
+    doc.signal('select', { cell })
+    if (column === 'B') return send('sheet:edit', { cells: { [cell]: me.name } })
+    if (column === 'D') return send('sheet:edit', { cells: { [cell]: any(STATUS) } })
+    const text = any(column === 'A' ? TASKS : NOTES)
+    for (let length = 1; length <= text.length && columns.isFree(column); length++) {
+      await send('sheet:edit', { cells: { [cell]: text.slice(0, length) } })
+      await pause(between(40, 140))
+    }
+  }
+
+  // other visitors tell newcomers where they are
+  for (const until = performance.now() + LOOK_AROUND; performance.now() < until;) {
+    await moveTo(Math.random(), Math.random())
+    await pause(between(100, 400))
+  }
   for (;;) {
     await pause(between(300, 2500))
-    const status = Math.random() < 0.3
-    const cell = `${status ? 'D' : 'E'}${row}`
-    await moveTo(status ? between(0.58, 0.72) : between(0.8, 0.97), (row + 0.3 + Math.random() * 0.4) / 13)
-    doc.signal('select', { cell })
-    const text = any(status ? STATUS : NOTES)
-    if (status) await send('sheet:edit', { cells: { [cell]: text } })
-    else {
-      for (let length = 1; length <= text.length; length++) {
-        await send('sheet:edit', { cells: { [cell]: text.slice(0, length) } })
-        await pause(between(40, 140))
-      }
+    const usual = row >= FIRST_NEW_TASK ? 'A' : 'E'
+    const free = columns.free().filter((column) => column !== 'A' || usual === 'A')
+    const column = free.includes(usual) && Math.random() < 0.6 ? usual : any(free)
+    if (column !== undefined) await write(/** @type {keyof typeof MIDDLES} */ (column))
+    if (Math.random() < 0.15) {
+      const cell = `${column ?? 'A'}${row}`
+      await send('sheet:comment', { text: any(COMMENTS), name: me.name, color: me.color, cell })
     }
-    if (Math.random() < 0.15) await send('sheet:comment', { text: any(COMMENTS), name: me.name, color: me.color, cell })
     await pause(between(400, 1200))
     doc.signal('select', { cell: null })
     if (Math.random() < 0.5) await moveTo(Math.random(), Math.random())

@@ -8,9 +8,9 @@ const MAX = 12
  * Guests who type, point and comment, each with its own connection, so that a single visitor sees something. They run
  * in a worker: they cost this page only the records that it receives.
  *
- * @param {{ guid: string }} settings
+ * @param {{ guid: string, selected: () => string | null }} settings `selected`: the visitor's last cell
  */
-export function createGuests ({ guid }) {
+export function createGuests ({ guid, selected }) {
   const button = byId('guests', HTMLButtonElement)
   const leave = byId('guests-leave')
   /** @type {Worker | null} */
@@ -20,7 +20,7 @@ export function createGuests ({ guid }) {
   button.addEventListener('click', () => {
     worker ??= new Worker('/js/guest-worker.js', { type: 'module' })
     count = Math.min(MAX, count + STEP)
-    worker.postMessage({ guid, origin: location.origin, count })
+    worker.postMessage({ guid, origin: location.origin, count, cell: selected() })
     show()
   })
   leave.addEventListener('click', () => {
@@ -38,4 +38,9 @@ export function createGuests ({ guid }) {
     leave.hidden = count === 0
   }
   show()
+
+  return {
+    /** The visitor has selected a cell: guests leave its column alone. */
+    onSelect () { worker?.postMessage({ cell: selected() }) }
+  }
 }

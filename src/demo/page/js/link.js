@@ -10,13 +10,14 @@ const NO_SERVICE = 'The document service does not respond. ' +
  * @param {object} dependencies
  * @param {string} dependencies.guid
  * @param {import('./me.js').Me} dependencies.me
+ * @param {Record<string, any>} dependencies.state what others see of the person
  * @param {(loaded: { document: any, kept?: boolean }) => void} dependencies.onLoad
  * @param {(problem: string) => void} dependencies.onProblem '' when it is solved
  * @param {(state: string, reason: Error | null) => void} dependencies.onState of the connection
  * @param {string[]} [dependencies.transports]
  * @param {boolean} [dependencies.msgpack] use msgpack instead of JSON
  */
-export async function openLink ({ guid, me, onLoad, onProblem, onState, transports, msgpack = false }) {
+export async function openLink ({ guid, me, state, onLoad, onProblem, onState, transports, msgpack = false }) {
   // another build of the same library, which is not a module
   const other = '/client/socket.io.msgpack.min.js'
   if (msgpack) await import(other)
@@ -45,6 +46,6 @@ export async function openLink ({ guid, me, onLoad, onProblem, onState, transpor
     return answer.position ?? undefined
   }
 
-  const doc = await client.open(guid, { load, state: me, echo: true })
+  const doc = await client.open(guid, { load, state, echo: true })
   return { client, doc }
 }

@@ -1,69 +1,60 @@
+import { createAnnouncer } from './announcer.js'
+import { createClaim } from './claim.js'
 import { createComments } from './comments.js'
-import { createCursors } from './cursors.js'
 import { byId } from './dom.js'
 import { createDrop } from './drop.js'
-import { createEdits } from './edits.js'
 import { createGuests } from './guests.js'
-import { openLink } from './link.js'
 import { keep, whoAmI } from './me.js'
-import { Model } from './model.js'
-import { People } from './people.js'
-import { createSheet } from './sheet.js'
+import { createPeopleList } from './people-list.js'
+import { createPhone } from './phone.js'
+import { createReset } from './reset.js'
+import { createSecondView } from './second-view.js'
 import { createStage } from './stage.js'
 import { createTerminal } from './terminal.js'
+import { createTogether } from './together.js'
 import { createUnderneath } from './underneath.js'
+import { createView } from './view.js'
 
 const MAX_NAME = 40
 
 const query = new URLSearchParams(location.search)
 const guid = query.get('document') || 'demo'
-const me = whoAmI()
-let requests = 0
-/** Id of a request: its sender and a number. A reloaded page counts from the start, so the time is included. */
-const newId = () => `${me.id}:${Date.now().toString(36)}${(++requests).toString(36)}`
-const personOf = (/** @type {string} */ id) => id.slice(0, id.lastIndexOf(':'))
-
-/** @type {{ client: any, doc: any } | null} */
-let link = null
-/** @type {string | null} */
+const settings = JSON.parse(byId('settings').textContent ?? '')
+const options = { transports: query.get('transports')?.split(','), msgpack: query.get('codec') === 'msgpack' }
+const me = await whoAmI(createClaim(new BroadcastChannel('inkcast demo')))
+/** @type {string | null} the cell that was selected last */
 let lastCell = null
-/** The presence state that others see. @type {Record<string, any>} */
-let state = { ...me }
 
-const model = new Model()
-const people = new People({ me, presence: () => link?.doc.presence ?? new Map() })
-const underneath = createUnderneath({ model })
-const send = (/** @type {string} */ event, /** @type {object} */ data) =>
-  link === null
-    ? Promise.reject(Object.assign(new Error('not connected yet'), { retryable: true }))
-    : link.doc.send(data, { event })
-const signal = (/** @type {string} */ event, /** @type {object} */ data) => link?.doc.signal(event, data) ?? false
-
-const edits = createEdits({ model, send, newId, onSent: underneath.sent })
-const sheet = createSheet({
-  model,
-  onType: edits.type,
+const underneath = createUnderneath()
+const view = createView({
+  guid, me, canvas: byId('canvas'), kept: true,
+  onSent: underneath.sent,
   onSelect (cell) {
     lastCell = cell ?? lastCell
-    cursors.selected(cell)
-  },
-  colorOf: (id) => personOf(id) === me.id ? undefined : people.colorOf(personOf(id))
+    guests.onSelect()
+  }
 })
-const cursors = createCursors({ sheet, people, signal })
+const { model, people, sheet, conflicts, send, signal, setState, newId } = view
+const announcer = createAnnouncer({
+  say: (text) => { byId('announcements').textContent = text },
+  textOf: (cell) => model.text(cell)
+})
 const comments = createComments({
   model, me, send, newId,
   selected: () => lastCell,
-  onShow: (cell) => sheet.bringIntoView(cell)
+  onShow: (cell) => sheet.bringIntoView(cell),
+  onNew: announcer.comment
 })
 const stage = createStage({ model, people, signal, tell: (presenting) => setState({ presenting }) })
+createPeopleList({ people })
+const guests = createGuests({ guid, selected: () => lastCell })
+createPhone(settings)
+createTerminal({ guid, ...settings })
+createReset({ send, newId, onProblem: comments.tell })
+const second = createSecondView({ guid, me, alone: query.get('views') === '1', options })
+createTogether({ view, second, selected: () => lastCell })
 
-/** @param {Record<string, any>} change */
-function setState (change) {
-  state = { ...state, ...change }
-  // sent again with the next connection
-  link?.doc.setState(JSON.parse(JSON.stringify(state))).catch(() => {})
-}
-
+byId('api-link', HTMLAnchorElement).href = `${settings.apiUrl}/docs/`
 byId('title').textContent = guid
 const name = byId('name', HTMLInputElement)
 name.value = me.name
@@ -74,11 +65,19 @@ name.addEventListener('change', () => {
   keep(me)
   setState({ name: wanted })
 })
-byId('me').style.setProperty('--color', me.color)
 
-const settings = await fetch('/settings.json').then((answer) => answer.json())
-createTerminal({ guid, ...settings })
-createGuests({ guid })
+people.addEventListener('change', () => document.body.style.setProperty('--me', me.color))
+document.body.style.setProperty('--me', me.color)
+
+model.addEventListener('cells', (event) => {
+  const { cells, id } = /** @type {CustomEvent<{ cells: string[], id: string }>} */ (event).detail
+  const author = people.named(view.personOf(id))
+  if (author !== undefined && author !== me) for (const cell of cells) announcer.cell(cell, author.name)
+})
+conflicts.addEventListener('change', () => {
+  for (const [cell, { by }] of conflicts.open)
+    announcer.note(`${people.named(by)?.name ?? 'Another person'} also writes in ${cell}. Choose a text after the sheet.`)
+})
 
 /** @param {string} text '' hides the message */
 function tellProblem (text) {
@@ -87,68 +86,37 @@ function tellProblem (text) {
   problem.textContent = text
 }
 
-const opened = await openLink({
-  guid,
-  me,
-  transports: query.get('transports')?.split(','),
-  msgpack: query.get('codec') === 'msgpack',
+const opened = await view.open({
+  ...options,
   onProblem: tellProblem,
   onState: underneath.state,
-  onLoad: ({ document }) => {
-    model.load(document)
-    byId('title').textContent = document.title
-  }
+  onLoad: ({ document }) => { byId('title').textContent = document.title },
+  onChanges: (changes, meta) => { for (const { id } of changes) underneath.came(id, meta.ts) },
+  onRecord: (meta) => arrived(meta),
+  onSignal: underneath.signal
 })
-link = opened
 const { client, doc } = opened
 const drop = createDrop({ client, doc })
 
-/** Loaded only when someone wants to see it. */
+/** Loaded only at the button. */
 const showDevtools = () => import('/client/devtools/index.js').then(({ openDevtools }) => openDevtools(client))
 byId('devtools').addEventListener('click', showDevtools)
 if (query.has('devtools')) showDevtools()
 
-/** @param {import('./model.js').Change[]} changes @param {{ offset?: number, ts: number }} meta */
-function apply (changes, meta) {
-  for (const { id } of changes) underneath.came(id, meta.ts)
-  if (!model.apply(changes)) doc.reload().catch(() => {})
-  arrived(meta)
-}
-
 /** @param {{ offset?: number }} meta */
 function arrived ({ offset }) {
   drop.record(offset)
-  underneath.record()
+  underneath.record(model.version)
 }
 
-doc.on('sheet:changes', ({ changes }, meta) => apply(changes, meta))
-// without a document service the events of others arrive unchanged
-doc.on('sheet:edit', ({ id, cells }, meta) => apply([{ id, cells }], meta))
-doc.on('sheet:comment', ({ id, text, name, color, cell }, meta) =>
-  apply([{ id, comment: { id, text, name, color, cell, at: meta.ts } }], meta)
-)
-doc.on('sheet:resolve', ({ id, comment }, meta) => apply([{ id, resolved: comment }], meta))
 doc.on('message', (payload, meta) => {
   comments.onMessage(payload, meta)
   arrived(meta)
 })
-client.on('sheet:refused', ({ id, message }) => {
-  model.refuse(id)
-  comments.tell(message)
-})
-for (const [event, listener] of Object.entries({
-  pointer: cursors.onPointer,
-  select: cursors.onSelect,
-  laser: stage.onLaser
-})) {
-  doc.on(event, (payload, meta) => {
-    underneath.signal()
-    if (payload !== null && typeof payload === 'object' && meta.from !== client.connectionId) listener(payload, meta)
-  })
-}
-doc.on('presence', ({ joined }) => {
-  people.update()
-  if (joined.length > 0) cursors.tellAgain()
+client.on('sheet:refused', ({ message }) => comments.tell(message))
+doc.on('laser', (payload, meta) => {
+  underneath.signal()
+  if (payload !== null && typeof payload === 'object' && meta.from !== client.connectionId) stage.onLaser(payload, meta)
 })
 /** Why the current join could not resume from this page's position. */
 let gap = ''
@@ -161,6 +129,10 @@ doc.on('joined', ({ recovered }) => {
   gap = ''
 })
 
-underneath.opened(opened)
-people.update()
+underneath.opened(opened, model.version)
 document.body.dataset.ready = 'true'
+second.begin()
+
+// not part of the first view
+const { mountFaults } = await import('./faults.js')
+await mountFaults({ client, doc, guid, onPulse: ({ offset }) => drop.record(offset) })

@@ -2,9 +2,19 @@
  * The document as this page knows it: the state confirmed by the document service, and on top of it text that was typed
  * here and is not confirmed yet.
  *
+ * Events: `load` (anything may have changed), `change` (an edit that was applied), `cells` (cells to draw again),
+ * `comments`, and `reset` before the first state is loaded again.
+ *
  * @typedef {{ id: string, text: string, name: string, color: string, at: number, cell?: string }} Comment
- * @typedef {{ version?: number, id: string, by?: string, cells?: Record<string, string>, comment?: Comment, resolved?:
- *   string }} Change
+ * @typedef {object} Change of the document service, see examples/document-service/document.js
+ * @property {number} [version]
+ * @property {string} id
+ * @property {Record<string, string>} [cells]
+ * @property {number} [base] the version that its author saw
+ * @property {Comment} [comment]
+ * @property {string} [resolved]
+ * @property {{ title: string, cells: Record<string, string>, comments: Comment[] }} [reset]
+ *
  * @typedef {{ id: string | null, text: string }} Pending id of the request it is in; null: not sent yet
  */
 export class Model extends EventTarget {
@@ -59,10 +69,15 @@ export class Model extends EventTarget {
   }
 
   /** @param {Change} change */
-  #apply ({ id, cells, comment, resolved }) {
+  #apply ({ version, id, cells, base, comment, resolved, reset }) {
+    if (reset !== undefined) {
+      this.dispatchEvent(new Event('reset'))
+      return this.load({ ...reset, version: this.version })
+    }
     if (cells !== undefined) {
       for (const [cell, text] of Object.entries(cells)) this.cells.set(cell, text)
       this.#confirm({ id, cells })
+      this.dispatchEvent(new CustomEvent('change', { detail: { version, id, cells, base } }))
       this.dispatchEvent(new CustomEvent('cells', { detail: { cells: Object.keys(cells), id } }))
     }
     if (comment !== undefined) this.comments.push(comment)

@@ -7,7 +7,7 @@ const LASER_STAYS = 1500
 const LASER_PAUSE = 33
 
 /**
- * Presenting and following. A presenter's slide is in the presence state: newcomers see it at once, and when the
+ * Presenting and following. A presenter's slide is in the presence state: new clients see it at once, and when the
  * presenter's connection ends permanently, so does the presentation. The laser is a signal.
  *
  * @param {object} dependencies

@@ -18,13 +18,8 @@ const SENTENCES = {
   closed: 'closed'
 }
 
-/**
- * The diagnostics panel.
- *
- * @param {object} dependencies
- * @param {import('./model.js').Model} dependencies.model
- */
-export function createUnderneath ({ model }) {
+/** The diagnostics panel. */
+export function createUnderneath () {
   /** @type {{ client: any, doc: any } | null} */
   let link = null
   /**
@@ -38,6 +33,7 @@ export function createUnderneath ({ model }) {
   let signalsBefore = 0
   let perSecond = 0
   let joined = '–'
+  let version = 0
 
   const draw = oncePerFrame(() => {
     const { client, doc } = link ?? {}
@@ -46,7 +42,7 @@ export function createUnderneath ({ model }) {
     show('transport', client?.transport ?? '–')
     show('epoch', doc?.position?.epoch || '–')
     show('offset', doc?.position ? String(doc.position.offset) : '–')
-    show('version', String(model.version))
+    show('version', String(version))
     show('records', String(counts.records))
     show('signals', `${perSecond} / s`)
     show('joined', joined)
@@ -78,9 +74,10 @@ export function createUnderneath ({ model }) {
       byId('state').title = reason?.message ?? ''
       draw()
     },
-    /** @param {{ client: any, doc: any }} opened */
-    opened (opened) {
+    /** @param {{ client: any, doc: any }} opened @param {number} loaded version of the document */
+    opened (opened, loaded) {
       link = opened
+      version = loaded
       draw()
     },
     /** @param {string} how result of the last join */
@@ -103,8 +100,10 @@ export function createUnderneath ({ model }) {
       latencies.push(latency)
       if (latencies.length > KEPT) latencies.shift()
     },
-    record () {
+    /** @param {number} current version of the document */
+    record (current) {
       counts.records++
+      version = current
       draw()
     },
     signal () { counts.signals++ }

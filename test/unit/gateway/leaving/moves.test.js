@@ -19,7 +19,7 @@ function setUp (t, size) {
       id,
       tellDraining () { told = true },
       goAway () {
-        assert.ok(told, 'it is told first')
+        assert.ok(told, 'it gets the message first')
         connections.delete(id)
         gone.push(id)
       }

@@ -1,0 +1,204 @@
+/**
+ * The docs by purpose (https://diataxis.fr): the only place that says which page belongs where. docs/README.md and the
+ * sidebar of the site are made from it. New pages need no entry: files in a group's folder belong to the group, and
+ * pages of docs/ that no list names to the last group.
+ */
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/**
+ * @typedef {object} Page
+ * @property {string} path relative to the root of the project
+ * @property {string} title its first heading
+ * @property {string} about what the reader finds there
+ *
+ * @typedef {{ title: string, pages: Page[] }} Section title '': pages of the group itself
+ * @typedef {{ title: string, purpose: string, sections: Section[] }} Group
+ *
+ * @typedef {object} GroupEntry
+ * @property {string} title
+ * @property {string} purpose
+ * @property {string} [folder] whose files belong to it, also without an entry
+ * @property {Record<string, Record<string, string>>} sections by title: what each page is about, by file in docs/
+ */
+
+/** @type {GroupEntry[]} */
+const GROUPS = [
+  {
+    title: 'Tutorials',
+    purpose: 'Learn by building something that works, step by step.',
+    folder: 'tutorials',
+    sections: {
+      '': {
+        'tutorials/first-live-page.md': 'a page that shows what a service publishes, at once and without a missing line; ten minutes',
+        'tutorials/shared-list.md': 'a shopping list that several people edit at once, and a service that may refuse a change'
+      }
+    }
+  },
+  {
+    title: 'How-to guides',
+    purpose: 'Reach one goal, with the steps and the settings for it.',
+    folder: 'how-to',
+    sections: {
+      'Build a product': {
+        'how-to/publish-from-your-framework.md': 'a few lines for Spring, Django, Rails and Go, over HTTP and Kafka',
+        'how-to/outbox-table.md': 'a table in your database, so that no record is lost between commit and publish',
+        'how-to/tokens-from-an-issuer.md': 'users of Auth0, Keycloak or any OpenID Connect provider; tokens without one',
+        'how-to/remove-access.md': 'revoke, leave, close, kick, ban and restore: what each does, and the order of the steps',
+        'how-to/another-origin-and-vite.md': 'pages of another host, and a development server',
+        'how-to/avatars.md': 'who has the document open, with name, color and picture',
+        'how-to/typing-indicator.md': 'signals, which are never stored',
+        'how-to/notifications.md': 'to every page of a user, also after a reconnect',
+        'how-to/from-centrifugo.md': 'the counterpart of each of its parts',
+        'how-to/from-pusher.md': 'the counterpart of each of its parts, and a page that is changed step by step',
+        'migrate-from-socketio.md': 'an existing Socket.IO application on inkcast: what stays, what changes',
+        'extensions.md': 'Socket.IO code of your own: events, rooms, namespaces, middlewares, other servers and emitters',
+        'react.md': 'hooks for React',
+        'outbox.md': 'edits that survive lost connections and page reloads, and arrive once',
+        'yjs.md': 'shared documents with Yjs: provider, awareness, offline, the service',
+        'webhooks.md': 'messages of clients and life-cycle events to a service by POST; how a service refuses a message',
+        'document-rules.md': 'history, presence, signals and rate by kind of document; records with a key: a log that is a small snapshot',
+        'devtools.md': 'a panel in the page that shows what a client does',
+        'demo.md': 'the demo page, and how to run it with Kafka and the document service',
+        '../examples/README.md': 'a page, React, Vite, Next, Node, msgpack, producers in Python, Java and Go, a document service'
+      },
+      'Run it': {
+        'deployment.md': 'one machine, several machines, containers, health, TLS, ports',
+        'kubernetes.md': 'Helm chart and manifests: rollout, drain, scaling, network policies',
+        'kernel.md': 'limits of the operating system, and a script that prints what is wrong',
+        'tls.md': 'certificates and their renewal, session tickets, OCSP, mutual TLS, TLS to Kafka, secrets in files',
+        'how-to/rotate-keys.md': 'token keys, certificates, API tokens, webhook secrets, passwords: which change without a restart',
+        'how-to/sizing.md': 'three questions that decide how many processes and machines you need',
+        'capacity.md': 'processes and machines for ten thousand to ten million connections (generated)',
+        'load.md': '`inkcast load`: scenarios, what is checked, report',
+        'soak.md': 'an hour with churn and faults, after which nothing may have grown: how it is measured, how to read it',
+        'upgrade.md': 'steps for each version'
+      },
+      'Watch it': {
+        'how-to/trouble.md': 'symptom, where to look, what to do',
+        'operations.md': 'deploys, maintenance of a machine, Redis or Kafka down, one busy worker, limits, faults',
+        'status.md': 'the status page: figures of the last hour, and what to do about each; the inspector: one record\'s way, live',
+        'monitoring.md': 'Grafana dashboards and alerts, with a line of the run-book each',
+        'tracing.md': 'traces of records through OpenTelemetry, from the publisher to the browser and back'
+      }
+    }
+  },
+  {
+    title: 'Reference',
+    purpose: 'Look up an event, a header, a setting, a code.',
+    sections: {
+      'For clients': {
+        'protocol.md': 'events between clients and the gateway',
+        'client.md': 'the package for browsers and Node',
+        'client-api.md': 'every class, method, option and event of the package (generated)',
+        'auth.md': 'tokens, key sets, grants, the access policy'
+      },
+      'For services': {
+        'kafka.md': 'records: headers, order with one or several producers, guarantees, dead letters',
+        'api.md': 'publishing and reading over HTTP',
+        'http-api.md': 'every operation of the api, with parameters and answers (generated)',
+        'grpc.md': 'the same over gRPC, and streams',
+        'callers.md': 'who may call the api, for what and how fast: tokens, JWTs, client certificates, rights, rates',
+        'sessions.md': 'connected users, life-cycle events, the end of a worker'
+      },
+      'For operators': {
+        'configuration.md': 'every setting (generated)',
+        'command.md': '`inkcast`: start, check, config, token, publish, tail, trace, status, loglevel, load (generated)',
+        'limits.md': 'connections, events and operations that are refused, with settings and metrics',
+        'errors.md': 'every error code (generated)',
+        'metrics.md': 'every metric, with alert hints (generated)',
+        'hooks.md': 'every private part of a library that inkcast uses (generated)',
+        'releases.md': 'supported versions of inkcast, Node, Redis, Kafka and Kubernetes; release notes',
+        '../CHANGELOG.md': 'every change, by version',
+        'glossary.md': 'every term, one meaning each'
+      }
+    }
+  },
+  {
+    title: 'Explanation',
+    purpose: 'Understand why inkcast is made the way it is.',
+    folder: 'explanation',
+    sections: {
+      '': {
+        'concepts.md': 'the main terms, the way of a record, and how far the log reaches back by default; read it first',
+        'architecture.md': 'how the parts fit together and where to find them',
+        'why-a-log.md': 'what a log per document costs, and what it makes possible',
+        'security-model.md': 'the parties, what each may do, and what stops them',
+        'comparison.md': 'beside Socket.IO alone, Centrifugo, AnyCable and Ably',
+        'durability.md': 'what an acknowledgement means, by set-up; `PUBLISH_WAIT`',
+        'scale.md': 'the load scenarios that others published, 100,000 connections, and 2 to 16 workers, as measured (generated)',
+        '../bench/README.md': 'cost of a delivery, a handshake and a connection, and how to measure it',
+        'decisions/README.md': 'reasons for the design (generated)'
+      }
+    }
+  }
+]
+
+/** @param {string} path relative to the root @param {string} [root] @returns {string} its first heading */
+export function titleOf (path, root = ROOT) {
+  const title = /^# (.+)$/m.exec(readFileSync(root + path, 'utf8'))?.[1]
+  if (title === undefined) throw new Error(`${path} has no heading of level 1`)
+  return title.replaceAll('`', '')
+}
+
+/**
+ * @param {string} path
+ * @param {string} [root]
+ * @returns {string} its first sentence, for a list: without links, and without the full stop
+ */
+export function firstSentenceOf (path, root = ROOT) {
+  const paragraphs = readFileSync(root + path, 'utf8').split(/\n\s*\n/)
+  const paragraph = paragraphs.find((part) => /^[\p{L}\d"'`*_[(]/u.test(part)) ?? ''
+  const line = paragraph.replaceAll('\n', ' ').replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+  const sentence = /^.+?[.:](?=\s|$)/.exec(line)?.[0] ?? line
+  return sentence.replace(/[.:]$/, '').replaceAll('|', '\\|')
+}
+
+/**
+ * @param {string} folder of docs/
+ * @param {string} root
+ * @returns {string[]} its Markdown files, relative to docs/; README.md left out
+ */
+const filesOf = (folder, root) => existsSync(`${root}docs/${folder}`)
+  ? readdirSync(`${root}docs/${folder}`)
+      .filter((name) => name.endsWith('.md') && name !== 'README.md')
+      .map((name) => `${folder}${folder && '/'}${name}`)
+      .sort()
+  : []
+
+/** @param {string} file relative to docs/ */
+const pathOf = (file) => file.startsWith('../') ? file.slice('../'.length) : `docs/${file}`
+
+/** @param {string} [root] @returns {Group[]} every page of the docs, except single decisions */
+export function readGroups (root = ROOT) {
+  const lists = GROUPS.flatMap(({ sections }) => Object.values(sections))
+  const listed = new Set(lists.flatMap((pages) => Object.keys(pages)))
+  const last = GROUPS.at(-1)
+  return GROUPS.map((group) => {
+    const found = [...group.folder ? filesOf(group.folder, root) : [], ...group === last ? filesOf('', root) : []]
+      .filter((file) => !listed.has(file))
+    const own = [
+      ...Object.entries(group.sections[''] ?? {}),
+      ...found.map((file) => /** @type {const} */ ([file, firstSentenceOf(pathOf(file), root)]))
+    ]
+    const sections = [['', own], ...Object.entries(group.sections).filter(([title]) => title !== '').map(
+      ([title, pages]) => [title, Object.entries(pages)]
+    )]
+    return {
+      title: group.title,
+      purpose: group.purpose,
+      sections: /** @type {[string, [string, string][]][]} */ (sections)
+        .filter(([, pages]) => pages.length > 0)
+        .map(([title, pages]) => ({
+          title,
+          pages: pages.map(([file, about]) => ({ path: pathOf(file), title: titleOf(pathOf(file), root), about }))
+        }))
+    }
+  }).filter(({ sections }) => sections.length > 0)
+}
+
+/** @returns {Page[]} the decisions, in their order */
+export const readDecisions = () =>
+  filesOf('decisions', ROOT).map((file) => ({ path: pathOf(file), title: titleOf(pathOf(file)), about: '' }))

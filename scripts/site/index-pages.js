@@ -1,0 +1,32 @@
+/** Writes docs/README.md and docs/decisions/README.md from the table of groups.js, as the sidebar of the site. */
+import { posix } from 'node:path'
+import { readDecisions, readGroups } from './groups.js'
+import { markdownTable } from '../markdown-table.js'
+
+const MARK = '<!-- Generated from scripts/site/groups.js by "npm run docs": do not edit. -->'
+
+/** @param {import('./groups.js').Page} page */
+const row = ({ path, title, about }) => [`[${title}](${posix.relative('docs', path)})`, about]
+
+/** @returns {string} docs/README.md */
+export const docsIndex = () => [
+  '# Documentation',
+  MARK,
+  'Every page, by what you want to do. `npm run docs:site` builds the same pages as a site with search, which `npm start` then serves at `http://localhost:3000/docs/`.',
+  ...readGroups().flatMap(({ title, purpose, sections }) => [
+    `## ${title}`,
+    purpose,
+    ...sections.flatMap((section) => [
+      ...section.title === '' ? [] : [`### ${section.title}`],
+      markdownTable(['page', 'content'], section.pages.map(row))
+    ])
+  ])
+].join('\n\n') + '\n'
+
+/** @returns {string} docs/decisions/README.md */
+export const decisionsIndex = () => [
+  '# Decisions',
+  MARK,
+  'Each page gives the context of a decision, the decision, and what it costs.',
+  readDecisions().map(({ path, title }) => `- [${title}](${posix.basename(path)})`).join('\n')
+].join('\n\n') + '\n'

@@ -1,0 +1,25 @@
+import { apiUrl } from '../../process/banner.js'
+import { createControl } from './control.js'
+import { gatewayTarget, tokenOf } from './target.js'
+
+/**
+ * The control of the demo in embedded mode: the crowd, and nothing to break.
+ *
+ * @param {object} dependencies
+ * @param {import('../../config/load.js').Config} dependencies.config
+ * @param {{ gateway: () => number, api: () => number }} dependencies.ports as they are bound
+ * @param {ReturnType<typeof import('../../process/lifecycle.js').createLifecycle>} dependencies.lifecycle
+ * @param {import('../../common/log.js').Log} dependencies.log
+ * @returns {Promise<import('./answers.js').Ask>}
+ */
+export async function startEmbeddedControl ({ config, ports, lifecycle, log }) {
+  const control = await lifecycle.start('demo control', createControl({
+    apiUrl: () => apiUrl({ ...config.api, port: ports.api() }),
+    token: tokenOf(config.api),
+    history: config.history.size,
+    target: () => gatewayTarget(config.gateway, ports.gateway()),
+    reason: 'embedded',
+    log
+  }))
+  return control.ask
+}

@@ -1,0 +1,45 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../common/clock.js'
+import { within } from '../../common/wait.js'
+import { createRedis } from '../../redis/client.js'
+
+/**
+ * Freezes Redis with its own command: `CLIENT PAUSE` suspends the commands of all clients for a time, and then goes on
+ * by itself. It needs no access to the server's machine, and nothing is lost in Redis.
+ */
+
+/** For Redis to be there before, and after the pause, ms. */
+const PATIENCE = 10_000
+const EVERY = 20
+
+/**
+ * @param {object} settings
+ * @param {readonly string[]} settings.urls
+ * @param {number} settings.pause ms
+ * @param {import('../../common/log.js').Log} settings.log
+ * @returns {Promise<string | null>} null when Redis answers again, else why not
+ */
+export async function freezeRedis ({ urls, pause, log }) {
+  const redis = createRedis({ urls: [...urls], log, name: 'demo' })
+  try {
+    const problem = await within(redis.start().then(() => null, (error) => error.message), PATIENCE, 'Redis is unavailable')
+    if (problem !== null) return problem
+    const { client } = redis
+    const nodes = 'nodes' in client ? client.nodes('master') : [client]
+    try {
+      await Promise.all(nodes.map((node) => node.client('PAUSE', pause)))
+    } catch (error) {
+      return `Redis refuses CLIENT PAUSE: ${/** @type {Error} */ (error).message}`
+    }
+    const deadline = systemClock.monotonic() + pause + PATIENCE
+    for (;;) {
+      // while it is frozen, each attempt fails after a time
+      const answered = await Promise.all(nodes.map((node) => node.ping())).then(() => true, () => false)
+      if (answered) return null
+      if (systemClock.monotonic() > deadline) return 'Redis does not answer again'
+      await delay(EVERY)
+    }
+  } finally {
+    await redis.stop()
+  }
+}

@@ -1,0 +1,16 @@
+/**
+ * The gateway on this machine, for the crowd.
+ * @param {{ host: string, tlsCertFile?: string }} settings
+ * @param {number} port
+ * @returns {import('../../load/websocket.js').Target}
+ */
+export const gatewayTarget = ({ host, tlsCertFile }, port) => ({
+  host: host === '0.0.0.0' || host === '::' || host === 'localhost' ? '127.0.0.1' : host,
+  port,
+  secure: tlsCertFile !== undefined,
+  // this machine's own gateway, whose certificate is often made for another name
+  insecure: true
+})
+
+/** @param {{ tokens: readonly string[] }} api @returns {string | undefined} token of a caller of the api */
+export const tokenOf = ({ tokens }) => tokens[0]?.replace(/^[^:]*:/, '')

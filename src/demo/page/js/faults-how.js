@@ -1,0 +1,26 @@
+import { h } from './dom.js'
+
+/** Explains the effect of each button, and why buttons are missing. */
+
+/** @type {Record<string, string>} */
+export const WHY_NOT = {
+  embedded:
+    'Here is one process and nothing to break. With several workers, this section can kill one, roll a deploy and freeze Redis: REDIS_URL=redis://localhost:6379 npm start',
+  elsewhere:
+    'On the machine that runs inkcast, at localhost, this section can kill a worker, roll a deploy, freeze Redis, bring in a crowd of 1,000 and show the hops of each record.',
+  no_launcher:
+    'Workers of another process manager are not broken from here. Start them with npm start to kill one, roll a deploy and freeze Redis.'
+}
+
+export const howFaults = () => h(
+  'details', { class: 'how' },
+  h('summary', {}, 'How this is done'),
+  h(
+    'ul', {},
+    h('li', {}, h('strong', {}, 'Kill a worker'), ': SIGKILL to the gateway process that this page is connected to. Clients reconnect to another worker with their position and get what they missed from the log. The launcher starts a new process.'),
+    h('li', {}, h('strong', {}, 'Roll a deploy'), ': what SIGHUP does. New processes start one by one, and the old ones hand over their clients.'),
+    h('li', {}, h('strong', {}, 'Freeze Redis'), ': CLIENT PAUSE for 3 s, for every program that uses this Redis. It goes on by itself.'),
+    h('li', {}, h('strong', {}, 'Lost'), ': a record that the api has acknowledged, and that this page does not have after 15 s. Publishers repeat what was not acknowledged, with the same idempotency key.')
+  ),
+  h('p', { class: 'links' }, h('a', { href: '/docs/demo.html#break-it' }, 'Break it'), ' ', h('a', { href: '/docs/operations.html' }, 'Operations'))
+)

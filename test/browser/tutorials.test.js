@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { followTutorial } from '../helpers/tutorial.js'
+import { waitFor } from '../helpers/wait.js'
+
+const PATIENT = { timeout: 20_000 }
+
+/** A reader can follow the tutorials word for word: their files and commands are taken from the pages. */
+describe('tutorials', { skip: noBrowser }, () => {
+  /** @param {import('node:test').TestContext} t @param {string} url */
+  async function openTabs (t, url) {
+    const browser = await startBrowser(t)
+    await waitFor(async () => (await fetch(`${url}/page.js`)).ok, PATIENT)
+    return Promise.all([1, 2].map(async () => {
+      const page = await (await browser.newContext()).newPage()
+      page.setDefaultTimeout(60_000) // a tab is cut off for 20 s
+      await page.goto(url)
+      return {
+        page,
+        lines: () => page.locator('li').allTextContents(),
+        /** @param {string[]} lines */
+        shows: (...lines) => waitFor(async () =>
+          JSON.stringify(await page.locator('li').allTextContents()) === JSON.stringify(lines),
+        { ...PATIENT, message: async () => page.locator('li').allTextContents() }),
+        /** @param {string} role @param {string | RegExp} text */
+        says: (role, text) => page.getByRole(/** @type {any} */ (role)).filter({ hasText: text }).waitFor(),
+        /** @param {string} text */
+        async send (text) {
+          await page.fill('[name=text]', text)
+          await page.press('[name=text]', 'Enter')
+        }
+      }
+    }))
+  }
+
+  /** @param {number} port @returns {Promise<unknown>} */
+  const answers = (port) => waitFor(async () => (await fetch(`http://localhost:${port}/`)).ok, PATIENT)
+
+  test('"Your first live page": two tabs, a service, a cut connection, a lost log', { timeout: 180_000 }, async (t) => {
+    const tutorial = await followTutorial(t, 'docs/tutorials/first-live-page.md')
+    assert.deepEqual(tutorial.files, ['my-page/index.html', 'my-page/page.js'])
+    const gateway = tutorial.start('npm start')
+    tutorial.start('npx esbuild')
+    await answers(tutorial.port(3000))
+    await waitFor(() => gateway.lastOutput().includes('inkcast is running (embedded: in memory, one process)'), {
+      ...PATIENT, message: gateway.lastOutput
+    })
+    const [one, two] = await openTabs(t, `http://localhost:${tutorial.port(8000)}`)
+    for (const tab of [one, two]) await tab.says('status', 'connected')
+    await one.send('from a tab')
+    for (const tab of [one, two]) await tab.shows('from a tab (offset 1)')
+
+    assert.match(await tutorial.run('curl'), /"ok":true,"traceId":"\w+","position":\{"epoch":"\S+","offset":2\}/)
+    const both = ['from a tab (offset 1)', 'hello from a service (offset 2)']
+    for (const tab of [one, two]) await tab.shows(...both)
+
+    await one.page.click('#cut')
+    await one.says('status', 'reconnecting')
+    await tutorial.run('for n')
+    const missed = [1, 2, 3].map((n) => `line ${n} (offset ${n + 2})`)
+    await two.shows(...both, ...missed)
+    await one.shows(...both)
+    await one.says('status', /^connected$/)
+    await one.shows(...both, ...missed)
+
+    await gateway.kill('SIGINT')
+    tutorial.start('npm start')
+    const lost = 'Some lines are no longer available: a real page would load the document again here'
+    for (const tab of [one, two]) await tab.shows(...both, ...missed, lost)
+    assert.deepEqual(tutorial.unused(), ['npm ci', 'mkdir my-page'])
+  })
+
+  test('"A shared list": what the service refuses, and what happens while it or the gateway is stopped', { timeout: 240_000 }, async (t) => {
+    const tutorial = await followTutorial(t, 'docs/tutorials/shared-list.md')
+    assert.deepEqual(tutorial.files, ['my-list/settings.env', 'my-list/service.js', 'my-list/index.html', 'my-list/page.js'])
+    const gateway = tutorial.start('npm start')
+    const service = tutorial.start('node --env-file')
+    tutorial.start('npx esbuild')
+    await answers(tutorial.port(3000))
+    const [one, two] = await openTabs(t, `http://localhost:${tutorial.port(8000)}`)
+    const list = `http://localhost:${tutorial.port(4000)}/shopping`
+    await waitFor(async () => (await fetch(list)).ok, PATIENT)
+    assert.equal((await fetch(list, { method: 'POST', body: '[]' })).status, 401, 'a request that the gateway did not sign')
+    await one.send('Milk')
+    for (const tab of [one, two]) await tab.shows('Milk Remove')
+    await two.send('milk')
+    await two.says('alert', 'milk is on the list')
+    assert.equal(await one.page.textContent('[role=alert]'), '')
+    await one.page.getByRole('button', { name: 'Remove' }).click()
+    for (const tab of [one, two]) await tab.shows()
+
+    await service.kill('SIGINT')
+    await one.send('Bread')
+    await waitFor(async () => (await one.page.inputValue('[name=text]')) === '')
+    tutorial.start('node --env-file')
+    for (const tab of [one, two]) await tab.shows('Bread Remove')
+    const file = join(tutorial.folder, 'my-list/lists.json')
+    assert.ok(existsSync(file))
+    assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')).shopping.map((/** @type {any} */ { text }) => text), ['Bread'])
+
+    await gateway.kill('SIGINT')
+    tutorial.start('npm start')
+    await answers(tutorial.port(3000))
+    await waitFor(async () => {
+      await one.send('Eggs')
+      return true
+    }, PATIENT)
+    for (const tab of [one, two]) await tab.shows('Bread Remove', 'Eggs Remove')
+    assert.deepEqual(tutorial.unused(), ['mkdir my-list'])
+  })
+})

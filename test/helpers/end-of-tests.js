@@ -1,0 +1,40 @@
+/**
+ * Preloaded into each test file. Node waits for a file until nothing keeps its process alive: one open handle would
+ * cost the whole ring its time limit, and no line would name the handle. A process that is still there
+ * five minutes after its last test says what keeps it alive, and fails. (No hook takes that long.)
+ */
+import { isMainThread } from 'node:worker_threads'
+
+// those of Node, also while a test replaces them
+const { setTimeout, clearTimeout } = globalThis
+
+/** Time without a running test after which the process ends, ms. */
+const PATIENCE = Number(process.env.TEST_END_PATIENCE ?? 300_000)
+
+// threads and forks of a test file are no test files
+if (isMainThread && process.env.NODE_TEST_CONTEXT !== undefined && process.argv[1]?.endsWith('.test.js')) {
+  const { afterEach, beforeEach } = await import('node:test')
+  let running = 0
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  beforeEach(() => {
+    running++
+    clearTimeout(timer)
+  })
+  afterEach(() => {
+    if (--running === 0) timer = setTimeout(end, PATIENCE).unref()
+  })
+}
+
+function end () {
+  // private, but only Node knows the other ends of open sockets
+  const handles = /** @type {{ _getActiveHandles?: () => any[] }} */ (/** @type {unknown} */ (process))
+    ._getActiveHandles?.()
+    .map((handle) => [handle.constructor.name, handle.spawnfile ?? handle.remotePort ?? ''].join(' ').trim())
+  console.error(
+    `${process.argv[1]}: ${PATIENCE / 1000} s after its last test, this keeps the process alive:`,
+    { resources: process.getActiveResourcesInfo(), handles }
+  )
+  // also because a suite may not have begun: Node would not report it as missing
+  process.exit(1)
+}

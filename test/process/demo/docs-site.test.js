@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createDocsSite } from '../../../src/demo/docs-site.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+
+/** @param {import('node:test').TestContext} t @param {string} site @returns {Promise<string>} address */
+async function serve (t, site) {
+  const server = createServer(createDocsSite(site)).listen(0)
+  t.after(() => server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  return `http://localhost:${/** @type {import('net').AddressInfo} */ (server.address()).port}`
+}
+
+test('/docs says how to build the site, and serves it as soon as it is built', async (t) => {
+  const site = `${mkdtempSync(join(tmpdir(), 'inkcast-site-'))}/`
+  t.after(() => rmSync(site, { recursive: true }))
+  const url = await serve(t, site)
+  const before = await fetch(`${url}/docs/client.html`)
+  assert.equal(before.status, 503)
+  assert.match(await before.text(), /npm run docs:site/)
+
+  for (const page of ['index', 'client', '404']) writeFileSync(`${site}${page}.html`, `<h1>${page}</h1>`)
+  for (const [path, status, text] of /** @type {const} */ ([
+    ['/docs/', 200, 'index'], ['/docs', 200, 'index'], ['/docs/client.html', 200, 'client'], ['/docs/client', 200, 'client'],
+    ['/docs/nothing.html', 404, '404'], ['/docs/../../package.json', 404, undefined]
+  ])) {
+    const answer = await fetch(url + path)
+    const body = await answer.text()
+    if (text === undefined) assert.doesNotMatch(body, /dependencies/, path)
+    else assert.deepEqual([answer.status, body], [status, `<h1>${text}</h1>`], path)
+    const policy = answer.headers.get('content-security-policy') ?? ''
+    if (text !== undefined) assert.match(policy, /^default-src 'self'; /, path)
+    assert.doesNotMatch(policy, /unsafe/)
+  }
+})
+
+test('a gateway in development has /docs, one in production has not', async (t) => {
+  const development = await startEmbedded(t)
+  // built or not
+  const answer = await fetch(`${development.url}/docs/`)
+  assert.match(answer.headers.get('content-type') ?? '', /^text\/html/)
+  assert.match(await answer.text(), /inkcast/)
+  assert.doesNotMatch(await (await fetch(`${development.url}/docsother`)).text(), /inkcast/)
+
+  const production = await startEmbedded(t, {
+    NODE_ENV: 'production', API_TOKENS: 'editor:0123456789abcdef', AUTH_JWT_SECRET: 'x'.repeat(64)
+  })
+  for (const path of ['/docs', '/docs/', '/docs/client.html'])
+    assert.equal((await fetch(production.url + path)).status, 404, path)
+})

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { ROOT, readDecisions, readGroups } from '../../../scripts/site/groups.js'
+import { addressOf, linksOf, markdownFiles, sitePages, siteFileOf, targetOf } from '../../../scripts/site/links.js'
+import { PAGES } from '../../../scripts/docs.js'
+
+/** The sources of the docs site. test/browser/docs-site.test.js builds it. */
+
+const grouped = () => readGroups().flatMap(({ sections }) => sections.flatMap(({ pages }) => pages))
+
+describe('the groups of the docs', () => {
+  test('have every page once', () => {
+    const paths = [...grouped(), ...readDecisions()].map(({ path }) => path)
+    assert.deepEqual(paths.filter((path, i) => paths.indexOf(path) !== i), [])
+    // README.md is the home page
+    const own = markdownFiles('docs').filter((path) => path !== 'docs/README.md')
+    assert.deepEqual(own.filter((path) => !paths.includes(path)), [])
+    assert.deepEqual(paths.filter((path) => !existsSync(ROOT + path)), [])
+  })
+
+  test('are the ones of docs/README.md, with each page and what it is about', () => {
+    const readme = PAGES['docs/README.md']()
+    const rows = readme.split('\n').filter((line) => line.startsWith('| ['))
+    assert.equal(rows.length, grouped().length)
+    for (const { title } of readGroups()) assert.ok(readme.includes(`\n## ${title}\n`), title)
+    for (const row of rows) assert.match(row, /^\| \[[^\]]+\]\([^)]+\.md\) \| \S.* \|$/)
+  })
+
+  test('pick up a new page of a folder, with its first heading and its first sentence', (t) => {
+    const root = `${mkdtempSync(join(tmpdir(), 'inkcast-docs-'))}/`
+    t.after(() => rmSync(root, { recursive: true }))
+    for (const path of [...grouped().map((page) => page.path), 'docs/tutorials/new.md']) {
+      mkdirSync(dirname(root + path), { recursive: true })
+      writeFileSync(root + path, '# A `new` page\n\n![picture](x.png)\n\nShow [links](y.md) as text. More.\n')
+    }
+    const group = readGroups(root).find(({ title }) => title === 'Tutorials')
+    assert.deepEqual(
+      group?.sections[0].pages.find(({ path }) => path === 'docs/tutorials/new.md'),
+      { path: 'docs/tutorials/new.md', title: 'A new page', about: 'Show links as text' }
+    )
+  })
+})
+
+describe('links of the pages', () => {
+  test('lead to existing files and headings', () => {
+    const dead = sitePages().flatMap((page) => linksOf(page).flatMap((href) => {
+      const target = targetOf(page, href)
+      return target.kind === 'dead' ? [`${page}: ${href}: ${target.reason}`] : []
+    }))
+    assert.deepEqual(dead, [])
+  })
+
+  test('lead to pages of the site, to files of the project, to other hosts, or are dead', () => {
+    const from = 'docs/decisions/0001-libraries.md'
+    assert.deepEqual(targetOf(from, '../kafka.md#dead-letters'), { kind: 'page', path: 'docs/kafka.md', anchor: 'dead-letters' })
+    assert.deepEqual(targetOf(from, '../../bench/'), { kind: 'page', path: 'bench/README.md', anchor: '' })
+    assert.deepEqual(targetOf(from, '../../src/api.js'), { kind: 'file', path: 'src/api.js' })
+    assert.deepEqual(targetOf(from, 'https://example.com/x.md'), { kind: 'other' })
+    for (const href of ['nothing.md', '../kafka.md#nothing', '../../../outside.md', '#nothing'])
+      assert.equal(targetOf(from, href).kind, 'dead', href)
+  })
+
+  test('have an address of their own for each page', () => {
+    const addresses = sitePages().map((page) => addressOf(page))
+    assert.deepEqual(addresses.filter((address, i) => addresses.indexOf(address) !== i), [])
+    assert.deepEqual(
+      ['docs/README.md', 'docs/client.md', 'README.md', 'bench/README.md', 'docs/how-to/a.md'].map((path) => addressOf(path)),
+      ['/', '/client.html', '/project.html', '/bench/', '/how-to/a.html']
+    )
+    assert.equal(siteFileOf('docs/README.md'), 'index.md')
+  })
+})
+
+test('generated reference pages have every operation of the api, and every export of the client', () => {
+  const api = readFileSync(`${ROOT}docs/http-api.md`, 'utf8')
+  const client = readFileSync(`${ROOT}docs/client-api.md`, 'utf8')
+  const table = readFileSync(`${ROOT}docs/api.md`, 'utf8')
+  const operations = [...table.matchAll(/^\| `((?:GET|POST|DELETE|PUT) [^`]+)`/gm)].map(([, one]) => one.replaceAll(/:(\w+)/g, '{$1}'))
+  assert.ok(operations.length > 15)
+  assert.deepEqual(operations.filter((one) => !api.includes(`\n\`${one}\`\n`)), [])
+  for (const name of ['connect', 'Client', 'Document', 'ClientOptions', 'OpenOptions', 'ClientError', 'Meta', 'UserLog'])
+    assert.ok(client.includes(`\n### ${name}\n`), name)
+  assert.doesNotMatch(client, /import\(|`any`.*connectionId|undefined`\)/)
+})
