@@ -109,12 +109,9 @@ export function testBehind ({ name, skip, startMachine, startBalancer, settings 
     { skip, timeout: 120_000 },
     async (t) => {
       const machines = [scene.first, scene.second]
-      await everyKindWorks(t, { url: scene.terminating.url, machines, options: { ca } })
-      for (const machine of machines)
-        assert.ok(
-          sum(await machine.metrics(), 'inkcast_stray_requests_total', 'result="forwarded"') > 0,
-          'requests reached machines other than their session\'s'
-        )
+      const balanced = { url: scene.terminating.url, machines, options: { ca } }
+      await everyKindWorks(t, balanced)
+      await requestsAreForwarded(t, balanced)
     }
   )
 
@@ -212,6 +209,26 @@ export async function everyKindWorks (t, { url, machines, options }) {
   })
   for (const { received } of others) assert.equal(received[1].payload === large, true)
   assert.equal(polling.received.length, 1)
+}
+
+/**
+ * Each machine forwards requests of sessions that the other machine owns.
+ *
+ * HAProxy's agent gives a machine whose event loop is busy, as it is right after its start, down to 1 % of the other's
+ * weight, so one of them may get hardly any request of the first clients. Clients connect until both have forwarded.
+ * @param {TestContext} t
+ * @param {{ url: string, machines: readonly Machine[], options?: Parameters<typeof connectClient>[2] }} balanced
+ */
+export async function requestsAreForwarded (t, { url, machines, options }) {
+  /** @type {number[]} */
+  let forwarded = []
+  await waitFor(async () => {
+    forwarded = await Promise.all(machines.map(async (machine) =>
+      sum(await machine.metrics(), 'inkcast_stray_requests_total', 'result="forwarded"')))
+    if (forwarded.every((count) => count > 0)) return true
+    for (const client of await connectAllKinds(t, url, { each: 1, options })) client.disconnect()
+    return false
+  }, { timeout: 60_000, message: () => `each machine has forwarded requests: ${forwarded}` })
 }
 
 /**
