@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import './src/process/start-small.js'
+import { run } from './src/cli/program.js'
 
-const { run } = await import('./src/cli/program.js')
 await run(process.argv.slice(2))

@@ -10,7 +10,6 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './src/config/load.js'
 import { GATEWAY_FLAGS } from './src/process/runtime-flags.js'
-import { START_SMALL } from './src/process/young-generation.js'
 
 /** Maximum time until a process is ready, ms; then PM2 considers it ready and stops the one that it replaces. */
 const READY_TIMEOUT = 60_000
@@ -58,7 +57,7 @@ const application = (role, instances, options) => ({
   script: `src/${role}.js`,
   cwd: import.meta.dirname,
   instances,
-  node_args: [...START_SMALL, ...(role === 'gateway' ? GATEWAY_FLAGS : [])],
+  node_args: role === 'gateway' ? GATEWAY_FLAGS : [],
   wait_ready: true,
   listen_timeout: READY_TIMEOUT,
   kill_timeout: config.gateway.drainTimeout + KILL_AFTER,

@@ -26,7 +26,7 @@ import { createLog, exitAfterLog } from './common/log.js'
 import { createLogLevel } from './common/log-level-control.js'
 import { createMetrics } from './metrics/metrics.js'
 import { adminCertificate, startCertificates } from './tls/listeners.js'
-import { collectGarbage, letGrow } from './process/young-generation.js'
+import { createMemoryAtRest } from './process/memory-at-rest.js'
 import { timesWithPolls } from './process/socket-times.js'
 import { flushTraces, Tracing } from './tracing/tracing.js'
 
@@ -154,8 +154,7 @@ export async function runRole (role, compose, { configFile } = {}) {
       )
     }
     const { workerNumber, banner = [] } = composed
-    collectGarbage()
-    letGrow()
+    await lifecycle.start('memory at rest', createMemoryAtRest())
     status.started()
     announce(workerNumber)
     if (launcher.runDirectory === undefined) for (const line of banner) console.log(line)

@@ -23,7 +23,7 @@ const LATER = 2
 export function judge (summary) {
   const inkcast = summary.find(({ system }) => system === 'inkcast')
   const baseline = summary.find(({ system }) => system === 'baseline')
-  const floor = summary.find(({ system }) => system === 'floor-libraries')
+  const floor = summary.find(({ system }) => system === 'floor, libraries')
   if (inkcast === undefined) return []
   /** @type {Verdict[]} */
   const verdicts = []

@@ -22,7 +22,7 @@ import { createLogLevel } from '../common/log-level-control.js'
 import { createMetrics } from '../metrics/metrics.js'
 import { adminCertificate, startCertificates } from '../tls/listeners.js'
 import { startError } from '../role.js'
-import { START_SMALL, collectGarbage } from '../process/young-generation.js'
+import { createMemoryAtRest } from '../process/memory-at-rest.js'
 import { GATEWAY_FLAGS } from '../process/runtime-flags.js'
 import { untilArrived } from './arrivals.js'
 import { canReusePort } from './reuse-port.js'
@@ -90,7 +90,7 @@ export async function launch (config, { configFile }) {
       // these listen, and while they are replaced old and new share the port
       clustered: role === 'api' || (role === 'gateway' && !keepsSockets),
       env,
-      execArgv: [...START_SMALL, ...(role === 'gateway' ? GATEWAY_FLAGS : []), ...process.execArgv],
+      execArgv: [...(role === 'gateway' ? GATEWAY_FLAGS : []), ...process.execArgv],
       stopTimeout: config.gateway.drainTimeout + KILL_AFTER
     }, {
       onChange,
@@ -155,8 +155,6 @@ export async function launch (config, { configFile }) {
     chooseAccepting()
     sockets?.cover()
     if (stopping || status.notReady().length === 0 || !slots.every((slot) => slot.ready)) return
-    // the launcher has little work, and stays as small as it is
-    if (!started) collectGarbage()
     started = true
     status.started()
     waits.clear()
@@ -321,6 +319,7 @@ export async function launch (config, { configFile }) {
     }
     await sockets?.start()
     await lifecycle.start('hang watch', hangWatch)
+    await lifecycle.start('memory at rest', createMemoryAtRest())
   } catch (error) {
     console.error(`inkcast: ${startError(error)}`)
     await lifecycle.stop()

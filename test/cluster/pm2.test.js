@@ -11,7 +11,6 @@ import { refusedByPm2, startPm2 } from '../helpers/pm2.js'
 import { connectAllTheTime, watchReturn } from '../helpers/traffic.js'
 import { waitFor } from '../helpers/wait.js'
 import { GATEWAY_FLAGS } from '../../src/process/runtime-flags.js'
-import { START_SMALL } from '../../src/process/young-generation.js'
 
 const scope = fileScope()
 const REDIS_URL = await ownRedisUrl(scope)
@@ -53,7 +52,7 @@ test('PM2 runs two gateway workers, api and ingest; readiness and metrics cover 
     name,
     pm2_env: { node_args: flags }
   } of list)
-    assert.deepEqual(flags, [...START_SMALL, ...(name === 'inkcast-gateway' ? GATEWAY_FLAGS : [])], name)
+    assert.deepEqual(flags, name === 'inkcast-gateway' ? GATEWAY_FLAGS : [], name)
   const text = await cluster.metrics()
   for (const role of ['gateway', 'api', 'ingest'])
     assert.match(text, new RegExp(`^process_cpu_seconds_total\\{.*role="${role}"`, 'm'))

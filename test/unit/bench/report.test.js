@@ -57,7 +57,7 @@ test('a limit is judged by the ratio to the baseline', () => {
 test('the steady rate is judged by the libraries alone: cost as a ratio, latency in ms', () => {
   const at = (/** @type {number} */ cpuUs, /** @type {number} */ p99) => judge(summarize([
     { system: 'inkcast', lost: {}, steady: delivered(cpuUs, { latency: { p50: 1, p99, max: 9 } }) },
-    { system: 'floor-libraries', lost: {}, steady: delivered(20) }
+    { system: 'floor, libraries', lost: {}, steady: delivered(20) }
   ])).map(({ measured, limit, holds }) => [measured, limit, holds])
   assert.deepEqual(at(25, 6), [[1.25, 1.25, true], [6, 6, true]])
   assert.deepEqual(at(26, 6.1), [[1.3, 1.25, false], [6.1, 6, false]])

@@ -1,0 +1,70 @@
+import v8 from 'node:v8'
+import vm from 'node:vm'
+import { systemClock } from '../common/clock.js'
+
+/**
+ * Returns memory to the system when a process rests: after its start, and after a time of load. V8 does this by itself
+ * only under memory pressure, and shrinks its young generation (16 MB in a gateway worker, 32 in other processes) only
+ * in a collection that follows some seconds of rest.
+ *
+ * Not at the end of the start: a collection discards code that the warm-up has made V8 optimize (0005), and the first
+ * clients come right then.
+ *
+ * Why and figures: docs/decisions/0134-rest.md
+ */
+
+/** Time over which the CPU is measured, ms: longer than the 5 s over which V8 measures how much is allocated. */
+const WINDOW = 6000
+/** A process rests below this share of a core. Its heap is small then, so a collection takes some 30 ms. */
+const REST = 0.02
+/** Only this much ends the rest, so that a process between the two does not collect again and again. */
+const WORK = 0.1
+/** The first collection shows V8 how little is allocated, the second one shrinks. */
+const COLLECTIONS = 2
+
+/**
+ * @param {object} [dependencies]
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {() => { user: number, system: number }} [dependencies.cpuUsage] of this process so far, us
+ * @param {() => void} [dependencies.collect]
+ */
+export function createMemoryAtRest ({
+  clock = systemClock, cpuUsage = process.cpuUsage, collect = collectGarbage
+} = {}) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  let last = { at: 0, cpuMs: 0 }
+  let collections = 0
+
+  function read () {
+    const { user, system } = cpuUsage()
+    return { at: clock.monotonic(), cpuMs: (user + system) / 1000 }
+  }
+
+  function look () {
+    const now = read()
+    const share = (now.cpuMs - last.cpuMs) / Math.max(1, now.at - last.at)
+    last = now
+    if (share >= WORK) collections = 0
+    else if (share < REST && collections < COLLECTIONS) {
+      collections++
+      collect()
+      // the collection itself is no work
+      last = read()
+    }
+  }
+
+  return {
+    start () {
+      last = read()
+      timer = setInterval(look, WINDOW).unref()
+    },
+    stop () { clearInterval(timer) }
+  }
+}
+
+function collectGarbage () {
+  v8.setFlagsFromString('--expose-gc')
+  vm.runInNewContext('gc')()
+  v8.setFlagsFromString('--no-expose-gc')
+}

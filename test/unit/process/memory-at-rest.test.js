@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { createMemoryAtRest } from '../../../src/process/memory-at-rest.js'
+
+/** Interval at which the process is looked at, ms. */
+const WINDOW = 6000
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @returns {(share: number) => number} lets a window pass in which this share of a core was used, returns the
+ *   collections so far
+ */
+function observe (t) {
+  let look = () => {}
+  t.mock.method(globalThis, 'setInterval', (/** @type {() => void} */ action, /** @type {number} */ ms) => {
+    assert.equal(ms, WINDOW)
+    look = action
+    return { unref () { return this } }
+  })
+  let now = 0
+  let cpuMs = 5000
+  let collections = 0
+  const memory = createMemoryAtRest({
+    clock: /** @type {any} */ ({ monotonic: () => now }),
+    cpuUsage: () => ({ user: cpuMs * 600, system: cpuMs * 400 }),
+    collect () {
+      collections++
+      cpuMs += 900 // a large heap
+    }
+  })
+  memory.start()
+  t.after(() => memory.stop())
+  return (share) => {
+    now += WINDOW
+    cpuMs += share * WINDOW
+    look()
+    return collections
+  }
+}
+
+test('a process that rests collects garbage twice, and its own collections are no work', (t) => {
+  const after = observe(t)
+  assert.deepEqual([0.005, 0.005, 0.005, 0.005].map(after), [1, 2, 2, 2])
+})
+
+test('a process that works collects nothing, and again twice when it rests', (t) => {
+  const after = observe(t)
+  assert.deepEqual([0.5, 0.11, 0.5].map(after), [0, 0, 0])
+  assert.deepEqual([0.01, 0.01, 0.01].map(after), [1, 2, 2])
+  assert.deepEqual([0.3, 0.01, 0.01, 0.01].map(after), [2, 3, 4, 4])
+})
+
+test('a little work collects nothing, and does not end the rest', (t) => {
+  const after = observe(t)
+  assert.deepEqual([0.05, 0.05].map(after), [0, 0])
+  assert.deepEqual([0.01, 0.05, 0.01, 0.05, 0.01].map(after), [1, 1, 2, 2, 2])
+})
+
+test('the young generation of a real process is small again after its start', { timeout: 60_000 }, async () => {
+  const module = new URL('../../../src/process/memory-at-rest.js', import.meta.url).href
+  const program = `
+    import { getHeapSpaceStatistics } from 'node:v8'
+    import { createMemoryAtRest } from '${module}'
+    const young = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size / 2 ** 20
+    let kept = []
+    for (let i = 0; i < 300_000; i++) {
+      kept.push({ i, more: [i] })
+      if (kept.length > 100_000) kept = kept.slice(50_000)
+    }
+    const sizes = [young()]
+    kept = []
+    createMemoryAtRest().start()
+    setTimeout(() => console.log(JSON.stringify([...sizes, young()])), 3.5 * ${WINDOW})
+  `
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
+  const [before, after] = JSON.parse(stdout)
+  assert.ok(before >= 8, `it had grown to ${before} MB`)
+  assert.ok(after <= 2, `${after} MB after ${before} MB`)
+})
