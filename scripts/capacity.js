@@ -193,7 +193,7 @@ function memoryExample () {
   const { workers, machines, memoryGB } = plan(connections, WORKLOADS[0].perSecond)
   const [ofWorkers, each] = [workers * ASSUMED.workerMB / 1000, measured.memory + measured.kernel]
   return `Memory: ${workers} workers × ${ASSUMED.workerMB} MB = ${ofWorkers.toFixed(1)} GB, and ${number(connections)} × ${each.toFixed(1)} KB = ${(connections * each / 1e6).toFixed(1)} GB, ` +
-    `together ${memoryGB.toFixed(1)} GB, so ${(memoryGB / machines).toFixed(1)} GB for each machine, and 0.25 GB for its launcher, api and ingest.`
+    `together ${memoryGB.toFixed(1)} GB, so ${(memoryGB / machines).toFixed(1)} GB for each machine, and 0.23 GB for its launcher, api and ingest.`
 }
 
 const number = (/** @type {number} */ value) => Math.round(value).toLocaleString('en-US')
@@ -221,7 +221,7 @@ export function capacityPage () {
       '- **The machine that may fail is not added.** After the loss of a machine the others hold its clients as well. The tables have room for this in the CPU (half of each core is free), but not in memory and not in connections per worker. ' +
       `If a machine may fail, add one machine with as many workers. Example: ${failureExample()}`,
       '- *Memory of each* machine is for its own connections and workers. Queues of slow clients are extra, up to `MAX_WAITING_BYTES_TOTAL` (256 MB) for each worker, and so are the operating system, Redis and Kafka on the same machine. ' +
-      'The launcher (70 MB), the api (97 MB) and ingest (85 MB) come on top as well: about 0.25 GB for a machine that runs all three ([decision 0134](decisions/0134-rest.md#memory)).',
+      'The launcher (68 MB), the api (84 MB) and ingest (77 MB) come on top as well: about 0.23 GB for a machine that runs all three ([decision 0134](decisions/0134-rest.md#memory)).',
       '- *Between two rows*, use the next larger row, or compute: the workers grow in proportion to the connections. ' +
       `200,000 readers need 200,000 ÷ ${number(measured.onOneWorker)} = ${number(plan(200_000, 0.1).workers)} workers, on ${number(plan(200_000, 0.1).machines)} machines of ${ASSUMED.coresPerMachine} cores. ` +
       `${memoryExample()} But one balancer with one address opens at most about 64,000 connections to each gateway address. With ${number(200_000 / plan(200_000, 0.1).machines)} clients per machine you need ` +

@@ -8,7 +8,6 @@ import { createRedisBus } from './bus/redis-bus.js'
 import { systemClock as clock } from './common/clock.js'
 import { streamGroups } from './config/load.js'
 import { createDocumentRules } from './documents/rules/rules.js'
-import { createKafkajs } from './kafka/kafkajs/driver.js'
 import { createKafkaDownlink } from './kafka/downlink.js'
 import { createRedisPresence } from './presence/redis-presence.js'
 import { createPublisher } from './publish/publisher.js'
@@ -64,9 +63,11 @@ async function composeApi ({
   await lifecycle.start('worker watch', createWorkerWatch({ redis, grace: config.presence.grace, log }))
   const publisher = createPublisher({ bus, limits: config.limits, metrics, clock, inspector, tracing })
   let sink = busSink(publisher)
-  const kafka = config.mode === 'kafka' ? createKafkajs({
-    settings: config.kafka, log, name: 'api', metrics, onWaits
-  }) : undefined
+  const kafka = config.mode === 'kafka'
+    ? (await import('./kafka/kafkajs/driver.js')).createKafkajs({
+        settings: config.kafka, log, name: 'api', metrics, onWaits
+      })
+    : undefined
   if (kafka !== undefined) {
     const downlink = await lifecycle.start(
       'downlink',

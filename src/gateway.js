@@ -19,7 +19,6 @@ import { createMoveRoute } from './gateway/leaving/moves.js'
 import { createMisroutedRequests } from './peers/misrouted-requests.js'
 import { QUICK, THOROUGH, warmUp } from './rehearsal/warm-up.js'
 import { createLoopbackUplink } from './uplink/loopback.js'
-import { createKafkajs } from './kafka/kafkajs/driver.js'
 import { createKafkaUplink } from './uplink/kafka-uplink.js'
 import { createRuledUplink } from './uplink/ruled-uplink.js'
 import { createStreamUplink } from './uplink/stream-uplink.js'
@@ -123,7 +122,9 @@ async function composeGateway ({
   const uplink =
     config.mode === 'kafka'
       ? createKafkaUplink({
-          kafka: createKafkajs({ settings: config.kafka, log, name: 'gateway', metrics, onWaits }),
+          kafka: (await import('./kafka/kafkajs/driver.js')).createKafkajs({
+            settings: config.kafka, log, name: 'gateway', metrics, onWaits
+          }),
           topic: config.kafka.uplinkTopic,
           queues: parts.bus,
           log,

@@ -83,6 +83,12 @@ export class Document {
   /** Whether it is currently joined. */
   get live () { return !this.#closed && this.#membership.joined }
 
+  /**
+   * Whether the token allowed only reading at the last join: `send` fails with `forbidden` then. False where rights
+   * are not in the token (`AUTH_ACCESS_URL`).
+   */
+  get readOnly () { return this.#membership.readOnly }
+
   /** @returns {import('../types.js').Status} */
   get status () {
     if (this.#closed) return 'closed'

@@ -70,6 +70,8 @@ export class Membership {
   #queue = null
   /** @type {readonly import('../types.js').QueuedSend[]} */
   pending = []
+  /** At the last join. */
+  readOnly = false
   /** For tools. */
   seen = { records: 0, gaps: 0, resyncs: 0 }
   /** Present members. @type {import('../presence/presence.js').Members} */
@@ -216,7 +218,8 @@ export class Membership {
     this.#status = 'joined'
     this.#wasJoined = true
     this.#failures = 0
-    this.#signals.joined(access === 'read' && !signals)
+    this.readOnly = access === 'read'
+    this.#signals.joined(this.readOnly && !signals)
     if (this.position?.epoch === '') for (const document of this.#documents) document._complete(position.epoch)
     // newer records may have arrived before the answer
     const newer =

@@ -65,8 +65,24 @@ describe('a client that may only read', () => {
     const opening = client.open('doc')
     socket.accepts()
     socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: false, access: 'read' })
-    assert.equal((await opening).signal('cursor', 1), false)
+    const doc = await opening
+    assert.equal(doc.signal('cursor', 1), false)
     assert.ok(!socket.sent.some(({ event }) => event === 'doc:signal'))
+  })
+
+  test('knows it from `readOnly`, until a later join allows writing', async (t) => {
+    const { client, socket } = scriptedClient(t)
+    const opening = client.open('doc')
+    socket.accepts()
+    socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: false, access: 'read', signals: true })
+    const doc = await opening
+    assert.equal(doc.readOnly, true)
+    assert.equal(doc.signal('cursor', 1), true, 'rules may allow signals to everybody')
+    socket.disconnects('transport close')
+    client.connect()
+    socket.accepts()
+    socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: true })
+    assert.equal(doc.readOnly, false)
   })
 
   test('cannot signal after the gateway has refused the first one, until the next join', async (t) => {
