@@ -164,6 +164,7 @@
  * @property {import('./presence/presence.js').Members} members
  * @property {readonly QueuedSend[]} pending
  * @property {boolean} joined
+ * @property {boolean} readOnly at the last join
  * @property {(event: string, argument: object, timeout?: number) => Promise<any>} request
  * @property {() => Promise<Position>} whenJoined
  * @property {(query: { before?: number | undefined, limit?: number | undefined }) => Promise<HistoryPage>} history

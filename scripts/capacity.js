@@ -89,12 +89,25 @@ const ASSUMED = {
   busy: 0.5,
   /** Connections reconnect within this time after a balancer or a region has failed, s. */
   storm: 300,
-  /** A worker with no connection, MB: `workerMemory()`, rounded up. */
+  /** A worker with no connection, MB: `workerMemory()`, and a reserve. */
   workerMB: 120,
   coresPerMachine: 16,
   /** Members of a document. */
-  members: 10
+  members: 10,
+  /** Redis sends each record to more workers than the two of the measurement: factor for its CPU. */
+  redisCopies: 2,
+  /** Masters of the smallest Redis Cluster. */
+  smallestCluster: 3,
+  /** Launcher, api and ingest of one machine, MB: docs/decisions/0134-rest.md. */
+  othersMB: { launcher: 68, api: 84, ingest: 77 }
 }
+/** Gateway workers of the measurement. */
+const MEASURED_WORKERS = 2
+
+/** Memory of the launcher, the api and ingest, GB. */
+const OTHERS_GB = (Object.values(ASSUMED.othersMB).reduce((sum, one) => sum + one) / 1000).toFixed(2)
+/** Editors of the worked example; docs/how-to/sizing.md has its result. */
+const EXAMPLE = 60_000
 
 const SIZES = [10_000, 50_000, 100_000, 500_000, 1_000_000, 10_000_000]
 const WORKLOADS = [
@@ -102,15 +115,40 @@ const WORKLOADS = [
   { title: 'Editors: each client gets a record every second', perSecond: 1 }
 ]
 
-/** @returns {string} the loss of one of two machines, in figures */
+/** @returns {string} the loss of the larger one of two machines, in figures */
 function failureExample () {
   const connections = 100_000
-  const { workers, machines, memoryGB } = plan(connections, WORKLOADS[0].perSecond)
-  const left = workers - Math.floor(workers / machines)
-  const lost = (workers - left) * ASSUMED.workerMB / 1000
-  return `${number(connections)} readers have ${workers} workers on ${machines} machines. When the machine with ${workers - left} workers fails, the other ${left} workers get ${number(connections / left)} clients each; ` +
-    `${number(measured.onOneWorker)} were measured. The memory of their machine grows from about ${(memoryGB / machines).toFixed(1)} GB to ${(memoryGB - lost).toFixed(1)} GB. ` +
-    `With three machines of ${Math.ceil(workers / 2)} workers each, one may fail: the other two hold ${number(2 * Math.ceil(workers / 2) * measured.onOneWorker)} connections.`
+  const { workers, machines, gatewayCores } = plan(connections, WORKLOADS[1].perSecond)
+  const lost = Math.ceil(workers / machines)
+  const left = workers - lost
+  const spare = machines * lost
+  return `${number(connections)} editors have ${workers} workers on ${machines} machines: ${lost} and ${left}. If the machine with ${lost} workers fails, the other ${left} workers get ${number(connections / left)} clients each (${number(measured.onOneWorker)} were measured), ` +
+    `and need ${percent(gatewayCores / left)} of a core each: they are overloaded. The memory of their machine grows from ${memoryOf(left, connections * left / workers)} to ${memoryOf(left, connections)} GB. ` +
+    `With ${machines + 1} machines of ${lost} workers each, one may fail: the other ${spare} workers get ${number(connections / spare)} clients each, and need ${percent(gatewayCores / spare)} of a core each.`
+}
+
+/** @returns {string[]} the steps from a number of clients to machines, one of which may fail */
+function workedExample () {
+  const connections = EXAMPLE
+  const { workers, machines, gatewayCores, byCpu, byConnections, records, ingestCores, redisWork, redisMasters } =
+    plan(connections, WORKLOADS[1].perSecond)
+  const each = Math.ceil(workers / machines)
+  const most = connections / machines
+  const memory = Number(memoryOf(each, most)) + Number(OTHERS_GB)
+  const queues = each * 0.256
+  const micro = (/** @type {number} */ figure) => Number(figure.toPrecision(3))
+  return [
+    `1. **Work of the CPU**: ${number(connections)} deliveries/s × ${micro(measured.delivery)} µs, and ${number(connections)} idle connections × ${micro(measured.idle)} µs per second ([measurements](#measurements)). Together these are ${gatewayCores.toFixed(2)} cores of work.`,
+    `2. **Workers for the CPU**: ${gatewayCores.toFixed(2)} ÷ ${ASSUMED.busy}, rounded up: ${byCpu}. Each core is half busy then.`,
+    `3. **Workers for the connections**: ${number(connections)} ÷ ${number(measured.onOneWorker)}, rounded up: ${byConnections}.`,
+    `4. **Workers**: the larger number, ${workers}. They run on ${machines} machines, ${each} on each.`,
+    `5. **Spare**: one machine more, with as many workers. So there are ${machines + 1} machines with \`WORKERS=${each}\`. If one fails, the other ${machines * each} workers have ${number(connections / machines / each)} clients each, and their cores are ${percent(gatewayCores / machines / each)} busy.`,
+    `6. **Cores of each machine**: ${each} for the workers. Add two for the launcher, the api, ingest and the operating system (ingest needs ${ingestCores.toFixed(2)} cores for the ${number(records)} records/s on all machines together). So take machines with ${each + 2} cores.`,
+    `7. **Memory of each machine**, after the failure of one: ${number(most)} connections × ${(measured.memory + measured.kernel).toFixed(1)} KB and ${each} workers × ${ASSUMED.workerMB} MB are ${memoryOf(each, most)} GB. With launcher, api and ingest these are ${memory.toFixed(1)} GB, and with full queues of slow clients ${(memory + queues).toFixed(1)} GB. ` +
+    'The operating system and [churn](#memory) come on top: take machines with 4 GB.',
+    `8. **Redis**: one master would be ${percent(redisWork)} busy. ${redisMasters === 1 ? 'So one master with a core of its own is enough, with replicas for a failover.' : `That is above ${percent(ASSUMED.busy)}, so the tables have a Redis Cluster of ${redisMasters} masters.`} ` +
+    'Measure before you decide: with a single Redis ingest can restore documents from Kafka after a failover, with Redis Cluster it cannot ([restarts and failovers](operations.md#restarts-and-failovers-of-redis)). The machines above do not include Redis.'
+  ]
 }
 
 /**
@@ -130,11 +168,11 @@ function plan (connections, perSecond) {
   const workers = Math.max(2, byCpu, byConnections)
   const machines = Math.max(2, Math.ceil(workers / ASSUMED.coresPerMachine))
   const memoryGB = (workers * ASSUMED.workerMB * 1000 + connections * (measured.memory + measured.kernel)) / 1e6
-  const redisCores = Math.max(
-    cores(measured.redis, records) / ASSUMED.busy,
-    cores(measured.redis, records) + cores(measured.redisHandshake, storm)
-  )
-  const ingest = Math.max(2, Math.ceil(cores(measured.ingest, records) / ASSUMED.busy))
+  const redisWork = cores(measured.redis, records) * (workers > MEASURED_WORKERS ? ASSUMED.redisCopies : 1)
+  const redisCores = Math.max(redisWork / ASSUMED.busy, redisWork + cores(measured.redisHandshake, storm))
+  const redisMasters = redisCores <= 1 ? 1 : Math.max(ASSUMED.smallestCluster, Math.ceil(redisCores))
+  const ingestCores = cores(measured.ingest, records)
+  const ingest = Math.max(2, Math.ceil(ingestCores / ASSUMED.busy))
   const row = [
     number(connections),
     number(deliveries),
@@ -142,13 +180,15 @@ function plan (connections, perSecond) {
     `${number(workers)} (${workers > Math.max(byCpu, byConnections) ? 'minimum' : byConnections > byCpu ? 'connections' : 'CPU'})`,
     number(machines),
     `${number(Math.ceil(memoryGB / machines))} GB`,
-    number(Math.ceil(redisCores)),
+    number(redisMasters),
     number(ingest),
     number(Math.max(12, 2 ** Math.ceil(Math.log2(ingest * 2)))),
     (cores(measured.kafka, records) / ASSUMED.busy).toFixed(1),
     `${(deliveries * measured.bytes * 8 / 1e9).toFixed(2)} Gbit/s`
   ]
-  return { row, workers, machines, memoryGB }
+  return {
+    row, workers, machines, memoryGB, gatewayCores, byCpu, byConnections, records, ingestCores, redisWork, redisMasters
+  }
 }
 
 /** @returns {number} the most that a worker without connections has needed in the last run, MB */
@@ -193,9 +233,14 @@ function memoryExample () {
   const { workers, machines, memoryGB } = plan(connections, WORKLOADS[0].perSecond)
   const [ofWorkers, each] = [workers * ASSUMED.workerMB / 1000, measured.memory + measured.kernel]
   return `Memory: ${workers} workers × ${ASSUMED.workerMB} MB = ${ofWorkers.toFixed(1)} GB, and ${number(connections)} × ${each.toFixed(1)} KB = ${(connections * each / 1e6).toFixed(1)} GB, ` +
-    `together ${memoryGB.toFixed(1)} GB, so ${(memoryGB / machines).toFixed(1)} GB for each machine, and 0.23 GB for its launcher, api and ingest.`
+    `together ${memoryGB.toFixed(1)} GB, so ${(memoryGB / machines).toFixed(1)} GB for each machine, and ${OTHERS_GB} GB for its launcher, api and ingest.`
 }
 
+/** @param {number} workers @param {number} connections @returns {string} GB of one machine without TLS */
+const memoryOf = (workers, connections) =>
+  ((workers * ASSUMED.workerMB * 1000 + connections * (measured.memory + measured.kernel)) / 1e6).toFixed(1)
+
+const percent = (/** @type {number} */ share) => `${Math.round(share * 100)} %`
 const number = (/** @type {number} */ value) => Math.round(value).toLocaleString('en-US')
 const short = (/** @type {number} */ value) => value >= 100 ? number(value) : String(Number(value.toPrecision(3)))
 
@@ -216,13 +261,13 @@ export function capacityPage () {
     '[Concepts](concepts.md) and the [glossary](glossary.md) explain the terms.',
     '## How to read the tables',
     [
-      '- A *delivery* is one record that is written to one client. Deliveries/s = records/s × members of the document. A *record* here is a publication to a document of 500 bytes.',
-      '- *Gateway workers (limited by)*: a number of workers is needed for the CPU, and a number for the connections. The larger one is shown, with its reason; at least two workers, so that one may fail.',
-      '- **The machine that may fail is not added.** After the loss of a machine the others hold its clients as well. The tables have room for this in the CPU (half of each core is free), but not in memory and not in connections per worker. ' +
-      `If a machine may fail, add one machine with as many workers. Example: ${failureExample()}`,
+      '- A *delivery* is one record that is written to one client. Deliveries/s = records/s × members of the document (each with one connection). A *record* here is a publication of 500 bytes to a document.',
+      '- *Gateway workers (limited by)*: the CPU needs a number of workers, and the connections need a number of workers. The table shows the larger number, with its reason in brackets. The minimum is two.',
+      '- **The failure of a worker or of a machine is not included**, except by this minimum. The launcher replaces a failed worker within seconds, so plan for the failure of a machine: its clients move to the others, which need the CPU, the memory and the workers for them. ' +
+      `The free half of each core is enough only if at most half of the workers fail. So add one machine with as many workers as the largest. Example: ${failureExample()}`,
       '- *Memory of each* machine is for its own connections and workers. Queues of slow clients are extra, up to `MAX_WAITING_BYTES_TOTAL` (256 MB) for each worker, and so are the operating system, Redis and Kafka on the same machine. ' +
-      'The launcher (68 MB), the api (84 MB) and ingest (77 MB) come on top as well: about 0.23 GB for a machine that runs all three ([decision 0134](decisions/0134-rest.md#memory)).',
-      '- *Between two rows*, use the next larger row, or compute: the workers grow in proportion to the connections. ' +
+      `The launcher (${ASSUMED.othersMB.launcher} MB), the api (${ASSUMED.othersMB.api} MB) and ingest (${ASSUMED.othersMB.ingest} MB) come on top as well: about ${OTHERS_GB} GB for a machine that runs all three ([decision 0134](decisions/0134-rest.md#memory)).`,
+      `- *Between two rows*, compute as in the [example](#example-${EXAMPLE}-editors): the workers grow in proportion to the connections. ` +
       `200,000 readers need 200,000 ÷ ${number(measured.onOneWorker)} = ${number(plan(200_000, 0.1).workers)} workers, on ${number(plan(200_000, 0.1).machines)} machines of ${ASSUMED.coresPerMachine} cores. ` +
       `${memoryExample()} But one balancer with one address opens at most about 64,000 connections to each gateway address. With ${number(200_000 / plan(200_000, 0.1).machines)} clients per machine you need ` +
       'two addresses for each machine, two balancers, or four machines of 50,000 clients each ([kernel](kernel.md#limits)).',
@@ -233,14 +278,18 @@ export function capacityPage () {
       `Documents of ${ASSUMED.members} members.`,
       table(head, SIZES.map((size) => plan(size, perSecond).row))
     ]),
+    `## Example: ${number(EXAMPLE)} editors`,
+    `${number(EXAMPLE)} clients are connected, each gets a record every second, and one machine may fail. TLS ends at the load balancer.`,
+    workedExample().join('\n'),
     '## Assumptions',
     [
-      `- Cores are ${ASSUMED.busy * 100} % busy. The other half is for bursts, for the load of a lost machine, and for a storm: all clients connect again within ${ASSUMED.storm / 60} minutes.`,
+      `- Cores are ${ASSUMED.busy * 100} % busy. The other half is for bursts, for a part of the load of a failed machine, and for a storm: all clients connect again within ${ASSUMED.storm / 60} minutes.`,
       `- A worker has at most ${number(measured.onOneWorker)} connections, the most that was measured, and a core of its own. A worker can hold more idle connections; measure it with [your own load](load.md) first. ` +
       'The [load agent](deployment.md#weight-by-load) of HAProxy lowers the weight of a machine with its connections, to 1 % at `AGENT_CAPACITY` (20,000) for each worker, so a quarter is free. A machine with 1 % still gets some clients; only `MAX_CONNECTIONS` is a limit.',
       `- Machines have ${ASSUMED.coresPerMachine} cores for gateways; there are at least two.`,
       '- A delivery costs what it costs at a steady rate: each record is written alone. This is the most expensive case. If many records are for the same clients at the same time (a burst), they share a write, and each costs a fifteenth.',
-      '- Redis masters are those of a Redis Cluster; each has a core. Redis sends a record once to each worker that has a member of its document. The measurement had two workers. With many workers and large documents Redis sends more copies: begin with twice the number of masters.',
+      '- *Redis masters*: each has a core, which is half busy. 1 is a single Redis; a Redis Cluster has at least three masters. Redis sends a record once to each worker that has a member of its document. ' +
+      `The measurement had two workers. With 16 workers a record costs Redis up to 1.8 times as much ([scale](scale.md#many-workers)), so with more than two workers the tables count the CPU of each record ${ASSUMED.redisCopies} times.`,
       '- Cores of Kafka are CPU only. Disks, replication and your own consumers come on top.',
       '- No TLS at the gateways: terminate it at the balancer, or add its [memory](#memory) and [CPU](tls.md#cost).',
       '- Worker numbers end at 4,096 per cluster.'
@@ -251,7 +300,7 @@ export function capacityPage () {
     ])),
     '## Memory',
     `The columns *worker* to *total with churn* are one idle connection, in KB. The last two columns are 100,000 connections with ${Math.ceil(100_000 / measured.onOneWorker)} workers. ` +
-    `A worker without connections counts as ${ASSUMED.workerMB} MB. This is assumed: the highest measured value is ${workerMemory().toFixed(0)} MB ([scale](scale.md#many-workers), last row of the table), rounded up. ` +
+    `A worker without connections counts as ${ASSUMED.workerMB} MB. This is assumed: the highest measured value is ${workerMemory().toFixed(0)} MB ([scale](scale.md#many-workers), last row of the table), and the rest is reserve. ` +
     'TLS is TLS 1.3 with a P-256 certificate ([figures](tls.md#cost)). *Churn* means that many clients come and go: the worker then needs twice the heap per connection ([decision 0150](decisions/0150-soak.md)).',
     table(
       ['gateway', 'measured with', 'worker', 'kernel', 'TLS', 'total', 'total with churn', '100,000 connections', 'the same with churn'],

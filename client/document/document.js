@@ -86,6 +86,7 @@ export class Document {
   /**
    * Whether the token allowed only reading at the last join: `send` fails with `forbidden` then. False where rights
    * are not in the token (`AUTH_ACCESS_URL`).
+   * @returns {boolean}
    */
   get readOnly () { return this.#membership.readOnly }
 
@@ -174,8 +175,8 @@ export class Document {
    * one.
    *
    * With `queue`, which needs the option `outbox` of `connect`, it survives lost connections and reloads of the page:
-   * it is sent in order, arrives once, and is in `pending` until then. The promise resolves when the gateway has
-   * accepted it, however long that takes; a promise does not survive a reload.
+   * it is sent in order, the gateway accepts it once, and it is in `pending` until then. The promise resolves when the
+   * gateway has accepted it, however long that takes; a promise does not survive a reload.
    *
    * @template {keyof Events & string} [E='message' extends keyof Events ? 'message' : keyof Events & string]
    * @overload
@@ -206,15 +207,15 @@ export class Document {
   }
 
   /**
-   * Sends an ephemeral message to the other members at once: a cursor, a selection, a laser pointer. Without a
-   * connection it is not sent. Signals are combined: the first one is sent at once, then every 50 ms the newest of each
-   * name.
+   * Sends an ephemeral message to all others who have the document open, at once: a cursor, a selection, a laser
+   * pointer. Without a connection it is not sent. Signals are combined: the first one is sent at once, then every 50 ms
+   * the newest of each name.
    *
    * @template {keyof Signals & string} E
    * @param {E} event
    * @param {Signals[E]} data
    * @param {{ combine?: boolean | undefined }} [options] combine: default true
-   * @returns {boolean} whether it was sent, or will be; false also for a client that may only read
+   * @returns {boolean} whether it was sent, or will be; false also for a client that may not signal
    * @throws {import('../common/error.js').ClientError} value_too_large
    */
   signal (event, data, { combine = true } = {}) {

@@ -121,8 +121,10 @@ async function open (client, latest, guid, signal, set, data) {
       if (signal.aborted) return
       const { reduce, onRecord, onResync } = latest.current
       if (meta === undefined) {
-        if (onResync !== undefined) onResync(payload)
-        else if (reduce !== undefined) throw new Error('records are missing: useDocument needs `load` or `onResync`')
+        onResync?.(payload)
+        // with `load` only if this loop is too far behind; everything else is loaded without a turn of it
+        if (load !== undefined) opened.reload().catch(() => {}) // the event `closed` reports failures
+        else if (onResync === undefined && reduce !== undefined) throw new Error('records are missing: useDocument needs `load` or `onResync`')
         continue
       }
       if (reduce !== undefined) set({ data: reduce(data(), { event, payload, meta }) })

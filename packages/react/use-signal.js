@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef } from 'react'
 
 /**
- * Listens to a signal of the other members, and sends one to them.
+ * Listens to a signal of others who have the document open, and sends one to them.
  *
  * @template {object} Signals
  * @template {keyof Signals & string} E
@@ -10,7 +10,7 @@ import { useCallback, useEffect, useRef } from 'react'
  * @param {(data: Signals[E], meta: import('inkcast-client').Meta) => void} [listener] may be a new function in each
  *   render
  * @returns {(data: Signals[E], options?: { combine?: boolean | undefined }) => boolean} sends a signal; false: it was
- *   not sent (no connection, or the client may only read)
+ *   not sent (no connection, or the client may not signal)
  */
 export function useSignal (doc, event, listener) {
   const latest = useRef(listener)

@@ -56,7 +56,7 @@ const GROUPS = [
         'migrate-from-socketio.md': 'an existing Socket.IO application on inkcast: what stays, what changes',
         'extensions.md': 'Socket.IO code of your own: events, rooms, namespaces, middlewares, other servers and emitters',
         'react.md': 'hooks for React',
-        'outbox.md': 'edits that survive lost connections and page reloads, and arrive once',
+        'outbox.md': 'edits that survive lost connections and page reloads, and that the gateway accepts once',
         'yjs.md': 'shared documents with Yjs: provider, awareness, offline, the service',
         'webhooks.md': 'messages of clients and life-cycle events to a service by POST; how a service refuses a message',
         'document-rules.md': 'history, presence, signals and rate by kind of document; records with a key: a log that is a small snapshot',
@@ -66,7 +66,7 @@ const GROUPS = [
       },
       'Run it': {
         'deployment.md': 'one machine, several machines, containers, health, TLS, ports',
-        'kubernetes.md': 'Helm chart and manifests: rollout, drain, scaling, network policies',
+        'kubernetes.md': 'Helm chart and manifests: deploy, drain, rotate secrets, probes, scaling, network policies',
         'kernel.md': 'limits of the operating system, and a script that prints what is wrong',
         'tls.md': 'certificates and their renewal, session tickets, OCSP, mutual TLS, TLS to Kafka, secrets in files',
         'how-to/rotate-keys.md': 'token keys, certificates, API tokens, webhook secrets, passwords: which change without a restart',
@@ -105,7 +105,7 @@ const GROUPS = [
       },
       'For operators': {
         'configuration.md': 'every setting (generated)',
-        'command.md': '`inkcast`: start, check, config, token, publish, tail, trace, status, loglevel, load (generated)',
+        'command.md': '`inkcast`: start, check, config, token, publish, tail, trace, status, loglevel, cordon, move, load (generated)',
         'limits.md': 'connections, events and operations that are refused, with settings and metrics',
         'errors.md': 'every error code (generated)',
         'metrics.md': 'every metric, with alert hints (generated)',

@@ -149,7 +149,7 @@ export const ERRORS = Object.freeze({
     message: 'this origin is not allowed',
     retryable: false,
     status: 403,
-    when: 'A browser connects from a page that is neither of the same origin nor in `ALLOWED_ORIGINS`; the message names the origin, and the gateway logs it once. Add it to `ALLOWED_ORIGINS`. A gateway in development without authentication also refuses public host names that are not its own (DNS rebinding).'
+    when: 'A browser connects from a page whose origin is not allowed; the message names the origin, and the gateway logs it once. With `ALLOWED_ORIGINS` all origins that it lists are allowed, and only these: the one of the gateway as well. Without it the host of the gateway is allowed, and in development all pages of the same machine. A gateway in development without authentication also refuses public host names that are not its own (DNS rebinding).'
   },
 
   // limits

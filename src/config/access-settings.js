@@ -26,14 +26,14 @@ export const auth = block('Authentication', {
     type: list(),
     default: '',
     describe:
-      'Accepted issuers, comma separated: a token\'s `iss` must be one of them, the same to the character. Default: any, also none.'
+      'Accepted issuers, comma separated. The `iss` of a token must be exactly one of them. Default: any issuer, also tokens without `iss`.'
   },
   AUTH_JWT_AUDIENCE: {
     as: 'audiences',
     type: list(),
     default: '',
     describe:
-      'Accepted audiences, comma separated: a token\'s `aud` must name at least one of them. Default: any, also none.'
+      'Accepted audiences, comma separated. The `aud` of a token must name at least one of them. Default: any audience, also tokens without `aud`.'
   },
   AUTH_ALLOW_ANONYMOUS: {
     as: 'allowAnonymous',
@@ -45,7 +45,7 @@ export const auth = block('Authentication', {
     as: 'accessUrl',
     type: url('https:', 'http:'),
     describe:
-      'Service that decides (by POST) whether a user may open a document, if the token has no `documents` claim. Default: every document may be read and written.'
+      'Service that decides (by POST) whether a user may open a document, if the token has no `documents` claim. Default: with such a token the user may read and write every document.'
   }
 })
 
@@ -63,13 +63,13 @@ export const api = block('API', {
     secret: true,
     default: '',
     describe:
-      'Callers as `name:token`, comma separated, with all rights; each sends `Authorization: Bearer <token>`. Required in production, unless `API_CALLERS_FILE` is set; in development without both, callers on this machine need none.'
+      'Callers as `name:token`, comma separated, with all rights. Each sends `Authorization: Bearer <token>`. Production requires this setting or `API_CALLERS_FILE`. In development without both, callers over loopback need no token.'
   },
   API_CALLERS_FILE: {
     as: 'callersFile',
     type: text(),
     describe:
-      'JSON file of callers with their credentials, rights and rates (docs/api.md, Callers). Read again when it changes; a wrong one fails the start, and changes nothing later.'
+      'JSON file of callers with their credentials, rights and rates (docs/callers.md). It is read again when it changes. With a wrong file the start fails; a file that becomes wrong later is ignored.'
   },
   API_TLS_CERT_FILE: {
     as: 'tlsCertFile',
@@ -127,7 +127,7 @@ export const admin = block('Administration', {
     type: adminToken(),
     secret: true,
     describe:
-      'Token for everything on `ADMIN_PORT`, also for changes (`PUT /loglevel`), as `Authorization: Bearer <token>`. Not set: the status page, `/status` and changes are for this machine only. `/metrics`, `/live` and `/ready` need none.'
+      'Token for everything on `ADMIN_PORT`, also for changes (`PUT /loglevel`), as `Authorization: Bearer <token>`. Not set: the status page, `/status` and changes are for requests over loopback only. `/metrics`, `/live` and `/ready` need no token.'
   },
   ADMIN_READ_TOKEN: {
     as: 'readToken',
@@ -146,13 +146,13 @@ export const admin = block('Administration', {
     type: integer(0, 1_000_000),
     default: '100',
     describe:
-      'Stages of records that one process traces per second, at most (docs/tracing.md). 0: none. Without an SDK of OpenTelemetry nothing is traced.'
+      'Maximum stages of records that one process traces per second (docs/tracing.md). 0: none. Without an SDK of OpenTelemetry nothing is traced.'
   },
   PRIVATE_HOOKS: {
     as: 'privateHooks',
     type: flag(),
     default: 'true',
     describe:
-      'Whether private parts of libraries and of Node are used. `false` turns off every part that is not required: the same behavior, with more CPU and memory. The list is in docs/hooks.md.'
+      '`true`: inkcast uses private parts of libraries and of Node.js, which saves CPU and memory. `false`: only the required ones. The behavior is the same. docs/hooks.md lists the parts.'
   }
 })

@@ -20,7 +20,7 @@ export const delivery = block('Delivery', {
     type: milliseconds(0, 1000),
     default: '0',
     describe:
-      'Maximum time that a record waits for others to the same client, so that they share one write, ms. 0: records of the same turn of the event loop share a write.'
+      'Maximum time for which a worker collects records to one client before it writes them together, ms. 0: only records of the same turn of the event loop share a write.'
   },
   COMPRESS_FROM: {
     as: 'compressFrom',
@@ -56,13 +56,13 @@ export const heartbeat = block('Heartbeat', {
     type: choice('internet', 'lan', 'mobile'),
     default: 'internet',
     describe:
-      'Network of most clients, from which the next three have their defaults: `internet`, `lan` (dead connections are known within 12 s) or `mobile` (few pings, patient with radios that sleep). Choose by `inkcast_heartbeat_seconds`: a quarter of the timeout should be above its p99.'
+      'Network of most clients. It sets the defaults of `HEARTBEAT_MIN`, `HEARTBEAT_MAX` and `HEARTBEAT_TIMEOUT`: `internet`, `lan` (finds dead connections within 12 s) or `mobile` (few pings, and long timeouts for radios that sleep). The choice is right if the p99 of `inkcast_heartbeat_seconds` is below a quarter of the timeout.'
   },
   HEARTBEAT_MIN: {
     as: 'min',
     type: milliseconds(1000, 600_000),
     ...byNetwork('min'),
-    describe: 'Ping interval of a new connection, ms; grows with every two answers in time.'
+    describe: 'Ping interval of a new connection, ms. After every two answers in time the interval grows, up to `HEARTBEAT_MAX`.'
   },
   HEARTBEAT_MAX: {
     as: 'max',
@@ -99,7 +99,7 @@ export const documents = block('Documents', {
     as: 'rulesFile',
     type: text(),
     describe:
-      'JSON file of rules for kinds of documents, by prefix of the guid: history, presence, signals, echo, rate, webhook (docs/document-rules.md). Read again when it changes; a wrong one fails the start, and changes nothing later. Use the same file for all processes.'
+      'JSON file of rules for kinds of documents, by prefix of the guid: history, presence, signals, echo, rate, webhook (docs/document-rules.md). It is read again when it changes. With a wrong file the start fails; a file that becomes wrong later is ignored. Use the same file for all processes.'
   }
 })
 
@@ -130,7 +130,7 @@ export const presence = block('Presence', {
     type: integer(0, 100_000),
     default: '500',
     describe:
-      'Maximum members of a document with a list of members; above this clients get only the number. 0: always the number only.'
+      'If a document has more members than this, its clients get only the number of members, without a list. 0: always only the number.'
   },
   PRESENCE_MAX_STATE_BYTES: {
     as: 'maxStateBytes',
@@ -143,6 +143,6 @@ export const presence = block('Presence', {
     type: milliseconds(0, 600_000),
     default: '5000',
     describe:
-      'Grace period for a lost connection, ms: until then its user counts as present and online, so that a reconnect is neither a leave nor a join. Use the same value for all processes. A stopping worker waits this long for its clients to reconnect elsewhere.'
+      'Grace period for a lost connection, ms. During this time its user counts as present and online, so a quick reconnect publishes no events. Use the same value for all processes. A stopping worker waits for up to this time until its clients have reconnected elsewhere.'
   }
 })

@@ -26,6 +26,6 @@ export const extensions = block('Extensions', {
     as: 'emitterKey',
     type: text(),
     describe:
-      '`key` of `@socket.io/redis-emitter`, or of servers with the classic Redis adapter, whose messages clients get as well (their default is `socket.io`). Not set: they are not listened to.'
+      '`key` of `@socket.io/redis-emitter`, or of Socket.IO servers with the classic Redis adapter (their default is `socket.io`). Clients of inkcast then get the messages of these programs as well. Not set: inkcast does not listen to them.'
   }
 })

@@ -45,7 +45,7 @@ export const gateway = block('Gateway', {
     type: list(),
     default: '',
     describe:
-      'Origins whose pages may connect, comma separated (`https://app.example.com`), `*` for any. Default: pages of the gateway\'s own origin; in development also pages of this machine (`http://localhost:5173`).'
+      'Origins whose pages may connect, comma separated (`https://app.example.com`), or `*` for any. Default: only the gateway\'s own origin; in development also all origins on loopback (`http://localhost:5173`).'
   },
   TLS_CERT_FILE: {
     as: 'tlsCertFile',
@@ -68,21 +68,21 @@ export const gateway = block('Gateway', {
     as: 'tlsGroups',
     type: described('names, separated by colons', z.string().regex(/^[\w-]+(:[\w-]+)*$/, 'must be names of groups, separated by colons')),
     describe:
-      'Groups of the key exchange at the gateway in the order of preference, as `X25519:P-256`. Default: those of Node.js; since version 24 with the post-quantum `X25519MLKEM768`, which takes 7 KB more per connection (docs/tls.md).'
+      'Groups of the key exchange at the gateway in the order of preference, as `X25519:P-256`. Default: those of Node.js. Since version 24 they include the post-quantum `X25519MLKEM768`, which takes 9 KB more per connection (docs/tls.md).'
   },
   TLS_TICKET_SECRET: {
     as: 'tlsTicketSecret',
     type: z.string().min(32, 'must have at least 32 characters'),
     secret: true,
     describe:
-      'Secret from which the keys of session tickets are derived, the same on all machines, so that clients resume TLS sessions at each of them. Default: a random one per machine, which all its workers share.'
+      'Secret from which the keys of TLS session tickets are derived. Set the same one on all machines, so that clients can resume TLS sessions at each of them. Default: a random secret per machine, which all its workers share.'
   },
   TRUSTED_PROXIES: {
     as: 'trustedProxies',
     type: list().pipe(z.array(z.string().refine(isNetwork, 'each must be an address or a network, as 10.0.0.0/8'))),
     default: '',
     describe:
-      'Addresses and networks of trusted proxies, comma separated, for `MAX_CONNECTIONS_PER_ADDRESS`: the client\'s address is the last one in `X-Forwarded-For` that is not a proxy. Default: the header is ignored.'
+      'Addresses and networks of trusted proxies, comma separated, for `MAX_CONNECTIONS_PER_ADDRESS`. The last address in `X-Forwarded-For` that is not one of them counts as the client\'s address. Default: the header is ignored.'
   },
   TRUST_PROXY: {
     as: 'trustProxy',
@@ -102,26 +102,26 @@ export const gateway = block('Gateway', {
     as: 'peerHost',
     type: text(),
     describe:
-      'Address under which workers of other machines reach the workers of this one, for long polling behind a load balancer without sticky sessions. Not set: machines do not forward requests to each other.'
+      'Address under which workers of other machines reach the workers of this machine. Long polling over several machines needs it, unless the load balancer has sticky sessions. Not set: machines do not forward requests to each other.'
   },
   PEER_PORT: {
     as: 'peerPort',
     type: port(),
     default: '0',
     describe:
-      'First port of `PEER_HOST`; two ports per gateway worker, the second for its replacement during a reload. 0: any free ports.'
+      'First port of `PEER_HOST`. Each gateway worker needs two ports: the second one is for its successor during a reload. 0: any free ports.'
   },
   PEER_TLS_CERT_FILE: {
     as: 'peerTlsCertFile',
     type: text(),
     describe:
-      'PEM certificate chain of this machine for `PEER_HOST`, which it must name, for servers and clients. With it, machines forward requests over TLS and authenticate each other. Needs the next two.'
+      'PEM certificate chain of this machine. The certificate must name `PEER_HOST`, and be valid for servers and for clients. With it, machines forward requests over TLS and authenticate each other. Needs `PEER_TLS_KEY_FILE` and `PEER_TLS_CA_FILE`.'
   },
   PEER_TLS_KEY_FILE: { as: 'peerTlsKeyFile', type: text(), describe: 'PEM private key of `PEER_TLS_CERT_FILE`.' },
   PEER_TLS_CA_FILE: {
     as: 'peerTlsCaFile',
     type: text(),
-    describe: 'PEM certificates of the authorities that issue the certificates of the machines, and of nothing else.'
+    describe: 'PEM certificates of the authorities that issue the certificates of the machines. These authorities must issue no other certificates.'
   },
   DEMO_DOCUMENTS_URL: {
     as: 'demoDocumentsUrl',
@@ -134,19 +134,19 @@ export const gateway = block('Gateway', {
     as: 'drainTimeout',
     type: milliseconds(0, 3_600_000),
     default: '30000',
-    describe: 'Maximum time for a process to stop on SIGTERM, ms.'
+    describe: 'Maximum time to stop after SIGTERM, ms. The launcher kills processes that still run 3 s after this time. A process without a launcher ends by itself 1 s after it.'
   },
   INSTANCE_ID: {
     as: 'instanceId',
     type: text(),
     describe:
-      'Name of this machine or container that no other one has at the same time, and that is the same after a restart (name of a pod). Its workers then keep their numbers even if they were killed with their container. Default: the host name, with which they keep them unless that happened less than 10 s ago.'
+      'Name of this machine or container, for example the name of a pod. It must be unique, and the same after a restart: then its workers keep their numbers, also after a kill of the container. Default: the host name. Workers then keep their numbers too, except after a kill of the container less than 10 s ago.'
   },
   HANG_TIMEOUT: {
     as: 'hangTimeout',
     type: milliseconds(0, 3_600_000),
     default: '10000',
     describe:
-      'Time after which a process that does not answer is killed, ms; others take its new connections within 2 s. Set it above the longest time that an extension blocks. 0: it is not killed (docs/operations.md, Hung processes).'
+      'Time after which the launcher (under PM2 the api process) kills a process that does not answer, ms. Under the launcher, other gateway workers take its new connections within 2 s. Set it above the longest time that an extension blocks. 0: never. A process without a launcher is not watched: use a liveness probe (docs/operations.md, Hung processes).'
   }
 })

@@ -39,67 +39,67 @@ export const limits = block('Limits', {
     as: 'maxEventsPerSecond',
     type: integer(1, 1_000_000),
     default: '100',
-    describe: 'Events that one connection may send per second; twice that in a burst.'
+    describe: 'Events that one connection may send per second. A burst may have twice this number.'
   },
   MAX_JOINS_PER_SECOND: {
     as: 'maxJoinsPerSecond',
     type: integer(0, 1_000_000),
     default: '0',
     describe:
-      '`doc:join` events that one connection may send per second, of all its events; at once twice that, and as many as it may have documents. Documents of the handshake do not count. 0: as all events.'
+      'Limit of `doc:join` events of one connection per second; these events also count for `MAX_EVENTS_PER_SECOND`. A burst may have twice this number, or `MAX_DOCUMENTS_PER_CONNECTION` if that is more. Documents in the handshake do not count. 0: only `MAX_EVENTS_PER_SECOND` applies.'
   },
   MAX_SIGNALS_PER_SECOND: {
     as: 'maxSignalsPerSecond',
     type: integer(0, 1_000_000),
     default: '0',
     describe:
-      '`doc:signal` events that one connection may send per second, of all its events; twice that in a burst. 0: as all events.'
+      'Limit of `doc:signal` events of one connection per second; these events also count for `MAX_EVENTS_PER_SECOND`. A burst may have twice this number. 0: only `MAX_EVENTS_PER_SECOND` applies.'
   },
   OPERATION_RATES: {
     as: 'operationRates',
     type: operationRates,
     default: '',
     describe:
-      'Rates per second of other events of one connection, comma separated, as `doc:history=5,doc:members=2`; twice that in a burst. For operations of the api: `rates` in `API_CALLERS_FILE` (docs/callers.md).'
+      'Limits of other events of one connection per second, comma separated, as `doc:history=5,doc:members=2`. A burst may have twice the number. Operations of the api have `rates` in `API_CALLERS_FILE` (docs/callers.md).'
   },
   MAX_BYTES_PER_SECOND: {
     as: 'maxBytesPerSecond',
     type: integer(1024, 2 ** 40),
     default: '1048576',
-    describe: 'Bytes that one connection may send per second; `MAX_RECORD_BYTES` more in a burst.'
+    describe: 'Bytes that one connection may send per second. A burst may have `MAX_RECORD_BYTES` more.'
   },
   MAX_WAITING_BYTES: {
     as: 'maxWaitingBytes',
     type: integer(1024, 2 ** 40),
     default: '1048576',
     describe:
-      'Maximum bytes queued for a slow connection; above this it is *behind*: it gets records of documents from the log when it reads again. Above 65536 it gets no ephemeral records.'
+      'Above this number of queued bytes a slow connection is *behind*: it gets further records of documents from the log, when it reads again. Already above 65,536 queued bytes it gets no ephemeral records; of the signals it gets the newest ones later.'
   },
   MAX_WAITING_RECORDS: {
     as: 'maxWaitingRecords',
     type: integer(1, 1_000_000),
     default: '4096',
-    describe: 'Maximum records queued for a slow connection, with the same effect.'
+    describe: 'Above this number of queued records a slow connection is behind as well, and gets no ephemeral records.'
   },
   MAX_WAITING_BYTES_TOTAL: {
     as: 'maxWaitingBytesTotal',
     type: integer(1024, 2 ** 40),
     default: '268435456',
     describe:
-      'Maximum bytes queued for all connections of a gateway worker; above this each connection with more than 65536 queued bytes is behind. A shared frame counts once per connection.'
+      'Maximum bytes queued for all connections of a gateway worker together. Above it, each connection with more than 65,536 queued bytes is behind. A frame that is queued for several connections counts once for each of them.'
   },
   MAX_WAITING_RECORDS_TOTAL: {
     as: 'maxWaitingRecordsTotal',
     type: integer(1, 1_000_000_000),
     default: '1000000',
-    describe: 'Maximum records queued for all connections of a gateway worker, with the same effect.'
+    describe: 'Maximum records queued for all connections of a gateway worker together, with the same effect.'
   },
   SLOW_TIMEOUT: {
     as: 'slowTimeout',
     type: milliseconds(1000, 3_600_000),
     default: '60000',
     describe:
-      'Time after which a connection is closed that stays behind, or reads nothing of its queue, ms. The client reconnects and resumes.'
+      'Maximum time for which a connection may be behind, or read nothing of its queue, ms. After it the connection is closed. The client reconnects and resumes.'
   },
   RECEIPT_TIMEOUT: {
     as: 'receiptTimeout',
@@ -112,21 +112,21 @@ export const limits = block('Limits', {
     type: integer(0, 10_000_000),
     default: '100000',
     describe:
-      'Maximum pending acknowledgements per gateway worker; when the limit is reached, further records ask for no acknowledgements. 0: never ask.'
+      'Maximum pending acknowledgements per gateway worker. When the limit is reached, clients get further records without a request for an acknowledgement. 0: no requests.'
   },
   MAX_HANDSHAKES_PER_SECOND: {
     as: 'maxHandshakesPerSecond',
     type: integer(1, 1_000_000),
     default: '2000',
     describe:
-      'New clients per gateway worker and second, and the maximum burst; the same number waits for at most a second. Further clients are refused with 503 and reconnect.'
+      'New clients that a gateway worker accepts per second, also in a burst. As many again wait for up to a second. All others get 503 and try again.'
   },
   OVERLOAD_LAG: {
     as: 'overloadLag',
     type: milliseconds(0, 60_000),
     default: '1000',
     describe:
-      'A gateway worker whose event loop is later than this, ms (or whose memory is full), refuses new clients, and after 5 s also sends anonymous clients away, 1 % of all connections at a time, with `overloaded` (docs/operations.md, Overload). 0: it does neither.'
+      'Maximum delay of the event loop of a gateway worker, ms. Above it, or if its memory is full, the worker refuses new clients with `overloaded`. After 5 s it also disconnects anonymous clients, 1 % of all connections at a time (docs/operations.md, Overload). 0: this protection is off.'
   },
   MAX_CONNECTIONS: {
     as: 'maxConnections',
@@ -134,27 +134,27 @@ export const limits = block('Limits', {
     derived: ({ connections }) => String(connections),
     defaultText: 'limit of open files (`ulimit -n`), minus 5 % and 64',
     describe:
-      'TCP connections to the port of one gateway worker; above this clients are refused with 503 and `Retry-After`. The other descriptors are reserved for Redis, Kafka, the api and the admin port.'
+      'TCP connections to the port of one gateway worker. Above it new clients get 503 with `Retry-After`. The default leaves descriptors for Redis, Kafka and other ports; set the number that you plan for one worker (docs/how-to/sizing.md).'
   },
   MAX_CONNECTIONS_PER_USER: {
     as: 'maxConnectionsPerUser',
     type: integer(0, 10_000_000),
     default: '1000',
     describe:
-      'Connections of one user to one gateway worker; further ones are refused with `too_many_connections`. 0: no limit.'
+      'Connections of one user to one gateway worker. Further ones are refused with `too_many_connections`. 0: no limit.'
   },
   MAX_CONNECTIONS_PER_ADDRESS: {
     as: 'maxConnectionsPerAddress',
     type: integer(0, 10_000_000),
     default: '0',
     describe:
-      'Sessions from one address (IPv6: one /64) on one gateway worker; further ones are refused with 503 and `Retry-After`. Behind a proxy all clients have the proxy\'s address: set `TRUSTED_PROXIES` first. Companies and mobile networks share addresses, so allow hundreds. 0: no limit.'
+      'Sessions from one address (IPv6: one /64) on one gateway worker. Further ones get 503 with `Retry-After`. Behind a proxy all clients have the proxy\'s address: set `TRUSTED_PROXIES` first. Companies and mobile networks share addresses, so allow hundreds. 0: no limit.'
   },
   MAX_REPLAY_BYTES: {
     as: 'maxReplayBytes',
     type: integer(2 ** 20, 2 ** 40),
     default: '67108864',
     describe:
-      'Maximum bytes of records that a gateway worker reads from logs at a time, for clients that reconnect (kept for a second) or catch up; further reads wait. Reads in progress may exceed it.'
+      'Memory of a gateway worker for records that it reads from logs for clients that reconnect or catch up, bytes. When it is full, further reads wait. Reads in progress may exceed it.'
   }
 })

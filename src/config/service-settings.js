@@ -7,20 +7,20 @@ export const redis = block('Redis', {
     default: '',
     secret: true,
     describe:
-      '`redis://` or `rediss://` URL of Redis 7 or later; several, comma separated, for Redis Cluster; `redis+sentinel://host:port,host:port/name` or `rediss+sentinel://…` for a master that Redis Sentinel names (docs/operations.md). Without it inkcast runs embedded, also in production: one process, in memory.'
+      '`redis://` or `rediss://` URL of Redis 7 or later. For Redis Cluster: several URLs, comma separated. For Redis Sentinel: `redis+sentinel://host:port,host:port/name` or `rediss+sentinel://…` (docs/operations.md). Without this setting inkcast runs embedded, also in production: one process, in memory.'
   },
   PUBLISH_WAIT: {
     as: 'publishWait',
     type: choice('none', 'replicas', 'fsync'),
     default: 'none',
     describe:
-      'Confirmation of Redis that inkcast waits for before it acknowledges a write that Redis keeps, such as a publication without Kafka: `none`, `replicas` (one replica has it), `fsync` (it is in the append-only file on disk; Redis 7.2 or later). Details: docs/durability.md.'
+      'inkcast acknowledges a write to Redis (such as a publication without Kafka) when the memory of Redis has it (`none`), when a replica has it as well (`replicas`), or when the append-only file on disk has it (`fsync`, Redis 7.2 or later). Details: docs/durability.md.'
   },
   PUBLISH_WAIT_TIMEOUT: {
     as: 'publishWaitTimeout',
     type: milliseconds(100, 8000),
     default: '3000',
-    describe: 'Maximum time to wait for this, ms. After it the answer is `timeout`, and publications are refused with `unavailable` until Redis confirms again.'
+    describe: 'Maximum time to wait for the confirmation that `PUBLISH_WAIT` requires, ms. After it the answer is `timeout`. Further publications are refused with `unavailable` until Redis confirms again.'
   }
 })
 

@@ -6,7 +6,7 @@ export const uplink = block('Uplink', {
     as: 'url',
     type: url('https:', 'http:'),
     describe:
-      'URL of a business service that gets messages of clients, life-cycle events and receipts by POST (docs/webhooks.md). With Kafka it gets those of the uplink topic. Default: no webhook. Without Kafka and `UPLINK_GROUPS`, messages then go straight to everyone who has the document open.'
+      'URL of a business service that gets messages of clients, life-cycle events and receipts by POST (docs/webhooks.md). With Kafka they come from the uplink topic. If `UPLINK_URL`, `KAFKA_BROKERS` and `UPLINK_GROUPS` are all unset, messages of clients go straight to everyone who has the document open.'
   },
   UPLINK_SECRETS: {
     as: 'secrets',
@@ -14,14 +14,14 @@ export const uplink = block('Uplink', {
     default: '',
     secret: true,
     describe:
-      'Secrets that sign these requests, comma separated: `whsec_` and base64 of 24 to 64 bytes. Each of them signs, so that they can be replaced one after the other. Required in production.'
+      'Secrets that sign the requests to `UPLINK_URL`, comma separated: `whsec_` and base64 of 24 to 64 bytes. Each secret signs each request, so that you can replace a secret without a failed request. Required in production if `UPLINK_URL` is set.'
   },
   UPLINK_GROUPS: {
     as: 'groups',
     type: list().pipe(z.array(z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be names of letters, digits, . _ -'))),
     default: '',
     describe:
-      'Names of groups that read the uplink without Kafka over gRPC, comma separated. Messages are kept until each of them has read them.'
+      'Without Kafka: names of the groups of services that read messages of clients over gRPC, comma separated. inkcast keeps a message until every group has read it (docs/grpc.md). With Kafka it has no effect: groups may have any name.'
   }
 })
 

@@ -16,9 +16,9 @@
  * @property {(connection: Connection, reason: EndReason) => void} [disconnected]
  *
  * @typedef {'left' | 'revoked' | 'closed' | 'timeout' | 'ended' | 'draining' | import('../common/errors.js').ErrorCode}
- *   EndReason `left`: doc:leave; `revoked`: access was revoked; with all others the connection has ended: `closed` by
- *   the client or on the network, `timeout` of the heartbeat, `ended` by the gateway (or the error code sent to the
- *   client), `draining`
+ *   EndReason `left`: doc:leave, or the operators close and leave; `revoked`: access was revoked; with all others the
+ *   connection has ended: `closed` by the client or on the network, `timeout` of the heartbeat, `ended` by the gateway
+ *   (or the error code sent to the client), `draining`
 
 /**
  * Socket.IO's reasons for the end of a connection; reasons that are missing here come from the gateway itself.

@@ -61,8 +61,6 @@ export async function launch (config, { configFile }) {
   lifecycle.onStop('run directory', () => rm(runDirectory, { recursive: true, force: true }))
   /** Messages of processes that wait at their start; until all are ready. @type {Set<string>} */
   const waits = new Set()
-  /** All processes have been ready. */
-  let started = false
   let stopping = false
   let reloading = false
   let reloadAgain = false
@@ -155,7 +153,6 @@ export async function launch (config, { configFile }) {
     chooseAccepting()
     sockets?.cover()
     if (stopping || status.notReady().length === 0 || !slots.every((slot) => slot.ready)) return
-    started = true
     status.started()
     waits.clear()
     for (const line of banner(config, { port: config.gateway.port, apiPort: config.api.port })) console.log(line)

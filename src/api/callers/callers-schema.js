@@ -3,7 +3,7 @@ import { OPERATORS, MAX_ID_BYTES } from '../../wire/publication.js'
 import { operations } from '../operations/index.js'
 import { WEBHOOK } from './book.js'
 
-/** The form of API_CALLERS_FILE; docs/api.md describes it. */
+/** The form of API_CALLERS_FILE; docs/callers.md describes it. */
 
 const MAX_CALLERS = 1000
 const MAX_PER_CALLER = 100

@@ -43,7 +43,7 @@ export const HEADERS = {
   },
   [HEADER.receipt]: {
     schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
-    description: 'Ask clients for an acknowledgement; with Kafka, a receipt goes to the uplink'
+    description: 'Ask clients for an acknowledgement; the receipt goes to the uplink (Kafka, `UPLINK_URL` or `UPLINK_GROUPS`)'
   },
   [HEADER.traceId]: { schema: id, description: 'Trace id; made up where missing' },
   [HEADER.traceparent]: {

@@ -18,7 +18,7 @@ const connection = {
     connectedAt: { type: 'integer', description: 'ms since 1970' },
     lastSeen: {
       type: 'integer',
-      description: 'When something was heard from it last, ms since 1970; known to the minute'
+      description: 'The last message of the client came then or later, ms since 1970: at most `HEARTBEAT_MAX` + `HEARTBEAT_TIMEOUT` + 15 s later (60 s by default)'
     },
     documents: { type: 'array', items: { type: 'string' }, description: 'Guids of its open documents' }
   }

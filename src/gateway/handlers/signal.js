@@ -12,8 +12,8 @@ export const schema = z.strictObject({
 })
 
 /**
- * Sends a cursor, a selection or a laser pointer to the other members at once; it is never stored. Receivers see the
- * sender in `meta.from`, which only the gateway sets.
+ * Sends a cursor, a selection or a laser pointer to all others who have the document open, at once; it is never
+ * stored. Receivers see the sender in `meta.from`, which only the gateway sets.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input

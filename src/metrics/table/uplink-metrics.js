@@ -37,7 +37,7 @@ export const UPLINK_METRICS = Object.freeze({
     type: 'counter',
     labels: ['operator', 'result'],
     help: 'Events that the service has accepted (`ok`) or refused for good (`refused`).',
-    worry: 'Any `refused`: they are kept apart, for people.'
+    worry: 'Any `refused`: they are set apart for administrators.'
   },
   webhook_publications: {
     type: 'counter',
