@@ -1,15 +1,14 @@
 /**
- * Saves results that docs quote: all pages, and the raw data of each topic's last run.
+ * Saves results that docs quote, with their raw data.
  */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const FOLDER = fileURLToPath(new URL('../results/', import.meta.url))
 
 /**
- * Writes `<name>-<date>.json` with the raw data, a `.md` page and a `.svg` for each plot. Deletes the JSON of earlier
- * runs.
+ * Writes `<name>-<date>.json` with the raw data, a `.md` page and a `.svg` for each plot.
  * @param {string} name
  * @param {object} result
  * @param {(plotFile: (plot: string) => string) => string} page
@@ -26,11 +25,5 @@ export function saveResults (name, result, page, { plots = {}, folder = FOLDER, 
     ...Object.fromEntries(Object.entries(plots).map(([plot, svg]) => [plotFile(plot), svg]))
   }
   for (const [file, content] of Object.entries(files)) writeFileSync(file, content)
-  for (const file of readdirSync(folder)) {
-    if (file < path.basename(`${base}.json`) && isRawOf(name, file)) rmSync(path.join(folder, file))
-  }
   return Object.keys(files).map((file) => path.relative(process.cwd(), file))
 }
-
-/** @param {string} name @param {string} file */
-const isRawOf = (name, file) => file.startsWith(`${name}-`) && /^\d{4}(-\d\d){4}\.json$/.test(file.slice(name.length + 1))

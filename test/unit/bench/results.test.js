@@ -5,7 +5,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { saveResults } from '../../../bench/report/results.js'
 
-test('all pages of a topic are kept, and the raw data of its last run', (t) => {
+test('pages, plots and raw data of all runs of a topic are kept', (t) => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'inkcast-results-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const save = (/** @type {string} */ name, /** @type {string} */ day) =>
@@ -16,7 +16,7 @@ test('all pages of a topic are kept, and the raw data of its last run', (t) => {
   save('delivery', '21')
   assert.deepEqual(
     readdirSync(folder).filter((file) => file.endsWith('.json')).sort(),
-    ['delivery-2026-11-21-10-00.json', 'delivery-2026-11-22-10-00.json', 'delivery-long-2026-11-20-10-00.json']
+    ['20', '21', '22'].map((day) => `delivery-2026-11-${day}-10-00.json`).concat('delivery-long-2026-11-20-10-00.json')
   )
   assert.equal(readdirSync(folder).filter((file) => /^delivery-2026.*(md|svg)$/.test(file)).length, 6)
 })
