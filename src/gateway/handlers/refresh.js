@@ -38,10 +38,12 @@ export async function handle (connection, input, context) {
       if (newest.get(connection) !== input) throw new InkcastError('unavailable', 'another token came meanwhile')
     }
     // no await between the last check and the last leave
+    const before = connection.identity
     connection.identity = identity
     const { sockets } = /** @type {any} */ (connection.socket).client
     for (const socket of sockets.values()) describeSocket(socket, connection)
-    context.expiry.watch(connection)
+    // a client that has no newer token yet would be warned again, and come again, every second
+    if (identity.expiresAt !== before.expiresAt || identity.key !== before.key) context.expiry.watch(connection)
     for (const [guid, mayStay] of allowed) {
       if (!mayStay && leaveDocument(connection, guid, 'revoked', context))
         connection.socket.emit('doc:revoked', { guid })

@@ -108,6 +108,19 @@ describe('auth:refresh', () => {
     assert.equal(connection.endCode, 'token_expired')
   })
 
+  test('a client that comes with the same token again is warned of its end once', async (t) => {
+    const { connection, clock, told, expiry, refresh } = await setUp(t)
+    for (let second = 0; second < 8; second++) {
+      clock.advance(1000)
+      expiry.tick()
+      await refresh('old')
+    }
+    assert.deepEqual(told.map(([event]) => event), ['auth:expiring'])
+    clock.advance(3000)
+    expiry.tick()
+    assert.equal(connection.endCode, 'token_expired')
+  })
+
   test('leaves documents that the new token does not allow at the moment it takes effect', async (t) => {
     const { connection, told, identities, refresh, answer } = await setUp(t, 'a', 'b')
     const refreshed = refresh('new')
