@@ -12,8 +12,8 @@ createServer(async (req, res) => {
     return
   }
   const publish = []
-  for (const { operator, guid, uid, event, data } of JSON.parse(body)) {
-    if (operator === 'message') publish.push({ guid, event, value: { by: uid, ...data } })
+  for (const { id, operator, guid, uid, event, data } of JSON.parse(body)) {
+    if (operator === 'message') publish.push({ guid, event, value: { ...data, by: uid }, idempotencyKey: id })
     else console.log(operator, uid ?? '', guid ?? '')
   }
   res.setHeader('content-type', 'application/json')
