@@ -212,8 +212,8 @@ function memoryRows () {
   const ways = [
     ['no TLS at the gateway', 'Node.js 20', 0],
     ['TLS, Node.js 20', 'Node.js 20', tlsOf(/TLS 1\.3, P-256 \|.*?(\d+) KB/)],
-    ['TLS, Node.js 24', mixed, tlsOf(/Node\.js 24 takes (\d+) KB/)],
-    ['TLS, Node.js 24, `TLS_GROUPS=X25519:P-256`', mixed, tlsOf(/Node\.js 24 takes \d+ KB, (\d+) with/)]
+    ['TLS, Node.js 24', mixed, tlsOf(/(\d+) KB with Node\.js 24/)],
+    ['TLS, Node.js 24, `TLS_GROUPS=X25519:P-256`', mixed, tlsOf(/(\d+) KB with Node\.js 24 and `TLS_GROUPS/)]
   ]
   return ways.map(([way, version, tls]) => {
     const { memory, kernel } = measured

@@ -44,6 +44,15 @@ describe('the groups of the docs', () => {
   })
 })
 
+test('each column of a table has a heading: an empty one says nothing to a screen reader', () => {
+  const bare = grouped().flatMap(({ path }) => {
+    const lines = readFileSync(ROOT + path, 'utf8').split('\n')
+    return lines.flatMap((line, i) =>
+      /^\|[-:| ]+\|$/.test(line) && /\|\s*\|/.test(lines[i - 1]) ? [`${path}:${i}: ${lines[i - 1]}`] : [])
+  })
+  assert.deepEqual(bare, [])
+})
+
 describe('links of the pages', () => {
   test('lead to existing files and headings', () => {
     const dead = sitePages().flatMap((page) => linksOf(page).flatMap((href) => {
