@@ -15,7 +15,10 @@ import { systemClock } from '../common/clock.js'
 
 /** Time over which the CPU is measured, ms: longer than the 5 s over which V8 measures how much is allocated. */
 const WINDOW = 6000
-/** A process rests below this share of a core. Its heap is small then, so a collection takes some 30 ms. */
+/**
+ * A process rests below this share of a core. A collection stops it for some 30 ms without connections, and longer with
+ * some thousand idle ones, which is the most that stays below this share.
+ */
 const REST = 0.02
 /** Only this much ends the rest, so that a process between the two does not collect again and again. */
 const WORK = 0.1
