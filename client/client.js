@@ -52,9 +52,9 @@ export class Client {
    * @param {ClientOptions} options
    */
   constructor (url, options) {
-    /** Stable over reconnects. @readonly */
+    /** The option `id`, or a random id. It stays the same across reconnects. @readonly */
     this.id = options.id ?? randomId()
-    /** Of the gateway. @readonly */
+    /** URL of the gateway. @readonly */
     this.url = url
     this.#log = createLog(options.log)
     this.#loadOutbox = outboxOf(url, options.outbox, this.#log.log)
@@ -121,8 +121,8 @@ export class Client {
   #offered = false
 
   /**
-   * The log of the user, which is read from the first use on. Use it right after `connect`: later the client has to
-   * reconnect for it.
+   * The log of the user. The client reads it from the first use of this property on. Use it right after `connect`: a
+   * first use on an open connection makes the client reconnect.
    */
   get user () {
     if (this.#user === undefined) {
@@ -136,8 +136,8 @@ export class Client {
   get transport () { return this.#connection.transport }
 
   /**
-   * Listens to `state` (state, reason), or to records for this user, this connection or everyone, by event name (a
-   * record named `state` is emitted as `record:state`).
+   * Listens to `state` (state, reason), or to records for this user, this connection or everyone, by event name. A
+   * record named `state` is emitted as `record:state`.
    *
    * @overload
    * @param {'state'} event
@@ -169,9 +169,10 @@ export class Client {
    * @template {object} [Signals=Events] data by the names of signals
    * @param {string} guid
    * @param {import('./document/membership.js').OpenOptions<Presence>} [options]
-   * @returns {Promise<import('./document/document.js').Document<Events, Presence, Signals>>} resolves when it is
-   *   joined, and loaded if there is a `load`; without a connection it waits for one
-   * @throws {ClientError} if the gateway refuses it, after the `timeout`, or with the reason of the `signal`
+   * @returns {Promise<import('./document/document.js').Document<Events, Presence, Signals>>} resolves when the document
+   *   is joined, and loaded if there is a `load`. Without a connection it waits for one
+   * @throws {ClientError} if the gateway refuses the document, or after the `timeout`. An abort of the `signal` rejects
+   *   with the reason of the signal
    */
   async open (guid, options = {}) {
     const { state, reason } = this
@@ -203,16 +204,16 @@ export class Client {
   /**
    * Listens to what the client does, for tools.
    * @param {import('./common/log.js').LogSink} sink
-   * @returns {() => void} removes it
+   * @returns {() => void} removes the sink
    */
   onLog (sink) { return this.#log.add(sink) }
 
-  /** Connects now instead of after the delay, also after a refusal. Does nothing while an attempt is in progress. */
+  /** Connects now, without the pause before the next attempt; also after a refusal. Does nothing during an attempt. */
   connect () { this.#connection.connect() }
 
   /**
-   * Drops the connection as if the network had failed, and reconnects; for demos and tests.
-   * @param {number} [ms] delay before the reconnect
+   * For demos and tests: drops the connection as if the network had failed, and reconnects.
+   * @param {number} [ms] delay before the reconnect; default: the usual pause
    */
   drop (ms) { this.#connection.drop(ms) }
 

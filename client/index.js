@@ -49,10 +49,10 @@ export { ClientError } from './common/error.js'
 /**
  * Connects, and reconnects until `close()` or a permanent refusal by the gateway.
  *
- * @param {string} [url] of the gateway; default: origin of the page
+ * @param {string} [url] URL of the gateway; default: the origin of the page
  * @param {ClientOptions} [options]
  * @returns {Client}
- * @throws {TypeError} if it is not a URL of http, https, ws or wss, or has a path
+ * @throws {TypeError} if `url` is not a URL of http, https, ws or wss, or has a path
  */
 export function connect (url = /** @type {any} */ (globalThis).location?.origin, options = {}) {
   checkUrl(url)

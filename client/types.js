@@ -4,29 +4,30 @@
  * @typedef {import('./document/positions.js').Position} Position
  *
  * @typedef {object} Meta
- * @property {string} [guid] of the document
- * @property {number} [offset] place in the document's log; absent on ephemeral records
- * @property {number} [after] offset of the record before it in the log, if that is not `offset` - 1: newer records of
- *   their keys have replaced those between
- * @property {string} [epoch] of the log. `{ epoch, offset }` is the position of this record, from which to resume once
- *   it is processed; absent as offset is
+ * @property {string} [guid] id of the document
+ * @property {number} [offset] number of the record in the document's log; absent on ephemeral records and signals
+ * @property {number} [after] offset of the record before this one in the log, if that is not `offset` - 1: the records
+ *   between were replaced by newer records of their keys
+ * @property {string} [epoch] id of the log. `{ epoch, offset }` is the position of this record: store it when you have
+ *   processed the record, and resume from it. Absent if `offset` is absent
  * @property {Position} [user] place in the log of the user (`client.user`), on records of that log
  * @property {string} traceId
- * @property {string} [traceparent] on traced records: the parent of your span that processes it (W3C Trace Context)
+ * @property {string} [traceparent] on traced records: the parent for your own span (W3C Trace Context)
  * @property {number} ts ms since 1970, by the publisher's clock
- * @property {string} [from] connection id of the sender, on records from clients
+ * @property {string} [from] connection id of the sender, on signals, and on messages that the gateway published itself
  *
  * @typedef {object} LoggedRecord a record of the document's log
  * @property {string} event
  * @property {any} payload
  * @property {Meta} meta
  *
- * @typedef {'trimmed' | 'epoch' | 'overflow' | 'opened'} ResyncReason `trimmed`: the log does not reach back that far;
- *   `epoch`: the log was lost; `overflow`: more than 10,000 records waited for a listener or a slow loop; `opened`: the
- *   document was open already, and this client had passed the `position` of the second `open`
+ * @typedef {'trimmed' | 'epoch' | 'overflow' | 'opened'} ResyncReason `trimmed`: the log no longer has the missed
+ *   records; `epoch`: the position belongs to an earlier log; `overflow`: more than 10,000 records waited for a
+ *   listener or a slow loop; `opened`: this client had the document open already, and the `position` of the second
+ *   `open` was older than the client's position
  *
  * @typedef {object} Resync
- * @property {Position | null} position from which the records continue
+ * @property {Position | null} position where the client continues: records after this position follow
  * @property {ResyncReason} reason
  *
  * @typedef {'open' | 'reload' | ResyncReason} LoadReason
@@ -56,9 +57,9 @@
  * @template E
  * @typedef {object} SendOptions
  * @property {E | undefined} [event] default: `message`
- * @property {number | undefined} [timeout] ms; default: 10,000, with `queue` none
- * @property {AbortSignal | undefined} [signal] ends the wait; what is sent or queued is not taken back
- * @property {string | undefined} [traceparent] of the span that sends it (W3C Trace Context); not with `queue`
+ * @property {number | undefined} [timeout] maximum wait, ms. Default: 10,000; with `queue`: none
+ * @property {AbortSignal | undefined} [signal] its abort ends the wait, and withdraws nothing that is sent or queued
+ * @property {string | undefined} [traceparent] parent span (W3C Trace Context); not with `queue`
  */
 
 /**
@@ -73,9 +74,9 @@
  *
  * - `resync`: missed records are no longer available: load the document again. If listeners return promises, further
  *   records are held until all of them have settled.
- * - `joined`: also after each reconnect.
+ * - `joined`: at each join: the first one, and one after each reconnect.
  * - `presence`: `doc.presence` has changed.
- * - `closed`: the gateway has ended this client's access, or the document cannot be loaded.
+ * - `closed`: something other than `doc.close()` has closed the document; the error has the cause.
  * - `doc:status`: `doc.status` has changed.
  * - `doc:pending`: `doc.pending` has changed.
  * - `doc:dropped`: the gateway has refused a queued edit for good.
@@ -98,7 +99,8 @@
 /** @typedef {{ 'doc:dropped': (edit: QueuedSend, error: ClientError) => void }} DroppedEvents */
 
 /**
- * `joining`: waits for the gateway; `loading`: waits for `load`; `live`: up to date; `closed`.
+ * `joining`: waits for a connection or for the gateway; `loading`: `load` runs; `live`: joined and loaded, records
+ * arrive; `closed`.
  * @typedef {'joining' | 'loading' | 'live' | 'closed'} Status
  */
 

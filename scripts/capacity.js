@@ -285,14 +285,14 @@ export function capacityPage () {
     [
       `- Cores are ${ASSUMED.busy * 100} % busy. The other half is for bursts, for a part of the load of a failed machine, and for a storm: all clients connect again within ${ASSUMED.storm / 60} minutes.`,
       `- A worker has at most ${number(measured.onOneWorker)} connections, the most that was measured, and a core of its own. A worker can hold more idle connections; measure it with [your own load](load.md) first. ` +
-      'The [load agent](deployment.md#weight-by-load) of HAProxy lowers the weight of a machine with its connections, to 1 % at `AGENT_CAPACITY` (20,000) for each worker, so a quarter is free. A machine with 1 % still gets some clients; only `MAX_CONNECTIONS` is a limit.',
+      'The [load agent](deployment.md#weight-by-load) of HAProxy lowers the weight of a machine with its connections, to 1 % at `AGENT_CAPACITY` (20,000) for each worker. With 15,000 a quarter of this capacity is free. A machine with 1 % still gets some clients; only `MAX_CONNECTIONS` is a limit.',
       `- Machines have ${ASSUMED.coresPerMachine} cores for gateways; there are at least two.`,
-      '- A delivery costs what it costs at a steady rate: each record is written alone. This is the most expensive case. If many records are for the same clients at the same time (a burst), they share a write, and each costs a fifteenth.',
+      '- The cost of a delivery is the one at a steady rate: each record is written alone. This is the most expensive case. If many records are for the same clients at the same time (a burst), they share a write, and each costs a fifteenth.',
       '- *Redis masters*: each has a core, which is half busy. 1 is a single Redis; a Redis Cluster has at least three masters. Redis sends a record once to each worker that has a member of its document. ' +
       `The measurement had two workers. With 16 workers a record costs Redis up to 1.8 times as much ([scale](scale.md#many-workers)), so with more than two workers the tables count the CPU of each record ${ASSUMED.redisCopies} times.`,
       '- Cores of Kafka are CPU only. Disks, replication and your own consumers come on top.',
       '- No TLS at the gateways: terminate it at the balancer, or add its [memory](#memory) and [CPU](tls.md#cost).',
-      '- Worker numbers end at 4,096 per cluster.'
+      '- A cluster has at most 4,096 [worker numbers](operations.md#worker-numbers).'
     ].join('\n'),
     '## Measurements',
     table(['figure', 'value', 'run'], Object.entries(POINTS).map(([name, { what, unit, file }]) => [
@@ -309,6 +309,6 @@ export function capacityPage () {
     '**The rows for Node.js 24 add figures of two versions.** The worker was measured with Node.js 20 in the gateway. TLS was measured with Node.js 24 in a bare TLS server ([decision 0121](decisions/0121-tls.md)). ' +
     'So their totals are estimates. The worker and TLS figures of the other rows are of Node.js 20 only. The kernel figure is memory of the operating system, not of Node.js.',
     'Queues of slow clients come on top ([limits](operations.md#limits-of-the-machine)).',
-    'Descriptors and ports for that number of connections: [kernel guide](kernel.md). Limits of inkcast itself: [configuration](configuration.md#limits).'
+    'Descriptors and ports for many connections: [kernel guide](kernel.md). Limits of inkcast itself: [configuration](configuration.md#limits).'
   ].join('\n\n') + '\n'
 }

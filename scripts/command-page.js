@@ -24,11 +24,11 @@ const INTRODUCTION = `# The command inkcast
 | take this machine out of service, or move its clients | \`inkcast cordon\`, \`inkcast move\`, [maintenance](operations.md#maintenance-of-one-machine) |
 
 - **Settings** come from the environment, then from \`--config FILE\`; without that option from \`.env\` in the current folder. Wrong values stop the start. An unknown
-  name stops it only in a file of \`--config\`: the environment and \`.env\` may have variables of other programs as well. The roles started alone (\`node src/gateway.js\`) and PM2 read \`.env\` too. It is not copied to \`process.env\`. \`INKCAST_ENV_FILE\` names another file; empty: none.
+  name stops it only in a file of \`--config\`: the environment and \`.env\` may have variables of other programs as well. Roles that are started alone (\`node src/gateway.js\`) or by PM2 read \`.env\` too. Values of \`.env\` are not copied to \`process.env\`. \`INKCAST_ENV_FILE\` names a file to read in place of \`.env\`; an empty value means no file.
 - **Exit codes**: 0 done; 1 failed, or found a problem; 2 wrong arguments. Errors are one line on standard error.
 - **Colors** on a terminal only; \`NO_COLOR\` and \`FORCE_COLOR\` are respected. \`--json\` is for programs; fields may be added.
-- **Tokens**: \`publish\` uses the first token of \`API_TOKENS\`, \`status\`, \`trace\`, \`loglevel\`, \`cordon\` and \`move\` use \`ADMIN_TOKEN\`, \`tail\` signs a token for itself if
-  \`AUTH_JWT_SECRET\` is set. So on a machine of inkcast, with its settings, they need no arguments. For a self-signed certificate set \`NODE_EXTRA_CA_CERTS\`.
+- **Tokens**: \`publish\` uses the first token of \`API_TOKENS\`. \`status\`, \`trace\`, \`loglevel\`, \`cordon\` and \`move\` use \`ADMIN_TOKEN\`. \`tail\` signs a token for itself if
+  \`AUTH_JWT_SECRET\` is set. So with the settings of inkcast, on its machine, these commands need no token as an argument. For a self-signed certificate set \`NODE_EXTRA_CA_CERTS\`.
 
 A machine with five things wrong:
 
@@ -42,7 +42,7 @@ error    redis     Redis cannot be used at 10.0.0.5:6379 (REDIS_URL): connect EC
                    → start Redis, or correct REDIS_URL: address, port, TLS (rediss://), user and password, firewall
 error    kafka     Kafka cannot be used at 10.0.0.6:9092 (KAFKA_BROKERS): connect ECONNREFUSED 10.0.0.6:9092
                    → start Kafka, or correct KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_…; brokers must advertise an address that this machine reaches
-warning  machine   nofile is 1024, 63226 or more is needed: each connection is a descriptor, in a balancer two: further ones are refused
+warning  machine   nofile is 1024, 63226 or more is needed: each connection needs a descriptor, in a balancer two: connections above the limit are refused
                    → systemctl edit <service>: LimitNOFILE=1048576; in a shell: ulimit -Hn 1048576 && ulimit -n 63226 (as root) (docs/kernel.md)
 
 4 errors, 1 warning

@@ -81,9 +81,17 @@ function envExample () {
 function errors () {
   const entries = /** @type {[string, ErrorEntry][]} */ (Object.entries(ERRORS))
   return page('Errors', 'src/common/errors.js', [
-    'Codes for clients, callers of the api and dead letters. A client gets `{ code, message, retryable }`, a refused handshake has `code` and `retryable` in `err.data`, ' +
-    'the api answers `{ "ok": false, "error": { "code", "message", "retryable" } }` with the status, and a dead letter of the downlink has the code as `x-reason`. ' +
-    'Messages may be more specific than the ones here; programs should use the code.',
+    'The error codes for clients, callers of the api and dead letters. Programs should use the code: the message may be more specific than in this table.',
+    markdownTable(
+      ['Where', 'Form'],
+      [
+        ['answer to an event of a client', '`{ code, message, retryable, retryInMs? }` in `error`'],
+        ['refused handshake', '`{ code, retryable, retryInMs? }` in `err.data`; the message is `err.message`'],
+        ['answer of the api', '`{ "ok": false, "error": { "code", "message", "retryable" } }` with the HTTP status; `retryInMs` if it is known'],
+        ['dead letter of a Kafka record', 'the code in the header `x-reason`']
+      ]
+    ),
+    '`retryInMs` is the time after which to retry, ms. inkcast-client waits for this time before it connects again. It ignores the field in all other errors ([pauses](client.md#guarantees)).',
     markdownTable(
       ['Code', 'Message', 'Try again', 'HTTP status', 'When, and what to do'],
       entries.map(([code, { message, retryable, status, when }]) => [
@@ -100,7 +108,7 @@ function errors () {
 function metrics () {
   const entries = /** @type {[string, MetricEntry][]} */ (Object.entries(METRICS))
   return page('Metrics', 'src/metrics/metrics.js', [
-    '`/metrics` on `ADMIN_PORT` has these metrics in the Prometheus format, merged over the processes of a machine. Every series also has the label `role`. ' +
+    '`/metrics` on `ADMIN_PORT` has these metrics in the Prometheus format, merged over the processes of a machine. Every series also has the label `role`. The [glossary](glossary.md) has the terms. ' +
     'Durations are in seconds. Histograms have the same buckets everywhere, so they can be added up over machines: `histogram_quantile(0.99, sum by (le) (rate(…_bucket[5m])))`.',
     markdownTable(
       ['Name', 'Type', 'Labels', 'Meaning', 'Alert on'],
@@ -114,9 +122,9 @@ function metrics () {
     ),
     '## Node and the process\n\n' +
     '`process_…` and `nodejs_…` have the names of prom-client, which dashboards for Node know: `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_open_fds`, ' +
-    '`nodejs_eventloop_lag_p99_seconds`, `nodejs_heap_size_used_bytes`, `nodejs_gc_duration_seconds`, `nodejs_version_info`. They are merged over the processes of a role: ' +
-    'added up; the delay of the event loop is that of the slowest process, `process_start_time_seconds` that of the newest. ' +
-    '`nodejs_eventloop_lag_…_seconds` are those of the last 10 s, without the interval of the samples that prom-client leaves in them.',
+    '`nodejs_eventloop_lag_p99_seconds`, `nodejs_heap_size_used_bytes`, `nodejs_gc_duration_seconds`, `nodejs_version_info`. The processes of a role are merged: ' +
+    'values are added up, except the lag of the event loop (of the slowest process) and `process_start_time_seconds` (of the newest process). ' +
+    '`nodejs_eventloop_lag_…_seconds` cover the last 10 s. inkcast subtracts the interval of the samples, which prom-client would count as lag.',
     '## Former names\n\n' +
     'Until version 0.2 `/metrics` also serves the former names: those of the table in ms, and those of Node and of the process with the prefix `inkcast_`. ' +
     'They are derived from the new ones when `/metrics` is read.\n\n' +
@@ -132,10 +140,10 @@ function metrics () {
 function hooks () {
   const packages = new Map(HOOKS.map(({ package: name, version }) => [name, version]))
   return page('Private parts', 'src/common/hooks.js', [
-    'Every private part of a library or of Node that inkcast uses. Versions are checked at the start of each process: with another version of a package its optional parts are off, and the log says so. ' +
-    'Those of Socket.IO, Engine.IO, ws and their parsers and adapter meet in one connection and are switched together; the self-test at the start tries them with real clients, and switches them off if one fails. ' +
-    'Parts of Node are checked where they are used, for any version of it. `PRIVATE_HOOKS=false` ([configuration](configuration.md)) turns off all optional parts. ' +
-    'Without them behavior is the same, with more CPU and memory.',
+    'This page lists every private part of a library or of Node that inkcast uses. *Required* parts are always in use, the others are optional. Each process checks the versions of packages at its start: with another version of a package the optional parts of this package are off, and the log says so. ' +
+    'The optional parts of Socket.IO, Engine.IO, ws and their parsers and adapter work together in one connection, so they are off together. A self-test at the start tries them with real clients, and turns all of them off if one fails. ' +
+    'Parts of Node are checked where they are used, in every version of Node. `PRIVATE_HOOKS=false` ([configuration](configuration.md)) turns off all optional parts. ' +
+    'Without the optional parts the behavior is the same, and inkcast takes more CPU and memory.',
     ...[...packages].map(([name, version]) =>
       [
         `## ${name} ${version}`,

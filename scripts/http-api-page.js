@@ -34,8 +34,8 @@ export function httpApiPage () {
   return [
     '# HTTP api: operations',
     '<!-- Generated from src/api/operations by "npm run docs": do not edit. -->',
-    `${description.info.description} [HTTP api](api.md) explains them; [callers](callers.md) says who may call what. The same description is served as OpenAPI ${description.openapi} at \`/openapi.json\`, ` +
-    'and in development as a page on which operations can be tried at `http://localhost:3001/docs/`.',
+    `${description.info.description} [HTTP api](api.md) explains the operations; [callers](callers.md) says who may call which one. The same description is served as OpenAPI ${description.openapi} at \`/openapi.json\`, ` +
+    'and in development at `http://localhost:3001/docs/`, as a page on which you can try the operations.',
     '## Authorization',
     ...Object.entries(description.components.securitySchemes).map(([name, scheme]) => `- **${name}**: ${/** @type {any} */ (scheme).description}`),
     ...tags.flatMap(({ name, description: about }) => {
@@ -43,7 +43,7 @@ export function httpApiPage () {
       return own.length === 0 ? [] : [`## ${capital(name)}`, `${about}.`, ...own.flatMap(render)]
     }),
     '## Error answers',
-    'Every operation answers errors with `{ "ok": false, "error": { "code", "message", "retryable" } }`, and with `retryInMs` where the time is known.',
+    'Every operation answers errors with `{ "ok": false, "error": { "code", "message", "retryable" } }`, and with `retryInMs` if the time is known.',
     markdownTable(['property', 'type', 'meaning'], rows(description.components.schemas.Error))
   ].join('\n\n') + '\n'
 }

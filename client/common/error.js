@@ -19,8 +19,8 @@
  */
 
 /**
- * The error of every promise that the client rejects, and of `client.reason`. Only an abort of your own signal rejects
- * with that signal's reason.
+ * The error of every promise that the client rejects, and of `client.reason`. (An abort of your own AbortSignal rejects
+ * with the reason of that signal.) It has no `retryInMs`, and after `doc:closed` not the `code` of the service.
  */
 export class ClientError extends Error {
   /**
@@ -32,7 +32,7 @@ export class ClientError extends Error {
     this.name = 'ClientError'
     /** Stable, for programs. */
     this.code = code
-    /** Whether the same request may succeed later, unchanged. */
+    /** Whether the same request, unchanged, may succeed later. */
     this.retryable = retryable
   }
 }

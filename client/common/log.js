@@ -4,7 +4,7 @@
  * @typedef {object} LogEntry
  * @property {number} at ms since 1970
  * @property {string} what in plain words: `connected`, `load failed` …
- * @property {string} [guid] of the document it is about
+ * @property {string} [guid] id of the document, if the entry is about one
  * @property {string | number | boolean | object} [detail]
  */
 

@@ -18,12 +18,13 @@ import { packetSize } from './size.js'
  */
 
 /**
- * Why a token is requested: for a handshake, because the token is about to expire, or because the gateway refused it.
+ * Why a token is requested: for a handshake (`connect`), because the token is about to expire (`expiring`), or because
+ * the gateway refused the last token (`refused`).
  * @typedef {'connect' | 'expiring' | 'refused'} TokenReason
  */
 
 /**
- * @typedef {object} PositionStorage the used part of the browser's `Storage`
+ * @typedef {object} PositionStorage the methods of the browser's `Storage` that the client uses
  * @property {(key: string) => string | null} getItem
  * @property {(key: string, value: string) => void} setItem
  * @property {(key: string) => void} removeItem
@@ -31,28 +32,31 @@ import { packetSize } from './size.js'
 
 /**
  * @typedef {object} ClientOptions
- * @property {string | ((reason: TokenReason) => string | Promise<string>) | undefined} [token] a function is called for
- *   each handshake and before a token expires
- * @property {string | undefined} [id] stable id of this client; publishers put it in `x-except` so that the client does
- *   not get its own changes. Default: random, new for each page
- * @property {PositionStorage | undefined} [storage] keeps positions over page reloads: `sessionStorage`. Default: none
+ * @property {string | ((reason: TokenReason) => string | Promise<string>) | undefined} [token] the token, or a function
+ *   that returns it: the client calls the function for each handshake, and before a token expires. Default: none
+ * @property {string | undefined} [id] stable id of this client. A publisher puts it into `x-except`, so that the client
+ *   does not get its own changes. Default: random, new for each page
+ * @property {PositionStorage | undefined} [storage] keeps positions across page reloads, usually
+ *   `sessionStorage`. Default: none
  * @property {OutboxOptions | undefined} [outbox] keeps edits that are sent with `queue` until the gateway has accepted
  *   them. Default: none
- * @property {true | import('../common/log.js').LogSink | undefined} [log] what the client does, for developers: `true`
- *   for the console, or a function. Default: none
- * @property {string[] | undefined} [transports] default: WebSocket, and long polling where WebSocket fails
- * @property {any} [parser] of Socket.IO; `socket.io-msgpack-parser` for msgpack. Default: JSON
+ * @property {true | import('../common/log.js').LogSink | undefined} [log] receives what the client does, for
+ *   developers. `true`: the console. Default: none
+ * @property {string[] | undefined} [transports] names of transports of socket.io-client. Default: WebSocket, and long
+ *   polling where WebSocket fails
+ * @property {any} [parser] parser of Socket.IO: `socket.io-msgpack-parser` for msgpack. Default: JSON
  * @property {object | undefined} [socket] more options of socket.io-client: `path`, `extraHeaders`, `withCredentials` …
- * @property {typeof import('socket.io-client').io | undefined} [io] another build of socket.io-client
+ * @property {typeof import('socket.io-client').io | undefined} [io] `io` of another build of socket.io-client
  */
 
 /** @typedef {'websocket' | 'polling'} Transport */
 
 /**
  * @typedef {object} OutboxOptions
- * @property {string} user whose edits they are, such as the `sub` of the token: what one user has queued is never sent
- *   as another
- * @property {import('../outbox/contract.js').Store | undefined} [store] default: IndexedDB where there is one
+ * @property {string} user owner of the edits, such as the `sub` of the token. The client never sends edits of another
+ *   owner
+ * @property {import('../outbox/contract.js').Store | undefined} [store] where the edits are kept. Default:
+ *   IndexedDB; memory where the browser has no IndexedDB or no Web Locks, and in Node
  */
 
 /**

@@ -17,8 +17,8 @@ const NO_LISTENER = 'no listener'
 const RESYNC = 'a listener of resync'
 
 /**
- * An opened document. Close it as often as it was opened. Each Document has its own listeners; connection, position and
- * presence are shared.
+ * An opened document. Close it as often as you opened it. Each Document has its own listeners. Documents of the same
+ * guid share connection, position and presence.
  *
  * @template {object} [Events=Record<string, any>] payloads by the names of records
  * @template {object} [Presence=Record<string, any>] state of a member
@@ -61,31 +61,31 @@ export class Document {
       onLoaded: () => membership.dealtWith(),
       onFailed: (error) => this._fail(error)
     })
-    /** Whether it receives this client's own records. @readonly */
+    /** The option `echo`: whether it receives this client's own messages. @readonly */
     this.echo = echo
   }
 
   get guid () { return this.#membership.guid }
 
   /**
-   * Position of this client in the document's log. It is ahead of the listeners while records are held for them: their
-   * own position is that of their last record (Meta) or `resync`.
+   * Position of this client in the document's log. It is ahead of the listeners while records are held for them. The
+   * position of the listeners is that of the last record (Meta) or `resync` that they received.
    * @returns {import('./positions.js').Position | null}
    */
   get position () { return this.#membership.position && { ...this.#membership.position } }
 
   /**
-   * Present members by user id, kept up to date; empty unless the document was opened with `state` or `presence`.
+   * Present members by user id, kept up to date. Empty unless the document was opened with `state` or `presence`.
    * @returns {ReadonlyMap<string, import('../presence/presence.js').Member<Presence>> & { readonly count: number }}
    */
   get presence () { return /** @type {any} */ (this.#membership.members) }
 
-  /** Whether it is currently joined. */
+  /** Whether the document is joined now. */
   get live () { return !this.#closed && this.#membership.joined }
 
   /**
-   * Whether the token allowed only reading at the last join: `send` fails with `forbidden` then. False where rights
-   * are not in the token (`AUTH_ACCESS_URL`).
+   * Whether the token allowed only reading at the last join. If so, `send` fails with `forbidden`. Always false if an
+   * access service decides (`AUTH_ACCESS_URL`).
    * @returns {boolean}
    */
   get readOnly () { return this.#membership.readOnly }
@@ -98,8 +98,8 @@ export class Document {
   }
 
   /**
-   * Resolves when the document is joined and loaded: at once if it is.
-   * @returns {Promise<void>} rejects if it was closed meanwhile
+   * Resolves when the document is joined and loaded, at once if it is.
+   * @returns {Promise<void>} rejects if the document is closed before
    */
   get ready () { return this.#whenReady() }
 
@@ -110,8 +110,8 @@ export class Document {
   get pending () { return this.#membership.pending }
 
   /**
-   * Listens to records by event name (`message` if the publisher set none), to signals, or to an event of the document
-   * (`OwnEvents`).
+   * Listens to records by event name (`message` if the publisher set none), to signals by name, or to an event of the
+   * document (`OwnEvents`). Returns a function that removes the listener.
    * @type {import('../types.js').Listen<Events, Presence, Signals>}
    */
   on = (/** @type {string} */ event, /** @type {Function} */ listener, { signal } = /** @type {any} */ ({})) => {
@@ -138,9 +138,9 @@ export class Document {
   off (event, listener) { this.#emitter.off(event, listener) }
 
   /**
-   * The records and signals from now on, for `for await`; a `resync` is one of the turns, unless the document was
-   * opened with `load`. Ends with the document; throws if the gateway has ended this client's access. If more than
-   * 10,000 wait for a slow loop, one `resync` replaces them.
+   * A loop over the records and signals from now on. A `resync` is a turn of the loop, unless the document was opened
+   * with `load`. `doc.close()` ends the loop. If the event `closed` ends it, the loop throws the error of this event.
+   * If more than 10,000 turns wait for a slow loop, one `resync` turn replaces them, also with `load`.
    * @returns {AsyncGenerator<import('../types.js').Turn<Events & Signals>, void>}
    */
   async* [Symbol.asyncIterator] () {
@@ -171,12 +171,12 @@ export class Document {
 
   /**
    * Sends data to the business services. If the gateway has no service (neither Kafka nor `UPLINK_URL` nor
-   * `UPLINK_GROUPS`), it publishes the data to everyone who has the document open. Without a connection it waits for
-   * one.
+   * `UPLINK_GROUPS`), it publishes the data to everyone who has the document open. Without a connection the call waits
+   * for one.
    *
-   * With `queue`, which needs the option `outbox` of `connect`, it survives lost connections and reloads of the page:
-   * it is sent in order, the gateway accepts it once, and it is in `pending` until then. The promise resolves when the
-   * gateway has accepted it, however long that takes; a promise does not survive a reload.
+   * With `queue` (needs the option `outbox` of `connect`) the data survives lost connections and reloads of the page.
+   * The client sends queued data in order, and the gateway accepts it once. Until then it is in `pending`. The promise
+   * resolves when the gateway has accepted the data, however long that takes. A promise does not survive a reload.
    *
    * @template {keyof Events & string} [E='message' extends keyof Events ? 'message' : keyof Events & string]
    * @overload
@@ -207,15 +207,15 @@ export class Document {
   }
 
   /**
-   * Sends an ephemeral message to all others who have the document open, at once: a cursor, a selection, a laser
-   * pointer. Without a connection it is not sent. Signals are combined: the first one is sent at once, then every 50 ms
-   * the newest of each name.
+   * Sends a signal to all other clients that have the document open, for example a cursor. A signal is never stored,
+   * and without a connection it is not sent. Signals are combined: the first one is sent at once, then every 50 ms the
+   * newest one of each name.
    *
    * @template {keyof Signals & string} E
    * @param {E} event
    * @param {Signals[E]} data
-   * @param {{ combine?: boolean | undefined }} [options] combine: default true
-   * @returns {boolean} whether it was sent, or will be; false also for a client that may not signal
+   * @param {{ combine?: boolean | undefined }} [options] combine: false sends each signal at once; default true
+   * @returns {boolean} whether the signal was sent, or will be. False: no connection, or this client may not signal
    * @throws {import('../common/error.js').ClientError} value_too_large
    */
   signal (event, data, { combine = true } = {}) {
@@ -226,9 +226,10 @@ export class Document {
    * Reads the document's log.
    *
    * @param {{ before?: number | undefined, limit?: number | undefined, signal?: AbortSignal | undefined }} [options]
-   *   before: offset; default: the end of the log. limit: 1 to 100, default 50
+   *   before: an offset; default: the end of the log. limit: 1 to 100, default 50
    * @returns {Promise<{ records: import('../types.js').LoggedRecord[], position: import('./positions.js').Position,
-   *   more: boolean }>} the newest records before `before`, in order; `more`: whether there are earlier ones
+   *   more: boolean }>} the newest records before `before`, the oldest first; `more`: whether the log has
+   *   earlier ones
    * @throws {import('../common/error.js').ClientError}
    */
   async history ({ before, limit, signal } = {}) {
@@ -237,10 +238,10 @@ export class Document {
   }
 
   /**
-   * Replaces this member's state in `presence`. It is kept, and sent again after a reconnect.
+   * Replaces this member's state in `presence`. The client sends the state again after each reconnect.
    *
    * @param {Presence} state
-   * @returns {Promise<void>} resolves when the gateway has it
+   * @returns {Promise<void>} resolves when the gateway has the state
    * @throws {import('../common/error.js').ClientError}
    */
   async setState (state) {
@@ -249,8 +250,8 @@ export class Document {
   }
 
   /**
-   * Loads the document again with the option `load`, as after a resync: for a page that finds its copy to be wrong.
-   * @returns {Promise<void>} resolves when it is loaded
+   * Calls the option `load` again, as after a resync. For a page that finds that its copy is wrong.
+   * @returns {Promise<void>} resolves when the document is loaded
    */
   async reload () {
     if (this.#closed) throw closedError()

@@ -35,19 +35,19 @@ import { within } from '../common/within.js'
 /**
  * @template {object} [Presence=Record<string, any>]
  * @typedef {object} OpenOptions
- * @property {Position | null | undefined} [position] of the caller's copy of the document: later records are sent
- *   first. Default: the stored position, or now
- * @property {import('../types.js').Load | undefined} [load] loads the document from its service: now, if there is no
- *   `position`, and after each `resync`
- * @property {boolean | undefined} [presence] whether to be listed in `presence`, and to receive the other members;
- *   default: if there is a state
- * @property {Presence | undefined} [state] shown to others in `presence`
- * @property {boolean | undefined} [echo] whether to receive this client's own messages, which the gateway publishes if
- *   there is no service; default false
- * @property {boolean | undefined} [offline] resolve at once, also without a connection: for a page that shows what
- *   the outbox keeps. `ready` of the document resolves when it is joined. Default false
- * @property {AbortSignal | undefined} [signal] ends the wait
- * @property {number | undefined} [timeout] of the wait, ms; default: none
+ * @property {Position | null | undefined} [position] position of the caller's copy of the document: the gateway first
+ *   sends the records after it. Default: the stored position; without one, the end of the log
+ * @property {import('../types.js').Load | undefined} [load] loads the document from its service: at the start, if there
+ *   is no position, and after each `resync`
+ * @property {boolean | undefined} [presence] whether to be in the list `presence`, and to receive this list. Default:
+ *   true if there is a `state`
+ * @property {Presence | undefined} [state] what other members see of this one in `presence`
+ * @property {boolean | undefined} [echo] whether to receive this client's own messages if the gateway publishes them,
+ *   that is, if there is no service. Default false
+ * @property {boolean | undefined} [offline] whether `open` resolves at once, also without a connection: for a page that
+ *   shows what the outbox keeps. `doc.ready` resolves when the document is joined and loaded. Default false
+ * @property {AbortSignal | undefined} [signal] its abort ends the wait for the document
+ * @property {number | undefined} [timeout] maximum wait for the document, ms. Default: none
  */
 
 /** Timeout of requests, the wait for a connection included, ms. */

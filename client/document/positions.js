@@ -1,6 +1,7 @@
 /**
  * @typedef {object} Position a place in a document's log
- * @property {string} epoch changes when the log was lost
+ * @property {string} epoch id of the log. It changes when old offsets are no longer valid, mostly after a loss of the
+ *   log
  * @property {number} offset grows by exactly 1 with each record
  */
 

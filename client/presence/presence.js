@@ -7,11 +7,11 @@
  * A present user, with one or more tabs.
  * @template {object} [State=Record<string, any>]
  * @typedef {object} Member
- * @property {string} uid
- * @property {string} id connection id; of several the newest
- * @property {string} [name] from the token
- * @property {State} [state] set by the member
- * @property {{ id: string, state?: State }[]} [connections] all of them, if there are several
+ * @property {string} uid id of the user
+ * @property {string} id connection id; with several tabs, that of the newest one
+ * @property {string} [name] name of the user, from the token
+ * @property {State} [state] set by the page of the user; with several tabs, by the newest one
+ * @property {{ id: string, state?: State }[]} [connections] one entry for each tab, if there are several
  */
 
 /**
@@ -20,7 +20,7 @@
  * @property {Member<State>[]} joined
  * @property {Member<State>[]} left
  * @property {Member<State>[]} changed
- * @property {number} count number of members now, also if there are too many to be listed
+ * @property {number} count number of members now, also if there are too many for a list
  */
 
 /** @typedef {{ members: Member[], count: number, version: number, cursor?: string }} Page */

@@ -4,8 +4,8 @@ import { Emitter } from '../common/emitter.js'
 const NAME = '\u0001user'
 
 /**
- * The log of the user: what services publish to the user with `x-keep: true`, such as notifications. Each record
- * arrives once and in order, also over reconnects. Created by `client.user`.
+ * The log of the user: records that services publish to the user with `x-keep: true`, such as notifications. Each
+ * record arrives once and in order, also across reconnects. Created by `client.user`.
  */
 export class UserLog {
   #emitter = new Emitter()
@@ -19,8 +19,8 @@ export class UserLog {
   constructor (socket, positions) {
     this.#positions = positions
     /**
-     * Where this client is in the log; null before the first connection. A position that you stored may be assigned
-     * right after `connect`: records after it are delivered.
+     * Position of this client in the log; null before the first connection. To continue from a position that you
+     * stored, assign it right after `connect`.
      *
      * @type {import('../types.js').Position | null}
      */
@@ -34,8 +34,9 @@ export class UserLog {
   }
 
   /**
-   * Listens to `open` (once per connection, after the missed records), `resync` (records were missed: load them from
-   * your service), or to records by event name (records named so are emitted as `record:open` and `record:resync`).
+   * Listens to `open` (once per connection, after the missed records), to `resync` (missed records are no longer in the
+   * log: load them from your service), or to records by event name. Records named `open` and `resync` are emitted as
+   * `record:open` and `record:resync`.
    *
    * @overload
    * @param {'open'} event

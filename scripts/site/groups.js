@@ -45,21 +45,21 @@ const GROUPS = [
       'Build a product': {
         'how-to/publish-from-your-framework.md': 'a few lines for Spring, Django, Rails and Go, over HTTP and Kafka',
         'how-to/outbox-table.md': 'a table in your database, so that no record is lost between commit and publish',
-        'how-to/tokens-from-an-issuer.md': 'users of Auth0, Keycloak or any OpenID Connect provider; tokens without one',
+        'how-to/tokens-from-an-issuer.md': 'tokens of Auth0, Keycloak or any OpenID Connect provider, and tokens that your own service issues',
         'how-to/remove-access.md': 'revoke, leave, close, kick, ban and restore: what each does, and the order of the steps',
         'how-to/another-origin-and-vite.md': 'pages of another host, and a development server',
         'how-to/avatars.md': 'who has the document open, with name, color and picture',
         'how-to/typing-indicator.md': 'signals, which are never stored',
-        'how-to/notifications.md': 'to every page of a user, also after a reconnect',
-        'how-to/from-centrifugo.md': 'the counterpart of each of its parts',
-        'how-to/from-pusher.md': 'the counterpart of each of its parts, and a page that is changed step by step',
+        'how-to/notifications.md': 'messages to every page of a user, also after a reconnect',
+        'how-to/from-centrifugo.md': 'each part of Centrifugo, and its counterpart in inkcast',
+        'how-to/from-pusher.md': 'each part of Pusher Channels, and its counterpart in inkcast; changing a page step by step',
         'migrate-from-socketio.md': 'an existing Socket.IO application on inkcast: what stays, what changes',
         'extensions.md': 'Socket.IO code of your own: events, rooms, namespaces, middlewares, other servers and emitters',
         'react.md': 'hooks for React',
         'outbox.md': 'edits that survive lost connections and page reloads, and that the gateway accepts once',
         'yjs.md': 'shared documents with Yjs: provider, awareness, offline, the service',
         'webhooks.md': 'messages of clients and life-cycle events to a service by POST; how a service refuses a message',
-        'document-rules.md': 'history, presence, signals and rate by kind of document; records with a key: a log that is a small snapshot',
+        'document-rules.md': 'settings for kinds of documents: history, presence, signals, rate; a log that keeps only the newest record of each key',
         'devtools.md': 'a panel in the page that shows what a client does',
         'demo.md': 'the demo page, and how to run it with Kafka and the document service',
         '../examples/README.md': 'a page, React, Vite, Next, Node, msgpack, producers in Python, Java and Go, a document service'
@@ -69,18 +69,18 @@ const GROUPS = [
         'kubernetes.md': 'Helm chart and manifests: deploy, drain, rotate secrets, probes, scaling, network policies',
         'kernel.md': 'limits of the operating system, and a script that prints what is wrong',
         'tls.md': 'certificates and their renewal, session tickets, OCSP, mutual TLS, TLS to Kafka, secrets in files',
-        'how-to/rotate-keys.md': 'token keys, certificates, API tokens, webhook secrets, passwords: which change without a restart',
+        'how-to/rotate-keys.md': 'token keys, certificates, API tokens, webhook secrets, passwords: which of them change without a restart',
         'how-to/sizing.md': 'three questions that decide how many processes and machines you need',
         'capacity.md': 'processes and machines for ten thousand to ten million connections (generated)',
         'load.md': '`inkcast load`: scenarios, what is checked, report',
-        'soak.md': 'an hour with churn and faults, after which nothing may have grown: how it is measured, how to read it',
+        'soak.md': 'a test of an hour, in which clients come and go and parts fail, and memory must not grow: how to run it and read the result',
         'upgrade.md': 'steps for each version'
       },
       'Watch it': {
         'how-to/trouble.md': 'symptom, where to look, what to do',
         'operations.md': 'deploys, maintenance of a machine, Redis or Kafka down, one busy worker, limits, faults',
-        'status.md': 'the status page: figures of the last hour, and what to do about each; the inspector: one record\'s way, live',
-        'monitoring.md': 'Grafana dashboards and alerts, with a line of the run-book each',
+        'status.md': 'the status page with the figures of the last hour, and what to do about each; the inspector, which shows the path of a record live',
+        'monitoring.md': 'Grafana dashboards, and alerts with a run-book line for each',
         'tracing.md': 'traces of records through OpenTelemetry, from the publisher to the browser and back'
       }
     }
@@ -93,13 +93,13 @@ const GROUPS = [
         'protocol.md': 'events between clients and the gateway',
         'client.md': 'the package for browsers and Node',
         'client-api.md': 'every class, method, option and event of the package (generated)',
-        'auth.md': 'tokens, key sets, grants, the access policy'
+        'auth.md': 'tokens, key sets, grants, the access service, revocations'
       },
       'For services': {
         'kafka.md': 'records: headers, order with one or several producers, guarantees, dead letters',
         'api.md': 'publishing and reading over HTTP',
         'http-api.md': 'every operation of the api, with parameters and answers (generated)',
-        'grpc.md': 'the same over gRPC, and streams',
+        'grpc.md': 'publishing and reading over gRPC; streams of publications and events',
         'callers.md': 'who may call the api, for what and how fast: tokens, JWTs, client certificates, rights, rates',
         'sessions.md': 'connected users, life-cycle events, the end of a worker'
       },
@@ -109,7 +109,7 @@ const GROUPS = [
         'limits.md': 'connections, events and operations that are refused, with settings and metrics',
         'errors.md': 'every error code (generated)',
         'metrics.md': 'every metric, with alert hints (generated)',
-        'hooks.md': 'every private part of a library that inkcast uses (generated)',
+        'hooks.md': 'internals of libraries that inkcast uses (generated)',
         'releases.md': 'supported versions of inkcast, Node, Redis, Kafka and Kubernetes; release notes',
         '../CHANGELOG.md': 'every change, by version',
         'glossary.md': 'every term, one meaning each'
@@ -122,13 +122,13 @@ const GROUPS = [
     folder: 'explanation',
     sections: {
       '': {
-        'concepts.md': 'the main terms, the way of a record, and how far the log reaches back by default; read it first',
+        'concepts.md': 'the main terms, the path of a record, and how far the log reaches back; read it first',
         'architecture.md': 'how the parts fit together and where to find them',
         'why-a-log.md': 'what a log per document costs, and what it makes possible',
         'security-model.md': 'the parties, what each may do, and what stops them',
-        'comparison.md': 'beside Socket.IO alone, Centrifugo, AnyCable and Ably',
+        'comparison.md': 'inkcast compared with Socket.IO alone, Centrifugo, AnyCable and Ably',
         'durability.md': 'what an acknowledgement means, by set-up; `PUBLISH_WAIT`',
-        'scale.md': 'the load scenarios that others published, 100,000 connections, and 2 to 16 workers, as measured (generated)',
+        'scale.md': 'measurements: the load scenarios of another gateway, 100,000 connections, and 2 to 16 workers (generated)',
         '../bench/README.md': 'cost of a delivery, a handshake and a connection, and how to measure it',
         'decisions/README.md': 'reasons for the design (generated)'
       }

@@ -8,7 +8,7 @@ export function addConfig (program) {
   program
     .command('config')
     .description('print the settings, and where each value is from; secrets are masked')
-    .argument('[name...]', 'only these settings, or those whose name begins so (KAFKA_)')
+    .argument('[name...]', 'only these settings, or all whose name begins with this text, such as KAFKA_')
     .option('--set', 'only settings that are set somewhere')
     .option('--json', 'as JSON')
     .addHelpText('after', `

@@ -4,7 +4,7 @@ import { action, print } from './common/terminal.js'
 /** @param {import('commander').Command} program */
 export function addCordon (program) {
   withAdminOptions(program.command('cordon'))
-    .description('send no new clients to this machine: /ready, /health and the load agent tell balancers so. Connected clients stay')
+    .description('tell balancers to send no new clients to this machine, over /ready, /health and the load agent; connected clients stay')
     .option('--undo', 'take new clients again')
     .addHelpText('after', `
 Examples:

@@ -18,39 +18,42 @@ export function addLoad (program) {
     .description('load an inkcast with many light clients, and check that every delivery and every receipt arrives')
     .addOption(new Option('--scenario <name>', 'sets the options below, unless they are given as well')
       .choices(Object.keys(SCENARIOS)).default('hold'))
-    .option('-n, --connections <number>', 'default: 1000', count)
+    .option('-n, --connections <number>', 'clients to connect; default: 1000', count)
     .option('--ramp <number>', 'new connections per second; default: 500', count)
-    .option('--hold <time>', 'after all are connected; default: 30s', seconds)
+    .option('--hold <time>', 'duration of the load after all are connected; default: 30s', seconds)
     .option('--documents <number>', 'documents; the clients are spread over them', count)
     .option('--joins <number>', 'documents that each client opens; default: 1', count)
     .option('--records <number>', 'records per second, to the documents in turn', count)
     .option('--burst <number>', 'records to documents that are published together; default: 1', count)
-    .option('--everyone <time>', 'between two records to everyone: 500ms, 5s', milliseconds)
+    .option('--everyone <time>', 'time between two records to everyone: 500ms, 5s', milliseconds)
     .option('--receipts', 'each record to everyone requests a receipt; needs ADMIN_PORT')
     .option('--churn <percent>', 'share of the clients that leaves and comes back each second', percent)
     .option('--activity <percent>', 'share of the clients that signals, sends and opens another document each second', percent)
     .option('--no-resume', 'reconnects do not continue from the last position')
     .option('--silent <number>', 'at the end this number of clients stops answering pings, until they are removed', count)
-    .option('--size <bytes>', 'of a record; default: 500', count)
+    .option('--size <bytes>', 'size of a record; default: 500', count)
     .option('--msgpack <percent>', 'share of MessagePack clients', percent)
     .option('--polling <percent>', 'share of long-polling clients', percent)
-    .option('--tiers <list>', 'tier=percent,tier=percent (HEARTBEAT_TIERS); needs AUTH_JWT_SECRET', tiers)
-    .option('--processes <number>', 'client processes; default: by connections and cores', count)
-    .option('--sources <list>', 'local addresses of the clients; default for 127.0.0.0/8: addresses there', list)
-    .option('--url <url>', 'of the gateway; default: from HOST and PORT')
-    .option('--api <url>', 'default: from API_HOST and API_PORT')
-    .option('--api-token <token>', 'of a caller; default: the first one in API_TOKENS')
-    .option('--admin <url>', 'of ADMIN_PORT; default: from ADMIN_HOST and ADMIN_PORT')
-    .option('--admin-token <token>', 'default: ADMIN_TOKEN')
+    .option('--tiers <list>', 'share of the clients for each tier of HEARTBEAT_TIERS, as tier=percent,tier=percent; needs AUTH_JWT_SECRET', tiers)
+    .option('--processes <number>', 'client processes; default: computed from connections and cores', count)
+    .option('--sources <list>', 'local addresses of the clients; default for a target in 127.0.0.0/8: further addresses of this network', list)
+    .option('--url <url>', 'URL of the gateway; default: from HOST and PORT')
+    .option('--api <url>', 'URL of the api; default: from API_HOST and API_PORT')
+    .option('--api-token <token>', 'token of a caller of the api; default: the first one in API_TOKENS')
+    .option('--admin <url>', 'URL of ADMIN_PORT; default: from ADMIN_HOST and ADMIN_PORT')
+    .option('--admin-token <token>', 'token for ADMIN_PORT; default: ADMIN_TOKEN')
     .option('--insecure', 'accept any certificate')
     .option('--remote', 'confirms that a target outside of this machine may be loaded')
-    .option('--settle <time>', 'without progress, until a delivery counts as missing; default: 15s', seconds)
+    .option('--settle <time>', 'time without progress after which a delivery counts as missing; default: 15s', seconds)
     .option('--report <file>', 'write a report with plots: HTML')
     .option('--json <file>', 'write figures and samples as JSON')
     .addHelpText('after', `
-Scenarios: hold: connect and hold. everyone: a record to all clients every 5 s, with receipts.
-documents: 100 records/s to 100 documents. churn: like everyone, and 8 % of the clients leave and
-come back each second. devices: connections, connections/s, and expired removed/s of 500 silent ones.
+Scenarios:
+  hold       connect and hold
+  everyone   a record to all clients every 5 s, with receipts
+  documents  100 records/s to 100 documents
+  churn      like everyone, and 8 % of the clients leave and come back each second
+  devices    connections, connections/s, and expired connections removed/s: 500 clients become silent
 
 Examples:
   inkcast load

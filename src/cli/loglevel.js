@@ -7,8 +7,8 @@ import { action, paint, print, table } from './common/terminal.js'
 export function addLogLevel (program) {
   withAdminOptions(program.command('loglevel'))
     .description('show the log level of the running processes of this machine, or change it')
-    .addArgument(new Argument('[level]', '`default`: LOG_LEVEL').choices([...LOG_LEVELS, 'default']))
-    .option('--process <name>', 'only this one, as gateway-0')
+    .addArgument(new Argument('[level]', 'new level; `default` is the value of LOG_LEVEL').choices([...LOG_LEVELS, 'default']))
+    .option('--process <name>', 'only this process, such as gateway-0')
     .addHelpText('after', `
 Examples:
   inkcast loglevel

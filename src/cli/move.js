@@ -5,10 +5,10 @@ import { action, print } from './common/terminal.js'
 /** @param {import('commander').Command} program */
 export function addMove (program) {
   withAdminOptions(program.command('move'))
-    .description('tell a part of this machine\'s clients to reconnect, at a rate: they go where the balancer sends them')
-    .option('--share <percent>', 'part of the connections', readShare, 0.5)
+    .description('tell a part of this machine\'s clients to reconnect, at a given rate; the balancer decides where they go')
+    .option('--share <percent>', 'part of the connections: 50% or 0.5', readShare, 0.5)
     .option('--rate <number>', 'connections per second', readRate, 100)
-    .option('--process <name>', 'of this worker only, as gateway-0; other workers of the machine accept its new connections meanwhile')
+    .option('--process <name>', 'only clients of this worker, such as gateway-0; meanwhile other workers of the machine accept its new connections')
     .option('--stop', 'end the move that is in progress')
     .addHelpText('after', `
 Examples:

@@ -34,7 +34,7 @@ With REDIS_URL it forks one gateway worker per core and the api; with KAFKA_BROK
 
 Examples:
   inkcast                                     the same as inkcast start
-  inkcast check                               is everything here as inkcast needs it?
+  inkcast check                               find problems before the start
   inkcast publish minutes '{"text":"hello"}'
   inkcast tail minutes
 

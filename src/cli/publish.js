@@ -13,15 +13,15 @@ export function addPublish (program) {
     .command('publish')
     .description('publish a value to a document, a user or everyone, through the api')
     .argument('[guid]', 'the document; not with --user or --everyone')
-    .argument('[value]', 'JSON, or text, which is published as a JSON string; `-` or none: read from standard input')
-    .option('--user <uid>', 'to all connections of a user')
-    .option('--everyone', 'to every connection')
+    .argument('[value]', 'JSON, or text, which is published as a JSON string; `-` or no value: read from standard input')
+    .option('--user <uid>', 'publish to all connections of a user')
+    .option('--everyone', 'publish to every connection')
     .option('-e, --event <name>', 'name of the event; default: message')
-    .option('-k, --key <key>', 'the log keeps only the newest record of each key')
-    .option('--trace', 'trace it: with a new `traceparent`, which is printed')
+    .option('-k, --key <key>', 'key of the record: the log keeps only the newest record of each key')
+    .option('--trace', 'trace the record: print a new `traceparent`, and publish the record with it')
     .option('--ephemeral', 'deliver only, keep nothing in the log')
-    .option('--url <url>', 'of the api; default: from API_HOST and API_PORT')
-    .option('--token <token>', 'of a caller; default: the first one in API_TOKENS')
+    .option('--url <url>', 'URL of the api; default: from API_HOST and API_PORT')
+    .option('--token <token>', 'token of a caller; default: the first one in API_TOKENS')
     .addHelpText('after', `
 Examples:
   inkcast publish minutes '{"text":"hello"}'

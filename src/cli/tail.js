@@ -12,15 +12,15 @@ const WIDTH = 2000
 export function addTail (program) {
   program
     .command('tail')
-    .description('follow a document as a client does, over lost connections, until Ctrl-C')
+    .description('follow a document as a client does, also across reconnects, until Ctrl-C')
     .argument('<guid>', 'the document')
     .option('-n, --last <number>', 'first show the last records of its log (at most 100)', count)
     .option('--from <epoch:offset>', 'first show everything after this position', position)
     .option('--presence', 'also show who comes and goes; this client is then listed as well')
     .option('--count <number>', 'end after this many records', count)
     .option('--json', 'one JSON object per line')
-    .option('--url <url>', 'of the gateway; default: from HOST, PORT and TLS_CERT_FILE')
-    .option('--token <token>', 'JWT; default: with AUTH_JWT_SECRET one that may read this document')
+    .option('--url <url>', 'URL of the gateway; default: from HOST, PORT and TLS_CERT_FILE')
+    .option('--token <token>', 'JWT; default: if AUTH_JWT_SECRET is set, a new token that may read this document')
     .addHelpText('after', `
 Examples:
   inkcast tail minutes

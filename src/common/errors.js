@@ -18,7 +18,7 @@ export const ERRORS = Object.freeze({
     message: 'the request is not well formed',
     retryable: false,
     status: 400,
-    when: 'An event or request has a missing, additional or mistyped field; the message names it.'
+    when: 'An event or request has a missing field, an additional field, or a field of a wrong type; the message names the field.'
   },
   unknown_event: {
     message: 'unknown event',
@@ -36,19 +36,19 @@ export const ERRORS = Object.freeze({
     message: 'the target is missing',
     retryable: false,
     status: 400,
-    when: 'The operator needs `x-guid`, `x-uid` or `x-sid` and the record has none.'
+    when: 'The operator needs `x-guid`, `x-uid` or `x-sid`, and the record does not have this header.'
   },
   bad_target: {
     message: 'the target is not a valid id',
     retryable: false,
     status: 400,
-    when: 'In a publication or a request to the api, a guid, uid or sid is empty, longer than 256 bytes or holds control characters. A client that opens a document with this guid gets `bad_request`.'
+    when: 'In a publication or a request to the api, a guid, uid or sid is empty, is longer than 256 bytes, or has control characters. A client that opens a document with such a guid gets `bad_request`.'
   },
   batch_refused: {
     message: 'another publication of this document in the batch is refused, so none of them was published',
     retryable: false,
     status: 400,
-    when: 'In a batch the publications of a document are published together or not at all. The result of another one says why.'
+    when: 'In a batch the publications of a document are published together or not at all. The result of another publication of this document has the reason.'
   },
   bad_header: {
     message: 'a header has an invalid value',
@@ -78,13 +78,13 @@ export const ERRORS = Object.freeze({
     message: 'the value is not well formed',
     retryable: false,
     status: 400,
-    when: 'A value is not valid JSON or msgpack, is nested deeper than 256 levels, has msgpack maps with keys other than strings and whole numbers, or holds more values than one message may (docs/protocol.md, Limits).'
+    when: 'A value is not valid JSON or msgpack, is nested deeper than 256 levels, has msgpack maps with keys other than strings and whole numbers, or has more values than one message may have ([limits](protocol.md#limits)).'
   },
   value_too_large: {
     message: 'the value is too large',
     retryable: false,
     status: 413,
-    when: 'A value is larger than `MAX_RECORD_BYTES`. inkcast/client also reports it, without sending, for a message above the gateway\'s `maxPayload`.'
+    when: 'A value is larger than `MAX_RECORD_BYTES`. inkcast-client also reports it for a message above the gateway\'s `maxPayload`, and does not send this message.'
   },
 
   state_too_large: {
@@ -98,19 +98,19 @@ export const ERRORS = Object.freeze({
     message: 'this document has no presence',
     retryable: false,
     status: 403,
-    when: 'A rule in `DOCUMENT_RULES_FILE` turns presence off for the document. A join with `state` or `members` is accepted, without members.'
+    when: 'A client sends `doc:members` or `doc:state` to a document whose [rule](document-rules.md) turns presence off. A `doc:join` with `state` or `members` is accepted, but its answer has no members.'
   },
   not_in_log: {
     message: 'the position is not in the document\'s log',
     retryable: false,
     status: 409,
-    when: 'The position of a `cut` belongs to another log of the document (another epoch), or is past its end.'
+    when: 'A `cut` ([api](api.md)) has a position of another log of the document (another epoch), or a position past the end of the log.'
   },
   request_in_progress: {
     message: 'a request with this idempotency key is in progress',
     retryable: true,
     status: 409,
-    when: 'The first request with the same `Idempotency-Key` has no answer yet, or its process died less than 5 s ago; retry after a pause, with the same key.'
+    when: 'The first request with the same `Idempotency-Key` has no answer yet, or the process that handled it died less than 5 s ago; retry after a pause, with the same key.'
   },
   idempotency_mismatch: {
     message: 'this idempotency key was used for another request',
@@ -124,14 +124,14 @@ export const ERRORS = Object.freeze({
     message: 'an earlier edit of the queue has to come first',
     retryable: true,
     status: 409,
-    when: 'A queued edit (`doc:send` with `queue`) follows one that failed with a retryable error; send that one again first.'
+    when: 'An earlier edit of the queue (`doc:send` with `queue`) failed with a retryable error; send the earlier edit again first, then this one ([queued edits](protocol.md#queued-edits)).'
   },
 
   unauthorized: {
     message: 'a valid token is needed',
     retryable: false,
     status: 401,
-    when: 'The token is missing or not valid, or was issued by or for others (`AUTH_JWT_ISSUER`, `AUTH_JWT_AUDIENCE`); get a new one before the next try. On the api: the token or client certificate names no caller, or no longer does.'
+    when: 'The token is missing or not valid, or its issuer or audience is wrong (`AUTH_JWT_ISSUER`, `AUTH_JWT_AUDIENCE`); get a new token before the next try. On the api: the token or client certificate belongs to no caller (any more).'
   },
   token_expired: {
     message: 'the token has expired',
@@ -143,13 +143,13 @@ export const ERRORS = Object.freeze({
     message: 'not allowed',
     retryable: false,
     status: 403,
-    when: 'The token\'s grants, the access service or a revocation do not allow this for this document ([which one](client.md#after-forbidden)). On the api: `API_CALLERS_FILE` does not allow the caller this operator, operation, document or user; the message says which.'
+    when: 'The grants of the token, the access service, a revocation or a [rule](document-rules.md) does not allow this operation on this document ([how to find the cause](client.md#after-forbidden)). On the api: `API_CALLERS_FILE` does not allow the caller this operator, operation, document or user; the message says which.'
   },
   origin_refused: {
     message: 'this origin is not allowed',
     retryable: false,
     status: 403,
-    when: 'A browser connects from a page whose origin is not allowed; the message names the origin, and the gateway logs it once. With `ALLOWED_ORIGINS` all origins that it lists are allowed, and only these: the one of the gateway as well. Without it the host of the gateway is allowed, and in development all pages of the same machine. A gateway in development without authentication also refuses public host names that are not its own (DNS rebinding).'
+    when: 'A browser connects from a page whose origin is not allowed; the message names the origin, and the gateway logs it once. If `ALLOWED_ORIGINS` is set, only the origins in this list are allowed, so the origin of the gateway must be in the list, too. If it is not set, pages of the gateway\'s own host and port are allowed, and in development also all pages of the same machine. A gateway in development without authentication also refuses public host names that are not its own (DNS rebinding).'
   },
 
   // limits
@@ -157,32 +157,32 @@ export const ERRORS = Object.freeze({
     message: 'join the document first',
     retryable: false,
     status: 409,
-    when: 'A client sends to a document that this connection has not joined.'
+    when: 'A client sends an event about a document that is not open on this connection, or the document was closed during a join.'
   },
   too_many_documents: {
     message: 'too many documents on one connection',
     retryable: false,
     status: 429,
-    when: 'The connection has `MAX_DOCUMENTS_PER_CONNECTION` documents open; leave one first.'
+    when: 'The connection has `MAX_DOCUMENTS_PER_CONNECTION` documents open; leave one of them first.'
   },
   rate_limited: {
     message: 'too many events',
     retryable: true,
     status: 429,
-    when: 'The connection sends more events (of all kinds, or of this one) or bytes per second than allowed, causes too much work, or requests too many lists of members; slow down. On the api: the caller publishes, or calls the operation, above its rate in `API_CALLERS_FILE`; retry after `Retry-After` (or `retryInMs` of the error).'
+    when: 'The connection sends more events (of all kinds, or of this one) or bytes per second than allowed, uses too much CPU time, or requests too many members or records ([limits](protocol.md#limits)); slow down. On the api: the caller publishes, or calls the operation, above its rate in `API_CALLERS_FILE`; retry after `Retry-After` (or `retryInMs` of the error).'
   },
   too_many_connections: {
     message: 'too many connections',
     retryable: true,
     status: 503,
-    when: 'The gateway worker has `MAX_CONNECTIONS` connections, or `MAX_CONNECTIONS_PER_USER` of this user, or `MAX_CONNECTIONS_PER_ADDRESS` from this address; close one, or retry after a pause.'
+    when: 'The gateway worker already has `MAX_CONNECTIONS` connections in total, `MAX_CONNECTIONS_PER_USER` connections of this user, or `MAX_CONNECTIONS_PER_ADDRESS` connections from this address; close one, or retry after a pause.'
   },
 
   overloaded: {
     message: 'this worker has more clients than it can serve at the moment',
     retryable: true,
     status: 503,
-    when: 'The event loop of the gateway worker is later than `OVERLOAD_LAG`, or its memory is full: new clients are refused, and anonymous clients sent away if that is not enough. Connect again after `Retry-After` or `retryInMs`; add workers or machines.'
+    when: 'The event loop of the gateway worker is later than `OVERLOAD_LAG`, or 90 % of its memory is in use. The worker refuses new clients; if the overload lasts, it also disconnects anonymous clients ([overload](operations.md#overload)). Connect again after `Retry-After` or `retryInMs`; add workers or machines.'
   },
 
   // temporary failures
@@ -190,13 +190,13 @@ export const ERRORS = Object.freeze({
     message: 'not available at the moment',
     retryable: true,
     status: 503,
-    when: 'Redis, Kafka or a key service does not respond in time, Redis denies a command, or it confirms no writes (`PUBLISH_WAIT`); `/ready` says which. Retry after a pause.'
+    when: 'Redis, Kafka, the key set or the access service does not respond in time, Redis denies a command, or Redis does not confirm writes (`PUBLISH_WAIT`); `/ready` has the state of Redis and Kafka. Or a queue is full: too many clients connect at once, or too many messages wait for Kafka, Redis or your service. Retry after a pause.'
   },
   timeout: {
     message: 'no answer in time',
     retryable: true,
     status: 504,
-    when: 'The operation was started and its outcome is unknown; retry with the same idempotency key.'
+    when: 'The operation was started, and its outcome is unknown. Retry. For a publication over the api use the same idempotency key.'
   },
   draining: {
     message: 'the gateway is shutting down',
@@ -208,26 +208,26 @@ export const ERRORS = Object.freeze({
     message: 'disconnected by the service',
     retryable: false,
     status: 403,
-    when: 'A `kick` record named this user or connection.'
+    when: 'A service disconnected this user or connection with the operator `kick`.'
   },
   method_not_allowed: {
     message: 'this route has other methods',
     retryable: false,
     status: 405,
-    when: 'The api has the route, but not with this method; the header `Allow` names those that it has.'
+    when: 'The api has this route with other methods only; the header `Allow` lists them.'
   },
   banned: {
     message: 'this user may not connect for some time',
     retryable: false,
     status: 403,
-    when: 'A `kick` with `x-ttl` named this user, and the time is not over; `restore` ends it earlier.'
+    when: 'A service banned this user with `kick` and `x-ttl`, and the time is not over; `restore` ends the ban earlier.'
   },
-  not_found: { message: 'no such resource', retryable: false, status: 404, when: 'The api has no such route, or no open connection has the id.' },
+  not_found: { message: 'no such resource', retryable: false, status: 404, when: 'The api has no such route, or there is no open connection with this id.' },
   internal: {
     message: 'internal error',
     retryable: true,
     status: 500,
-    when: 'A defect of inkcast; it is in the log with the same trace id.'
+    when: 'A defect of inkcast. The log of the process has the error, for the HTTP api with the trace id of the answer.'
   }
 })
 

@@ -27,7 +27,7 @@ const PACKAGES = {
       {
         part: '`Socket.prototype`: accessor `acks`',
         files: ['src/socketio/shared-listeners.js'],
-        without: 'A Map per connection.'
+        without: 'Each connection has a Map for it.'
       },
       {
         part: '`socket.handshake` replaced, `conn.request` dropped after admission',
@@ -42,7 +42,7 @@ const PACKAGES = {
       {
         part: '`client.encoder`, `client.decoder`, `client.writeToEngine`',
         files: ['src/socketio/codec.js', 'src/gateway/handshake.js'],
-        without: 'No port for both JSON and msgpack clients, no receipts.',
+        without: 'One port cannot serve both JSON and msgpack clients, and there are no receipts.',
         required: true
       },
       {
@@ -83,7 +83,7 @@ const PACKAGES = {
       {
         part: '`adapter.rooms`, `addAll`, `del`, `socketRooms`, `sids`, some of its prototype',
         files: ['src/socketio/own-rooms.js'],
-        without: 'A room of its own for each connection, 400 bytes.'
+        without: 'Each connection has a room of its own, which takes 400 bytes.'
       }
     ]
   },
@@ -99,7 +99,7 @@ const PACKAGES = {
       {
         part: '`serverCount` overridden',
         files: ['src/socketio/adapter.js'],
-        without: 'Rejected promises that are not handled while Redis is unavailable.',
+        without: 'While Redis is unavailable, promises are rejected and not handled.',
         required: true
       }
     ]
@@ -148,7 +148,7 @@ const PACKAGES = {
       {
         part: '`Socket` replaced for sessions that begin with a WebSocket; `engine.clientsCount`, `middlewares`',
         files: ['src/engine/engine-socket.js', 'src/engine/engine.js'],
-        without: 'All sessions are Engine.IO\'s own.'
+        without: 'All sessions are objects of Engine.IO\'s own class.'
       },
       {
         part: '`conn.writeBuffer`, replaced after each handover to the transport',
@@ -171,7 +171,7 @@ const PACKAGES = {
       {
         part: '`conn.pingIntervalTimer`, `sendPacket`',
         files: ['src/engine/engine-io-socket.js'],
-        without: 'Engine.IO\'s heartbeat with `HEARTBEAT_MAX`, and its timers.'
+        without: 'Engine.IO\'s own heartbeat is in use, with the interval `HEARTBEAT_MAX` and its timers.'
       },
       {
         part: 'methods added to `Socket.prototype`; `onClose`, `transport.discard`',
@@ -203,7 +203,7 @@ const PACKAGES = {
       {
         part: '`_sender.sendFrame`, `_socket` of a WebSocket',
         files: ['src/engine/engine-io-socket.js'],
-        without: 'One write per record instead of one per turn of the event loop.'
+        without: 'Each record is a write of its own, instead of one write per turn of the event loop.'
       },
       {
         part: '`_receiver._mask` cleared',
@@ -218,7 +218,7 @@ const PACKAGES = {
       {
         part: '`setSocket`, `_receiver`; of the receiver `_write`, `haveLength`, `decompress`, `dataMessage` overridden, `_maxPayload`, `_opcode`, `_fin`, `_extensions`, `_compressed`, `_bufferedBytes`, `_messageLength`, `_buffers`, `_fragments`, `_loop`, `_state`',
         files: ['src/engine/websockets.js'],
-        without: 'Unfinished messages are limited per connection only. Skipped where `_receiver` is of another class.',
+        without: 'Unfinished messages are limited per connection only. This happens if `_receiver` is of another class.',
         required: true
       }
     ]
@@ -229,7 +229,7 @@ const PACKAGES = {
       {
         part: '`kafkajs/src/network/requestQueue`: `scheduleCheckPendingRequests`, `scheduleRequestTimeoutCheck` of its prototype replaced',
         files: ['src/kafka/kafkajs/request-queue-patch.js'],
-        without: 'A timer every millisecond per connection.'
+        without: 'Each connection has a timer that fires every millisecond.'
       },
       {
         part: '`kafkajs/src/`: `decodeMessages` replaced in `require.cache`, `decode` of the response and `fetch` of the `consumerGroup` prototype replaced',
@@ -265,7 +265,7 @@ const PACKAGES = {
       {
         part: '`commandQueue`',
         files: ['src/redis/client.js'],
-        without: 'The metric `redis_commands_pending` is 0.',
+        without: 'The metric `inkcast_redis_commands_pending` is 0.',
         required: true
       },
       {
@@ -283,7 +283,7 @@ const PACKAGES = {
       {
         part: '`scriptsSet`, `toWritable`, `sendCommand` replaced',
         files: ['src/rehearsal/null-redis.js'],
-        without: 'No warm-up.'
+        without: 'Workers do not warm up before they are ready.'
       }
     ]
   },
@@ -293,12 +293,12 @@ const PACKAGES = {
       {
         part: 'the `connection` listener of an HTTP server called by hand, `closeIdleConnections` and `closeAllConnections` replaced',
         files: ['src/engine/first-bytes.js'],
-        without: 'Node reads every request; all sessions are Engine.IO\'s own.'
+        without: 'Node reads every request, and all sessions are objects of Engine.IO\'s own class.'
       },
       {
         part: '`_handle.readStop`, `_handle` taken from a socket, `handle` given to a new one',
         files: ['src/peers/handover.js'],
-        without: 'Requests of other workers\' sessions are forwarded.'
+        without: 'Requests for sessions of other workers are forwarded. With it they are handed over with their connection.'
       },
       {
         part: '`net._createServerHandle`, `getsockname`; `server.listen` with `_handle`',
@@ -308,12 +308,12 @@ const PACKAGES = {
       {
         part: '`_peername` of a socket',
         files: ['src/engine/peer-address.js'],
-        without: 'A system call per handshake.'
+        without: 'Each handshake takes one more system call.'
       },
       {
         part: '`_handle.writeQueueSize`',
         files: ['src/engine/link.js'],
-        without: 'The progress of slow consumers is measured in whole frames. Skipped where Node does not have it.',
+        without: 'The progress of slow consumers is measured in whole frames. This happens if a version of Node does not have it.',
         required: true
       },
       {
@@ -325,7 +325,7 @@ const PACKAGES = {
       {
         part: '`_httpMessage` of a socket',
         files: ['src/process/socket-times.js'],
-        without: 'An error could be written into another response. Skipped where Node does not have it.',
+        without: 'An error could be written into another response. This happens if a version of Node does not have it.',
         required: true
       },
       {

@@ -19,7 +19,7 @@ export const auth = block('Authentication', {
   AUTH_JWKS_URL: {
     as: 'jwksUrl',
     type: url('https:', 'http:'),
-    describe: 'URL of the token issuer\'s key set; fetched again when a token names an unknown key.'
+    describe: 'URL of the token issuer\'s key set; fetched again every 10 minutes, and when a token names an unknown key.'
   },
   AUTH_JWT_ISSUER: {
     as: 'issuers',
@@ -90,7 +90,7 @@ export const admin = block('Administration', {
     as: 'host',
     type: text(),
     default: '127.0.0.1',
-    describe: 'Address of `/metrics`, `/live`, `/ready` and the status page. If it is not a loopback address, set `ADMIN_TOKEN` as well: without it, changes are for requests over loopback only.'
+    describe: 'Address of `/metrics`, `/live`, `/ready` and the status page. If it is not a loopback address, set `ADMIN_TOKEN` as well: without it, the figures of the status page and changes are for requests over loopback only.'
   },
   ADMIN_PORT: {
     as: 'port',
@@ -120,20 +120,20 @@ export const admin = block('Administration', {
     as: 'agentCapacity',
     type: integer(1, 10_000_000),
     default: '20000',
-    describe: 'Connections per gateway worker at which the agent reports this machine as full.'
+    describe: 'Connections per gateway worker at which the agent gives this machine the lowest weight, 1 %.'
   },
   ADMIN_TOKEN: {
     as: 'token',
     type: adminToken(),
     secret: true,
     describe:
-      'Token for everything on `ADMIN_PORT`, also for changes (`PUT /loglevel`), as `Authorization: Bearer <token>`. Not set: the status page, `/status` and changes are for requests over loopback only. `/metrics`, `/live` and `/ready` need no token.'
+      'Token for everything on `ADMIN_PORT`, also for changes (`PUT /loglevel`), as `Authorization: Bearer <token>`. Not set: `/status` (the figures of the status page) and changes are for requests over loopback only. `/metrics`, `/live` and `/ready` need no token.'
   },
   ADMIN_READ_TOKEN: {
     as: 'readToken',
     type: adminToken(),
     secret: true,
-    describe: 'Token that reads what `ADMIN_TOKEN` reads, and changes nothing.'
+    describe: 'Token for everything that only reads on `ADMIN_PORT`; changes need `ADMIN_TOKEN`.'
   },
   LOG_LEVEL: {
     as: 'logLevel',

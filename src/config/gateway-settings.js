@@ -128,7 +128,7 @@ export const gateway = block('Gateway', {
     type: url('http:', 'https:'),
     default: 'http://localhost:4000',
     describe:
-      'URL of the service in `examples/document-service`, from which the demo page gets its documents with Kafka. In development only.'
+      'URL of the service in `examples/document-service`, from which the demo page gets its documents if Kafka is used. In development only.'
   },
   DRAIN_TIMEOUT: {
     as: 'drainTimeout',
@@ -140,7 +140,7 @@ export const gateway = block('Gateway', {
     as: 'instanceId',
     type: text(),
     describe:
-      'Name of this machine or container, for example the name of a pod. It must be unique, and the same after a restart: then its workers keep their numbers, also after a kill of the container. Default: the host name. Workers then keep their numbers too, except after a kill of the container less than 10 s ago.'
+      'Name of this machine or container, for example the name of a pod. It must be unique, and the same after a restart: then its workers keep their numbers, also after a kill of the container. Default: the host name. With it workers keep their numbers too, except if the container was killed and starts again within 10 s.'
   },
   HANG_TIMEOUT: {
     as: 'hangTimeout',

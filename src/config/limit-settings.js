@@ -27,7 +27,7 @@ export const limits = block('Limits', {
     as: 'maxRecordBytes',
     type: integer(1, 64 * 2 ** 20),
     default: '1048576',
-    describe: 'Maximum value of a record, or of a client\'s event, bytes.'
+    describe: 'Maximum size of the value of a record, or of a client\'s event, bytes.'
   },
   MAX_DOCUMENTS_PER_CONNECTION: {
     as: 'maxDocumentsPerConnection',
@@ -92,7 +92,7 @@ export const limits = block('Limits', {
     as: 'maxWaitingRecordsTotal',
     type: integer(1, 1_000_000_000),
     default: '1000000',
-    describe: 'Maximum records queued for all connections of a gateway worker together, with the same effect.'
+    describe: 'Maximum records queued for all connections of a gateway worker together, with the same effect as `MAX_WAITING_BYTES_TOTAL`.'
   },
   SLOW_TIMEOUT: {
     as: 'slowTimeout',
@@ -119,7 +119,7 @@ export const limits = block('Limits', {
     type: integer(1, 1_000_000),
     default: '2000',
     describe:
-      'New clients that a gateway worker accepts per second, also in a burst. As many again wait for up to a second. All others get 503 and try again.'
+      'New clients that a gateway worker accepts per second, also in a burst. The same number of further clients waits for up to a second. All others get 503 and try again.'
   },
   OVERLOAD_LAG: {
     as: 'overloadLag',
@@ -134,7 +134,7 @@ export const limits = block('Limits', {
     derived: ({ connections }) => String(connections),
     defaultText: 'limit of open files (`ulimit -n`), minus 5 % and 64',
     describe:
-      'TCP connections to the port of one gateway worker. Above it new clients get 503 with `Retry-After`. The default leaves descriptors for Redis, Kafka and other ports; set the number that you plan for one worker (docs/how-to/sizing.md).'
+      'Maximum TCP connections to the port of one gateway worker. Above it new clients get 503 with `Retry-After`. The default leaves descriptors for Redis, Kafka and other ports; set the number that you plan for one worker (docs/how-to/sizing.md).'
   },
   MAX_CONNECTIONS_PER_USER: {
     as: 'maxConnectionsPerUser',

@@ -90,7 +90,7 @@ export const RULES = [
   {
     name: 'nofile',
     uses: ACCEPTING,
-    why: 'each connection is a descriptor, in a balancer two: further ones are refused',
+    why: 'each connection needs a descriptor, in a balancer two: connections above the limit are refused',
     check ({ openFiles, openFilesHard = 0 }, { uses, connections, workers }) {
       const own = uses.includes('balancer') ? connections * 2 : Math.max(60_000, connections / workers)
       const least = Math.min(MAX_FILES, filesFor(own))
@@ -113,7 +113,7 @@ export const RULES = [
   ),
   atLeast(
     'net.core.somaxconn', [...ACCEPTING, 'redis'], BACKLOG,
-    'queue of connections that are not accepted yet: when all clients come back at once, those above it are dropped and retry after a second'
+    'queue of connections that are not accepted yet: when all clients reconnect at once, connections above it are dropped and retried after a second'
   ),
   atLeast(
     'net.ipv4.tcp_max_syn_backlog', ACCEPTING, 8192,

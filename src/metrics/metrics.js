@@ -29,7 +29,7 @@ export const METRICS = Object.freeze({
     type: 'gauge',
     labels: ['version', 'node'],
     aggregator: 'max',
-    help: '1: versions of inkcast and Node of the processes of a role.',
+    help: 'Always 1; the labels are the versions of inkcast and Node of the processes of a role.',
     worry: 'Several versions for longer than a deploy: some machines or processes were not upgraded.'
   },
   ...CONNECTION_METRICS,
@@ -43,7 +43,7 @@ export const METRICS = Object.freeze({
   sessions_cut: {
     type: 'counter',
     labels: ['reason'],
-    help: 'Engine.IO sessions closed by a limit. Before admission: `late` (after 10 s), `sessions` (too many sessions), `flood` (too much data). Any: `bytes` (too many bytes of incomplete messages).',
+    help: 'Engine.IO sessions closed by a limit. Before admission: `late` (after 10 s), `sessions` (too many sessions), `flood` (too much data). At any time: `bytes` (too many bytes of incomplete messages).',
     worry: 'Growth: an attack, or clients that are too slow to connect.'
   },
   unfinished_bytes: {
@@ -55,7 +55,7 @@ export const METRICS = Object.freeze({
   slow_connections: {
     type: 'counter',
     labels: [],
-    help: 'Slow connections closed after `SLOW_TIMEOUT`, or because too many bytes that no log keeps were queued.',
+    help: 'Slow connections closed after `SLOW_TIMEOUT`, or because the packets in their queue that no log keeps had too many bytes.',
     worry: 'Grows: clients or their networks are too slow for what is published.'
   },
   connections_behind: {
@@ -99,15 +99,15 @@ export const METRICS = Object.freeze({
     type: 'counter',
     labels: [],
     help: 'Connections closed because they sent nothing within the timeout after a ping.',
-    worry: 'Many at once: a network or a proxy between has failed.'
+    worry: 'Many at once: a network, or a proxy in between, has failed.'
   },
   heartbeat_seconds: {
     type: 'histogram',
     formerly: 'heartbeat_milliseconds',
     labels: [],
     buckets: SECONDS,
-    help: 'Time from a ping to its answer; for long polling including the requests.',
-    worry: 'Grows for all: this process is overloaded; for some: their networks.'
+    help: 'Time from a ping to its answer; for long polling this includes the HTTP requests.',
+    worry: 'If it grows for all connections, the process is overloaded; if for some, their networks are slow.'
   },
   documents: {
     type: 'gauge',
@@ -137,7 +137,7 @@ export const METRICS = Object.freeze({
   records: {
     type: 'counter',
     labels: ['operator', 'result'],
-    help: 'Records published by a process, by operator and result: `ok`, `duplicate`, `passed_over` (a kick, a message to users or another record without a log that was executed before, or is older than 5 minutes if that is unknown) or an error code. Ingest counts what comes from Kafka (error codes: dead letters), gateways count signals, and without Kafka also what clients send; without Kafka the api counts what it publishes.',
+    help: 'Records published by a process, by operator and result: `ok`, `duplicate`, `passed_over` (a record without a log, such as a kick or a message to users, that ingest skips: it was carried out before, or this is unknown and the record is older than 5 minutes) or an error code. Ingest counts what comes from Kafka (error codes: dead letters), gateways count signals, and without Kafka also what clients send; without Kafka the api counts what it publishes.',
     worry: 'Error codes that grow: a publisher writes bad records.'
   },
   stage_seconds: {
@@ -145,7 +145,7 @@ export const METRICS = Object.freeze({
     formerly: 'stage_milliseconds',
     labels: ['stage'],
     buckets: SECONDS,
-    help: 'Time between stages of a record: `produced_ingested`, `ingested_received`, `received_written`; and from end to end, `produced_written`.',
+    help: 'Time between two stages of a record: `produced_ingested`, `ingested_received`, `received_written`; and of the whole way, `produced_written`.',
     worry: 'The stage that grows is the one that is overloaded.'
   },
   client_events: {
@@ -172,7 +172,7 @@ export const METRICS = Object.freeze({
     type: 'counter',
     labels: ['result'],
     help: 'Messages of emitters and classic Socket.IO servers (`EMITTER_KEY`) that a worker received: `handled`; `ignored`, for a namespace or room that it does not have, or a request that expects an answer; `failed`, malformed.',
-    worry: '`failed` grows: the sender uses another format, or another application the same key.'
+    worry: '`failed` grows: the sender uses another format, or another application uses the same key.'
   },
   feed_repairs: {
     type: 'counter',
@@ -183,7 +183,7 @@ export const METRICS = Object.freeze({
   silent_losses: {
     type: 'counter',
     labels: [],
-    help: 'Documents whose last records were lost on the way to a worker, with no later record; detected by comparing idle documents with their logs, and then delivered.',
+    help: 'Documents whose newest records were lost on the way to a worker, without a later record that shows the gap. Workers detect this by comparing idle documents with their logs, and then deliver the records.',
     worry: 'Grows without an outage: Redis pub/sub loses messages to workers that do not read fast enough.'
   },
   resumes: {
@@ -202,7 +202,7 @@ export const METRICS = Object.freeze({
     type: 'counter',
     labels: ['source'],
     help: 'Pages of records for clients that reconnect or catch up: `read` from the log, or `shared` with another client.',
-    worry: '`read` close to replayed records while many clients reconnect: they share no reads.'
+    worry: '`read` grows nearly as fast as `replayed_records` while many clients reconnect: they share no reads.'
   },
   replay_bytes: {
     type: 'gauge',
@@ -226,7 +226,7 @@ export const METRICS = Object.freeze({
   kept_orders: {
     type: 'counter',
     labels: [],
-    help: 'Kicks and revokes that a worker did not get over Redis pub/sub, but read from storage and executed.',
+    help: 'Orders, such as a kick or a revoke, that a worker did not get over Redis pub/sub, but read from storage and carried out.',
     worry: 'Grows without an outage: Redis pub/sub loses messages to workers that do not read fast enough.'
   },
   closed_grants: {
@@ -238,7 +238,7 @@ export const METRICS = Object.freeze({
   receipts: {
     type: 'counter',
     labels: ['result'],
-    help: 'Clients that got a record with `x-receipt`, by result: `acknowledged`, `missing` (not in time), `unasked` (too many were pending); `stray`: acknowledgements that were not requested, late or repeated. `unreported`: clients that are in no receipt.',
+    help: 'Clients that got a record with `x-receipt`, by result: `acknowledged`, `missing` (not in time), `unasked` (too many were pending); `stray`: acknowledgements that were not requested, too late or repeated. `unreported`: clients that are missing in the receipts.',
     worry: '`unasked`: raise `MAX_PENDING_RECEIPTS`. `unreported`: Redis or Kafka is unavailable.'
   },
   receipts_pending: {
@@ -250,7 +250,7 @@ export const METRICS = Object.freeze({
   presence_members: {
     type: 'gauge',
     labels: [],
-    help: 'Connections that take part in the presence of a document, once per document, without lost ones.',
+    help: 'Connections that take part in the presence of a document. A connection counts once per document; lost connections do not count.',
     worry: 'Growth without growth of connections.'
   },
   presence_documents: {
@@ -268,7 +268,7 @@ export const METRICS = Object.freeze({
   presence_messages: {
     type: 'counter',
     labels: ['kind'],
-    help: '`doc:presence` events written to connections: `diff`, `count` (too many members for a list), `list` (in place of missed changes).',
+    help: '`doc:presence` events written to connections: `diff`, `count` (too many members for a list), `list` (the whole list, after missed changes).',
     worry: '`list` that grows: see `presence_repairs`.'
   },
   presence_repairs: {
@@ -319,8 +319,8 @@ export const METRICS = Object.freeze({
   log_lines_dropped: {
     type: 'counter',
     labels: ['reason'],
-    help: 'Log lines that were not written: `repeated` (more than 20 with the same text in 10 s; the last one says how many), `full` (standard output is not read, and 8 MB wait).',
-    worry: '`full`: what reads standard output is stuck. `repeated`: read the log, something fails all the time.'
+    help: 'Log lines that were not written: `repeated` (more than 20 with the same text in 10 s; the last one says how many), `full` (no program reads standard output, and 8 MB are queued).',
+    worry: '`full`: the program that reads standard output is stuck. `repeated`: read the log, something fails all the time.'
   },
   event_loop_lag_seconds: {
     type: 'gauge',

@@ -15,7 +15,7 @@ const id = {
 
 /** @type {Record<string, { schema: object, description: string }>} */
 export const HEADERS = {
-  [HEADER.uid]: { schema: id, description: 'The user; or in the body' },
+  [HEADER.uid]: { schema: id, description: 'The user. May be in the body instead' },
   [HEADER.event]: {
     schema: { ...id, default: 'message' },
     description:
@@ -23,41 +23,44 @@ export const HEADERS = {
   },
   [HEADER.except]: {
     schema: { type: 'string' },
-    description: 'Comma separated `client` or connection ids that do not get it'
+    description:
+      'Comma-separated ids of clients that do not get the record: `client` of the handshake, or a connection id'
   },
   [HEADER.ephemeral]: {
     schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
-    description: 'Not kept in the document\'s log, no offset'
+    description: '`true`: the record is not kept in the document\'s log, and has no offset'
   },
   [HEADER.keep]: {
     schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
-    description: 'Kept in the user\'s log, and replayed to connections that resume it'
+    description: '`true`: the record is kept in the user\'s log, and replayed to connections that resume this log'
   },
   [HEADER.key]: {
     schema: id,
-    description: 'The log of the document (or with x-keep, of the user) keeps only the newest record of each key'
+    description: 'The log (of the document, or with x-keep of the user) keeps only the newest record of each key'
   },
   [HEADER.ttl]: {
     schema: { type: 'string', pattern: '^\\d{1,9}$' },
-    description: 'Seconds that it lasts, at most a year'
+    description: 'Duration of the revoke or ban, s, at most a year'
   },
   [HEADER.receipt]: {
     schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
-    description: 'Ask clients for an acknowledgement; the receipt goes to the uplink (Kafka, `UPLINK_URL` or `UPLINK_GROUPS`)'
+    description: '`true`: clients are asked to acknowledge the record. A receipt says how many did, and goes to the ' +
+      'uplink (Kafka, `UPLINK_URL` or `UPLINK_GROUPS`)'
   },
-  [HEADER.traceId]: { schema: id, description: 'Trace id; made up where missing' },
+  [HEADER.traceId]: { schema: id, description: 'Trace id. Default: the one of `traceparent`, otherwise generated' },
   [HEADER.traceparent]: {
     schema: { type: 'string' },
-    description: 'W3C trace context; gives the trace id where `x-trace-id` is missing'
+    description: 'W3C trace context. Gives the trace id if `x-trace-id` is missing'
   },
   [HEADER.idempotencyKey]: {
     schema: { type: 'string', minLength: 1, maxLength: 257 },
     description:
-      'A retry with the same key publishes nothing again and gets the same answer; in quotes or bare (draft-ietf-httpapi-idempotency-key-header)'
+      'A retry with the same key within 15 minutes publishes nothing again, and gets the same answer. ' +
+      'With or without quotes (draft-ietf-httpapi-idempotency-key-header)'
   },
   [HEADER.timestamp]: {
     schema: { type: 'string', pattern: '^\\d{1,15}$' },
-    description: 'ms since 1970 at the producer; default: now'
+    description: 'Time at the producer, ms since 1970. Default: now'
   }
 }
 
@@ -94,7 +97,7 @@ const TAGS = [
   { name: 'users', prefix: '/v1/users', description: 'Users, on all of their connections' },
   { name: 'connections', prefix: '/v1/sockets', description: 'Single connections' },
   { name: 'cluster', prefix: '/v1/overview', description: 'All processes' },
-  { name: 'description', prefix: '/openapi', description: 'This description' },
+  { name: 'description', prefix: '/openapi', description: 'The OpenAPI description of the api' },
   { name: 'everything', prefix: '/', description: 'Many documents and users at once' }
 ]
 
@@ -114,7 +117,7 @@ export function openapi (operations, { maxRecordBytes }) {
     '/openapi.json': {
       get: {
         operationId: 'openapi',
-        summary: 'This description',
+        summary: 'The OpenAPI description of the api',
         tags: ['description'],
         security: [],
         responses: { 200: json('OpenAPI 3.1', { type: 'object' }), ...errors(ANY) }
@@ -145,11 +148,12 @@ export function openapi (operations, { maxRecordBytes }) {
           type: 'http',
           scheme: 'bearer',
           description:
-            'A token of API_TOKENS, or a token or JWT of API_CALLERS_FILE. When neither is set, callers on the same machine need none.'
+            'A token of API_TOKENS, or a token or JWT of API_CALLERS_FILE. In development, if neither is set, callers ' +
+            'on the same machine need no token.'
         },
         certificate: {
           type: 'mutualTLS',
-          description: 'A client certificate of API_CALLERS_FILE, with API_TLS_CLIENT_CA_FILE'
+          description: 'A client certificate that API_CALLERS_FILE names. Needs the setting API_TLS_CLIENT_CA_FILE.'
         }
       },
       schemas: {
@@ -165,7 +169,7 @@ export function openapi (operations, { maxRecordBytes }) {
                 code: { enum: Object.keys(ERRORS) },
                 message: { type: 'string' },
                 retryable: { type: 'boolean', description: 'Whether the same request may succeed later' },
-                retryInMs: { type: 'integer', description: 'Time after which it may, ms; not always known' }
+                retryInMs: { type: 'integer', description: 'Time after which to retry, ms. Missing if it is not known' }
               }
             }
           }
@@ -223,13 +227,15 @@ const PUBLISHED = {
     required: ['epoch', 'offset'],
     properties: { epoch: { type: 'string' }, offset: { type: 'integer' } },
     description:
-      'Position in the document\'s log. Absent if the log does not keep it, and with Kafka, because it is not known yet'
+      'Position of the record in the log. Missing with Kafka (not known yet), if no log keeps the record, and after ' +
+      'some retries'
   },
   connections: {
     type: 'integer',
-    description: 'Connections that were disconnected, or left or joined the document. Of operations on connections only'
+    description: 'Only for kick, revoke, restore, close, join and leave: number of connections that were ' +
+      'disconnected, left the document, or have it open now. Always 0 for restore'
   },
-  workers: { type: 'integer', description: 'Number of workers that have these connections' }
+  workers: { type: 'integer', description: 'Like `connections`: number of workers that have these connections' }
 }
 
 /**
@@ -240,7 +246,7 @@ const PUBLISHED = {
 const requestBody = (body, maxRecordBytes, sent) => body === 'value'
   ? {
       required: true,
-      description: `The value, passed on untouched; at most ${maxRecordBytes} bytes`,
+      description: `The value, passed on unchanged; at most ${maxRecordBytes} bytes`,
       content: { 'application/json': { schema: {}, example: sent }, 'application/msgpack': { schema: {} } }
     }
   : { required: !body.optional, ...json(body.description, body.schema, sent) }

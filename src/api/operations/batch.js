@@ -28,7 +28,9 @@ const position = {
   type: 'object',
   required: ['epoch', 'offset'],
   properties: { epoch: text, offset: { type: 'integer' } },
-  description: 'Position in the document\'s log, if the log keeps it and it is known yet'
+  description:
+    'Position of the record in the log. Missing with Kafka (not known yet), if no log keeps the record, and after ' +
+    'some retries'
 }
 
 /** @type {Operation[]} */
@@ -36,14 +38,15 @@ export const batchOperations = [{
   method: 'POST',
   path: '/v1/publish',
   operation: 'publishBatch',
-  summary: 'Publish many publications for many documents, users and connections',
+  summary: 'Publish many publications at once, to documents, users and connections',
   publishes: true,
   maxBytes: maxBatchBytes,
   errors: ['bad_utf8', 'bad_value'],
   body: {
     batch: true,
-    description: `At most ${MAX_PUBLICATIONS} publications. Fields have the names of the headers, in camel case; ` +
-      'value is any JSON, or valueBase64 has its bytes',
+    description: `At most ${MAX_PUBLICATIONS} publications, at most ${MAX_PER_LANE} of them to one document, user or ` +
+      'connection. Fields have the names of the headers in camel case. The value is any JSON in `value`, or its ' +
+      'bytes in `valueBase64`',
     schema: {
       type: 'object',
       required: ['publications'],
@@ -62,21 +65,28 @@ export const batchOperations = [{
               uid: text,
               sid: text,
               event: { type: 'string', default: 'message' },
-              value: { description: 'Any JSON, passed on untouched' },
-              valueBase64: { type: 'string', contentEncoding: 'base64', description: 'In place of `value`' },
+              value: { description: 'Any JSON, passed on unchanged' },
+              valueBase64: {
+                type: 'string', contentEncoding: 'base64',
+                description: 'The value, JSON or msgpack, in place of `value`'
+              },
               contentType: { type: 'string', description: 'Of `valueBase64`', default: 'application/json' },
               except: { type: 'array', items: text },
               ephemeral: { type: 'boolean', default: false },
-              keep: { type: 'boolean', default: false, description: 'With operator `user`: kept in the user\'s log' },
+              keep: {
+                type: 'boolean', default: false,
+                description: 'Only with operator `user`. `true`: the record is kept in the user\'s log'
+              },
               receipt: { type: 'boolean', default: false },
               key: {
                 type: 'string',
-                description: 'The log of the document (or with keep, of the user) keeps only the newest record of each key'
+                description:
+                  'The log (of the document, or with keep of the user) keeps only the newest record of each key'
               },
               traceId: text,
               traceparent: text,
               timestamp: { type: 'integer', description: 'ms since 1970' },
-              ttl: { type: 'integer', description: 'Of a revoke or kick: how long it lasts, s' },
+              ttl: { type: 'integer', description: 'Duration of a revoke or ban, s' },
               idempotencyKey: text
             }
           }
@@ -88,7 +98,7 @@ export const batchOperations = [{
     failed: { type: 'integer', description: 'Number of publications that failed' },
     results: {
       type: 'array',
-      description: 'One for each publication, in their order',
+      description: 'One for each publication, in the order of the publications',
       items: {
         type: 'object',
         required: ['ok'],
@@ -96,8 +106,10 @@ export const batchOperations = [{
           ok: { type: 'boolean' },
           traceId: text,
           position,
-          connections: { type: 'integer', description: 'Of an order: connections that it was carried out for' },
-          workers: { type: 'integer', description: 'Of an order: workers that have these connections' },
+          connections: {
+            type: 'integer', description: 'Only for orders (kick, revoke, …): number of connections concerned'
+          },
+          workers: { type: 'integer', description: 'Only for orders: number of workers that have these connections' },
           error: {
             type: 'object',
             required: ['code', 'message', 'retryable'],

@@ -27,15 +27,15 @@ const USER = {
 
 /** @type {Record<string, object>} */
 const FAREWELL = {
-  code: { type: 'string', minLength: 1, maxLength: 64, description: 'For the clients, in `doc:closed`' },
-  reason: { type: 'string', minLength: 1, maxLength: 256, description: 'For the clients, in `doc:closed`' }
+  code: { type: 'string', minLength: 1, maxLength: 64, description: 'Clients get it in `doc:closed`' },
+  reason: { type: 'string', minLength: 1, maxLength: 256, description: 'Clients get it in `doc:closed`' }
 }
 
 /** @type {Operation[]} */
 export const controlOperations = [
   {
     method: 'DELETE', path: '/v1/users/:uid/connections', operation: 'kickUser',
-    summary: 'Disconnect a user everywhere; with x-ttl the user may not connect for that time',
+    summary: 'Disconnect a user everywhere. With x-ttl (a ban) the user may not connect during that time',
     headers: [HEADER.ttl, ...ABOUT_ORDER],
     handle: (call) => publish(call, { operator: 'kick', uid: call.params.uid })
   },
@@ -46,18 +46,19 @@ export const controlOperations = [
   },
   {
     method: 'POST', path: '/v1/users/:uid/restore', operation: 'restoreUser',
-    summary: 'Let a user connect again, before the time of a kick is over', headers: ABOUT_ORDER,
+    summary: 'End the ban of a user (a kick with x-ttl) before its time is over', headers: ABOUT_ORDER,
     handle: (call) => publish(call, { operator: 'restore', uid: call.params.uid })
   },
   {
     method: 'POST', path: '/v1/documents/:guid/revoke', operation: 'revoke', body: USER, errors: ['missing_target'],
-    summary: 'Make a user leave a document, which older tokens do not open again; with x-ttl, no token for that time',
+    summary:
+      'Make a user leave a document. Older tokens do not open it again; with x-ttl, no token does during that time',
     headers: [HEADER.uid, HEADER.ttl, ...ABOUT_ORDER],
     handle: (call) => publish(call, { operator: 'revoke', guid: call.params.guid, uid: namedUser(call) })
   },
   {
     method: 'POST', path: '/v1/documents/:guid/restore', operation: 'restore', body: USER, errors: ['missing_target'],
-    summary: 'Take back a revoke: the user may open the document with the tokens that allow it',
+    summary: 'Take back a revoke: the user may open the document again, also with an older token',
     headers: [HEADER.uid, ...ABOUT_ORDER],
     handle: (call) => publish(call, { operator: 'restore', guid: call.params.guid, uid: namedUser(call) })
   },
@@ -73,7 +74,7 @@ export const controlOperations = [
   },
   {
     method: 'DELETE', path: '/v1/users/:uid/documents/:guid', operation: 'leave',
-    summary: 'Make the connections of a user leave a document, which the user may open again',
+    summary: 'Make the connections of a user leave a document. The user may open it again',
     query: FAREWELL, headers: ABOUT_ORDER,
     handle: (call) => publish(withFarewell(call), { operator: 'leave', ...userAndDocument(call) })
   }

@@ -25,7 +25,7 @@ const position = {
 /** Of the end of a document's log. */
 export const positionOrNull = {
   anyOf: [position, { type: 'null' }],
-  description: 'End of the document\'s log; null if there is none'
+  description: 'End of the log; null if there is no log'
 }
 
 const MAX_MEMBERS = 1000
@@ -36,13 +36,13 @@ export const historyQuery = {
     type: 'string',
     minLength: 1,
     maxLength: 64,
-    description: 'Epoch of the position after which to begin; needs `offset`'
+    description: 'Epoch of the position after which the records begin. Needs `offset`'
   },
   offset: {
     type: 'integer',
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Offset of the position after which to begin; needs `epoch`'
+    description: 'Offset of the position after which the records begin. Needs `epoch`'
   },
   limit: {
     type: 'integer',
@@ -50,7 +50,8 @@ export const historyQuery = {
     maximum: MAX_LIMIT,
     default: 100,
     description:
-      'Most records in the answer. There may be fewer, of large records; go on after the last one until `position` is reached'
+      'Maximum number of records in the answer. If they are large, there are fewer. To read on, request the records ' +
+      'after the last one, until `position` is reached'
   }
 }
 
@@ -60,7 +61,8 @@ export const historyAnswer = {
   gap: {
     enum: [null, 'epoch', 'trimmed'],
     description:
-      'Why what comes after the given position is not there any more: another log began, or this one reaches no longer back'
+      'Why records after the requested position are missing. `epoch`: the position belongs to another log. ' +
+      '`trimmed`: the log no longer has them. null: no record is missing'
   },
   records: {
     type: 'array',
@@ -71,14 +73,15 @@ export const historyAnswer = {
         offset: { type: 'integer' },
         after: {
           type: 'integer',
-          description: 'Offset of the record before it, if that is not `offset` - 1: newer records of their keys (`x-key`) have replaced those between'
+          description: 'Offset of the record before it in the log, if that is not `offset` - 1: newer records of the ' +
+            'same keys (`x-key`) have replaced the records between the two'
         },
         event: { type: 'string' },
         traceId: { type: 'string' },
         timestamp: { type: 'integer', description: 'ms since 1970' },
         source: { type: 'string' },
         contentType: { enum: ['application/json', 'application/msgpack'] },
-        value: { description: 'The value of a JSON record, untouched' },
+        value: { description: 'The value of a JSON record, unchanged' },
         valueBase64: { type: 'string', contentEncoding: 'base64', description: 'The value of a msgpack record' }
       }
     }
@@ -91,15 +94,18 @@ export const documentOperations = [
     method: 'GET',
     path: '/v1/documents/:guid/presence',
     operation: 'presence',
-    summary: 'List the users who are present in the document: they have it open and take part in its presence',
+    summary:
+      'List the members of the document\'s presence: users whose connections joined with `state` or `members: true`',
     query: {
-      cursor: { type: 'string', minLength: 1, maxLength: MAX_ID_BYTES, description: 'The `cursor` of the page before' },
+      cursor: {
+        type: 'string', minLength: 1, maxLength: MAX_ID_BYTES, description: 'The `cursor` of the previous answer'
+      },
       limit: {
         type: 'integer',
         minimum: 1,
         maximum: MAX_MEMBERS,
         default: 100,
-        description: 'Most members in the answer; there may be fewer, whose states are large'
+        description: 'Maximum number of members in the answer. If their states are large, there are fewer'
       }
     },
     answer: {
@@ -113,12 +119,12 @@ export const documentOperations = [
           required: ['uid', 'id'],
           properties: {
             uid: { type: 'string' },
-            id: { type: 'string', description: 'Its newest connection' },
-            name: { type: 'string', description: 'From its token' },
-            state: { type: 'object', description: 'State of that connection' },
+            id: { type: 'string', description: 'Id of the newest connection of the member' },
+            name: { type: 'string', description: 'From the token' },
+            state: { type: 'object', description: 'State of the newest connection' },
             connections: {
               type: 'array',
-              description: 'All of its connections, where there are several; 20 at most',
+              description: 'All connections of the member, if there are several; 20 at most',
               items: {
                 type: 'object',
                 required: ['id'],
@@ -129,7 +135,12 @@ export const documentOperations = [
         }
       }
     },
-    optional: { cursor: { type: 'string', description: 'There are more; go on with this' } },
+    optional: {
+      cursor: {
+        type: 'string',
+        description: 'Only if there are more members: the same request with this cursor returns the next ones'
+      }
+    },
     async handle ({ params: { guid }, query, presence }) {
       const { cursor, limit } = /** @type {{ cursor?: string, limit: number }} */ (query)
       const { members, count, version, cursor: next } = await presence.page(guid, { after: cursor, limit })
@@ -140,7 +151,7 @@ export const documentOperations = [
     method: 'GET',
     path: '/v1/documents/:guid/position',
     operation: 'position',
-    summary: 'Where the document\'s log ends',
+    summary: 'The end of the document\'s log',
     answer: { guid: { type: 'string' }, position: positionOrNull },
     async handle ({ params: { guid }, bus }) {
       const [end] = await bus.positions([guid])
@@ -151,7 +162,7 @@ export const documentOperations = [
     method: 'GET',
     path: '/v1/documents/:guid/history',
     operation: 'history',
-    summary: 'Records of the document\'s log: those after a position, or the newest ones',
+    summary: 'Read the document\'s log: the records after a position, or the newest ones',
     query: historyQuery,
     answer: { guid: { type: 'string' }, ...historyAnswer },
     handle: ({ params: { guid }, query, bus }) => history(bus, guid, query, { guid })
@@ -160,7 +171,8 @@ export const documentOperations = [
     method: 'POST',
     path: '/v1/documents/:guid/cut',
     operation: 'cut',
-    summary: 'Removes the records of the document\'s log up to a position, because a snapshot of the service contains them',
+    summary:
+      'Remove the records up to a position from the document\'s log, for example because a snapshot contains them',
     body: {
       description: 'The position of the last record to remove',
       schema: position
@@ -168,7 +180,7 @@ export const documentOperations = [
     errors: ['not_in_log'],
     answer: {
       guid: { type: 'string' },
-      position,
+      position: { ...position, description: 'End of the log' },
       removed: { type: 'integer', description: 'Number of records that were removed' }
     },
     handle: cut

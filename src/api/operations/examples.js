@@ -14,8 +14,9 @@ const SID = 'AAaGgsx1uAABr3Q9kPz7'
 const TRACE = 'JxH2dM0nQvK8wz5c'
 const POSITION = { epoch: 'k3JxT9aQ', offset: 42 }
 const ACCEPTED = { ok: true, traceId: TRACE }
-/** Of what connections carry out: how many did, on how many workers. */
+/** Of an order: the connections that it was carried out for, and their workers. A restore concerns none. */
 const CARRIED_OUT = { ...ACCEPTED, connections: 2, workers: 1 }
+const RESTORED = { ...ACCEPTED, connections: 0, workers: 0 }
 const CONNECTION = {
   sid: SID, worker: 0, client: 'tab-7', transport: 'websocket', lastSeen: 1767225660000, documents: [GUID],
   connectedAt: 1767225600000
@@ -43,9 +44,9 @@ export const EXAMPLES = {
   },
   kickUser: { ids: { uid: UID }, answer: CARRIED_OUT },
   kickSocket: { ids: { sid: SID }, answer: { ...CARRIED_OUT, connections: 1 } },
-  restoreUser: { ids: { uid: UID }, answer: CARRIED_OUT },
+  restoreUser: { ids: { uid: UID }, answer: RESTORED },
   revoke: { ids: { guid: GUID }, body: { uid: UID }, answer: CARRIED_OUT },
-  restore: { ids: { guid: GUID }, body: { uid: UID }, answer: CARRIED_OUT },
+  restore: { ids: { guid: GUID }, body: { uid: UID }, answer: RESTORED },
   close: { ids: { guid: GUID }, query: FAREWELL, answer: CARRIED_OUT },
   join: { ids: { uid: UID, guid: GUID }, answer: CARRIED_OUT },
   leave: { ids: { uid: UID, guid: GUID }, query: FAREWELL, answer: CARRIED_OUT },

@@ -18,9 +18,12 @@ export const queryOperations = [
     summary: 'Documents that users have open, in the order of their guids',
     query: {
       prefix: { type: 'string', minLength: 1, maxLength: MAX_ID_BYTES, description: 'Only guids that begin with this' },
-      cursor: { type: 'string', minLength: 1, maxLength: MAX_ID_BYTES, description: 'The `cursor` of the page before' },
+      cursor: {
+        type: 'string', minLength: 1, maxLength: MAX_ID_BYTES, description: 'The `cursor` of the previous answer'
+      },
       limit: {
-        type: 'integer', minimum: 1, maximum: MAX_DOCUMENTS, default: 100, description: 'Most documents in the answer'
+        type: 'integer', minimum: 1, maximum: MAX_DOCUMENTS, default: 100,
+        description: 'Maximum number of documents in the answer'
       }
     },
     answer: {
@@ -33,14 +36,19 @@ export const queryOperations = [
             guid: { type: 'string' },
             members: {
               type: 'integer',
-              description: 'Users that have it open on any worker, or had until a moment ago (`PRESENCE_GRACE`)'
+              description: 'Users who have it open on any worker, or had it open within the last `PRESENCE_GRACE`'
             },
             position: positionOrNull
           }
         }
       }
     },
-    optional: { cursor: { type: 'string', description: 'There are more; go on with this' } },
+    optional: {
+      cursor: {
+        type: 'string',
+        description: 'Only if there are more documents: the same request with this cursor returns the next ones'
+      }
+    },
     async handle ({ query, sessions, bus }) {
       const { prefix, cursor, limit } = /** @type {{ prefix?: string, cursor?: string, limit: number }} */ (query)
       const open = await sessions.documents({ prefix, after: cursor, limit })
@@ -53,17 +61,18 @@ export const queryOperations = [
     method: 'GET',
     path: '/v1/overview',
     operation: 'overview',
-    summary: 'The cluster: its processes on all machines, their connections and documents, and how far Kafka is ahead',
+    summary:
+      'The cluster: its processes on all machines, their connections and documents, and the records that wait in Kafka',
     answer: {
       workers: { type: 'integer', description: 'Number of gateway workers' },
       connections: { type: 'integer' },
       documents: {
-        type: 'integer', description: 'Documents with members; one that several workers have open counts for each'
+        type: 'integer', description: 'Open documents. A document that is open on several workers counts once for each'
       },
       lag: { type: 'integer', description: 'Records that wait in Kafka' },
       processes: {
         type: 'array',
-        description: 'What each said of itself, within the last 15 s',
+        description: 'The reports of all processes from the last 15 s',
         items: {
           type: 'object',
           required: ['name', 'host', 'version', 'startedAt', 'notReady', 'connections', 'documents', 'lag'],
@@ -72,8 +81,10 @@ export const queryOperations = [
             host: { type: 'string', description: 'Name of its machine' },
             version: { type: 'string' },
             startedAt: { type: 'integer', description: 'ms since 1970' },
-            notReady: { type: 'array', items: { type: 'string' }, description: 'Reasons; empty: it is ready' },
-            worker: { type: 'integer', description: 'Number of a gateway worker, as in connections' },
+            notReady: {
+              type: 'array', items: { type: 'string' }, description: 'Reasons why it is not ready. Empty: it is ready'
+            },
+            worker: { type: 'integer', description: 'Worker number of a gateway worker, as in a session' },
             connections: { type: 'integer' },
             documents: { type: 'integer' },
             lag: { type: 'integer' }

@@ -12,13 +12,14 @@ const connection = {
   required: ['sid', 'worker', 'transport', 'connectedAt', 'lastSeen', 'documents'],
   properties: {
     sid: { type: 'string', description: 'Connection id, as in `x-sid`' },
-    worker: { type: 'integer', description: 'Number of its gateway worker' },
+    worker: { type: 'integer', description: 'Worker number of its gateway worker' },
     client: { type: 'string', description: 'Stable id of the client, if it gave one' },
     transport: { enum: ['websocket', 'polling'] },
     connectedAt: { type: 'integer', description: 'ms since 1970' },
     lastSeen: {
       type: 'integer',
-      description: 'The last message of the client came then or later, ms since 1970: at most `HEARTBEAT_MAX` + `HEARTBEAT_TIMEOUT` + 15 s later (60 s by default)'
+      description: 'Time of the last message of the client, or up to `HEARTBEAT_MAX` + `HEARTBEAT_TIMEOUT` + 15 s ' +
+        'earlier (60 s by default); ms since 1970'
     },
     documents: { type: 'array', items: { type: 'string' }, description: 'Guids of its open documents' }
   }
@@ -30,7 +31,7 @@ export const sessionOperations = [
     method: 'GET',
     path: '/v1/users/:uid/sessions',
     operation: 'sessions',
-    summary: 'The connections a user has, on all workers, and what they have open',
+    summary: 'List the connections of a user on all workers, with their open documents',
     answer: {
       uid: { type: 'string' },
       sessions: {
@@ -50,7 +51,8 @@ export const sessionOperations = [
     method: 'GET',
     path: '/v1/sockets/:sid',
     operation: 'session',
-    summary: 'Whose connection it is, on which worker, and what it has open. Looks through the users of that worker',
+    summary:
+      'One connection: its user, worker and open documents. Searches all users of that worker, so call it rarely',
     answer: {
       uid: { type: 'string' },
       session: connection

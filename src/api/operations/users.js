@@ -10,7 +10,7 @@ export const userOperations = [
     method: 'GET',
     path: '/v1/users/:uid/history',
     operation: 'userHistory',
-    summary: 'Records of the user\'s log: those after a position, or the newest ones',
+    summary: 'Read the user\'s log: the records after a position, or the newest ones',
     query: historyQuery,
     answer: { uid: { type: 'string' }, ...historyAnswer },
     handle: ({ params: { uid }, query, bus }) => history(bus, userLog(uid), query, { uid })

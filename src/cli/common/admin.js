@@ -10,8 +10,8 @@ import { reachable, settingsOf } from './settings.js'
 
 /** @param {import('commander').Command} command @returns {import('commander').Command} */
 export const withAdminOptions = (command) => command
-  .option('--url <url>', 'of ADMIN_PORT; default: from ADMIN_HOST and ADMIN_PORT')
-  .option('--token <token>', 'default: ADMIN_TOKEN')
+  .option('--url <url>', 'URL of ADMIN_PORT; default: from ADMIN_HOST and ADMIN_PORT')
+  .option('--token <token>', 'token for ADMIN_PORT; default: ADMIN_TOKEN')
 
 /** @param {AdminOptions} options */
 export function createAdmin (options) {

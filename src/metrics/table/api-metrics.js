@@ -32,7 +32,7 @@ export const API_METRICS = Object.freeze({
     type: 'gauge',
     labels: [],
     help: 'Open streams of the gRPC api (`PublishStream`, `Events`), at most 200 in each api process.',
-    worry: 'Near 200: further ones are refused with `unavailable`.'
+    worry: 'Near 200: further streams are refused with `unavailable`.'
   },
   grpc_in_progress: {
     type: 'gauge',
@@ -50,14 +50,14 @@ export const API_METRICS = Object.freeze({
   settings_file_loads: {
     type: 'counter',
     labels: ['setting', 'result'],
-    help: 'Loads of these files, at the start and after each change: `loaded` or `wrong`.',
+    help: 'Loads of the files that `settings_file_wrong` is about, at the start and after each change: `loaded` or `wrong`.',
     worry: 'Any growth of `wrong`.'
   },
   tls_certificate_days_left: {
     type: 'gauge',
     labels: ['setting'],
     aggregator: 'min',
-    help: 'Days until the certificate of a setting expires, or one of its chain; of the process with the oldest one.',
+    help: 'Days until the first certificate in the chain of a setting expires; of all processes the smallest value.',
     worry: 'Below 14: renewal does not work, or the renewed files do not reach inkcast. Negative: expired.'
   }
 })

@@ -30,13 +30,13 @@ export const CONNECTION_METRICS = Object.freeze({
   connections_shed: {
     type: 'counter',
     labels: [],
-    help: 'Connections of anonymous clients that an overloaded worker has sent away.',
+    help: 'Connections of anonymous clients that an overloaded worker has closed.',
     worry: 'Any growth: add workers or machines.'
   },
   overloaded: {
     type: 'gauge',
     labels: [],
-    help: '1: the worker is overloaded (`OVERLOAD_LAG`, or its memory) and refuses new clients. Added up over the workers of a machine.',
+    help: '1: the worker is overloaded (`OVERLOAD_LAG`, or its memory) and refuses new clients. The value of a machine is the number of its overloaded workers.',
     worry: 'Above 0: add workers or machines, or move clients to others (`inkcast move`).'
   },
   handshakes: {

@@ -12,7 +12,7 @@ export const DURABILITY_METRICS = Object.freeze({
   write_waits_pending: {
     type: 'gauge',
     labels: [],
-    help: 'Writes that wait for this confirmation, at most 50,000 per process and node of Redis.',
+    help: 'Writes that wait for the confirmation of `PUBLISH_WAIT`, at most 50,000 per process and node of Redis.',
     worry: 'Growth: replicas or the disk are slow.'
   },
   write_wait_seconds: {
@@ -20,7 +20,7 @@ export const DURABILITY_METRICS = Object.freeze({
     formerly: 'write_wait_milliseconds',
     labels: [],
     buckets: [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 4.096],
-    help: 'Time that such a write has waited. With `fsync` and `appendfsync everysec` up to a second is normal.',
-    worry: 'Growth: publishers wait as long.'
+    help: 'Time that a write has waited for the confirmation of `PUBLISH_WAIT`. With `fsync` and `appendfsync everysec` up to a second is normal.',
+    worry: 'Growth: publishers wait for the same time.'
   }
 })

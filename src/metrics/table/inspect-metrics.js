@@ -13,7 +13,7 @@ export const INSPECT_METRICS = Object.freeze({
   inspect_events: {
     type: 'counter',
     labels: ['result'],
-    help: 'Events for the inspector: `sent`, or `left_out` above 1,000 a second and watch, or because Redis was unavailable.',
+    help: 'Events for the inspector: `sent`, or `left_out` above 1,000 a second for one watch, or because Redis was unavailable.',
     worry: '`left_out`: watch something smaller.'
   },
   trace_stages: {

@@ -23,13 +23,13 @@ export const KAFKA_METRICS = Object.freeze({
     formerly: 'canary_age_milliseconds',
     labels: ['partition'],
     aggregator: 'max',
-    help: 'Time of a canary from ingest through a downlink partition, the consumer and pub/sub back to ingest; for a canary on its way, its age.',
+    help: 'Time of a canary (health-check record) from ingest through a downlink partition, the consumer and Redis pub/sub back to ingest; for a canary that is not back yet, its age.',
     worry: 'Above a second: records are late. Above 15 the consumer is replaced.'
   },
   kafka_lost_ends: {
     type: 'counter',
     labels: ['partition'],
-    help: 'Losses of records that were already read, per downlink partition, detected by leader epochs. Records written in their place are delivered as new ones.',
+    help: 'How often a downlink partition has lost records that ingest had already read, detected by leader epochs. Records written in their place are delivered as new ones.',
     worry: 'Any growth: an unclean leader election, or a broker that lost power. Producers may have to publish again.'
   },
   kafka_requests: {
@@ -42,7 +42,7 @@ export const KAFKA_METRICS = Object.freeze({
     type: 'histogram',
     labels: ['api'],
     buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 4.096, 8.192],
-    help: 'Time from such a request to its response. A `Fetch` without records takes 0.5, and `JoinGroup` as long as a rebalance.',
+    help: 'Time from a request to Kafka to its response. A `Fetch` without records takes 0.5, and `JoinGroup` as long as a rebalance.',
     worry: '`Produce` or `OffsetCommit` above 0.256: brokers, their disks or replicas are slow.'
   },
   kafka_request_timeouts: {

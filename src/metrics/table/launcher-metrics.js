@@ -6,13 +6,13 @@ export const LAUNCHER_METRICS = Object.freeze({
   hung_workers: {
     type: 'gauge',
     labels: ['role'],
-    help: 'Processes that do not answer the launcher (under PM2: the api) for 1.5 s or longer, with CPU time to do so. Other workers take their new connections.',
+    help: 'Processes that have not answered the launcher (under PM2: the api) for 1.5 s or longer, although they could have used a CPU. Other workers take their new connections.',
     worry: 'Above 0: the launcher\'s log says why.'
   },
   worker_hangs: {
     type: 'counter',
     labels: ['role'],
-    help: 'Processes that hung: how often one became one of `hung_workers`.',
+    help: 'How often a process began to count in `hung_workers`.',
     worry: 'Growth: something blocks the event loop for seconds, mostly an extension.'
   },
   hung_workers_killed: {

@@ -6,7 +6,7 @@ export const REDIS_METRICS = Object.freeze({
   redis_commands: {
     type: 'counter',
     labels: ['command'],
-    help: 'Commands sent to Redis, those of pipelines included; scripts by their name with `inkcast_`.',
+    help: 'Commands sent to Redis, also those in pipelines. A script of inkcast counts under its own name, which begins with `inkcast_`.',
     worry: 'Growth without growth of records or handshakes.'
   },
   redis_command_errors: {
@@ -19,8 +19,8 @@ export const REDIS_METRICS = Object.freeze({
     type: 'histogram',
     labels: [],
     buckets: [0.00025, 0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048],
-    help: 'Time from a command to its reply, of one command in 16; those that wait (`WAIT`, `WAITAOF`) excluded. It contains the time that the reply waits for the event loop.',
-    worry: 'p99 above 0.016: Redis or the network is slow, or, in one process only, its event loop.'
+    help: 'Time from a command to its reply, measured for one command in 16, and never for `WAIT` and `WAITAOF`, which wait by design. It includes the time that the reply waits for the event loop.',
+    worry: 'p99 above 0.016: Redis or the network is slow; in one process only: its event loop.'
   },
   redis_commands_pending: {
     type: 'gauge',

@@ -6,7 +6,7 @@ export const UPLINK_METRICS = Object.freeze({
   uplink_records: {
     type: 'counter',
     labels: ['operator', 'result'],
-    help: 'Records sent to the business services.',
+    help: 'Records for the business services, by operator and result: `ok` or an error code.',
     worry: 'Anything but `ok`.'
   },
   uplink_pending: {
@@ -24,7 +24,7 @@ export const UPLINK_METRICS = Object.freeze({
   uplink_stream_bytes: {
     type: 'gauge',
     labels: [],
-    help: 'Bytes of these records.',
+    help: 'Bytes of the records in the uplink\'s stream.',
     worry: 'Growth. At 32 MB in one of its 8 parts new messages are refused.'
   },
   webhook_requests: {
@@ -51,6 +51,6 @@ export const UPLINK_METRICS = Object.freeze({
     labels: [],
     buckets: [0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 4.096, 16.384],
     help: 'Duration of a request to UPLINK_URL.',
-    worry: 'Seconds: messages of a document wait for the answer to the batch before.'
+    worry: 'Above a second: messages of a document wait for the answer to the previous batch.'
   }
 })
