@@ -89,6 +89,7 @@ export class Client {
   /** The underlying Socket.IO socket. @returns {import('socket.io-client').Socket} */
   get socket () { return this.#connection.socket }
 
+  /** State of the connection. */
   get state () { return this.#connection.state }
 
   /**
@@ -132,7 +133,10 @@ export class Client {
     return this.#user
   }
 
-  /** @returns {import('./connection/connection.js').Transport | undefined} */
+  /**
+   * Transport of the current connection.
+   * @returns {import('./connection/connection.js').Transport | undefined}
+   */
   get transport () { return this.#connection.transport }
 
   /**
@@ -306,7 +310,11 @@ export class Client {
     )
     socket.on('doc:closed', (closed) =>
       membershipOf(closed)?.fail(
-        new ClientError({ code: 'not_joined', message: closed.reason ?? 'the service has closed the document' })
+        new ClientError({
+          code: 'not_joined',
+          message: closed.reason ?? 'the service has closed the document',
+          serviceCode: closed.code
+        })
       )
     )
     socket.onAny((event, payload, meta, acknowledge) => {

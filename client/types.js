@@ -11,15 +11,15 @@
  * @property {string} [epoch] id of the log. `{ epoch, offset }` is the position of this record: store it when you have
  *   processed the record, and resume from it. Absent if `offset` is absent
  * @property {Position} [user] place in the log of the user (`client.user`), on records of that log
- * @property {string} traceId
+ * @property {string} traceId id of the record, for logs
  * @property {string} [traceparent] on traced records: the parent for your own span (W3C Trace Context)
  * @property {number} ts ms since 1970, by the publisher's clock
  * @property {string} [from] connection id of the sender, on signals, and on messages that the gateway published itself
  *
  * @typedef {object} LoggedRecord a record of the document's log
- * @property {string} event
- * @property {any} payload
- * @property {Meta} meta
+ * @property {string} event name of the record
+ * @property {any} payload data of the record
+ * @property {Meta} meta position, time and origin of the record
  *
  * @typedef {'trimmed' | 'epoch' | 'overflow' | 'opened'} ResyncReason `trimmed`: the log no longer has the missed
  *   records; `epoch`: the position belongs to an earlier log; `overflow`: more than 10,000 records waited for a
@@ -28,7 +28,7 @@
  *
  * @typedef {object} Resync
  * @property {Position | null} position where the client continues: records after this position follow
- * @property {ResyncReason} reason
+ * @property {ResyncReason} reason why the client could not continue from its position
  *
  * @typedef {'open' | 'reload' | ResyncReason} LoadReason
  */
@@ -64,9 +64,9 @@
 
 /**
  * @typedef {object} QueuedSend an edit that the gateway has not accepted yet
- * @property {string} id
- * @property {string} event
- * @property {unknown} data
+ * @property {string} id unique for each edit, the same after a reload
+ * @property {string} event the option `event` of `send`, or `message`
+ * @property {unknown} data the data of `send`
  */
 
 /**
@@ -76,7 +76,8 @@
  *   records are held until all of them have settled.
  * - `joined`: at each join: the first one, and one after each reconnect.
  * - `presence`: `doc.presence` has changed.
- * - `closed`: something other than `doc.close()` has closed the document; the error has the cause.
+ * - `closed`: something other than `doc.close()` has closed the document; the error has the cause, and the code of the
+ *   service if a service closed it.
  * - `doc:status`: `doc.status` has changed.
  * - `doc:pending`: `doc.pending` has changed.
  * - `doc:dropped`: the gateway has refused a queued edit for good.
@@ -104,7 +105,10 @@
  * @typedef {'joining' | 'loading' | 'live' | 'closed'} Status
  */
 
-/** @typedef {{ signal?: AbortSignal | undefined }} ListenOptions */
+/**
+ * @typedef {object} ListenOptions
+ * @property {AbortSignal | undefined} [signal] its abort removes the listener
+ */
 
 /* eslint-disable @stylistic/max-len -- tsc copies the asterisk of a second line into the declaration */
 

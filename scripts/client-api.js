@@ -64,6 +64,8 @@ function declare () {
       module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023, outDir: '/declarations', rootDir: CLIENT
     }
   })
+  // TypeScript rewrites the type of an optional property, and an array in it becomes `{}` without this declaration
+  sources.createSourceFile(`${CLIENT}library.d.ts`, 'interface Array<T> { [index: number]: T }')
   sources.addSourceFilesAtPaths([`${CLIENT}*.js`, `${CLIENT}{common,connection,document,outbox,presence,user}/*.js`])
   // without the library TypeScript does not know the name of this method
   const iterator = sources.getSourceFileOrThrow(`${CLIENT}document/document.js`).getClassOrThrow('Document')

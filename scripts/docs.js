@@ -91,7 +91,7 @@ function errors () {
         ['dead letter of a Kafka record', 'the code in the header `x-reason`']
       ]
     ),
-    '`retryInMs` is the time after which to retry, ms. inkcast-client waits for this time before it connects again. It ignores the field in all other errors ([pauses](client.md#guarantees)).',
+    '`retryInMs` is the time after which to retry, ms. inkcast-client waits for this time before it connects again, and at least this long before it repeats a join or a queued edit ([pauses](client.md#guarantees)). Its errors have the field as `error.retryInMs`.',
     markdownTable(
       ['Code', 'Message', 'Try again', 'HTTP status', 'When, and what to do'],
       entries.map(([code, { message, retryable, status, when }]) => [

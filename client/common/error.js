@@ -19,21 +19,33 @@
  */
 
 /**
- * The error of every promise that the client rejects, and of `client.reason`. (An abort of your own AbortSignal rejects
- * with the reason of that signal.) It has no `retryInMs`, and after `doc:closed` not the `code` of the service.
+ * The error of every promise that the client rejects, and of `client.reason`. The only exception is an abort of your
+ * own AbortSignal: it rejects with the reason of that signal.
  */
 export class ClientError extends Error {
   /**
-   * @param {{ code: ErrorCode, message?: string | undefined, retryable?: boolean | undefined }} error
+   * @param {{ code: ErrorCode, message?: string | undefined, retryable?: boolean | undefined,
+   *   retryInMs?: number | undefined, serviceCode?: string | undefined }} error
    * @param {{ cause?: unknown }} [options]
    */
-  constructor ({ code, message = code, retryable = false }, options) {
+  constructor ({ code, message = code, retryable = false, retryInMs, serviceCode }, options) {
     super(message, options)
+    /** Always `ClientError`. */
     this.name = 'ClientError'
     /** Stable, for programs. */
     this.code = code
     /** Whether the same request, unchanged, may succeed later. */
     this.retryable = retryable
+    /**
+     * Time after which the same request may succeed, ms. Undefined if the gateway sent none. If the client itself
+     * repeats the request, it waits at least this long.
+     */
+    this.retryInMs = retryInMs
+    /**
+     * The code that a service gave when it closed the document (`code` is `not_joined`). If the service gave none:
+     * `closed` (for everyone) or `removed` (for this user). Undefined in all other errors.
+     */
+    this.serviceCode = serviceCode
   }
 }
 

@@ -5,7 +5,7 @@
  * @property {number} at ms since 1970
  * @property {string} what in plain words: `connected`, `load failed` …
  * @property {string} [guid] id of the document, if the entry is about one
- * @property {string | number | boolean | object} [detail]
+ * @property {string | number | boolean | object} [detail] more about it, such as a code or a position
  */
 
 /** @typedef {(entry: LogEntry) => void} LogSink */

@@ -25,9 +25,9 @@ import { packetSize } from './size.js'
 
 /**
  * @typedef {object} PositionStorage the methods of the browser's `Storage` that the client uses
- * @property {(key: string) => string | null} getItem
- * @property {(key: string, value: string) => void} setItem
- * @property {(key: string) => void} removeItem
+ * @property {(key: string) => string | null} getItem reads a position; null: there is none
+ * @property {(key: string, value: string) => void} setItem stores a position
+ * @property {(key: string) => void} removeItem removes a position, when its document is closed
  */
 
 /**
@@ -291,8 +291,11 @@ export class Connection {
     const first = this.#failures === 0 && this.state === 'connecting' && this.#options.transports === undefined
     this.#pollingFirst = !this.#pollingFirst
     this.#failed(
-      new ClientError({ code: 'unavailable', message: this.#explain(error), retryable: true }, { cause: error }),
-      hintOf(error) ?? (first ? Math.random() * SOON : undefined)
+      new ClientError(
+        { code: 'unavailable', message: this.#explain(error), retryable: true, retryInMs: hintOf(error) },
+        { cause: error }
+      ),
+      first ? Math.random() * SOON : undefined
     )
   }
 
@@ -313,11 +316,11 @@ export class Connection {
     if (refusal !== null && !this.up && this.state !== 'closed') this.#refused(refusal)
   }
 
-  /** @param {import('./refusal.js').Refusal & { retryInMs?: number }} error of the gateway */
-  #refused ({ retryInMs, ...error }) {
+  /** @param {import('./refusal.js').Refusal} error of the gateway */
+  #refused (error) {
     const reason = new ClientError(error)
-    const { code, retryable } = error
-    if (retryable) return this.#failed(reason, retryInMs)
+    const { code, retryable } = reason
+    if (retryable) return this.#failed(reason)
     if (
       !this.#askedAgain &&
       typeof this.#options.token === 'function' &&
@@ -329,11 +332,11 @@ export class Connection {
     this.#stop('refused', reason)
   }
 
-  /** @param {ClientError} reason @param {number} [hint] ms @param {TokenReason} [why] */
+  /** @param {ClientError} reason @param {number} [hint] ms, unless the reason has one @param {TokenReason} [why] */
   #failed (reason, hint, why = 'connect') {
     this.#down()
     // before the state changes, because a listener may call connect()
-    this.#retryIn(delayBefore(this.#failures++, hint), why)
+    this.#retryIn(delayBefore(this.#failures++, reason.retryInMs ?? hint), why)
     this.#setState(this.state === 'connecting' ? 'connecting' : 'reconnecting', reason)
   }
 
@@ -377,9 +380,9 @@ export class Connection {
 
   /** @param {ClientState} state @param {ClientError | null} reason */
   #setState (state, reason) {
-    if (state === this.state && reason?.code === this.reason?.code) return
+    const same = state === this.state && reason?.code === this.reason?.code
     this.state = state
     this.reason = reason
-    this.#events.onState(state, reason)
+    if (!same) this.#events.onState(state, reason)
   }
 }

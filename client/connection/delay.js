@@ -17,6 +17,16 @@ export function delayBefore (failures, hint) {
 }
 
 /**
+ * Delay before a refused join or edit is sent again over the same connection. The gateway's time is the minimum, not
+ * the delay itself: requests that were refused together have the same one.
+ *
+ * @param {{ retryInMs?: number | undefined }} error
+ * @param {number} failures in a row
+ * @returns {number} ms
+ */
+export const delayAfter = ({ retryInMs = 0 }, failures) => Math.max(retryInMs, delayBefore(failures))
+
+/**
  * @param {any} error of a failed handshake
  * @returns {number | undefined} delay requested by the server, ms. Only long polling shows a 503: the response to a
  *   WebSocket's request is not accessible

@@ -2,7 +2,8 @@
  * The response of a gateway that refuses a page: 403 with `{ code, message, retryable }`, before there is a session. A
  * browser shows it with long polling only, and nothing of a refused WebSocket.
  *
- * @typedef {{ code: import('../common/error.js').ErrorCode, message: string, retryable: boolean }} Refusal
+ * @typedef {{ code: import('../common/error.js').ErrorCode, message: string, retryable: boolean,
+ *   retryInMs?: number }} Refusal
  */
 
 /** An id without a session: a request for it does not open one. */

@@ -65,6 +65,7 @@ export class Document {
     this.echo = echo
   }
 
+  /** Id of the document. */
   get guid () { return this.#membership.guid }
 
   /**
@@ -90,7 +91,7 @@ export class Document {
    */
   get readOnly () { return this.#membership.readOnly }
 
-  /** @returns {import('../types.js').Status} */
+  /** Whether the document waits, loads or is up to date. @returns {import('../types.js').Status} */
   get status () {
     if (this.#closed) return 'closed'
     if (!this.#membership.joined) return 'joining'
@@ -182,7 +183,7 @@ export class Document {
    * @overload
    * @param {Events[E]} data
    * @param {import('../types.js').SendOptions<E> & { queue?: false | undefined }} [options]
-   * @returns {Promise<{ traceId: string }>} resolves when it is stored (in Kafka)
+   * @returns {Promise<{ traceId: string }>} resolves when Kafka or Redis has it; in embedded mode, the gateway
    */
   /**
    * @template {keyof Events & string} [E='message' extends keyof Events ? 'message' : keyof Events & string]

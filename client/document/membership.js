@@ -1,5 +1,5 @@
 import { clock } from '../common/clock.js'
-import { delayBefore } from '../connection/delay.js'
+import { delayAfter } from '../connection/delay.js'
 import { Document } from './document.js'
 import { ClientError, closedError } from '../common/error.js'
 import { Signals } from './signals.js'
@@ -254,7 +254,7 @@ export class Membership {
     }
     // remain `joining`: after a timeout the gateway may still be at it, and records that it sends now are not sent
     // again
-    this.#timer = setTimeout(() => this.join(), delayBefore(this.#failures++))
+    this.#timer = setTimeout(() => this.join(), delayAfter(error, this.#failures++))
   }
 
   /** Called when the connection is lost. */

@@ -1,4 +1,4 @@
-import { delayBefore } from '../connection/delay.js'
+import { delayAfter } from '../connection/delay.js'
 import { ClientError, closedError } from '../common/error.js'
 import { randomId } from '../common/random-id.js'
 
@@ -230,7 +230,7 @@ export class DocumentQueue {
       } else if (attempt === this.#attempt && this.#up) {
         this.#attempt++
         this.#log('queued edit waits', refusal.code)
-        this.#pause = setTimeout(() => this.#again(), delayBefore(this.#failures++))
+        this.#pause = setTimeout(() => this.#again(), delayAfter(refusal, this.#failures++))
       }
     }
   }

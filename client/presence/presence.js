@@ -17,9 +17,9 @@
 /**
  * @template {object} [State=Record<string, any>]
  * @typedef {object} PresenceDiff
- * @property {Member<State>[]} joined
- * @property {Member<State>[]} left
- * @property {Member<State>[]} changed
+ * @property {Member<State>[]} joined users who are new in the list
+ * @property {Member<State>[]} left users who are no longer in the list
+ * @property {Member<State>[]} changed members with another state, name or tab than before
  * @property {number} count number of members now, also if there are too many for a list
  */
 

@@ -33,8 +33,9 @@ import { lasting } from './lasting.js'
  * @property {LoadData<Data> | undefined} [load]
  * @property {Reduce<Data, Events> | undefined} [reduce] applies a record
  * @property {((record: { event: string, payload: any, meta: Meta }) => void) | undefined} [onRecord]
- * @property {((resync: import('inkcast-client').Resync) => void) | undefined} [onResync] records are missing, and there
- *   is no `load` that would load the document again; without it that is an error
+ * @property {((resync: import('inkcast-client').Resync) => void) | undefined} [onResync] called when records are
+ *   missing: without `load` at each resync, with `load` only if more than 10,000 records waited for the hook (it then
+ *   also loads the document again). With `reduce` alone, missing records are an error
  * @property {object | undefined} [state] of this member in the presence
  * @property {boolean | undefined} [presence]
  * @property {boolean | undefined} [echo] default: true

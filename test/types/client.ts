@@ -19,7 +19,10 @@ await doc.send({ text: 'hello' }, { event: 'edit', timeout: 1000 })
 doc.setState('red')
 // @ts-expect-error there is no such state
 if (client.state === 'online') off()
-if (new Error() instanceof ClientError) console.log(members, position)
+const error: unknown = new Error()
+if (error instanceof ClientError) console.log(members, position, error.retryInMs?.toFixed(), error.serviceCode?.length)
+// @ts-expect-error there is a time only if the gateway sent one
+if (error instanceof ClientError) setTimeout(off, error.retryInMs * 2)
 
 type Events = { message: { text: string }, edit: { from: number } }
 type Presence = { color: string }

@@ -181,10 +181,12 @@ describe('an attempt', () => {
 
   test('that gets a 503 is followed by one after the delay in the response', (t) => {
     mockTime(t)
-    const { socket } = scriptedClient(t)
+    const { client, socket } = scriptedClient(t)
     socket.fails({
       context: { status: 503, getResponseHeader: (/** @type {string} */ name) => (name === 'retry-after' ? '5' : null) }
     })
+    const retryInMs = Number(client.reason?.retryInMs)
+    assert.ok(retryInMs >= 5000 && retryInMs < 6000, `${retryInMs} ms`)
     assertNextAttempt(t, socket, 5000, 6000)
   })
 
@@ -211,6 +213,22 @@ describe('a refusal', () => {
     t.mock.timers.tick(1)
     assert.equal(socket.attempts.length, 2)
     assert.deepEqual(states, ['connecting: unavailable'])
+  })
+
+  test('has the gateway\'s delay in its reason, after each attempt that of the last one', (t) => {
+    mockTime(t)
+    const { client, socket, states } = scriptedClient(t)
+    socket.refuses({ code: 'unavailable', retryable: true, retryInMs: 4000 })
+    assert.equal(client.reason?.retryInMs, 4000)
+    t.mock.timers.tick(4000)
+    socket.refuses({ code: 'unavailable', retryable: true, retryInMs: 2000 })
+    assert.equal(client.reason?.retryInMs, 2000)
+    assert.deepEqual(states, ['connecting: unavailable'])
+    t.mock.timers.tick(2000)
+    socket.accepts()
+    socket.tells('gateway:disconnect', { code: 'overloaded', message: 'too much', retryable: true, retryInMs: 30_000 })
+    socket.disconnects('io server disconnect')
+    assert.equal(client.reason?.retryInMs, 30_000)
   })
 
   test('that is permanent is not followed by another attempt, until connect() is called', async (t) => {

@@ -50,3 +50,43 @@ describe('a join without a response in time', () => {
     assert.deepEqual(socket.last('doc:leave').argument, { guid: 'doc' })
   })
 })
+
+describe('a join that the gateway refuses for a time', () => {
+  /**
+   * Counts the requests to join that follow a refusal of the handshake's document.
+   * @param {import('node:test').TestContext} t
+   * @param {number} retryInMs
+   */
+  function refused (t, retryInMs) {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const { client, socket } = scriptedClient(t)
+    client.open('doc').catch(() => {})
+    socket.accepts()
+    socket.tells('doc:refused', { guid: 'doc', error: { code: 'unavailable', message: 'not now', retryable: true, retryInMs } })
+    return { socket, joins: () => socket.sent.filter(({ event }) => event === 'doc:join').length }
+  }
+
+  test('is repeated after the gateway\'s delay, not before', async (t) => {
+    const { socket, joins } = refused(t, 3000)
+    t.mock.timers.tick(2999)
+    assert.equal(joins(), 0)
+    t.mock.timers.tick(1)
+    assert.equal(joins(), 1)
+    socket.last('doc:join').answer({
+      ok: false, error: { code: 'rate_limited', message: 'too many', retryable: true, retryInMs: 9000 }
+    })
+    await settle()
+    t.mock.timers.tick(8999)
+    assert.equal(joins(), 1)
+    t.mock.timers.tick(1)
+    assert.equal(joins(), 2)
+  })
+
+  test('is repeated after the client\'s own pause if the gateway\'s delay is shorter', (t) => {
+    const { joins } = refused(t, 1)
+    t.mock.timers.tick(99)
+    assert.equal(joins(), 0)
+    t.mock.timers.tick(901)
+    assert.equal(joins(), 1)
+  })
+})

@@ -38,14 +38,16 @@ class Gateway {
    * Carries out some of the requests, in the order of each connection.
    * @param {number} count
    * @param {string} [failure] code of the refusal of all of them
+   * @param {number} [retryInMs] of this refusal, which is for a time
    */
-  work (count, failure) {
+  work (count, failure, retryInMs) {
     for (const { connection, queue, data, answer, refuse } of this.#waiting.splice(0, count)) {
       if (!connection.open) continue
       const failed = connection.failed.get(queue.id)
-      const error = (/** @type {any} */ code, retryable = true) => refuse(new ClientError({ code, retryable }))
+      const error = (/** @type {any} */ code, retryable = true) =>
+        refuse(new ClientError({ code, retryable, retryInMs }))
       if (failure !== undefined) {
-        error(failure, false)
+        error(failure, retryInMs !== undefined)
       } else if (failed !== undefined && queue.seq > failed) {
         error('out_of_order')
       } else if (!this.available) {
@@ -242,6 +244,24 @@ describe('queued edits', () => {
     t.mock.timers.tick(1000)
     gateway.work(1)
     await accepted
+  })
+
+  test('that are refused for a time are sent again after the gateway\'s delay, not before', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const gateway = new Gateway()
+    const page = openPage(browserWith(), gateway)
+    await page.started
+    page.connect()
+    const accepted = page.add({ n: 1 })
+    await settle()
+    gateway.work(1, 'rate_limited', 5000)
+    await settle()
+    t.mock.timers.tick(4999)
+    gateway.work(1)
+    assert.deepEqual(gateway.accepted, [])
+    t.mock.timers.tick(1)
+    gateway.work(1)
+    assert.deepEqual(await accepted, { traceId: 't' })
   })
 
   test('of a page that lives are left to it', async () => {
