@@ -9,7 +9,7 @@
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './src/config/load.js'
-import { GATEWAY_FLAGS } from './src/process/runtime-flags.js'
+import { GATEWAY_FLAGS, MEMORY_ENV } from './src/process/runtime-flags.js'
 
 /** Maximum time until a process is ready, ms; then PM2 considers it ready and stops the one that it replaces. */
 const READY_TIMEOUT = 60_000
@@ -63,6 +63,7 @@ const application = (role, instances, options) => ({
   kill_timeout: config.gateway.drainTimeout + KILL_AFTER,
   exp_backoff_restart_delay: 100,
   env: {
+    ...MEMORY_ENV,
     INKCAST_RUN_DIRECTORY: runDirectory,
     INKCAST_ADMIN: role === 'api' ? '1' : '0',
     // PM2 starts processes in this folder, not in the one of the shell

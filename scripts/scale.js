@@ -35,8 +35,8 @@ export function scalePage () {
     scenarioTable([published.result]),
     '## 100,000 connections',
     `The same scenarios with ${many.result.workers} workers. A push to everyone comes every 16 s: 6,250 deliveries/s in all. Each core of the published test had as many, if its machine had 16 cores. Plots: ${report(many)}, ${report(faults)}.`,
-    'In the last row all workers are reloaded, one after the other, and later one is killed, while records are published to documents. No record is missing, and at the end all clients are connected. The two cores also run the clients, and ' +
-    'a worker sends its clients away faster than these cores accept them, so a client waits 10 s (median) for its new connection. A longer `DRAIN_TIMEOUT` sends them away more slowly ([operations](operations.md#moves-in-a-reload)).',
+    'In the last row all workers are reloaded, one after the other, and later one is killed, while records are published to documents. No record is missing, and at the end all clients are connected. ' +
+    'A reload moves clients as fast as they arrive at the new worker ([operations](operations.md#moves-in-a-reload)).',
     scenarioTable([many.result, churn.result, faults.result]),
     '## Many workers',
     `\`npm run bench:workers\`: ${workers.result.connections.toLocaleString('en-US')} connections in 8 documents, the same records with each number of workers. In brackets: the figure divided by the one with the fewest workers. All workers share ${machine.cores} cores, so part of the growth is that many processes take turns on a core.`,

@@ -204,6 +204,8 @@ async function composeGateway ({
     clock
   })
   privateRoutes.set('/move', createMoveRoute(gateway.moves))
+  // the launcher, before it stops this process in a reload
+  process.on('message', (/** @type {any} */ message) => { if (message?.type === 'move') gateway.moves.all(message.rate) })
   status.addWarnings(gateway.overload.warnings)
   lease.onReborn((incarnation) => {
     sessions.reborn(incarnation)

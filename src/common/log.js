@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module'
 import pino from 'pino'
-import { prettyFactory } from 'pino-pretty'
 import { createErrorSerializer } from './log-error.js'
 import { createLogOutput } from './log-output.js'
 import { RepeatedLines } from './repeated-lines.js'
@@ -58,6 +58,8 @@ export function createLog ({ level, pretty: readable, role, slot, onDrop = () =>
 
 /** @param {number | undefined} slot */
 function createFormat (slot) {
+  // not in production, where each process would keep its code in memory
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty')
   return prettyFactory({
     colorize: process.stdout.isTTY,
     translateTime: 'SYS:HH:MM:ss.l',

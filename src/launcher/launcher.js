@@ -15,6 +15,7 @@ import { createStatus } from '../admin/status.js'
 import { banner } from '../process/banner.js'
 import { systemClock } from '../common/clock.js'
 import { processesOf } from '../config/load.js'
+import { settingWarnings } from '../config/warnings.js'
 import { createHangWatch } from '../process/hang-watch.js'
 import { createLifecycle } from '../process/lifecycle.js'
 import { createLog, exitAfterLog } from '../common/log.js'
@@ -23,8 +24,8 @@ import { createMetrics } from '../metrics/metrics.js'
 import { adminCertificate, startCertificates } from '../tls/listeners.js'
 import { startError } from '../role.js'
 import { createMemoryAtRest } from '../process/memory-at-rest.js'
-import { GATEWAY_FLAGS } from '../process/runtime-flags.js'
-import { untilArrived } from './arrivals.js'
+import { GATEWAY_FLAGS, MEMORY_ENV } from '../process/runtime-flags.js'
+import { moveClients } from './paced-move.js'
 import { canReusePort } from './reuse-port.js'
 import { Slot } from './slot.js'
 import { createSlotSockets } from './slot-sockets.js'
@@ -37,6 +38,8 @@ const KILL_AFTER = 3000
 const STOP_ORDER = ['ingest', 'api', 'gateway']
 /** Maximum share of DRAIN_TIMEOUT that each step of the stop waits for the previous one. */
 const STOP_SHARE = 0.2
+
+/** @typedef {import('./child.js').Child} Child */
 
 /**
  * Runs the cluster on this machine: one gateway worker per core, ingest (with Kafka) and api; restarts dead processes,
@@ -74,6 +77,7 @@ export async function launch (config, { configFile }) {
   const expected = processesOf(config)
   /** @type {Record<string, string | undefined>} */
   const env = {
+    ...MEMORY_ENV,
     ...process.env,
     INKCAST_RUN_DIRECTORY: runDirectory,
     INKCAST_CONFIG_FILE: configFile,
@@ -95,7 +99,7 @@ export async function launch (config, { configFile }) {
       onWaits,
       onListen: (child) => sockets?.give(child),
       onHandover,
-      onReplaced (child) { if (role === 'gateway') newest = child },
+      onReplaced: async (child, old) => { if (role === 'gateway') await onReplaced(slot, child, old) },
       onAnswer: (child, inspected) => hangWatch.answered(/** @type {any} */ (child), inspected),
       onRestart ({ code, signal, message }) {
         metrics.worker_restarts.inc({ role })
@@ -135,6 +139,17 @@ export async function launch (config, { configFile }) {
     // first those that begin, so that there is always one
     for (const accepting of [true, false])
       for (const child of serving) if (chosen.includes(child) === accepting) child.accept(accepting)
+  }
+
+  /** @param {Slot} slot @param {Child} child of a reload @param {Child} old its predecessor, which is stopped next */
+  async function onReplaced ({ name }, child, old) {
+    newest = child
+    onChange()
+    old.accept(false)
+    const begun = systemClock.monotonic()
+    const clients = await moveClients({ from: old, to: child, stopped: () => stopping })
+    if (clients > 0)
+      log.info({ process: name, clients, ms: Math.round(systemClock.monotonic() - begun) }, 'clients moved to its successor')
   }
 
   /** @param {string} name of a worker whose clients are being moved @param {number} seconds */
@@ -203,7 +218,6 @@ export async function launch (config, { configFile }) {
     log.info('reloading, one process at a time')
     const lastGateway = slots.findLast((slot) => slot.settings.role === 'gateway')
     for (const slot of slots) {
-      const moved = slot.current?.connections ?? 0
       const problem = await slot.reload(READY_TIMEOUT)
       if (slot === lastGateway) acceptAll()
       if (stopping) return 'everything is stopping'
@@ -214,8 +228,6 @@ export async function launch (config, { configFile }) {
         )
         return `${slot.name}: ${problem}`
       }
-      if (slot !== lastGateway && slot.settings.role === 'gateway')
-        await untilArrived(moved, () => newest?.connections, () => stopping)
     }
     log.info('reload finished')
     return null
@@ -323,6 +335,7 @@ export async function launch (config, { configFile }) {
     process.exit(1)
   }
   for (const problem of diagnose(readMachine(), config)) log.warn(problem)
+  for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
   if (!keepsSockets && config.gateway.workers > 1)
     log.warn(
       'workers share one socket, from which few new connections a second are not taken evenly: Node.js 22.12 on Linux does better'

@@ -26,6 +26,8 @@ const TICK = 50
 export function createMoves ({ directory, metrics, clock, random = Math.random }) {
   /** Those that have not moved yet. @type {import('../connection.js').Connection[]} */
   let waiting = []
+  /** @type {Move} */
+  let move = { share: 0, rate: 0 }
   /** @type {NodeJS.Timeout | undefined} */
   let timer
 
@@ -33,41 +35,56 @@ export function createMoves ({ directory, metrics, clock, random = Math.random }
     clearInterval(timer)
     timer = undefined
     waiting = []
+    move = { share: 0, rate: 0 }
+  }
+
+  /**
+   * Begins a move, in place of one that is in progress.
+   * @param {Move} next
+   * @returns {number} connections that it moves
+   */
+  function begin (next) {
+    stop()
+    move = next
+    const connections = [...directory.all()]
+    const count = Math.ceil(move.share * connections.length)
+    for (let at = 0; at < count; at++) {
+      const other = at + Math.floor(random() * (connections.length - at))
+      ;[connections[at], connections[other]] = [connections[other], connections[at]]
+    }
+    waiting = connections.slice(0, count)
+    let last = clock.monotonic()
+    let due = 0
+    timer = setInterval(() => {
+      const now = clock.monotonic()
+      due += (now - last) / 1000 * move.rate
+      last = now
+      for (; due >= 1 && waiting.length > 0; due--) {
+        const connection = /** @type {import('../connection.js').Connection} */ (waiting.pop())
+        // it may have gone by itself
+        if (directory.connection(connection.id) !== connection) continue
+        connection.tellDraining()
+        connection.goAway()
+        metrics.connections_moved.inc()
+      }
+      if (waiting.length === 0) stop()
+    }, TICK)
+    return count
   }
 
   return {
     /** @returns {number} connections that are going to be moved */
     get left () { return waiting.length },
 
+    begin,
+
     /**
-     * Begins a move, in place of one that is in progress.
-     * @param {Move} move
-     * @returns {number} connections that it moves
+     * Moves all connections; called again, it changes the rate.
+     * @param {number} rate connections per second
      */
-    begin ({ share, rate }) {
-      stop()
-      const connections = [...directory.all()]
-      const count = Math.ceil(share * connections.length)
-      for (let at = 0; at < count; at++) {
-        const other = at + Math.floor(random() * (connections.length - at))
-        ;[connections[at], connections[other]] = [connections[other], connections[at]]
-      }
-      waiting = connections.slice(0, count)
-      const begun = clock.monotonic()
-      let moved = 0
-      timer = setInterval(() => {
-        const due = Math.floor((clock.monotonic() - begun) / 1000 * rate)
-        for (; moved < due && waiting.length > 0; moved++) {
-          const connection = /** @type {import('../connection.js').Connection} */ (waiting.pop())
-          // it may have gone by itself
-          if (directory.connection(connection.id) !== connection) continue
-          connection.tellDraining()
-          connection.goAway()
-          metrics.connections_moved.inc()
-        }
-        if (waiting.length === 0) stop()
-      }, TICK)
-      return count
+    all (rate) {
+      if (move.share === 1) move = { share: 1, rate }
+      else if (directory.size > 0) begin({ share: 1, rate })
     },
 
     stop

@@ -26,6 +26,7 @@ function setUp (t, size) {
     })
   }
   const directory = /** @type {any} */ ({
+    get size () { return connections.size },
     all: () => connections.values(),
     connection: (/** @type {string} */ id) => connections.get(id)
   })
@@ -105,4 +106,29 @@ test('a move without a share or rate is refused', () => {
   ]
   for (const body of wrong) assert.throws(() => readMove(body), { code: 'bad_request' })
   assert.deepEqual(readMove({ share: 1, rate: 5 }), { share: 1, rate: 5 })
+})
+
+test('all connections move at a rate that can be changed, and those that came meanwhile follow', (t) => {
+  const { moves, gone, connections, pass, timers } = setUp(t, 100)
+  moves.all(10)
+  pass(1000)
+  assert.equal(gone.length, 10)
+  moves.all(40)
+  pass(1000)
+  assert.equal(gone.length, 50)
+  pass(2000)
+  assert.equal(new Set(gone).size, 100)
+  assert.equal(timers.count, 0)
+  connections.set('late', { id: 'late', tellDraining () {}, goAway: () => { connections.delete('late') } })
+  moves.all(40)
+  pass(100)
+  assert.equal(connections.size, 0)
+})
+
+test('all connections move although a part of them was moving', (t) => {
+  const { moves, gone, pass } = setUp(t, 100)
+  moves.begin({ share: 0.1, rate: 1 })
+  moves.all(100)
+  pass(2000)
+  assert.equal(gone.length, 100)
 })
