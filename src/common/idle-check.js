@@ -6,6 +6,12 @@
 
 /** Items compared in one tick; with more than MAX_BATCH * cycle / tick items a cycle takes longer. */
 const MAX_BATCH = 500
+/**
+ * With fewer items in a tick the next tick comes later, after at most LONGEST ms: a wake-up and a request cost more
+ * than the items in them.
+ */
+const MIN_BATCH = 25
+const LONGEST = 1000
 
 /**
  * @template T
@@ -33,7 +39,8 @@ export async function checkIdle ({
   /** @type {(() => void)[]} */
   let suspects = []
 
-  function nextIdle () {
+  /** @param {number} passed since the last tick, ms */
+  function nextIdle (passed) {
     /** @type {T[]} */
     const idle = []
     if (wanted.soon) {
@@ -41,7 +48,7 @@ export async function checkIdle ({
       round = items.values()
       hurry = items.size
     }
-    turn = Math.min(MAX_BATCH, hurry > 0 ? hurry : turn + items.size * tick / cycle)
+    turn = Math.min(MAX_BATCH, hurry > 0 ? hurry : turn + items.size * passed / cycle)
     for (; turn >= 1; turn--) {
       if (hurry > 0) hurry--
       const item = round.next().value ?? (round = items.values()).next().value
@@ -51,13 +58,21 @@ export async function checkIdle ({
     return idle
   }
 
-  while (!signal.aborted) {
+  /** @returns {number} ms until the next tick */
+  function pause () {
+    if (suspects.length > 0 || wanted.soon || hurry > 0) return tick
     // nothing to compare: a worker at rest is not woken for each tick
-    await clock.sleep(items.size === 0 ? Math.max(tick, cycle / 4) : tick, signal)
+    if (items.size === 0) return Math.max(tick, cycle / 4)
+    return Math.max(tick, Math.min(LONGEST, cycle / 4, cycle * MIN_BATCH / items.size))
+  }
+
+  while (!signal.aborted) {
+    const slept = pause()
+    await clock.sleep(slept, signal)
     for (const lookAgain of suspects) lookAgain()
     suspects = []
     if (!isOpen()) continue
-    const idle = nextIdle()
+    const idle = nextIdle(slept)
     if (idle.length > 0) suspects = await compare(idle)
   }
 }

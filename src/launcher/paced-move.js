@@ -18,7 +18,7 @@ const LEAST = 100
 const LONGEST = 120_000
 /** The move ends when fewer clients are left: the drain that follows moves them. */
 const REST = 50
-/** The move also ends if no client leaves or arrives for this time: the worker hangs, or is of an earlier version, ms. */
+/** The move also ends if no client leaves or arrives for this time, ms: the worker hangs, or is an earlier version. */
 const STALLED = 5000
 /** Share of the clients that may be on their way at the end. */
 const FEW = 0.05
