@@ -8,6 +8,7 @@ import { last } from './scale.js'
 
 const RESULTS = new URL('../bench/results/', import.meta.url)
 const DELIVERY = 'delivery-2026-11-22-12-34.md'
+const REDIS_MEMORY = 'redis-memory-2026-11-25-08-02.md'
 
 /**
  * @typedef {object} Point a measured figure
@@ -69,6 +70,33 @@ const POINTS = {
     what: 'an idle TCP connection in the kernel', unit: 'KB', file: 'sockets-2026-11-23-10-57.md',
     found: /\| highest +\| +([\d.]+) /
   },
+  redisUser: {
+    what: 'a user with one connection, in Redis', unit: 'bytes', file: REDIS_MEMORY,
+    found: /\| a user with one connection +\| +(\d+) /
+  },
+  redisDocument: {
+    what: 'an open document, in Redis', unit: 'bytes', file: REDIS_MEMORY, found: /\| an open document.*?\| +(\d+) /
+  },
+  redisMember: {
+    what: 'a user who has a document open, in Redis', unit: 'bytes', file: REDIS_MEMORY,
+    found: /\| a member of a document +\| +(\d+) /
+  },
+  redisPresence: {
+    what: 'the same with presence, in addition', unit: 'bytes', file: REDIS_MEMORY,
+    found: /\| presence of a member.*?\| +(\d+) /
+  },
+  redisMeta: {
+    what: 'a document after its log has expired, in Redis', unit: 'bytes', file: REDIS_MEMORY,
+    found: /\| epoch and last offset.*?\| +(\d+) /
+  },
+  redisResident: {
+    what: 'resident memory of Redis', unit: 'times the memory that it uses', file: REDIS_MEMORY,
+    found: /Resident memory was ([\d.]+) times/
+  },
+  redisRecord: {
+    what: 'a record of 500 bytes in a log in Redis', unit: 'bytes', file: REDIS_MEMORY,
+    found: /\| a record of 500 bytes.*?\| +(\d+) /
+  },
   bytes: {
     what: 'a delivery of 500 bytes on the wire, with metadata, without TCP/IP', unit: 'bytes', file: DELIVERY,
     found: /\| inkcast +\| steady +\| +\d+ \| +(\d+) \|/
@@ -98,6 +126,12 @@ const ASSUMED = {
   redisCopies: 2,
   /** Masters of the smallest Redis Cluster. */
   smallestCluster: 3,
+  /** Connections that one address of a balancer opens to one address and port of a gateway: docs/kernel.md. */
+  ports: 64_000,
+  /** Defaults of HISTORY_SIZE and HISTORY_TTL, and the bytes of a record. */
+  historySize: 1000,
+  historyTtl: 600,
+  recordBytes: 500,
   /** Launcher, api and ingest of one machine, MB: docs/decisions/0134-rest.md. */
   othersMB: { launcher: 68, api: 84, ingest: 77 }
 }
@@ -106,8 +140,9 @@ const MEASURED_WORKERS = 2
 
 /** Memory of the launcher, the api and ingest, GB. */
 const OTHERS_GB = (Object.values(ASSUMED.othersMB).reduce((sum, one) => sum + one) / 1000).toFixed(2)
-/** Editors of the worked example; docs/how-to/sizing.md has its result. */
-const EXAMPLE = 60_000
+/** Editors and readers of the worked examples; docs/how-to/sizing.md has their results. */
+const EDITORS = 60_000
+const READERS = 200_000
 
 const SIZES = [10_000, 50_000, 100_000, 500_000, 1_000_000, 10_000_000]
 const WORKLOADS = [
@@ -127,28 +162,67 @@ function failureExample () {
     `With ${machines + 1} machines of ${lost} workers each, one may fail: the other ${spare} workers get ${number(connections / spare)} clients each, and need ${percent(gatewayCores / spare)} of a core each.`
 }
 
-/** @returns {string[]} the steps from a number of clients to machines, one of which may fail */
-function workedExample () {
-  const connections = EXAMPLE
-  const { workers, machines, gatewayCores, byCpu, byConnections, records, ingestCores, redisWork, redisMasters } =
-    plan(connections, WORKLOADS[1].perSecond)
+/**
+ * @param {number} connections
+ * @param {number} perSecond deliveries per connection
+ * @returns {string[]} the steps from a number of clients to machines, one of which may fail
+ */
+function workedExample (connections, perSecond) {
+  const {
+    workers, machines, deliveries, gatewayCores, byCpu, byConnections, records, ingestCores, redisWork, redisMasters
+  } = plan(connections, perSecond)
   const each = Math.ceil(workers / machines)
   const most = connections / machines
   const memory = Number(memoryOf(each, most)) + Number(OTHERS_GB)
   const queues = each * 0.256
+  // a third of it is for the operating system and churn
+  const machineGB = Math.max(4, 2 ** Math.ceil(Math.log2(1.5 * (memory + queues))))
   const micro = (/** @type {number} */ figure) => Number(figure.toPrecision(3))
   return [
-    `1. **Work of the CPU**: ${number(connections)} deliveries/s × ${micro(measured.delivery)} µs, and ${number(connections)} idle connections × ${micro(measured.idle)} µs per second ([measurements](#measurements)). Together these are ${gatewayCores.toFixed(2)} cores of work.`,
+    `1. **Work of the CPU**: ${number(deliveries)} deliveries/s × ${micro(measured.delivery)} µs, and ${number(connections)} idle connections × ${micro(measured.idle)} µs per second ([measurements](#measurements)). Together these are ${gatewayCores.toFixed(2)} cores of work.`,
     `2. **Workers for the CPU**: ${gatewayCores.toFixed(2)} ÷ ${ASSUMED.busy}, rounded up: ${byCpu}. Each core is half busy then.`,
     `3. **Workers for the connections**: ${number(connections)} ÷ ${number(measured.onOneWorker)}, rounded up: ${byConnections}.`,
     `4. **Workers**: the larger number, ${workers}. They run on ${machines} machines, ${each} on each.`,
     `5. **Spare**: one machine more, with as many workers. So there are ${machines + 1} machines with \`WORKERS=${each}\`. If one fails, the other ${machines * each} workers have ${number(connections / machines / each)} clients each, and their cores are ${percent(gatewayCores / machines / each)} busy.`,
-    `6. **Cores of each machine**: ${each} for the workers. Add two for the launcher, the api, ingest and the operating system (ingest needs ${ingestCores.toFixed(2)} cores for the ${number(records)} records/s on all machines together). So take machines with ${each + 2} cores.`,
-    `7. **Memory of each machine**, after the failure of one: ${number(most)} connections × ${(measured.memory + measured.kernel).toFixed(1)} KB and ${each} workers × ${ASSUMED.workerMB} MB are ${memoryOf(each, most)} GB. With launcher, api and ingest these are ${memory.toFixed(1)} GB, and with full queues of slow clients ${(memory + queues).toFixed(1)} GB. ` +
-    'The operating system and [churn](#memory) come on top: take machines with 4 GB.',
-    `8. **Redis**: one master would be ${percent(redisWork)} busy. ${redisMasters === 1 ? 'So one master with a core of its own is enough, with replicas for a failover.' : `That is above ${percent(ASSUMED.busy)}, so the tables have a Redis Cluster of ${redisMasters} masters.`} ` +
-    'Measure before you decide: with a single Redis ingest can restore documents from Kafka after a failover, with Redis Cluster it cannot ([restarts and failovers](operations.md#restarts-and-failovers-of-redis)). The machines above do not include Redis.'
+    `6. **Ports of the balancer**, after the failure of one machine: ${number(most)} clients on each of the others. ${portsOf(connections, most, workers)}`,
+    `7. **Cores of each machine**: ${each} for the workers. Add two for the launcher, the api, ingest and the operating system (ingest needs ${ingestCores.toFixed(2)} cores for the ${number(records)} records/s on all machines together). So take machines with ${each + 2} cores.`,
+    `8. **Memory of each machine**, after the failure of one: ${number(most)} connections × ${(measured.memory + measured.kernel).toFixed(1)} KB and ${each} workers × ${ASSUMED.workerMB} MB are ${memoryOf(each, most)} GB. With launcher, api and ingest these are ${memory.toFixed(1)} GB, and with full queues of slow clients ${(memory + queues).toFixed(1)} GB. ` +
+    `The operating system and [churn](#memory) come on top: take machines with ${machineGB} GB.`,
+    `9. **CPU of Redis**: one master would be ${percent(redisWork)} busy. ${redisMasters === 1 ? 'So one master with a core of its own is enough, with replicas for a failover.' : `That is above ${percent(ASSUMED.busy)}, so the tables have a Redis Cluster of ${redisMasters} masters.`} ` +
+    (redisMasters === 1 ? '' : 'Measure before you decide: with a single Redis ingest can restore documents from Kafka after a failover, with Redis Cluster it cannot ([restarts and failovers](operations.md#restarts-and-failovers-of-redis)). ') +
+    'The machines above do not include Redis.',
+    `10. **[Memory of Redis](#memory-of-redis)**: ${redisExample(connections, records)}`
   ]
+}
+
+/**
+ * @param {number} connections
+ * @param {number} most clients of a machine after the failure of another one
+ * @param {number} workers
+ * @returns {string} whether one address of a balancer is enough
+ */
+function portsOf (connections, most, workers) {
+  const limit = `One address of a balancer opens at most about ${number(ASSUMED.ports)} connections to each gateway address`
+  if (most <= ASSUMED.ports) return `${limit}, so one balancer with one address is enough.`
+  const left = Math.ceil(connections / ASSUMED.ports)
+  return `${limit}. So the balancer needs [${Math.ceil(most / ASSUMED.ports)} addresses](deployment.md#more-than-64000-clients-on-one-machine), or there are ${left + 1} machines with \`WORKERS=${Math.ceil(workers / left)}\` in place of ${Math.ceil(connections / most) + 1}: after a failure each of the other ${left} has ${number(connections / left)} clients.`
+}
+
+/** @param {number} connections @param {number} records per second @returns {string} the sum */
+function redisExample (connections, records) {
+  const documents = connections / ASSUMED.members
+  const { redisUser, redisMember, redisDocument, redisRecord } = measured
+  const size = (/** @type {number} */ bytes) =>
+    bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
+  const open = connections * (redisUser + redisMember) + documents * redisDocument
+  const full = documents * ASSUMED.historySize * redisRecord
+  const per = records / documents
+  const enough = Math.max(10, Math.ceil(per * ASSUMED.historyTtl / 10) * 10)
+  return `${number(connections)} users × (${redisUser} + ${redisMember}) bytes and ${number(documents)} documents × ${redisDocument} bytes are ${size(open)}. The logs need more: ${number(documents)} documents × ${number(ASSUMED.historySize)} records × ${redisRecord} bytes are ${size(full)}. ` +
+    `Each document gets ${per === 1 ? 'a record every second' : `a record every ${number(1 / per)} s`}, so its log is full after ${number(ASSUMED.historySize / per)} s without a pause of ${ASSUMED.historyTtl} s. ` +
+    (enough < ASSUMED.historySize
+      ? `\`HISTORY_SIZE=${enough}\` still covers clients that are offline for up to ${number(enough / per)} s; then the logs need ${size(documents * enough * redisRecord)}.`
+      : '')
 }
 
 /**
@@ -187,7 +261,8 @@ function plan (connections, perSecond) {
     `${(deliveries * measured.bytes * 8 / 1e9).toFixed(2)} Gbit/s`
   ]
   return {
-    row, workers, machines, memoryGB, gatewayCores, byCpu, byConnections, records, ingestCores, redisWork, redisMasters
+    row, workers, machines, memoryGB, deliveries, gatewayCores, byCpu, byConnections, records, ingestCores, redisWork,
+    redisMasters
   }
 }
 
@@ -227,15 +302,6 @@ function memoryRows () {
   })
 }
 
-/** @returns {string} memory of 200,000 readers, as a sum */
-function memoryExample () {
-  const connections = 200_000
-  const { workers, machines, memoryGB } = plan(connections, WORKLOADS[0].perSecond)
-  const [ofWorkers, each] = [workers * ASSUMED.workerMB / 1000, measured.memory + measured.kernel]
-  return `Memory: ${workers} workers × ${ASSUMED.workerMB} MB = ${ofWorkers.toFixed(1)} GB, and ${number(connections)} × ${each.toFixed(1)} KB = ${(connections * each / 1e6).toFixed(1)} GB, ` +
-    `together ${memoryGB.toFixed(1)} GB, so ${(memoryGB / machines).toFixed(1)} GB for each machine, and ${OTHERS_GB} GB for its launcher, api and ingest.`
-}
-
 /** @param {number} workers @param {number} connections @returns {string} GB of one machine without TLS */
 const memoryOf = (workers, connections) =>
   ((workers * ASSUMED.workerMB * 1000 + connections * (measured.memory + measured.kernel)) / 1e6).toFixed(1)
@@ -267,10 +333,7 @@ export function capacityPage () {
       `The free half of each core is enough only if at most half of the workers fail. So add one machine with as many workers as the largest. Example: ${failureExample()}`,
       '- *Memory of each* machine is for its own connections and workers. Queues of slow clients are extra, up to `MAX_WAITING_BYTES_TOTAL` (256 MB) for each worker, and so are the operating system, Redis and Kafka on the same machine. ' +
       `The launcher (${ASSUMED.othersMB.launcher} MB), the api (${ASSUMED.othersMB.api} MB) and ingest (${ASSUMED.othersMB.ingest} MB) come on top as well: about ${OTHERS_GB} GB for a machine that runs all three ([decision 0134](decisions/0134-rest.md#memory)).`,
-      `- *Between two rows*, compute as in the [example](#example-${EXAMPLE}-editors): the workers grow in proportion to the connections. ` +
-      `200,000 readers need 200,000 ÷ ${number(measured.onOneWorker)} = ${number(plan(200_000, 0.1).workers)} workers, on ${number(plan(200_000, 0.1).machines)} machines of ${ASSUMED.coresPerMachine} cores. ` +
-      `${memoryExample()} But one balancer with one address opens at most about 64,000 connections to each gateway address. With ${number(200_000 / plan(200_000, 0.1).machines)} clients per machine you need ` +
-      'two addresses for each machine, two balancers, or four machines of 50,000 clients each ([kernel](kernel.md#limits)).',
+      `- *Between two rows*, compute as in the examples: [${number(EDITORS)} editors](#example-60000-editors), [${number(READERS)} readers](#example-200000-readers). The workers grow in proportion to the connections.`,
       '- *Partitions* are those of the downlink topic: at least twice the ingest processes, so that each has work.'
     ].join('\n'),
     ...WORKLOADS.flatMap(({ title, perSecond }) => [
@@ -278,9 +341,12 @@ export function capacityPage () {
       `Documents of ${ASSUMED.members} members.`,
       table(head, SIZES.map((size) => plan(size, perSecond).row))
     ]),
-    `## Example: ${number(EXAMPLE)} editors`,
-    `${number(EXAMPLE)} clients are connected, each gets a record every second, and one machine may fail. TLS ends at the load balancer.`,
-    workedExample().join('\n'),
+    `## Example: ${number(EDITORS)} editors`,
+    `${number(EDITORS)} clients are connected, each gets a record every second, and one machine may fail. TLS ends at the load balancer.`,
+    workedExample(EDITORS, WORKLOADS[1].perSecond).join('\n'),
+    `## Example: ${number(READERS)} readers`,
+    `${number(READERS)} clients are connected, each gets a record every 10 seconds, and one machine may fail. TLS ends at the load balancer.`,
+    workedExample(READERS, WORKLOADS[0].perSecond).join('\n'),
     '## Assumptions',
     [
       `- Cores are ${ASSUMED.busy * 100} % busy. The other half is for bursts, for a part of the load of a failed machine, and for a storm: all clients connect again within ${ASSUMED.storm / 60} minutes.`,
@@ -309,6 +375,29 @@ export function capacityPage () {
     '**The rows for Node.js 24 add figures of two versions.** The worker was measured with Node.js 20 in the gateway. TLS was measured with Node.js 24 in a bare TLS server ([decision 0121](decisions/0121-tls.md)). ' +
     'So their totals are estimates. The worker and TLS figures of the other rows are of Node.js 20 only. The kernel figure is memory of the operating system, not of Node.js.',
     'Queues of slow clients come on top ([limits](operations.md#limits-of-the-machine)).',
+    '## Memory of Redis',
+    'In bytes, with two gateway workers. The logs of documents need most of it:',
+    table(['what Redis has', 'bytes', 'number'], [
+      ['user', short(measured.redisUser), 'users with a connection to a worker; with connections to several workers, once for each'],
+      ['open document', short(measured.redisDocument), 'documents that a client has open'],
+      ['member', short(measured.redisMember), 'users × documents that they have open'],
+      ['member with [presence](protocol.md#presence)', `${short(measured.redisPresence)} more`, 'the same, with a state of 52 bytes'],
+      [
+        'record in a log', `its value + ${short(measured.redisRecord - ASSUMED.recordBytes)}`,
+        `for each document that got a record within the last ${ASSUMED.historyTtl} s (\`HISTORY_TTL\`): its records since the last pause of this length, at most ${number(ASSUMED.historySize)} (\`HISTORY_SIZE\`), and at most \`HISTORY_BYTES\` of values if it is set. [Document rules](document-rules.md) set all three for one kind of document`
+
+      ],
+      [
+        'document after its log has expired', short(measured.redisMeta),
+        'documents that got a record within the last 7 days, and documents that a client opened within the last 24 hours'
+      ]
+    ]),
+    [
+      '- **Choose `HISTORY_SIZE`**: records per second of a document × seconds that a client may be offline. Clients that are offline for longer load the document again.',
+      `- **Memory of the machine of Redis**: the resident memory was ${measured.redisResident} times the sum of these figures. While Redis forks (a snapshot, a rewrite of the append-only file, a new replica), it may need up to twice as much. Set \`maxmemory\` below the memory of the machine, with \`maxmemory-policy noeviction\`: above it Redis refuses writes (\`OOM\`), and publications wait or fail, but nothing is lost.`,
+      '- Without Kafka, the [queue for services](webhooks.md#the-service-is-down) may take up to 256 MB more.',
+      '- Each master of a Redis Cluster has its share of documents and users.'
+    ].join('\n'),
     'Descriptors and ports for many connections: [kernel guide](kernel.md). Limits of inkcast itself: [configuration](configuration.md#limits).'
   ].join('\n\n') + '\n'
 }

@@ -14,29 +14,93 @@ import { join, relative, resolve, sep } from 'node:path'
  * @property {number} seconds approximate duration beside another ring on two idle cores; only used to show the
  *   remaining time
  * @property {boolean} [single] no other ring runs at the same time
+ * @property {string} about for the help
  */
 
 /**
  * @type {Record<string, Ring>} in starting order, two at a time: first the quick one that says most, then the longest
  */
 export const RINGS = {
-  unit: { services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 45 },
-  integration: { services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 130 },
+  unit: {
+    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 45,
+    about: 'parts of the code, without services'
+  },
+  integration: {
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 130,
+    about: 'parts of the code with Redis and Kafka'
+  },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
-  process: { services: false, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 235 },
+  process: {
+    services: false, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 235,
+    about: 'a whole inkcast in one process, and commands'
+  },
   // clusters whose processes are replaced, and load balancers
-  alone: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 145 },
+  alone: {
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 145,
+    about: 'clusters whose processes are replaced, and load balancers'
+  },
   // each file with its own Redis, and so with its own clusters
-  cluster: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 190 },
-  browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 150 },
-  contract: { services: true, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 150 },
+  cluster: {
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 190,
+    about: 'clusters with a Redis for each file'
+  },
+  browser: {
+    services: true, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 150,
+    about: 'pages in a browser'
+  },
+  contract: {
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 150,
+    about: 'the same tests for each implementation of an interface'
+  },
   // attacks on a worker, with other clients: a few seconds each, or ATTACK_SECONDS
-  attack: { services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 600, single: true },
+  attack: {
+    services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 600, single: true,
+    about: 'attacks on a gateway worker'
+  },
   // speed of the demo page; needs an otherwise idle machine
-  speed: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 30, single: true },
+  speed: {
+    services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 30, single: true,
+    about: 'speed of the demo page, on an idle machine'
+  },
   // the services of test/services themselves: these tests start their own
-  services: { services: false, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 120, single: true },
-  fault: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 1450, single: true }
+  services: {
+    services: false, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 120, single: true,
+    about: 'the services of the tests'
+  },
+  fault: {
+    services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 1450, single: true,
+    about: 'each fault in a real cluster, under load'
+  }
+}
+
+/**
+ * @param {string[]} args
+ * @returns {boolean} the help of the runner is wanted; behind `--` it is that of node --test
+ */
+export const wantsHelp = (args) => args.some((arg, i) => /^(?:--help|-h)$/.test(arg) && !args.slice(0, i).includes('--'))
+
+/** @returns {string} the help of the runner */
+export function runnerHelp () {
+  const rings = Object.entries(RINGS).map(([name, { about, byDefault, services }]) =>
+    `  ${name.padEnd(13)}${byDefault ? '' : 'only by name; '}${about}${services ? ' (with services)' : ''}`)
+  return `Usage: node scripts/test.js [ring | file]… [-- options of node --test]
+
+Without arguments all rings run that need no name, two at a time.
+
+Rings:
+${rings.join('\n')}
+
+Examples:
+  node scripts/test.js                                    npm test
+  node scripts/test.js unit contract
+  node scripts/test.js test/unit/common/clock.test.js     one file
+  node scripts/test.js integration -- --test-name-pattern=kick
+
+Rings with services use Redis and Kafka at REDIS_URL, REDIS_CLUSTER_URL and KAFKA_BROKERS, or those of "npm run services start".
+If there are none, they are started for the run, in Docker or as local processes (TEST_SERVICES=docker or local).
+Files that need no services also run with "node --test FILE".
+
+Exit codes: 0 all passed, 1 not all, 2 wrong arguments, 130 interrupted.`
 }
 
 /**

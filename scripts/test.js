@@ -6,6 +6,7 @@
  *   npm test -- unit contract                           these rings
  *   npm test -- test/unit/common/clock.test.js                 one file
  *   npm test -- integration -- --test-name-pattern=kick options for node --test
+ *   node scripts/test.js --help                         rings and options
  *
  * Services come from REDIS_URL, REDIS_CLUSTER_URL and KAFKA_BROKERS, else from `npm run services start`, else they are
  * started and stopped here while the unit tests already run: in Docker if it responds, else as local processes
@@ -15,7 +16,7 @@ import { relative } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { provideServices } from '../test/services/provide.js'
 import { runRing } from './ring-run.js'
-import { RINGS, selectRings } from './rings.js'
+import { RINGS, runnerHelp, selectRings, wantsHelp } from './rings.js'
 
 /** Rings in parallel: tests mostly wait. */
 const AT_ONCE = 2
@@ -32,6 +33,10 @@ const interruption = new AbortController()
 
 /** @param {string[]} args @returns {Promise<number>} exit code */
 async function main (args) {
+  if (wantsHelp(args)) {
+    console.log(runnerHelp())
+    return 0
+  }
   let selected
   try {
     selected = selectRings(args, root)

@@ -19,6 +19,7 @@ import { systemClock } from './common/clock.js'
 import { checkHooks } from './common/hook-switch.js'
 import { checkFiles } from './config/files.js'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './config/load.js'
+import { settingWarnings } from './workers/setting-warnings.js'
 import { extensionRunning } from './extensions/guard.js'
 import { createEventLoopMonitor } from './process/event-loop.js'
 import { createLifecycle } from './process/lifecycle.js'
@@ -143,11 +144,13 @@ export async function runRole (role, compose, { configFile } = {}) {
         })
       )
       // the launcher watches its processes itself; PM2 does not
-      if (launcher.runDirectory !== undefined)
+      if (launcher.runDirectory !== undefined) {
+        for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
         await lifecycle.start(
           'hung processes',
           createHungProcesses({ directory, killAfter: config.gateway.hangTimeout, metrics, log })
         )
+      }
       await lifecycle.start(
         'load agent',
         createAgent({ settings: config.admin, workers: expected.gateway ?? 1, processes, log, clock: systemClock })

@@ -216,7 +216,8 @@ export class Document {
    * @param {E} event
    * @param {Signals[E]} data
    * @param {{ combine?: boolean | undefined }} [options] combine: false sends each signal at once; default true
-   * @returns {boolean} whether the signal was sent, or will be. False: no connection, or this client may not signal
+   * @returns {boolean} true: the client sends this signal, or a newer one of the same name in its place, unless the
+   *   connection is lost before. False: no connection, or this client may not signal
    * @throws {import('../common/error.js').ClientError} value_too_large
    */
   signal (event, data, { combine = true } = {}) {

@@ -33,7 +33,7 @@ export const ingest = {
         ['p50', quantile(0.5, 'stage_seconds', 'stage="produced_ingested"')],
         ['p99', quantile(0.99, 'stage_seconds', 'stage="produced_ingested"')]
       ]),
-      graph('Canaries by partition', 'Above a second records are late; above 15 s the consumer is replaced.', 's', [
+      graph('Canaries by partition', 'Above a second records are late; above 15 s none come through.', 's', [
         ['{{partition}}', highest('canary_age_seconds', '', 'partition')]
       ])
     ],

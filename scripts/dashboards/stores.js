@@ -95,6 +95,9 @@ export const kafka = {
       ])
     ],
     Consumers: [
+      graph('Silence', 'Time since Kafka responded to ingest. Above 15 s ingest does not reach Kafka.', 's', [
+        ['{{instance}}', highest('kafka_silence_seconds', '', 'instance')]
+      ]),
       graph('Restarts', 'Consumers that failed and were replaced.', 'short', [
         ['restarts', perSecond('kafka_consumer_restarts_total')]
       ]),

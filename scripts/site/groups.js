@@ -49,7 +49,10 @@ const GROUPS = [
         'how-to/remove-access.md': 'revoke, leave, close, kick, ban and restore: what each does, and the order of the steps',
         'how-to/another-origin-and-vite.md': 'pages of another host, and a development server',
         'how-to/avatars.md': 'who has the document open, with name, color and picture',
+        'how-to/cursors.md': 'pointers and selections with name and color; signal or presence state; when to remove a cursor',
         'how-to/typing-indicator.md': 'signals, which are never stored',
+        'how-to/confirmations.md': 'receipts of open pages; a list of the users who have not confirmed',
+        'how-to/test-your-page.md': 'end-to-end tests with Playwright, tests with `node --test`; one process, no Redis, no Kafka',
         'how-to/notifications.md': 'messages to every page of a user, also after a reconnect',
         'how-to/from-centrifugo.md': 'each part of Centrifugo, and its counterpart in inkcast',
         'how-to/from-pusher.md': 'each part of Pusher Channels, and its counterpart in inkcast; changing a page step by step',
@@ -58,7 +61,7 @@ const GROUPS = [
         'react.md': 'hooks for React',
         'outbox.md': 'edits that survive lost connections and page reloads, and that the gateway accepts once',
         'yjs.md': 'shared documents with Yjs: provider, awareness, offline, the service',
-        'webhooks.md': 'messages of clients and life-cycle events to a service by POST; how a service refuses a message',
+        'webhooks.md': 'messages of clients and life-cycle events to a service by POST; how a service refuses a message; an outage of the service',
         'document-rules.md': 'settings for kinds of documents: history, presence, signals, rate; a log that keeps only the newest record of each key',
         'devtools.md': 'a panel in the page that shows what a client does',
         'demo.md': 'the demo page, and how to run it with Kafka and the document service',
@@ -91,12 +94,12 @@ const GROUPS = [
     sections: {
       'For clients': {
         'protocol.md': 'events between clients and the gateway',
-        'client.md': 'the package for browsers and Node',
+        'client.md': 'the package for browsers and Node: every option, event and error; size, browsers, limits of signals',
         'client-api.md': 'every class, method, option and event of the package (generated)',
         'auth.md': 'tokens, key sets, grants, the access service, revocations'
       },
       'For services': {
-        'kafka.md': 'records: headers, order with one or several producers, guarantees, dead letters',
+        'kafka.md': 'records: headers, size, order with one or several producers, receipts, guarantees, dead letters',
         'api.md': 'publishing and reading over HTTP',
         'http-api.md': 'every operation of the api, with parameters and answers (generated)',
         'grpc.md': 'publishing and reading over gRPC; streams of publications and events',
@@ -110,7 +113,7 @@ const GROUPS = [
         'errors.md': 'every error code (generated)',
         'metrics.md': 'every metric, with alert hints (generated)',
         'hooks.md': 'internals of libraries that inkcast uses (generated)',
-        'releases.md': 'supported versions of inkcast, Node, Redis, Kafka and Kubernetes; release notes',
+        'releases.md': 'supported versions of Node, browsers, Redis, Kafka and Kubernetes; packages from a checkout; release notes',
         '../CHANGELOG.md': 'every change, by version',
         'glossary.md': 'every term, one meaning each'
       }

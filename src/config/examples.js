@@ -22,6 +22,7 @@ export const EXAMPLES = {
   PEER_TLS_CA_FILE: '/etc/inkcast/peer/ca.pem',
   DEMO_DOCUMENTS_URL: 'http://document-service:4000',
   INSTANCE_ID: 'inkcast-0',
+  HANG_TIMEOUT: '5000',
   MAX_CONNECTIONS: '50000',
   MAX_JOINS_PER_SECOND: '10',
   MAX_SIGNALS_PER_SECOND: '30',

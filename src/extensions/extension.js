@@ -12,7 +12,8 @@
  * @property {boolean} [ephemeral] not kept in the document's log; default: false
  * @property {boolean} [keep] of operator user: kept in the user's log; default: false
  * @property {boolean} [receipt] clients are asked for an acknowledgement; default: false
- * @property {string} [idempotencyKey] a document's log takes one record of each key, for 15 minutes
+ * @property {string} [idempotencyKey] a document's log takes one record of each key, for 15 minutes or
+ *   until 10,000 newer keys have followed
  * @property {string} [key] a document's log keeps only the newest record of each key
  * @property {string} [traceId] default: a new one
  *

@@ -34,7 +34,8 @@ const TELL_LOST_END = 3_600_000
 
 /**
  * @typedef {'kafka_lost_ends' | 'kafka_lag' |
- *   'kafka_record_age_seconds' | 'kafka_consumer_restarts' | 'bus_errors' | 'canary_age_seconds'} MetricNames
+ *   'kafka_record_age_seconds' | 'kafka_consumer_restarts' | 'bus_errors' | 'canary_age_seconds' |
+ *   'kafka_silence_seconds' | 'onCollect'} MetricNames
  */
 
 /**
@@ -48,7 +49,7 @@ const TELL_LOST_END = 3_600_000
  *   dependencies.publisher
  * @param {import('./redis-echo.js').Echo} dependencies.echo
  * @param {import('./marks.js').MarkStore & import('./healing.js').HealingStore} dependencies.markStore
- * @param {import('./dead-letter.js').DeadLetter} dependencies.deadLetter
+ * @param {import('../kafka/dead-letter.js').DeadLetter} dependencies.deadLetter
  * @param {Pick<import('../config/load.js').Config, 'kafka' | 'limits'>} dependencies.settings
  * @param {import('../inspect/inspector.js').Inspector} [dependencies.inspector]
  * @param {import('../tracing/tracing.js').Tracing} [dependencies.tracing]
@@ -111,6 +112,8 @@ export function createIngest ({
     clock
   })
 
+  metrics.onCollect(() => metrics.kafka_silence_seconds.set(consumer.status().silence / 1000))
+
   const watchdog = createWatchdog({
     producer: createProducer({ kafka, topic, log, clock, limits: { timeout: CANARY_TIMEOUT } }),
     echo,
@@ -163,7 +166,7 @@ export function createIngest ({
           { err: error.cause, topic, partition, offset: messages[index].offset },
           `${error.message}: the record goes to the dead-letter topic`
         )
-      await deadLetter.send({ topic, partition, message: messages[index], error }, signal)
+      await deadLetter.send({ topic, partition, message: messages[index], reason: error.code }, signal)
       publisher.refused(String(messages[index].headers?.[HEADER.operator]), error)
       stages.get(index)?.fail(error)
       if (inspector.active) tellDeadLetter(partition, messages[index], error)

@@ -39,6 +39,8 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
    * @property {number} takenAt time when Kafka last accepted a canary
    * @property {number} [missing] send time of the oldest accepted canary that is not back
    * @property {number} since time when it was accepted, or when another record of its partition came through
+   * @property {number} [unanswered] send time of the oldest canary that is not back, also of one that Kafka did not
+   *   accept; for the metric alone
    */
   /** @type {Map<number, Watched>} assigned partitions */
   const watched = new Map()
@@ -62,6 +64,7 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
     const { partition } = canary
     metrics.canary_age_seconds.set({ partition }, Math.max(0, clock.monotonic() - canary.sentAt) / 1000)
     if (state.missing !== undefined && canary.sentAt >= state.missing) state.missing = undefined
+    if (state.unanswered !== undefined && canary.sentAt >= state.unanswered) state.unanswered = undefined
     heldBack.delete(canary.partition)
     if (stalled.delete(canary.partition)) log.info({ partition: canary.partition }, 'records come through again')
   }
@@ -82,6 +85,7 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
   /** @param {number} partition @param {Watched} state */
   async function send (partition, state) {
     const sentAt = Math.trunc(clock.monotonic())
+    state.unanswered ??= sentAt
     try {
       await producer.send(canaryRecord({ echo: echo.id, partition, sentAt }))
     } catch {
@@ -115,12 +119,13 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
     /** @type {Promise<void>[]} */
     const suspects = []
     for (const [partition, state] of watched) {
+      if (state.unanswered !== undefined)
+        metrics.canary_age_seconds.set({ partition }, (now - state.unanswered) / 1000)
       if (state.missing === undefined) continue
       if (redisAway || now - state.takenAt > away) {
         state.missing = undefined
         continue
       }
-      metrics.canary_age_seconds.set({ partition }, (now - state.missing) / 1000)
       if (now - state.since > wedgedAfter) suspects.push(suspect(partition, state))
     }
     if (suspects.length > 0) await Promise.all(suspects)

@@ -15,7 +15,13 @@ import { createTopicWatch } from './topic-watch.js'
  * @property {(signal: AbortSignal) => Promise<void>} run until the signal aborts; rejects when the consumer fails
  * @property {(partition: number) => Promise<number | undefined>} readable number of records of an assigned partition
  *   that could be read and were not; undefined: unknown
- * @property {() => { joined: boolean, partitions: number[], pollAge: number, reason: string | undefined }} status
+ * @property {() => SessionStatus} status
+ *
+ * @typedef {object} SessionStatus
+ * @property {boolean} joined
+ * @property {number[]} partitions
+ * @property {number | undefined} heardAt monotonic time of a broker's last response; undefined: there was none yet
+ * @property {string | undefined} reason why it is not ready
  */
 
 /** After this time without a response Kafka is reported as unavailable, ms. */
@@ -58,7 +64,7 @@ export function createSession ({
     },
     onResponse () {
       lastPoll = clock.monotonic()
-      polled = true
+      heard = true
     },
     onSkip (partition, next) {
       if (positions.has(partition)) positions.set(partition, next)
@@ -112,7 +118,7 @@ export function createSession ({
   /** Whether the partitions of this assignment begin at the right offsets. @type {Promise<boolean>} */
   let begun = Promise.resolve(false)
   let lastPoll = clock.monotonic()
-  let polled = false
+  let heard = false
   let silent = false
   /** @type {(error: unknown) => void} */
   let fail = () => {}
@@ -121,6 +127,7 @@ export function createSession ({
   function onJoined ({ partitions, leader }) {
     joined = true
     lastPoll = clock.monotonic()
+    heard = true
     batches.abortAll() // those of the previous assignment
     commits.reset()
     positions.clear()
@@ -250,7 +257,7 @@ export function createSession ({
       return {
         joined,
         partitions: [...positions.keys()],
-        pollAge: polled ? clock.monotonic() - lastPoll : Infinity,
+        heardAt: heard ? lastPoll : undefined,
         reason:
           slow > SLOW_BATCH
             ? `a batch has been in progress for ${Math.round(slow / 1000)} s`

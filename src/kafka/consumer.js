@@ -8,7 +8,8 @@ import { createSession } from './consumer-session.js'
  * @property {string} [reason] why it is not ready
  * @property {boolean} joined
  * @property {number[]} partitions
- * @property {number} pollAge ms since a broker's last response, Infinity before the first
+ * @property {number} silence ms since a broker last responded, also to a consumer that was replaced since; before the
+ *   first response, since the start
  * @property {number} restarts number of replacements
  */
 
@@ -52,6 +53,8 @@ export function createConsumer ({
   let stuckAt
   /** @type {string | undefined} */
   let failure
+  /** Time of the last response of a session that has ended; at first, the start. */
+  let heardAt = clock.monotonic()
 
   async function run () {
     const backoff = new Backoff({ min: 200, max: 10_000 })
@@ -75,6 +78,7 @@ export function createConsumer ({
         if (clock.monotonic() - since > STABLE) backoff.reset()
         await failed(error, backoff.next())
       } finally {
+        heardAt = session?.status().heardAt ?? heardAt
         session = undefined
       }
     }
@@ -168,14 +172,14 @@ export function createConsumer ({
 
     /** @returns {ConsumerStatus} */
     status () {
-      const now = session?.status() ?? { joined: false, partitions: [], pollAge: Infinity, reason: undefined }
+      const now = session?.status() ?? { joined: false, partitions: [], heardAt, reason: undefined }
       const reason = failure ?? now.reason ?? (now.joined ? undefined : 'the consumer has not joined its group yet')
       return {
         ready: reason === undefined,
         reason,
         joined: now.joined,
         partitions: now.partitions,
-        pollAge: now.pollAge,
+        silence: clock.monotonic() - (now.heardAt ?? heardAt),
         restarts
       }
     }

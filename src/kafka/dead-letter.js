@@ -2,7 +2,7 @@ import { Backoff, retry } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
 import { unlessAborted } from '../common/wait.js'
-import { createProducer } from '../kafka/producer.js'
+import { createProducer } from './producer.js'
 import { HEADER } from '../wire/headers.js'
 
 /**
@@ -11,21 +11,23 @@ import { HEADER } from '../wire/headers.js'
  * @property {() => Promise<void>} stop
  * @property {(letter: Letter, signal: AbortSignal) => Promise<void>} send retries until it is written. Rejects
  *   with the signal's reason only
+ * @property {(letter: Letter) => Promise<void>} write one attempt, truncated if the record is too large for the topic.
+ *   Rejects as `send` of src/kafka/producer.js
  */
 
 /**
  * @typedef {object} Letter
  * @property {string} topic
  * @property {number} partition
- * @property {import('../kafka/contract.js').KafkaRecord} message
- * @property {InkcastError} error reason why it cannot be delivered
+ * @property {import('./contract.js').KafkaRecord} message
+ * @property {string} reason why it cannot be delivered
  */
 
 /**
  * Writes records that cannot be delivered to the dead-letter topic, unchanged, with the reason and their origin.
  *
  * @param {object} dependencies
- * @param {Pick<import('../kafka/contract.js').KafkaDriver, 'produce'>} dependencies.kafka
+ * @param {Pick<import('./contract.js').KafkaDriver, 'produce'>} dependencies.kafka
  * @param {string} dependencies.topic the dead-letter topic
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
@@ -33,20 +35,32 @@ import { HEADER } from '../wire/headers.js'
  */
 export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
   const producer = createProducer({ kafka, topic, log, clock })
+
+  /** @type {DeadLetter['write']} */
+  async function write (letter) {
+    try {
+      await producer.send(deadLetterRecord(letter, false))
+    } catch (error) {
+      if (!(error instanceof InkcastError) || error.code !== 'value_too_large') throw error
+      log.warn(
+        { topic: letter.topic, partition: letter.partition, offset: letter.message.offset, reason: letter.reason },
+        'a record is too large for the dead-letter topic: only its reason and origin are kept there'
+      )
+      await producer.send(deadLetterRecord(letter, true))
+    }
+  }
+
   return {
     start: async () => {},
     stop: () => producer.stop(),
+    write,
 
     async send (letter, signal) {
-      let truncated = false
       // the wait ends with the signal; a request in progress may still be written, and then the record is there twice
-      await retry(() => unlessAborted(producer.send(deadLetterRecord(letter, truncated)), signal), {
+      await retry(() => unlessAborted(write(letter), signal), {
         signal,
         clock,
-        backoff: new Backoff({ min: 100, max: 5000 }),
-        onFailure: (error) => {
-          if (error instanceof InkcastError && error.code === 'value_too_large') truncated = true
-        }
+        backoff: new Backoff({ min: 100, max: 5000 })
       })
     }
   }
@@ -56,10 +70,10 @@ export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
  * Exported for tests: the format.
  * @param {Letter} letter
  * @param {boolean} truncated without key, value and the producer's headers
- * @returns {import('../kafka/producer.js').ProducerRecord}
+ * @returns {import('./producer.js').ProducerRecord}
  */
-export function deadLetterRecord ({ topic, partition, message, error }, truncated) {
-  /** @type {import('../kafka/contract.js').Headers} */
+export function deadLetterRecord ({ topic, partition, message, reason }, truncated) {
+  /** @type {import('./contract.js').Headers} */
   const headers = {}
   if (!truncated) {
     for (const [name, value] of Object.entries(message.headers ?? {})) {
@@ -69,7 +83,7 @@ export function deadLetterRecord ({ topic, partition, message, error }, truncate
       if (values.length > 0) headers[name] = values.length === 1 ? values[0] : values
     }
   }
-  headers[HEADER.reason] = error.code
+  headers[HEADER.reason] = reason
   headers[HEADER.topic] = topic
   headers[HEADER.partition] = String(partition)
   const unreadable = message.unreadable

@@ -1,9 +1,8 @@
 import { WEBHOOK_GROUP } from '../config/load.js'
+import { createDeadLetter } from '../kafka/dead-letter.js'
 import { createConsumer } from '../kafka/consumer.js'
-import { createProducer } from '../kafka/producer.js'
 import { ensureTopics } from '../kafka/topics.js'
 import { recordFromMessage } from '../uplink/kafka-record.js'
-import { HEADER } from '../wire/headers.js'
 import { BATCH } from '../uplink/stream/contract.js'
 
 /**
@@ -22,7 +21,7 @@ import { BATCH } from '../uplink/stream/contract.js'
 export function createKafkaSender ({ kafka, settings, group = WEBHOOK_GROUP, maxBytes, delivery, log, clock }) {
   const { uplinkTopic: topic, deadLetterTopic } = settings
   const groupId = `${settings.groupId}-${group}`
-  const deadLetters = createProducer({ kafka, topic: deadLetterTopic, log, clock })
+  const deadLetters = createDeadLetter({ kafka, topic: deadLetterTopic, log, clock })
 
   /** @type {import('../kafka/batch.js').BatchHandler} */
   async function handle ({ partition, messages }, signal) {
@@ -59,18 +58,9 @@ export function createKafkaSender ({ kafka, settings, group = WEBHOOK_GROUP, max
     await delivery.deliver(entries, {
       signal,
       onRefused: async ({ id }, reason) => {
-        const { key, value, headers, offset } = /** @type {import('../kafka/contract.js').KafkaRecord} */ (byId.get(id))
-        await deadLetters.send({
-          key,
-          value,
-          headers: {
-            ...headers,
-            [HEADER.reason]: `webhook: ${reason}`,
-            [HEADER.topic]: topic,
-            [HEADER.partition]: String(partition),
-            [HEADER.offset]: offset
-          }
-        })
+        const message = /** @type {import('../kafka/contract.js').KafkaRecord} */ (byId.get(id))
+        // one attempt: after a failure the consumer is replaced, which creates a missing topic
+        await deadLetters.write({ topic, partition, message, reason: `webhook: ${reason}` })
       }
     })
   }

@@ -11,6 +11,8 @@ const NOT_OURS = /^(?:DOCUMENTS_UPLINK|NODE_OPTIONS|OTEL_\w+)$/
 
 /** Checks of commands in the docs that tests do not run. @type {[RegExp, (...words: string[]) => void][]} */
 export const COMMANDS = [
+  [/^npm pack /, () => {}],
+  [/^mkdir [\w./-]+$/, () => {}],
   [
     /^npm (?!install )(?:run )?(?:--silent )?(?<script>[\w:]+)/,
     (script) => {

@@ -20,6 +20,12 @@ const publication = (i) => ({
   value: Buffer.from(String(i))
 })
 
+/** @param {import('../../src/metrics/metrics.js').Metrics} metrics @returns {Promise<number>} s */
+async function silenceOf (metrics) {
+  const [{ values }] = /** @type {any} */ (await metrics.collect(['inkcast_kafka_silence_seconds']))
+  return values[0].value
+}
+
 test('Kafka is restarted, killed and stops answering while records are written and read', async (t) => {
   const broker = await startKafka()
   const kafka = await testKafka(t, { brokers: broker.brokers })
@@ -66,8 +72,11 @@ test('Kafka is restarted, killed and stops answering while records are written a
   await survives('12 s without an answer', async () => {
     await broker.kill('SIGSTOP')
     await delay(12_000)
+    const silence = await silenceOf(metrics)
+    assert.ok(silence > 10 && silence < 30, `Kafka has been silent for ${silence} s`)
     await broker.kill('SIGCONT')
   })
+  assert.ok(await silenceOf(metrics) < 2)
   writing = false
   await writer
   await waitFor(() => safe.length + refusals.length === next, {

@@ -55,8 +55,9 @@ export const HEADERS = {
   [HEADER.idempotencyKey]: {
     schema: { type: 'string', minLength: 1, maxLength: 257 },
     description:
-      'A retry with the same key within 15 minutes publishes nothing again, and gets the same answer. ' +
-      'With or without quotes (draft-ietf-httpapi-idempotency-key-header)'
+      'Makes a retry safe for 15 minutes, or until 10,000 newer keys of the same document have followed. If the ' +
+      'outcome of the first request is unknown, a message that no log keeps may be published twice, and an order ' +
+      '(kick, revoke, …) is carried out again. With or without quotes (draft-ietf-httpapi-idempotency-key-header)'
   },
   [HEADER.timestamp]: {
     schema: { type: 'string', pattern: '^\\d{1,15}$' },
@@ -227,8 +228,8 @@ const PUBLISHED = {
     required: ['epoch', 'offset'],
     properties: { epoch: { type: 'string' }, offset: { type: 'integer' } },
     description:
-      'Position of the record in the log. Missing with Kafka (not known yet), if no log keeps the record, and after ' +
-      'some retries'
+      'Position of the record in the log. Missing with Kafka (not known yet), if no log keeps the record, and if a ' +
+      'retry finds no stored answer of the first request'
   },
   connections: {
     type: 'integer',

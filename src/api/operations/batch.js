@@ -29,8 +29,8 @@ const position = {
   required: ['epoch', 'offset'],
   properties: { epoch: text, offset: { type: 'integer' } },
   description:
-    'Position of the record in the log. Missing with Kafka (not known yet), if no log keeps the record, and after ' +
-    'some retries'
+    'Position of the record in the log. Missing with Kafka (not known yet), if no log keeps the record, and if a ' +
+    'retry finds no stored answer of the first request'
 }
 
 /** @type {Operation[]} */

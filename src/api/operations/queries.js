@@ -36,7 +36,8 @@ export const queryOperations = [
             guid: { type: 'string' },
             members: {
               type: 'integer',
-              description: 'Users who have it open on any worker, or had it open within the last `PRESENCE_GRACE`'
+              description: 'Users who have it open on any worker, or whose last connection to it was closed or lost ' +
+                'within the last `PRESENCE_GRACE`'
             },
             position: positionOrNull
           }

@@ -1,5 +1,6 @@
 import { BLOCKS } from '../../config/blocks.js'
 import { checkFiles } from '../../config/files.js'
+import { settingWarnings } from '../../workers/setting-warnings.js'
 import { findingsOf } from './finding.js'
 
 /** @typedef {import('./finding.js').Finding} Finding */
@@ -16,6 +17,7 @@ export function checkSettings ({ config, problems, written, unknown }) {
   const findings = [
     ...problems.map((problem) => error(problem, todoFor(problem, written))),
     ...checkFilesOf(config),
+    ...settingWarnings(config).map(({ text, todo }) => warning(text, todo)),
     ...unknown.flatMap(({ name, source }) => {
       const meant = NAMES.find((known) => isSimilar(name, known))
       return meant === undefined ? [] : [warning(`${name} is no setting`, `did you mean ${meant}? Correct it (${source})`)]

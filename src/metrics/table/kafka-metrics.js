@@ -23,8 +23,15 @@ export const KAFKA_METRICS = Object.freeze({
     formerly: 'canary_age_milliseconds',
     labels: ['partition'],
     aggregator: 'max',
-    help: 'Time of a canary (health-check record) from ingest through a downlink partition, the consumer and Redis pub/sub back to ingest; for a canary that is not back yet, its age.',
-    worry: 'Above a second: records are late. Above 15 the consumer is replaced.'
+    help: 'Time of a canary (health-check record) from ingest through a downlink partition, the consumer and Redis pub/sub back to ingest; for a canary that is not back yet, its age, also if Kafka did not accept it. Absent for partitions that no ingest process reads.',
+    worry: 'Above a second: records are late. Above 15: records do not come through; the consumer is replaced if Kafka and Redis respond.'
+  },
+  kafka_silence_seconds: {
+    type: 'gauge',
+    labels: [],
+    aggregator: 'max',
+    help: 'Time since Kafka last responded to the consumer of ingest, also while the consumer is replaced or waits to join its group. Usually below 1: Kafka responds to a `Fetch` within 0.5.',
+    worry: 'Above 15: ingest does not reach Kafka.'
   },
   kafka_lost_ends: {
     type: 'counter',

@@ -13,19 +13,19 @@ export const UPLINK_METRICS = Object.freeze({
     type: 'gauge',
     labels: [],
     help: 'Records sent to the uplink and not acknowledged yet.',
-    worry: 'Near its limit of 10,000 per worker: Kafka is slow or unavailable.'
+    worry: 'Near its limit of 10,000 per worker (with Kafka also 32 MB): Kafka, or without it Redis, is slow or unavailable.'
   },
   uplink_stream_records: {
     type: 'gauge',
     labels: [],
     help: 'Records in the uplink\'s stream that not all services have read, without Kafka.',
-    worry: 'Growth: the webhook is slow or fails. At 25,000 in one of its 8 parts new messages are refused.'
+    worry: 'Growth: a service is slow or fails. New messages are refused at 25,000 records or 32 MB in one of the 8 parts, and after 5 minutes without a successful request of the webhook.'
   },
   uplink_stream_bytes: {
     type: 'gauge',
     labels: [],
     help: 'Bytes of the records in the uplink\'s stream.',
-    worry: 'Growth. At 32 MB in one of its 8 parts new messages are refused.'
+    worry: 'Growth: as for the records.'
   },
   webhook_requests: {
     type: 'counter',

@@ -115,12 +115,19 @@ describe('expressions of alerts and dashboards', () => {
   })
 })
 
+/**
+ * @param {string} page docs/monitoring.md
+ * @returns {{ alert: string, severity: string, condition: string, runbook: string }[]}
+ */
+const alertRows = (page) => [...page.matchAll(/^\| `(Inkcast\w+)` \| (\w+) \| ([^|]+) \| (.+) \|$/gm)]
+  .map(([, alert, severity, condition, runbook]) =>
+    ({ alert, severity, condition, runbook: runbook.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1') }))
+
 describe('alerts', () => {
   test('have a severity, a text and a line of the run-book each, which docs/monitoring.md lists', () => {
     const page = readFileSync(new URL('../../../docs/monitoring.md', import.meta.url), 'utf8')
     // pages are links there, and text in the rules
-    const rows = [...page.matchAll(/^\| `(Inkcast\w+)` \| (\w+) \| (.+) \|$/gm)]
-      .map(([, ...row]) => row.map((cell) => cell.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1')))
+    const rows = alertRows(page).map(({ alert, severity, runbook }) => [alert, severity, runbook])
     const expected = alerts.map(({ alert, labels, annotations }) => [alert, labels.severity, annotations.runbook])
     assert.deepEqual(rows, expected)
     for (const { alert, labels, annotations } of alerts) {
@@ -129,6 +136,24 @@ describe('alerts', () => {
       assert.match(annotations.runbook, /^[^\n|]{40,}[.?]$/, alert)
     }
     assert.equal(new Set(alerts.map(({ alert }) => alert)).size, alerts.length)
+  })
+
+  test('fire on what docs/monitoring.md says: its column has every time and threshold of the rule', () => {
+    const page = readFileSync(new URL('../../../docs/monitoring.md', import.meta.url), 'utf8')
+    const conditions = new Map(alertRows(page).map(({ alert, condition }) => [alert, condition]))
+    /** @type {string[]} */
+    const missing = []
+    for (const { alert, expr, for: lasting = '' } of alerts) {
+      const condition = conditions.get(alert) ?? ''
+      const times = [...`${expr} [${lasting}]`.matchAll(/\b(\d+)([smh])\b/g)]
+        .map(([, number, unit]) => `${number} ${unit === 'm' ? 'min' : unit}`)
+      const thresholds = [...expr.matchAll(/[<>] ([\d.]+)(?![\d.]| \*)/g)].map(([, number]) => Number(number))
+        .filter((number) => number > 0).map((number) => number.toLocaleString('en'))
+      const shares = [...expr.matchAll(/[<>]\s+([\d.]+) \*/g)].map(([, share]) => `${Math.round(share * 100)} %`)
+      for (const part of [...times, ...thresholds, ...shares])
+        if (!new RegExp(`(?<![\\d.,])${part}(?![\\d%])`).test(condition)) missing.push(`${alert}: ${part}`)
+    }
+    assert.deepEqual(missing, [])
   })
 
   test('name settings, metrics and pages that exist', () => {

@@ -85,19 +85,56 @@ function start (t, { make = () => new FakeConsumer(), ...more } = {}) {
 test('it is ready when it has joined', async (t) => {
   const { consumer, running } = start(t)
   const fake = await running()
-  assert.deepEqual(consumer.status(), {
+  const { silence, ...before } = consumer.status()
+  assert.deepEqual(before, {
     ready: false,
     reason: 'the consumer has not joined its group yet',
     joined: false,
     partitions: [],
-    pollAge: Infinity,
     restarts: 0
   })
+  assert.ok(silence < 10_000, String(silence))
   fake.join([1, 3])
   fake.emit('fetch', {})
-  const { pollAge, ...status } = consumer.status()
-  assert.deepEqual(status, { ready: true, reason: undefined, joined: true, partitions: [1, 3], restarts: 0 })
-  assert.ok(pollAge < 1000)
+  const status = consumer.status()
+  assert.deepEqual(
+    { ...status, silence: 0 },
+    { ready: true, reason: undefined, joined: true, partitions: [1, 3], silence: 0, restarts: 0 }
+  )
+  assert.ok(status.silence < 1000, String(status.silence))
+})
+
+test('the silence of Kafka grows from its last response, also over replacements that do not reach it', async (t) => {
+  let now = 0
+  const clock = { now: () => now, monotonic: () => now, sleep: (/** @type {number} */ ms) => delay(Math.min(ms, 5)) }
+  let reachable = true
+  const { consumer, made, running } = start(t, {
+    clock,
+    make: () => {
+      const fake = new FakeConsumer()
+      if (!reachable) fake.connect = () => Promise.reject(new Error('no broker'))
+      return fake
+    }
+  })
+  const fake = await running()
+  now = 20_000
+  assert.equal(consumer.status().silence, 20_000, 'since the start')
+  fake.join()
+  now += 700
+  assert.equal(consumer.status().silence, 700)
+  fake.emit('fetch', {})
+  assert.equal(consumer.status().silence, 0)
+  reachable = false
+  now += 3000
+  fake.emit('crash', { payload: { error: new Error('no broker') } })
+  await waitFor(() => made.length > 3)
+  now += 60_000
+  assert.equal(consumer.status().silence, 63_000)
+  reachable = true
+  const at = made.length - 1
+  await waitFor(() => made.slice(at).some(({ eachBatch }) => eachBatch !== undefined))
+  made.at(-1)?.join()
+  assert.equal(consumer.status().silence, 0)
 })
 
 test('a consumer that crashes, or cannot connect, is replaced; the failure and its end are logged once', async (t) => {

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { selectRings } from '../../../scripts/rings.js'
+import { RINGS, selectRings } from '../../../scripts/rings.js'
 import { makeDirectory, removeDirectory } from '../../services/directory.js'
 import { identify, isAlive } from '../../services/process-identity.js'
 import { waitUntil } from '../../services/wait.js'
@@ -134,6 +134,23 @@ test('an unknown ring is a usage error', async (t) => {
   const { code, output } = await runTests(project(t, {}), 'untit')
   assert.equal(code, 2)
   assert.match(output, /untit is neither a ring \(unit, .*\) nor a test file/)
+})
+
+for (const option of ['--help', '-h']) {
+  test(`${option} prints the help of the runner and runs nothing`, async (t) => {
+    const root = project(t, { 'unit/a.test.js': 'test("ran", () => assert.fail("ran"))' })
+    const { code, output } = await runTests(root, 'unit', option)
+    assert.equal(code, 0, output)
+    assert.match(output, /^Usage: node scripts\/test\.js \[ring \| file\]… \[-- options of node --test\]\n/)
+    for (const [ring, { byDefault }] of Object.entries(RINGS))
+      assert.match(output, new RegExp(`^  ${ring} +${byDefault ? '' : 'only by name; '}\\w`, 'm'))
+    assert.doesNotMatch(output, /Usage: node \[options\]|1 failed/)
+  })
+}
+
+test('--help behind -- belongs to node --test', async (t) => {
+  const { output } = await runTests(project(t, { 'unit/a.test.js': 'test("good", () => {})' }), 'unit', '--', '--help')
+  assert.match(output, /Usage: node \[options\]/)
 })
 
 for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {

@@ -92,5 +92,7 @@ test('generated reference pages have every operation of the api, and every expor
   assert.deepEqual(operations.filter((one) => !api.includes(`\n\`${one}\`\n`)), [])
   for (const name of ['connect', 'Client', 'Document', 'ClientOptions', 'OpenOptions', 'ClientError', 'Meta', 'UserLog'])
     assert.ok(client.includes(`\n### ${name}\n`), name)
-  assert.doesNotMatch(client, /import\(|`any`.*connectionId|undefined`\)/)
+  assert.doesNotMatch(client, /import\(|`any`.*connectionId|undefined`\)|`\{\}`/)
+  const rows = client.split('\n').filter((line) => line.startsWith('| `'))
+  assert.deepEqual(rows.filter((row) => row.endsWith('|  |')), [], 'without a meaning')
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
 const ROOT = new URL('../../../', import.meta.url)
@@ -21,4 +21,15 @@ test('every file that architecture.md names exists', () => {
   const paths = new Set([...text.matchAll(/`((?:src|test|client)\/[\w./-]+)`/g)].map(([, path]) => path))
   assert.ok(paths.size > 40)
   assert.deepEqual([...paths].filter((path) => !existsSync(new URL(path, ROOT))), [])
+})
+
+test('the folder table of architecture.md has every folder of src', () => {
+  const text = readFileSync(new URL('docs/architecture.md', ROOT), 'utf8')
+  const section = text.split(/^## /m).find((part) => part.startsWith('Folders')) ?? ''
+  const named = new Set([...section.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(([, cell]) => cell.match(/src\/\w+/g) ?? []))
+  const folders = readdirSync(new URL('src/', ROOT), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `src/${name}`)
+  assert.ok(folders.length > 30)
+  assert.deepEqual(folders.filter((folder) => !named.has(folder)), [])
 })

@@ -58,7 +58,7 @@ describe('idle documents', () => {
         publication: { ...bus.records[0].publication, guid: 'd7', ephemeral: true },
         offset: 0
       })
-      return guids.map(() => null)
+      return /** @type {any[]} */ (guids.map(() => null))
     }
     feeds.start()
     t.after(() => feeds.stop())

@@ -130,7 +130,7 @@ test('an open transaction holds back a partition: the consumer is not wedged whi
 })
 
 test('while Kafka or Redis is unavailable, and soon after, no consumer is replaced', async (t) => {
-  const { world, watchdog, pass } = await watch(t)
+  const { world, watchdog, pass, ages } = await watch(t)
   await pass(20)
   const { consume } = world
   for (const service of /** @type {const} */ (['kafka', 'redis'])) {
@@ -142,11 +142,13 @@ test('while Kafka or Redis is unavailable, and soon after, no consumer is replac
       String(watchdog.problem()),
       service === 'redis' ? /Redis has not delivered published messages for 1\d\d s/ : /undefined/
     )
+    // the age of the first canary that is not back
+    assert.deepEqual(await ages(), { 0: 120, 1: 120 }, service)
     world[service] = true
     await pass(10)
     world.consume = consume
     await pass(20)
-    assert.deepEqual([world.replaced, watchdog.problem()], [[], undefined], service)
+    assert.deepEqual([world.replaced, watchdog.problem(), await ages()], [[], undefined, { 0: 0, 1: 0 }], service)
   }
 })
 

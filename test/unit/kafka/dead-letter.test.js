@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InkcastError } from '../../../src/common/errors.js'
-import { deadLetterRecord } from '../../../src/ingest/dead-letter.js'
-
-const error = new InkcastError('bad_value')
+import { deadLetterRecord } from '../../../src/kafka/dead-letter.js'
 
 /** @param {object} [more] */
 const letter = (more) => ({
   topic: 'documents.downlink',
   partition: 2,
-  error,
+  reason: 'bad_value',
   message: /** @type {import('../../../src/kafka/contract.js').KafkaRecord} */ ({
     key: Buffer.from('k'),
     value: Buffer.from('{'),

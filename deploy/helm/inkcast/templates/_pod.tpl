@@ -83,7 +83,7 @@ spec:
         - { name: {{ $name }}, containerPort: {{ $port }} }
         {{- end }}
         - { name: admin, containerPort: 9100 }
-      # the start waits for Redis and Kafka, and a gateway worker rehearses handshakes
+      # the start waits for Redis, in ingest for Kafka as well (20 s at most), and a gateway worker rehearses handshakes
       startupProbe:
         httpGet: { path: /live, port: admin, scheme: {{ include "inkcast.adminScheme" $root }} }
         periodSeconds: 2
