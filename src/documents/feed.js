@@ -178,18 +178,22 @@ export class Feed {
    * @param {Position | null} end null: there is no log
    */
   check (end) {
-    if (this.closed || end === null) return
+    if (this.closed) return
     // the current read may be from before the interruption
     if (!this.#live) this.#behind = true
     else if (this.lags(end)) this.#repair()
   }
 
   /**
-   * @param {Position} end of the log
+   * @param {Position | null} end of the log; null: there is no log
    * @returns {boolean} whether this feed has fewer records, and no repair is in progress
    */
   lags (end) {
-    return !this.closed && this.#live && (end.epoch !== this.position.epoch || end.offset > this.position.offset)
+    if (this.closed || !this.#live) return false
+    const { epoch, offset } = this.position
+    // The end of a log with records is kept for days after the last one. Without it, the backend has lost its data, and
+    // perhaps a record that this feed did not get.
+    return end === null ? offset > 0 : end.epoch !== epoch || end.offset > offset
   }
 
   /** @param {BusRecord} record */

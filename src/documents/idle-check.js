@@ -24,7 +24,7 @@ export function checkFeeds ({ feeds, bus, metrics, log, clock, signal }) {
   /** For failed calls; the next cycle compares those documents. */
   const backoff = new Backoff({ min: 100 })
 
-  /** @param {import('./feed.js').Feed} feed @param {import('../wire/position.js').Position} end of its log */
+  /** @param {import('./feed.js').Feed} feed @param {import('../wire/position.js').Position | null} end of its log */
   function lookAgain (feed, end) {
     if (!feed.lags(end)) return
     metrics.silent_losses.inc()
@@ -48,7 +48,7 @@ export function checkFeeds ({ feeds, bus, metrics, log, clock, signal }) {
         backoff.reset()
         return idle.flatMap((feed, i) => {
           const end = ends[i]
-          return end != null && feed.lags(end) ? [() => lookAgain(feed, end)] : []
+          return end !== undefined && feed.lags(end) ? [() => lookAgain(feed, end)] : []
         })
       } catch (error) {
         log.debug({ err: error }, 'idle documents cannot be compared with their logs, retrying')

@@ -30,6 +30,11 @@ describe('joining a document', () => {
     assert.deepEqual(bus.calls, ['subscribe', 'unsubscribe', 'subscribe'])
   })
 
+  test('the count of resyncs begins at 0, so that Prometheus sees the first ones as an increase', async () => {
+    const { values } = await setUp().metrics.feed_repairs.get()
+    assert.deepEqual(values.map(({ labels, value }) => [labels.result, value]), [['resync', 0]])
+  })
+
   test('answers with a position that stays what it was', async () => {
     const { feeds, join, publish } = setUp()
     const { position } = await join(new FakeMember())

@@ -27,6 +27,24 @@ describe('idle documents', () => {
     assert.equal(await losses(metrics), 2)
   })
 
+  test('resync when the backend has lost their log, unless it never had a record', async (t) => {
+    const { bus, feeds, join, publish, metrics } = setUp()
+    const [member, other] = [new FakeMember(), new FakeMember()]
+    await join(member)
+    publish(3)
+    bus.lose('two')
+    await feeds.join('empty', other, undefined, () => true)
+    bus.positions = async (guids) => {
+      bus.calls.push('positions')
+      return /** @type {any[]} */ (guids.map(() => null))
+    }
+    feeds.start()
+    t.after(() => feeds.stop())
+    await waitFor(() => member.resyncs.length === 1)
+    await waitFor(() => bus.calls.filter((call) => call === 'positions').length > 8)
+    assert.deepEqual([member.resyncs.length, other.resyncs.length, await losses(metrics)], [1, 0, 1])
+  })
+
   test('are not repaired for a record in flight', async (t) => {
     const { bus, feeds, join, metrics } = setUp()
     const member = new FakeMember()
