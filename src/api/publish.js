@@ -11,7 +11,8 @@ import { publishOnce } from './idempotency/publish-once.js'
 /**
  * Takes checked publications of one lane (`laneOf`); resolves when they are safe (on the bus, or acknowledged by
  * Kafka), with what is known of each by then. On the bus they are published all or none. Rejects with a retryable
- * InkcastError when the outcome is not known.
+ * InkcastError when the outcome is not known. An error with a status below 500, rejected or of one publication, says
+ * that it was certainly not published.
  * @typedef {(publications: readonly Publication[]) => Promise<Taken[]>} Sink
  * @typedef {object} Taken
  * @property {Position | null} [position]

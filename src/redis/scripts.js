@@ -31,9 +31,10 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<number>} mark
  * @property {(keys: string[], args: Argument[]) => Promise<string>} hold
  * @property {(keys: string[], args: Argument[]) => Promise<number>} reset
- * @property {(keys: string[], args: Argument[]) => Promise<[state: 'new' | 'done' | 'busy' | 'other', text?: string]>}
- *   request
+ * @property {(keys: string[], args: Argument[]) => Promise<[state: 'new' | 'done' | 'busy' | 'other', text?: string,
+ *   isRetry?: 0 | 1]>} request
  * @property {(keys: string[], args: Argument[]) => Promise<number>} settle
+ * @property {(keys: string[], args: Argument[]) => Promise<0 | 1>} forget
  * @property {(keys: string[], args: Argument[]) => Promise<string[]>} receipt
  * @property {(keys: string[], args: Argument[]) => Promise<[number: number, incarnation: string]>} claim
  * @property {(keys: string[], args: Argument[]) => Promise<[secret: string, incarnation: string, lost: 0 | 1]>} renew

@@ -23,6 +23,16 @@ test('in memory, a request that takes too long may be retried, and after 15 minu
   assert.deepEqual(await requests.begin('a', 'g', 't3'), { state: 'new', traceId: 't3' })
 })
 
+test('in memory, a request that was refused too late leaves the one that replaced it', async () => {
+  const clock = manualClock()
+  const requests = createMemoryRequests({ clock })
+  await requests.begin('a', 'f', 't1')
+  clock.advance(LEASE)
+  await requests.begin('a', 'f', 't2')
+  await requests.forget('a')
+  assert.deepEqual(await requests.begin('a', 'g', 't3'), { state: 'other' })
+})
+
 test('in memory, the oldest request is dropped above the maximum', async () => {
   const requests = createMemoryRequests({ clock: manualClock(), maxRequests: 2 })
   for (const id of ['a', 'b', 'c']) await requests.begin(id, 'f', id)

@@ -56,6 +56,18 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       assert.deepEqual(await lossy.begin(id, 'f', 't5'), { state: 'new', traceId: 't1' })
     })
 
+    test('a process that refuses its request too late leaves the one of another process', async () => {
+      const [{ client }] = connections
+      const id = `late-${process.pid}-${name}`
+      await stores[0].begin(id, 'f', 't1')
+      await client.hset(requestState(id), 'u', String(Date.now() - 1))
+      assert.deepEqual(await stores[1].begin(id, 'f', 't2'), { state: 'new', traceId: 't1' })
+      await stores[0].forget(id)
+      assert.deepEqual(await stores[0].begin(id, 'f', 't3'), { state: 'busy' })
+      assert.deepEqual(await stores[0].begin(id, 'g', 't3'), { state: 'other' })
+      await stores[1].release(id)
+    })
+
     test('a long request stays in progress while its process is alive', async () => {
       const [{ client }] = connections
       const id = `long-${process.pid}-${name}`

@@ -56,10 +56,45 @@ export function requestsContract (name, pair) {
       assert.deepEqual(await one.begin(id, 'f', 't3'), { state: 'done', answer: '{}' })
     })
 
-    test('release of an unknown request stores nothing', async () => {
+    test('a refused request is forgotten: the next one with its key is another request', async () => {
+      const [one, two] = pair()
+      const id = fresh()
+      await one.begin(id, 'f', 't1')
+      await one.forget(id)
+      assert.deepEqual(await two.begin(id, 'g', 't2'), { state: 'new', traceId: 't2' })
+      assert.deepEqual(await one.begin(id, 'g', 't3'), { state: 'busy' })
+      await two.forget(id)
+      assert.deepEqual(await one.begin(id, 'h', 't4'), { state: 'new', traceId: 't4' })
+      await one.finish(id, 'h', '{}')
+      assert.deepEqual(await two.begin(id, 'f', 't5'), { state: 'other' })
+    })
+
+    test('a refused retry is not forgotten: the first try may have published', async () => {
+      const [one, two] = pair()
+      const id = fresh()
+      await one.begin(id, 'f', 't1')
+      await one.release(id)
+      for (const requests of [two, one, two]) {
+        assert.deepEqual(await requests.begin(id, 'f', 't2'), { state: 'new', traceId: 't1' })
+        await requests.forget(id)
+        assert.deepEqual(await one.begin(id, 'g', 't3'), { state: 'other' })
+      }
+    })
+
+    test('a late forget leaves the response', async () => {
+      const [one, two] = pair()
+      const id = fresh()
+      await one.begin(id, 'f', 't1')
+      await one.finish(id, 'f', '{}')
+      await one.forget(id)
+      assert.deepEqual(await two.begin(id, 'f', 't2'), { state: 'done', answer: '{}' })
+    })
+
+    test('release and forget of an unknown request store nothing', async () => {
       const [one] = pair()
       const id = fresh()
       await one.release(id)
+      await one.forget(id)
       assert.deepEqual(await one.begin(id, 'f', 't1'), { state: 'new', traceId: 't1' })
     })
   })

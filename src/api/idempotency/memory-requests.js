@@ -14,8 +14,8 @@ export const LEASE = 30_000
  */
 export function createMemoryRequests ({ clock, maxRequests = MAX_REQUESTS }) {
   /**
-   * @type {Map<string, { fingerprint: string, traceId: string, inWorkUntil: number, knownUntil: number, answer?: string
-   *   }>} the oldest first
+   * @type {Map<string, { fingerprint: string, traceId: string, isRetry: boolean, inWorkUntil: number, knownUntil:
+   *   number, answer?: string }>} the oldest first
    */
   const requests = new Map()
 
@@ -23,7 +23,8 @@ export function createMemoryRequests ({ clock, maxRequests = MAX_REQUESTS }) {
     async begin (id, fingerprint, traceId) {
       const now = clock.monotonic()
       const found = requests.get(id)
-      if (found !== undefined && found.knownUntil > now) {
+      const isRetry = found !== undefined && found.knownUntil > now
+      if (isRetry) {
         if (found.fingerprint !== fingerprint) return { state: 'other' }
         if (found.answer !== undefined) return { state: 'done', answer: found.answer }
         if (found.inWorkUntil > now) return { state: 'busy' }
@@ -34,7 +35,9 @@ export function createMemoryRequests ({ clock, maxRequests = MAX_REQUESTS }) {
         if (knownUntil > now && requests.size < maxRequests) break
         requests.delete(oldest)
       }
-      requests.set(id, { fingerprint, traceId, inWorkUntil: now + LEASE, knownUntil: now + IDEMPOTENCY.ttl * 1000 })
+      requests.set(id, {
+        fingerprint, traceId, isRetry, inWorkUntil: now + LEASE, knownUntil: now + IDEMPOTENCY.ttl * 1000
+      })
       return { state: 'new', traceId }
     },
 
@@ -46,6 +49,13 @@ export function createMemoryRequests ({ clock, maxRequests = MAX_REQUESTS }) {
     async release (id) {
       const found = requests.get(id)
       if (found !== undefined) found.inWorkUntil = 0
+    },
+
+    async forget (id) {
+      const found = requests.get(id)
+      if (found === undefined || found.answer !== undefined) return
+      if (found.isRetry) found.inWorkUntil = 0
+      else requests.delete(id)
     }
   }
 }

@@ -51,10 +51,21 @@ function fingerprintOf (publication) {
 }
 
 /**
+ * 4xx only: after 5xx the log may have the record, and would drop a corrected one with the same key as a duplicate.
+ * Even `unavailable` may follow a first part that was published.
+ *
+ * @param {unknown} error
+ * @returns {boolean} whether it says that nothing was published
+ */
+const isRefusal = (error) => error instanceof InkcastError && error.status < 500
+
+/**
  * Publishes unless the same was published with the same key; then gives the answer it got.
  *
  * When the outcome of an earlier try is not known (its process died, Kafka did not answer) it is published again with
  * the same key and trace id, and the document's log drops the duplicate. Without a log it is delivered twice.
+ *
+ * A refused publication may be corrected: its key is forgotten, unless an earlier try may have published.
  *
  * @param {import('./requests.js').Requests} requests
  * @param {Publication & { idempotencyKey: string }} publication checked
@@ -76,7 +87,7 @@ export async function publishOnce (requests, publication, publish) {
     result = await publish({ ...publication, traceId: begun.traceId })
   } catch (error) {
     // what is not released is once its time in work is over
-    await requests.release(id).catch(() => {})
+    await (isRefusal(error) ? requests.forget(id) : requests.release(id)).catch(() => {})
     throw error
   }
   // it is published: a retry that finds no answer publishes it again, which the log recognizes

@@ -19,7 +19,7 @@ export function createRedisRequests ({ redis: { scripts } }) {
   const process = randomUUID()
   /**
    * Requests of this process, by id. If Redis has another one for this process, an answer of Redis was lost.
-   * @type {Map<string, { fingerprint: string, traceId: string, since: number }>}
+   * @type {Map<string, { fingerprint: string, traceId: string, since: number, isRetry: boolean }>}
    */
   const working = new Map()
   /** @type {NodeJS.Timeout | undefined} */
@@ -29,7 +29,7 @@ export function createRedisRequests ({ redis: { scripts } }) {
    * @param {string} id
    * @param {string} fingerprint
    * @param {string} traceId
-   * @returns {Promise<[state: string, text?: string]>}
+   * @returns {ReturnType<typeof scripts.request>}
    */
   const request = (id, fingerprint, traceId) =>
     scripts.request([requestState(id)], [fingerprint, traceId, LEASE, IDEMPOTENCY.ttl, process])
@@ -57,18 +57,21 @@ export function createRedisRequests ({ redis: { scripts } }) {
     await scripts.settle([requestState(id)], args).catch(throwInkcastError)
   }
 
+  const release = (/** @type {string} */ id) => settle(id, ['', '', 0])
+
   return {
     async begin (id, fingerprint, traceId) {
       const own = working.get(id)
       if (own !== undefined) return { state: own.fingerprint === fingerprint ? 'busy' : 'other' }
-      const work = { fingerprint, traceId, since: systemClock.monotonic() }
+      const work = { fingerprint, traceId, since: systemClock.monotonic(), isRetry: false }
       working.set(id, work)
       renewing ??= setInterval(renew, RENEW).unref()
       /** @type {string | undefined} */
       let state
       try {
-        let text
-        [state, text = ''] = await request(id, fingerprint, traceId).catch(throwInkcastError)
+        let text, isRetry
+        [state, text = '', isRetry] = await request(id, fingerprint, traceId).catch(throwInkcastError)
+        work.isRetry = isRetry === 1
         if (state === 'new') return { state, traceId: work.traceId = text }
         return state === 'done' ? { state, answer: text } : { state: /** @type {'busy' | 'other'} */ (state) }
       } finally {
@@ -76,6 +79,14 @@ export function createRedisRequests ({ redis: { scripts } }) {
       }
     },
     finish: (id, fingerprint, answer) => settle(id, [answer, fingerprint, IDEMPOTENCY.ttl]),
-    release: (id) => settle(id, ['', '', 0])
+    release,
+
+    async forget (id) {
+      const work = working.get(id)
+      if (work === undefined) return
+      if (work.isRetry) return release(id)
+      done(id)
+      await scripts.forget([requestState(id)], [process]).catch(throwInkcastError)
+    }
   }
 }

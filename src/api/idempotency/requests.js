@@ -8,6 +8,9 @@
  *   with the same request, one gets `new`. Rejects with `unavailable`
  * @property {(id: string, fingerprint: string, answer: string) => Promise<void>} finish then `begin` returns `done`
  * @property {(id: string) => Promise<void>} release it failed, or its outcome is unknown: then `begin` returns `new`
+ * @property {(id: string) => Promise<void>} forget it was refused and certainly published nothing: then `begin` returns
+ *   `new` for any fingerprint, with its own trace id. The same as `release` if an earlier try, which was not forgotten,
+ *   may have published
  */
 
 /**

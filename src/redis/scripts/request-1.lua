@@ -4,8 +4,8 @@
 --       ms, "a" its response)
 -- ARGV  1 fingerprint  2 trace id  3 maximum duration of the work, ms  4 seconds to keep the request
 --       5 calling process: it has given up any earlier attempt of its own
--- Returns "new" and the trace id to use, the earlier one if a previous attempt was given up; "done" and its response;
--- "busy"; or "other" if the key was used with another fingerprint.
+-- Returns "new", the trace id to use, and 1 if a previous attempt was given up, whose trace id this is, otherwise 0;
+-- "done" and its response; "busy"; or "other" if the key was used with another fingerprint.
 local found = redis.call('HMGET', KEYS[1], 'f', 't', 'u', 'a', 'p')
 if found[1] and found[1] ~= ARGV[1] then return {'other'} end
 if found[4] then return {'done', found[4]} end
@@ -15,4 +15,4 @@ if found[3] and tonumber(found[3]) > now and found[5] ~= ARGV[5] then return {'b
 local traceId = found[2] or ARGV[2]
 redis.call('HSET', KEYS[1], 'f', ARGV[1], 't', traceId, 'p', ARGV[5], 'u', string.format('%.0f', now + tonumber(ARGV[3])))
 redis.call('EXPIRE', KEYS[1], ARGV[4])
-return {'new', traceId}
+return {'new', traceId, found[1] and 1 or 0}

@@ -100,6 +100,16 @@ test('each publication of a batch has its idempotency key, the same as over its 
   assert.equal(api.published.length, 4)
 })
 
+test('publications of a refused batch may be corrected under their keys', async (t) => {
+  const api = await startApi(t)
+  const good = { guid: 'a', value: 1, idempotencyKey: 'key-1' }
+  const bad = { guid: 'a', value: 2, idempotencyKey: 'key-2', event: 'doc:join' }
+  assert.deepEqual(codes(await batch(api, { publications: [good, bad] })), ['batch_refused', 'reserved_event'])
+  const publications = [{ ...good, value: 3 }, { ...bad, event: 'edit' }]
+  assert.deepEqual(codes(await batch(api, { publications })), ['ok', 'ok'])
+  assert.deepEqual(api.published.map(({ value }) => value.toString()), ['3', '2'])
+})
+
 test('a batch is bounded', async (t) => {
   const api = await startApi(t)
   const item = { guid: 'g', value: 1 }

@@ -113,6 +113,30 @@ test('a failed request is retried with the same trace id, and an invalid one may
   assert.deepEqual(published.map(({ traceId }) => traceId), [again.body.traceId, again.body.traceId])
 })
 
+test('a request that Kafka refuses may be corrected under the same key', async (t) => {
+  const { call, published } = await startApi(t, {
+    sink: async ({ value }) => { if (value.length > 5) throw new InkcastError('value_too_large') }
+  })
+  const headers = { 'idempotency-key': 'k' }
+  const refused = await call('POST', PATH, { body: '"much too long"', headers })
+  assert.equal(refused.status, 413)
+  const corrected = await call('POST', PATH, { body: '"ok"', headers: { ...headers, 'x-trace-id': 'corrected' } })
+  assert.deepEqual([corrected.status, corrected.body], [202, { ok: true, traceId: 'corrected' }])
+  assert.deepEqual((await call('POST', PATH, { body: '"ok"', headers })).body, corrected.body)
+  assert.equal((await call('POST', PATH, { body: '"no"', headers })).status, 422)
+  assert.equal(published.length, 2)
+})
+
+test('a request that may be published keeps its key when its retry is refused', async (t) => {
+  let code = /** @type {'timeout' | 'value_too_large'} */ ('timeout')
+  const { call } = await startApi(t, { sink: async () => { throw new InkcastError(code) } })
+  const headers = { 'idempotency-key': 'k' }
+  assert.equal((await call('POST', PATH, { body: '1', headers })).status, 504)
+  code = 'value_too_large'
+  assert.equal((await call('POST', PATH, { body: '1', headers })).status, 413)
+  assert.equal((await call('POST', PATH, { body: '2', headers })).status, 422)
+})
+
 for (const [what, key] of [['empty', '""'], ['too long', 'x'.repeat(256)], ['two', '"a", "b"'], ['not ASCII', '"ü"']]) {
   test(`a key that is ${what} is refused`, async (t) => {
     const { call, published } = await startApi(t)

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createMemoryRequests } from '../../../src/api/idempotency/memory-requests.js'
+import { createPublishLane } from '../../../src/api/publish-lane.js'
+import { kafkaSink } from '../../../src/api/publish.js'
+import { systemClock } from '../../../src/common/clock.js'
+import { InkcastError } from '../../../src/common/errors.js'
+import { publicationWith } from '../../helpers/publication.js'
+
+test('in a batch that Kafka took in part, only the refused publication may be corrected under its key', async () => {
+  /** @type {string[]} */
+  const written = []
+  const publishLane = createPublishLane({
+    sink: kafkaSink(async ({ value }) => {
+      if (value.length > 3) throw new InkcastError('value_too_large')
+      written.push(value.toString())
+    }, async () => []),
+    limits: { maxRecordBytes: 100 },
+    requests: createMemoryRequests({ clock: systemClock })
+  })
+  const publish = async (/** @type {Record<string, string>} */ values) => {
+    const results = await publishLane(Object.entries(values).map(([idempotencyKey, value]) =>
+      publicationWith({ idempotencyKey, value: Buffer.from(value) })), { atomic: true })
+    return results.map((result) => result instanceof InkcastError ? result.code : 'ok')
+  }
+
+  assert.deepEqual(await publish({ a: '1', b: '22222' }), ['ok', 'value_too_large'])
+  assert.deepEqual(await publish({ a: '3', b: '2' }), ['idempotency_mismatch', 'batch_refused'])
+  assert.deepEqual(await publish({ a: '1', b: '4' }), ['ok', 'ok'])
+  assert.deepEqual(written, ['1', '4'])
+})
