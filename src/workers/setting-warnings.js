@@ -7,7 +7,8 @@ import { LEASE_TIME } from './worker-lease.js'
  */
 
 /**
- * @param {Pick<import('../config/load.js').Config, 'gateway' | 'mode'>} config a setting that could not be read is undefined
+ * @param {Pick<import('../config/load.js').Config, 'gateway' | 'mode'>} config a setting that could not be read is
+ *   undefined
  * @returns {SettingWarning[]}
  */
 export function settingWarnings ({ gateway: { hangTimeout }, mode }) {
