@@ -188,10 +188,11 @@ function workedExample (connections, perSecond) {
     `7. **Cores of each machine**: ${each} for the workers. Add two for the launcher, the api, ingest and the operating system (ingest needs ${ingestCores.toFixed(2)} cores for the ${number(records)} records/s on all machines together). So take machines with ${each + 2} cores.`,
     `8. **Memory of each machine**, after the failure of one: ${number(most)} connections × ${(measured.memory + measured.kernel).toFixed(1)} KB and ${each} workers × ${ASSUMED.workerMB} MB are ${memoryOf(each, most)} GB. With launcher, api and ingest these are ${memory.toFixed(1)} GB, and with full queues of slow clients ${(memory + queues).toFixed(1)} GB. ` +
     `The operating system and [churn](#memory) come on top: take machines with ${machineGB} GB.`,
-    `9. **CPU of Redis**: one master would be ${percent(redisWork)} busy. ${redisMasters === 1 ? 'So one master with a core of its own is enough, with replicas for a failover.' : `That is above ${percent(ASSUMED.busy)}, so the tables have a Redis Cluster of ${redisMasters} masters.`} ` +
+    `9. **CPU of Redis**: one master would be ${percent(redisWork)} busy. ${redisMasters === 1 ? 'So a single Redis with a core of its own is enough.' : `That is above ${percent(ASSUMED.busy)}, so the tables have a Redis Cluster of ${redisMasters} masters.`} ` +
     (redisMasters === 1 ? '' : 'Measure before you decide: with a single Redis ingest can restore documents from Kafka after a failover, with Redis Cluster it cannot ([restarts and failovers](operations.md#restarts-and-failovers-of-redis)). ') +
     'The machines above do not include Redis.',
-    `10. **[Memory of Redis](#memory-of-redis)**: ${redisExample(connections, records)}`
+    `10. **[Memory of Redis](#memory-of-redis)**: ${redisExample(connections, records)}`,
+    `11. **Machines of Redis**: ${redisMachines(connections, records, redisMasters)}`
   ]
 }
 
@@ -205,23 +206,69 @@ function portsOf (connections, most, workers) {
   const limit = `One address of a balancer opens at most about ${number(ASSUMED.ports)} connections to each gateway address`
   if (most <= ASSUMED.ports) return `${limit}, so one balancer with one address is enough.`
   const left = Math.ceil(connections / ASSUMED.ports)
-  return `${limit}. So the balancer needs [${Math.ceil(most / ASSUMED.ports)} addresses](deployment.md#more-than-64000-clients-on-one-machine), or there are ${left + 1} machines with \`WORKERS=${Math.ceil(workers / left)}\` in place of ${Math.ceil(connections / most) + 1}: after a failure each of the other ${left} has ${number(connections / left)} clients.`
+  return `${limit}. So the balancer needs [${Math.ceil(most / ASSUMED.ports)} addresses](deployment.md#more-than-64000-clients-on-one-machine), or there are ${left + 1} machines with \`WORKERS=${Math.ceil(workers / left)}\` in place of the ${Math.ceil(connections / most) + 1} machines: after a failure each of the other ${left} has ${number(connections / left)} clients.`
+}
+
+const size = (/** @type {number} */ bytes) =>
+  bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
+
+/**
+ * @param {number} connections
+ * @param {number} records per second
+ * @returns what Redis has, bytes: `open` without logs, `full` the logs with the default HISTORY_SIZE, `short` with
+ *   `enough` records, which cover HISTORY_TTL; `per`: records of a document per second
+ */
+function redisData (connections, records) {
+  const documents = connections / ASSUMED.members
+  const { redisUser, redisMember, redisDocument, redisRecord } = measured
+  const per = records / documents
+  const enough = Math.max(10, Math.ceil(per * ASSUMED.historyTtl / 10) * 10)
+  return {
+    documents,
+    per,
+    enough,
+    open: connections * (redisUser + redisMember) + documents * redisDocument,
+    full: documents * ASSUMED.historySize * redisRecord,
+    short: documents * enough * redisRecord
+  }
+}
+
+/**
+ * @param {number} connections
+ * @param {number} records per second
+ * @param {number} masters
+ * @returns {string} machines, one of which may fail, and the memory of each
+ */
+function redisMachines (connections, records, masters) {
+  const { open, full, short: shortLogs, enough } = redisData(connections, records)
+  const single = masters === 1
+  // in Redis Cluster a machine has a master, and the replica of another one
+  const each = single ? 1 : 2
+  const resident = (/** @type {number} */ logs) => (open + logs) / masters * measured.redisResident
+  /** Memory to buy, GB: all fork at the same time, and 1 GB. @param {number} logs @param {number} [processes] */
+  const buy = (logs, processes = each) => 2 ** Math.ceil(Math.log2(2 * processes * resident(logs) / 1e9 + 1))
+  const figures = (/** @type {number} */ logs) =>
+    `${size(resident(logs))} of resident memory, and up to ${size(2 * resident(logs))} while it forks`
+  const sum = `(${size(open)} + ${size(full)}) ${single ? '' : `÷ ${masters} `}× ${measured.redisResident}`
+  const take = `Each Redis needs ${sum}: ${figures(full)}. With the operating system and [the other parts](#memory-of-redis) take machines with ${each + 1} cores and **${buy(full)} GB**.`
+  const less = buy(shortLogs) < buy(full)
+    ? ` With \`HISTORY_SIZE=${enough}\` each Redis needs ${figures(shortLogs)}: take **${buy(shortLogs)} GB**.`
+    : ''
+  return single
+    ? '**3**, each with one Redis and one [Sentinel](operations.md#failover-of-redis): one master and two replicas. When one machine fails, a master and a replica are left. So Redis accepts writes again after the failover, also with `PUBLISH_WAIT=replicas` ([why two replicas](durability.md#publish_wait)). ' +
+    `With \`min-replicas-to-write 2\` it would refuse them until the machine is back. A replica has the same data as the master. ${take}${less}`
+    : `**${masters}**, each with one of the masters and the replica of another one. When a machine fails, another one has two masters, so each has a core for both. ${take}${less} ` +
+      `For \`PUBLISH_WAIT=replicas\` each master needs [two replicas](durability.md#publish_wait). So each machine has three Redis: take ${buy(full, each + 1)} GB.`
 }
 
 /** @param {number} connections @param {number} records per second @returns {string} the sum */
 function redisExample (connections, records) {
-  const documents = connections / ASSUMED.members
   const { redisUser, redisMember, redisDocument, redisRecord } = measured
-  const size = (/** @type {number} */ bytes) =>
-    bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
-  const open = connections * (redisUser + redisMember) + documents * redisDocument
-  const full = documents * ASSUMED.historySize * redisRecord
-  const per = records / documents
-  const enough = Math.max(10, Math.ceil(per * ASSUMED.historyTtl / 10) * 10)
+  const { documents, per, enough, open, full, short: shortLogs } = redisData(connections, records)
   return `${number(connections)} users × (${redisUser} + ${redisMember}) bytes and ${number(documents)} documents × ${redisDocument} bytes are ${size(open)}. The logs need more: ${number(documents)} documents × ${number(ASSUMED.historySize)} records × ${redisRecord} bytes are ${size(full)}. ` +
     `Each document gets ${per === 1 ? 'a record every second' : `a record every ${number(1 / per)} s`}, so its log is full after ${number(ASSUMED.historySize / per)} s without a pause of ${ASSUMED.historyTtl} s. ` +
     (enough < ASSUMED.historySize
-      ? `\`HISTORY_SIZE=${enough}\` still covers clients that are offline for up to ${number(enough / per)} s; then the logs need ${size(documents * enough * redisRecord)}.`
+      ? `\`HISTORY_SIZE=${enough}\` still covers clients that are offline for up to ${number(enough / per)} s; then the logs need ${size(shortLogs)}.`
       : '')
 }
 

@@ -109,7 +109,8 @@ function metrics () {
   const entries = /** @type {[string, MetricEntry][]} */ (Object.entries(METRICS))
   return page('Metrics', 'src/metrics/metrics.js', [
     '`/metrics` on `ADMIN_PORT` has these metrics in the Prometheus format, merged over the processes of a machine. Every series also has the label `role`. The [glossary](glossary.md) has the terms. ' +
-    'Durations are in seconds. Histograms have the same buckets everywhere, so they can be added up over machines: `histogram_quantile(0.99, sum by (le) (rate(…_bucket[5m])))`.',
+    'Durations are in seconds. Histograms have the same buckets everywhere, so they can be added up over machines: `histogram_quantile(0.99, sum by (le) (rate(…_bucket[5m])))`. ' +
+    'Counters that the [alerts](monitoring.md#alerts) read have a series with the value 0 for each known combination of label values, so that `increase` and `rate` see the first event.',
     markdownTable(
       ['Name', 'Type', 'Labels', 'Meaning', 'Alert on'],
       entries.map(([name, { type, labels = [], help, worry }]) => [

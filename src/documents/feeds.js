@@ -27,8 +27,6 @@ const SLOW_PAGE = 16
  */
 export function createFeeds (dependencies) {
   const { bus, createDelivery, metrics, log, maxReplayBytes = Infinity, clock = systemClock } = dependencies
-  // Prometheus sees no increase in a series that begins with its first resyncs, and all documents may resync at once
-  metrics.feed_repairs.inc({ result: 'resync' }, 0)
   const replays = createReplays({ bus, createDelivery, maxBytes: maxReplayBytes, metrics })
   /** @type {Map<string, Feed>} bounded by the joins that connections may make */
   const feeds = new Map()

@@ -97,7 +97,7 @@ export function createIngest ({
         maxBytes, log, signal, clock
       }),
     handle,
-    onAssigned: forgetOthers,
+    onAssigned,
     onLag: (partition, records) => {
       seen.add(partition)
       metrics.kafka_lag.set({ partition }, records)
@@ -278,10 +278,11 @@ export function createIngest ({
   }
 
   /**
-   * Drops the metrics of partitions that were reassigned: another member reports them.
+   * Begins the count of lost ends at 0, so that an alert sees the first one as an increase, and drops the metrics of
+   * partitions that were reassigned: another member reports them.
    * @param {number[]} partitions
    */
-  function forgetOthers (partitions) {
+  function onAssigned (partitions) {
     const ours = new Set(partitions.map((partition) => sourceOf({ topic, topicId, partition })))
     marks.keep((source) => ours.has(source))
     // includes partitions that are still assigned: another member may have had them in between
@@ -292,6 +293,11 @@ export function createIngest ({
       seen.delete(partition)
       metrics.kafka_lag.remove({ partition })
       metrics.kafka_record_age_seconds.remove({ partition })
+      if (!lostEnds.has(partition)) metrics.kafka_lost_ends.remove({ partition })
+    }
+    for (const partition of partitions) {
+      seen.add(partition)
+      metrics.kafka_lost_ends.inc({ partition }, 0)
     }
   }
 

@@ -1,6 +1,7 @@
 import { Gauge, Registry } from 'prom-client'
 import { VERSION } from '../process/version.js'
 import { API_METRICS } from './table/api-metrics.js'
+import { begunSeries } from './table/begun-counters.js'
 import { CONNECTION_METRICS } from './table/connection-metrics.js'
 import { DURABILITY_METRICS } from './table/durability-metrics.js'
 import { INSPECT_METRICS } from './table/inspect-metrics.js'
@@ -370,6 +371,7 @@ export function createMetrics ({ role = 'embedded', processMetrics = true } = {}
     else if (entry.type === 'gauge') metrics[name] = new Gauge(options)
     else metrics[name] = new TalliedHistogram({ ...options, buckets: entry.buckets ?? [] })
   }
+  for (const [name, labels] of begunSeries(role)) /** @type {TalliedCounter} */ (metrics[name]).inc(labels, 0)
   /** @type {(() => void)[]} */
   const collectors = []
   const buildInfo = /** @type {Gauge} */ (metrics.build_info)

@@ -5,6 +5,7 @@ import { createPublish } from '../../src/api/publish.js'
 import { createPublishLane } from '../../src/api/publish-lane.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createMemoryPresence, createMemoryPresenceHub } from '../../src/presence/memory-presence.js'
+import { countedBy } from './counted.js'
 import { manualClock } from './manual-clock.js'
 import { recordingLog } from './recording-log.js'
 
@@ -101,9 +102,6 @@ export async function startApi (
     },
 
     /** @returns {Promise<Record<string, number>>} requests by `operation status` */
-    async counted () {
-      const { values } = await metrics.api_requests.get()
-      return Object.fromEntries(values.map(({ labels, value }) => [`${labels.operation} ${labels.status}`, value]))
-    }
+    counted: () => countedBy(metrics.api_requests)
   }
 }

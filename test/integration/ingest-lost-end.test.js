@@ -52,6 +52,8 @@ test(
     const kafka = await testKafka(t, { brokers: broker.brokers, partitions: 1 })
     const [bus, markStore] = [recordingBus(), createMemoryMarks()]
     const first = await startIngest(kafka, { bus, markStore })
+    await waitFor(() => first.ingest.status().ready, { timeout: 60_000, message: () => first.ingest.status() })
+    assert.equal((await first.metrics.kafka_lost_ends.get()).values[0]?.value, 0, 'an alert sees the first one')
     await kafka.produce([KICK])
     await kafka.produce([EVERYONE])
     await produceEach(kafka, 'a', 20)

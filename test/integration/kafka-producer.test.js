@@ -1,3 +1,4 @@
+import { countedBy } from '../helpers/counted.js'
 import { memoryQueues } from '../helpers/memory-queues.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -41,13 +42,7 @@ function startUplink (kafka, limits) {
   return {
     uplink,
     metrics,
-    counted: async () =>
-      Object.fromEntries(
-        (await metrics.uplink_records.get()).values.map(({ labels, value }) => [
-          `${labels.operator} ${labels.result}`,
-          value
-        ])
-      ),
+    counted: () => countedBy(metrics.uplink_records),
     pending: async () => (await metrics.uplink_pending.get()).values[0].value
   }
 }

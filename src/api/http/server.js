@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fastify } from 'fastify'
 import { systemClock } from '../../common/clock.js'
-import { InkcastError } from '../../common/errors.js'
+import { ERRORS, InkcastError } from '../../common/errors.js'
 import { leavePort } from '../../process/leave-port.js'
 import { TIMES as SOCKET_TIMES, serverOptions } from '../../process/socket-times.js'
 import { HEADER, newTraceId } from '../../wire/headers.js'
@@ -24,6 +24,8 @@ const MAX_REQUESTS = 1000
 const MAX_BODY_BYTES = 64 * 2 ** 20
 const MAX_LARGEST_BODIES = 8
 const MAX_CONNECTIONS = 5000
+/** Statuses of failures, which an alert counts: their series begin at 0. */
+const FAILURES = [...new Set(Object.values(ERRORS).map(({ status }) => status).filter((status) => status >= 500))]
 
 /** ms */
 const TIMES = {
@@ -142,6 +144,7 @@ export function createHttpApi (
     const { method, path, operation, query, body, answer: fields } = entry
     const maxBytes = entry.maxBytes?.(maxRecordBytes)
     const takesBody = body !== undefined
+    for (const status of FAILURES) metrics.api_requests.inc({ operation, status }, 0)
     server.route({
       method,
       url: path,

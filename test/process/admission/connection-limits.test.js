@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { range } from '../../contract/bus-fixture.js'
 import { connectClient, createClient } from '../../helpers/clients.js'
+import { countedBy } from '../../helpers/counted.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { rawPolling, rawWebSocket } from '../../helpers/raw-client.js'
 import { SECRET, signToken } from '../../helpers/tokens.js'
@@ -17,11 +18,7 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const POLLING = '/socket.io/?EIO=4&transport=polling'
 
 /** @param {Awaited<ReturnType<typeof startEmbedded>>} server @returns {Promise<Record<string, number>>} by reason */
-async function refusals ({ metrics }) {
-  return Object.fromEntries(
-    (await metrics.connections_refused.get()).values.map(({ labels, value }) => [labels.reason, value])
-  )
-}
+const refusals = ({ metrics }) => countedBy(metrics.connections_refused)
 
 /**
  * @param {string} url

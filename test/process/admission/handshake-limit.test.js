@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { range } from '../../contract/bus-fixture.js'
 import { createClient } from '../../helpers/clients.js'
+import { countedBy } from '../../helpers/counted.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { rawPolling } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -15,9 +16,7 @@ const UPGRADE =
   'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n'
 
 /** @param {Awaited<ReturnType<typeof startEmbedded>>} server */
-async function results ({ metrics }) {
-  return Object.fromEntries((await metrics.handshakes.get()).values.map(({ labels, value }) => [labels.result, value]))
-}
+const results = ({ metrics }) => countedBy(metrics.handshakes)
 
 for (const transport of ['websocket', 'polling']) {
   test(`stock clients above the limit reconnect by themselves: ${transport}`, async (t) => {

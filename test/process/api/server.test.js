@@ -5,6 +5,7 @@ import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { operations } from '../../../src/api/operations/index.js'
 import { startApi } from '../../helpers/api.js'
 import { startCertificate } from '../../helpers/certificates.js'
 import { rawHttp } from '../../helpers/raw-http.js'
@@ -286,4 +287,12 @@ test('requests are counted by operation and status, and not logged', async (t) =
   await waitFor(async () => Object.keys(await counted()).length === 3)
   assert.deepEqual(await counted(), { 'broadcast 202': 1, 'broadcast 400': 1, 'position 200': 1 })
   assert.equal(lines.length, before)
+})
+
+test('failures of every operation are counted from 0, so that an alert sees the first one', async (t) => {
+  const { metrics } = await startApi(t)
+  const { values } = await metrics.api_requests.get()
+  const begun = new Set(values.map(({ labels, value }) => `${labels.operation} ${labels.status} ${value}`))
+  for (const { operation } of operations)
+    for (const status of [500, 503, 504]) assert.ok(begun.has(`${operation} ${status} 0`), `${operation} ${status}`)
 })

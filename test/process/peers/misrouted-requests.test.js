@@ -11,6 +11,7 @@ import { isProven } from '../../../src/peers/request-proof.js'
 import { createMisroutedRequests } from '../../../src/peers/misrouted-requests.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
+import { countedBy } from '../../helpers/counted.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -79,11 +80,7 @@ async function startWorker (t, findRoute) {
       const answer = await fetch(`http://127.0.0.1:${port}/socket.io/?sid=${newSid()}`, init)
       return { status: answer.status, text: await answer.text() }
     },
-    /** @returns {Promise<Record<string, number>>} */
-    async counted () {
-      const { values } = await metrics.stray_requests.get()
-      return Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]))
-    }
+    counted: () => countedBy(metrics.stray_requests)
   }
 }
 

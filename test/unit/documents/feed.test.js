@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { publication, range } from '../../contract/bus-fixture.js'
+import { countedBy } from '../../helpers/counted.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { FakeMember, ScriptedBus } from '../../helpers/scripted-bus.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -37,9 +38,8 @@ function setUp () {
       feed.add(member, offset ?? feed.position.offset)
       return member
     },
-    repairs: async () =>
-      Object.fromEntries((await metrics.feed_repairs.get()).values.map(({ labels, value }) => [labels.result, value])),
-    errors: async () => (await metrics.bus_errors.get()).values.map(({ labels, value }) => [labels.operation, value])
+    repairs: () => countedBy(metrics.feed_repairs),
+    errors: async () => Object.entries(await countedBy(metrics.bus_errors))
   }
 }
 
