@@ -99,7 +99,8 @@ export async function launch (config, { configFile }) {
       onWaits,
       onListen: (child) => sockets?.give(child),
       onHandover,
-      onReplaced: async (child, old) => { if (role === 'gateway') await onReplaced(slot, child, old) },
+      onReplaced (child) { if (role === 'gateway') newest = child },
+      onRetire: async (old, child) => { if (role === 'gateway') await moveAway(old, child) },
       onAnswer: (child, inspected) => hangWatch.answered(/** @type {any} */ (child), inspected),
       onRestart ({ code, signal, message }) {
         metrics.worker_restarts.inc({ role })
@@ -141,15 +142,13 @@ export async function launch (config, { configFile }) {
       for (const child of serving) if (chosen.includes(child) === accepting) child.accept(accepting)
   }
 
-  /** @param {Slot} slot @param {Child} child of a reload @param {Child} old its predecessor, which is stopped next */
-  async function onReplaced ({ name }, child, old) {
-    newest = child
-    onChange()
+  /** @param {Child} old @param {Child} child its successor in a reload */
+  async function moveAway (old, child) {
     old.accept(false)
     const begun = systemClock.monotonic()
     const clients = await moveClients({ from: old, to: child, stopped: () => stopping })
-    if (clients > 0)
-      log.info({ process: name, clients, ms: Math.round(systemClock.monotonic() - begun) }, 'clients moved to its successor')
+    const ms = Math.round(systemClock.monotonic() - begun)
+    if (clients > 0) log.info({ process: old.name, clients, ms }, 'clients moved to its successor')
   }
 
   /** @param {string} name of a worker whose clients are being moved @param {number} seconds */

@@ -35,8 +35,8 @@ export class Slot {
    * @param {(message: string) => void} events.onWaits what the start of a process waits for
    * @param {(child: Child) => void} events.onListen it asks for the socket to listen on
    * @param {(end: End) => void} events.onRestart it ended unexpectedly and is started again
-   * @param {(child: Child, old: Child) => Promise<void>} [events.onReplaced] a reload has made it ready; the old one is
-   *   stopped when this resolves
+   * @param {(child: Child) => void} [events.onReplaced] a reload has made it ready; the old one is retired next
+   * @param {(old: Child, child: Child) => Promise<void>} [events.onRetire] the old one is stopped when this resolves
    * @param {(reason: string) => void} events.onGiveUp it does not start or does not stay up
    * @param {(message: any, handle: any) => void} events.onHandover
    * @param {(child: Child, inspected: boolean) => void} [events.onAnswer] it answers `ask`; inspected: its inspector is
@@ -143,10 +143,12 @@ export class Slot {
       return problem
     }
     const old = this.current
+    // before `onChange`: a new worker that stops and begins to accept at once resets connections
+    this.events.onReplaced?.(next)
     this.#use(next)
     if (old === undefined) return null
     this.#retired.add(old)
-    await this.events.onReplaced?.(next, old)
+    await this.events.onRetire?.(old, next)
     await this.#retire(old)
     return null
   }
