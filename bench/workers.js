@@ -23,6 +23,7 @@ const USAGE = `Cost of many workers on one machine, with the same clients and re
 
   --workers LIST      (2,16,4,8)
   --connections N     (8000)
+  --ramp N            new connections per second (500)
   --rest N            s without connections, before each (15)
   --hold N            s of records (20)
   --no-save           save no results`
@@ -30,11 +31,13 @@ const USAGE = `Cost of many workers on one machine, with the same clients and re
 const options = readOptions({
   workers: { type: 'string', default: '2,16,4,8' },
   connections: { type: 'string', default: '8000' },
+  ramp: { type: 'string', default: '500' },
   rest: { type: 'string', default: '15' },
   hold: { type: 'string', default: '20' },
   save: { type: 'boolean', default: true }
 }, USAGE)
 const connections = Number(options.connections)
+const ramp = Number(options.ramp)
 const rest = 1000 * Number(options.rest)
 const hold = Number(options.hold)
 
@@ -99,7 +102,7 @@ async function measure (workers) {
       /** @type {Record<string, Taken>} */
       const begin = { connect: take() }
       const result = await runLoad({
-        plan: planOf('hold', { connections, ramp: 500, hold, documents: DOCUMENTS, ...records }),
+        plan: planOf('hold', { connections, ramp, hold, documents: DOCUMENTS, ...records }),
         processes: processesFor(connections, os.availableParallelism()),
         target: { host: '127.0.0.1', port: Number(new URL(cluster.url).port), secure: false, insecure: false },
         loopback: true, sources: [], tokenOf: async () => undefined,
@@ -153,7 +156,7 @@ rows.sort((a, b) => a.workers - b.workers)
 const [least] = rows
 const page = (/** @type {(plot: string) => string} */ plotFile) => `# Many workers on ${began.machine.cores} cores
 
-\`${began.command}\`, ${began.date}, Node ${began.versions.node}. ${connections.toLocaleString('en-US')} connections in ${DOCUMENTS} documents, Redis, no Kafka. In brackets: times the figure with ${least.workers} workers.
+\`${began.command}\`, ${began.date}, Node ${began.versions.node}. ${connections.toLocaleString('en-US')} connections in ${DOCUMENTS} documents, ${ramp.toLocaleString('en-US')} of them a second, Redis, no Kafka. In brackets: times the figure with ${least.workers} workers.
 
 ${workersTable(rows)}
 
@@ -168,5 +171,5 @@ const plots = {
       .map(([key, name]) => ({ name, points: rows.map((row) => [row.workers, row[key] / least[key]]) }))
   })
 }
-if (options.save) console.log(saveResults('workers', { environment: began, connections, rows }, page, { plots }).join('\n'))
+if (options.save) console.log(saveResults(ramp === 500 ? 'workers' : 'workers-ramp', { environment: began, connections, ramp, rows }, page, { plots }).join('\n'))
 else console.log(page(() => ''))
