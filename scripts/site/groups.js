@@ -48,6 +48,7 @@ const GROUPS = [
         'how-to/tokens-from-an-issuer.md': 'tokens of Auth0, Keycloak or any OpenID Connect provider, and tokens that your own service issues',
         'how-to/remove-access.md': 'revoke, leave, close, kick, ban and restore: what each does, and the order of the steps',
         'how-to/another-origin-and-vite.md': 'pages of another host, and a development server',
+        'how-to/reload-a-document.md': 'after a repair or a restored backup: a record that makes all pages load the document again; `close` and `cut`',
         'how-to/avatars.md': 'who has the document open, with name, color and picture',
         'how-to/cursors.md': 'pointers and selections with name and color; signal or presence state; when to remove a cursor',
         'how-to/typing-indicator.md': 'signals, which are never stored',

@@ -202,7 +202,7 @@ export const ERRORS = Object.freeze({
     message: 'the gateway is shutting down',
     retryable: true,
     status: 503,
-    when: 'The worker is being replaced; reconnect.'
+    when: 'The process is being replaced or stops. A client reconnects. On the api: the request was not carried out; send it again.'
   },
   kicked: {
     message: 'disconnected by the service',

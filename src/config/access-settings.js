@@ -90,7 +90,7 @@ export const admin = block('Administration', {
     as: 'host',
     type: text(),
     default: '127.0.0.1',
-    describe: 'Address of `/metrics`, `/live`, `/ready` and the status page. If it is not a loopback address, set `ADMIN_TOKEN` as well: without it, the figures of the status page and changes are for requests over loopback only.'
+    describe: 'Address of `/metrics`, `/live`, `/ready` and the status page. If it is not a loopback address, set `ADMIN_TOKEN` as well: without it, changes are for requests over loopback only, and so are the figures of the status page without `ADMIN_READ_TOKEN`.'
   },
   ADMIN_PORT: {
     as: 'port',
@@ -127,7 +127,7 @@ export const admin = block('Administration', {
     type: adminToken(),
     secret: true,
     describe:
-      'Token for everything on `ADMIN_PORT`, also for changes (`PUT /loglevel`), as `Authorization: Bearer <token>`. Not set: `/status` (the figures of the status page) and changes are for requests over loopback only. `/metrics`, `/live` and `/ready` need no token.'
+      'Token for everything on `ADMIN_PORT`, also for changes (`PUT /loglevel`), as `Authorization: Bearer <token>`. Not set: changes are for requests over loopback only, and so is `/status` (the figures of the status page) without `ADMIN_READ_TOKEN`. `/metrics`, `/live` and `/ready` need no token.'
   },
   ADMIN_READ_TOKEN: {
     as: 'readToken',

@@ -143,7 +143,8 @@ export class Slot {
       return problem
     }
     const old = this.current
-    // before `onChange`: a new worker that stops and begins to accept at once resets connections
+    // before `onChange`: otherwise the new worker stops to accept for a moment, in which maybe no worker accepts, and
+    // node:cluster closes the socket that they share
     this.events.onReplaced?.(next)
     this.#use(next)
     if (old === undefined) return null

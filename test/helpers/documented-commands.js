@@ -59,7 +59,7 @@ export const COMMANDS = [
     }
   ],
   [/^kafka-configs\.sh --bootstrap-server \S+ --alter /, () => {}],
-  [/^docker build -t \S+ \.$/, () => {}],
+  [/^docker (?:build -t \S+ \.|push \S+)$/, () => {}],
   [/^kubectl (?:-n \w+ )?create (?:namespace|secret generic) \w+( --from-literal=[A-Z_]+=\S+)*$/, () => {}],
   [
     /^kubectl apply -[fk] (?<path>[\w/.-]+)/,

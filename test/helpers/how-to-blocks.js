@@ -85,6 +85,21 @@ export function howToScenarios ({ server, load, publish }) {
       await assert.rejects(client.open('team-8/minutes'), { code: 'forbidden' })
     },
 
+    'docs/how-to/reload-a-document.md: doc.reload()': async (code, t) => {
+      /** @type {unknown[]} */
+      const shown = []
+      const { client } = await runBlock(code.replace('Math.random() * 5000', '0'), {
+        fetch: async () => ({ json: async () => ({ content: 'loaded', position: undefined }) }),
+        show: (/** @type {unknown} */ content) => { shown.push(content) },
+        apply: (/** @type {unknown} */ payload) => { shown.push(payload) }
+      }, load)
+      t.after(() => client.close())
+      await publish('minutes', 'a change')
+      await publish('minutes', {}, { 'x-event': 'reload' })
+      await waitFor(() => shown.length === 3, { message: () => shown })
+      assert.deepEqual(shown, ['loaded', 'a change', 'loaded'])
+    },
+
     'docs/how-to/avatars.md: state: { name': async (code, t) => {
       /** @type {any[]} */
       const shown = []

@@ -17,6 +17,41 @@ import { SECRET } from './webhook-service.js'
  * @returns {Record<string, (code: string, t: import('node:test').TestContext) => Promise<void>>}
  */
 export const serviceScenarios = ({ server, load, publish }) => ({
+  'docs/client.md: show(\'reconnecting…\')': async (code, t) => {
+    /** @type {string[]} */
+    const seen = []
+    const see = (/** @type {string} */ text) => { seen.push(text) }
+    const { client } = await runBlock(
+      code.replace('10_000', '300'),
+      {
+        show: see,
+        apply: see,
+        async loadAgain () {
+          see('resync')
+          await new Promise((resolve) => setTimeout(resolve, 100))
+          see('loaded again')
+        }
+      },
+      load
+    )
+    t.after(() => client.close())
+    await waitFor(() => seen.length === 1, { message: () => seen })
+    const lost = async () => {
+      client.drop(1000)
+      await waitFor(() => client.state === 'reconnecting')
+    }
+    await lost()
+    await publish('minutes', 'missed')
+    await waitFor(() => seen.length === 5, { message: () => seen })
+    await lost()
+    await publish('minutes', 'trimmed')
+    const { position } = await (await fetch(`${server.apiUrl}/v1/documents/minutes/position`)).json()
+    await server.post('/v1/documents/minutes/cut', position)
+    await waitFor(() => seen.length === 10, { message: () => seen })
+    const offline = ['reconnecting…', 'offline']
+    assert.deepEqual(seen, ['', ...offline, 'missed', '', ...offline, 'resync', 'loaded again', ''])
+  },
+
   'docs/client.md: async load ({ signal })': async (code, t) => {
     /** @type {unknown[]} */
     const shown = []

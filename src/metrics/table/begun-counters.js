@@ -17,7 +17,10 @@ const WEBHOOK_SENDERS = ['api', 'embedded']
 const WATCHED = ['gateway', 'ingest', 'api']
 const UPLINK_OPERATORS = ['message', 'online', 'offline', 'joined', 'left', 'vacated', 'receipt']
 
-/** @type {Readonly<Record<string, BegunCounter>>} */
+/**
+ * Exported for tests: they compare it with the alert rules, the metrics and the code that counts.
+ * @type {Readonly<Record<string, BegunCounter>>}
+ */
 export const BEGUN_COUNTERS = Object.freeze({
   connections_refused: {
     roles: GATEWAYS,
