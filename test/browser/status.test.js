@@ -112,7 +112,8 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
     await page.click('#watch-clear')
     assert.equal(await page.locator('#records tbody tr').count(), 0)
     await page.click('#to-status')
-    assert.equal(await page.isVisible('#inspector'), false)
+    // the page follows the address, which changes after the click
+    await page.waitForSelector('#inspector', { state: 'hidden' })
     assert.equal(await page.isVisible('#status'), true)
   })
 
