@@ -26,7 +26,8 @@ export function checkFeeds ({ feeds, bus, metrics, log, clock, signal }) {
 
   /** @param {import('./feed.js').Feed} feed @param {import('../wire/position.js').Position | null} end of its log */
   function lookAgain (feed, end) {
-    if (!feed.lags(end)) return
+    // a record that came meanwhile is the first one of its log
+    if (!feed.lags(end) || (end === null && feed.heard)) return
     metrics.silent_losses.inc()
     feed.check(end)
   }

@@ -45,6 +45,24 @@ describe('idle documents', () => {
     assert.deepEqual([member.resyncs.length, other.resyncs.length, await losses(metrics)], [1, 0, 1])
   })
 
+  test('are not repaired when their first record comes while the end is read', async (t) => {
+    const { bus, feeds, join, metrics } = setUp()
+    const member = new FakeMember()
+    await join(member)
+    let first = true
+    bus.positions = async (guids) => {
+      bus.calls.push('positions')
+      if (!first) return guids.map(() => bus.end)
+      first = false
+      feeds.receive(bus.append())
+      return /** @type {any[]} */ (guids.map(() => null))
+    }
+    feeds.start()
+    t.after(() => feeds.stop())
+    await waitFor(() => bus.calls.filter((call) => call === 'positions').length > 4)
+    assert.deepEqual([member.offsets, await losses(metrics)], [[1], 0])
+  })
+
   test('are not repaired for a record in flight', async (t) => {
     const { bus, feeds, join, metrics } = setUp()
     const member = new FakeMember()
