@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { passesAxe } from '../helpers/axe.js'
 import { noBrowser } from '../helpers/browser.js'
 import { faultCluster, press, told } from '../helpers/fault-buttons.js'
@@ -43,6 +44,22 @@ describe('the section with the faults, the crowd and the hops', { skip: noBrowse
     assert.match(count, /· lost 1$/)
     assert.match(await ada.text('#faults-more'), /· 1 gap · /)
     assert.equal(await ada.page.getAttribute('#faults-story', 'data-result'), 'missed')
+  })
+
+  test('records that still go to the document of an earlier fault are not expected here', async (t) => {
+    const [ada, grace] = [await cluster.open(t, 'earlier'), await cluster.open(t, 'later')]
+    // between the look at what was published and the fault
+    await grace.page.route('**/control/fault', async (route) => {
+      await setTimeout(600)
+      await route.continue()
+    })
+    await ada.page.click('#crowd')
+    await ada.reads('#crowd-figures', /^1,000 of 1,000 guests/)
+    await ada.page.click('#crowd-leave')
+    await ada.reads('#crowd-figures', /^The crowd has left/)
+    const { story, count } = await press(grace, 'freeze')
+    assert.match(story, / 0 records lost\.$/)
+    assert.match(count, /· lost 0$/)
   })
 
   test('a cut connection and a fault at the same time: the page has missed nothing', async (t) => {

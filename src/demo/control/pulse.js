@@ -15,6 +15,7 @@ import { HEADER } from '../../wire/headers.js'
  * @property {string | null} document
  * @property {boolean} running
  * @property {number} rate records per second
+ * @property {number} first number of the document's first record: those before it went to another document
  * @property {number} sent the last number
  * @property {number[]} open numbers that are not acknowledged yet
  * @property {number[]} refused numbers that were given up
@@ -65,6 +66,7 @@ export function createPulse ({ apiUrl, token, history }) {
   let timer
   /** @type {NodeJS.Timeout | undefined} */
   let tail
+  let first = 1
   let sent = 0
   let rate = 0
   let stopped = false
@@ -148,7 +150,7 @@ export function createPulse ({ apiUrl, token, history }) {
     /** @returns {PulseState} */
     get state () {
       return {
-        run, document, running: timer !== undefined, rate, sent, open: [...open], refused: [...refused], problem
+        run, document, running: timer !== undefined, rate, first, sent, open: [...open], refused: [...refused], problem
       }
     },
 
@@ -163,6 +165,7 @@ export function createPulse ({ apiUrl, token, history }) {
         throw new InkcastError('request_in_progress', `records are published to ${document}: wait until that has ended`)
       clearTimeout(tail)
       holders.add(holder)
+      if (guid !== document) first = sent + 1
       document = guid
       begin()
     },

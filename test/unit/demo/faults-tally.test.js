@@ -5,7 +5,7 @@ import { SETTLE, Tally } from '../../../src/demo/page/js/faults-tally.js'
 const RUN = 'a'
 
 /** @param {Partial<import('../../../src/demo/page/js/faults-tally.js').Published>} [published] */
-const said = (published = {}) => ({ run: RUN, sent: 0, open: [], refused: [], running: true, ...published })
+const said = (published = {}) => ({ run: RUN, first: 1, sent: 0, open: [], refused: [], running: true, ...published })
 
 /** @param {number} [sent] before the page listens */
 function counting (sent = 0) {
@@ -105,4 +105,12 @@ test('a record that arrives while the page asks what was published is not lost',
   arrive(tally, [10])
   tally.update(said({ sent: 10 }), 10)
   assert.deepEqual(figures(tally), { published: 3, received: 3, onTheWay: 0, lost: 0 })
+})
+
+test('records that went to another document between two looks are not expected', () => {
+  const tally = counting(5)
+  arrive(tally, [8, 9])
+  tally.update(said({ first: 8, sent: 9 }), 0)
+  tally.update(said({ first: 8, sent: 9 }), SETTLE)
+  assert.deepEqual(figures(tally), { published: 2, received: 2, onTheWay: 0, lost: 0 })
 })

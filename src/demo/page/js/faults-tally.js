@@ -5,6 +5,7 @@
  *
  * @typedef {object} Published what the publisher says
  * @property {string} run numbers begin at 1 in each
+ * @property {number} first those before it went to another document
  * @property {number} sent the last number
  * @property {readonly number[]} open not acknowledged yet
  * @property {readonly number[]} refused given up: they may have arrived or not
@@ -106,9 +107,13 @@ export class Tally {
    * @param {number} now ms
    */
   update (published, now) {
-    const { run, sent, running } = published
+    const { run, first, sent, running } = published
     // the publisher has been started again
     if (run !== this.#run) this.begin(published)
+    for (; this.#done < first - 1; this.#done++) {
+      this.#arrived.delete(this.#done + 1)
+      this.#missing.delete(this.#done + 1)
+    }
     this.#running = running
     if (!running) this.#at = null
     const open = new Set(published.open)
