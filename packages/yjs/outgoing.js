@@ -1,6 +1,7 @@
 import * as Y from 'yjs'
+import { pauseAfter } from './pause.js'
 
-/** Delay before a repetition, ms: grows from the first to the second, half of it at random. */
+/** Delay before a repetition, ms: grows from the first to the second. */
 const PAUSE = { min: 250, max: 8000 }
 /** Interval of records that are queued without a connection, ms. */
 const OFFLINE_INTERVAL = 1000
@@ -99,7 +100,7 @@ export class Outgoing {
         this.#refused = true
         onRefused(error)
       } else {
-        this.#wait(Math.min(PAUSE.max, PAUSE.min * 2 ** this.#failures++) * (0.5 + Math.random() / 2))
+        this.#wait(pauseAfter(error, this.#failures++, PAUSE))
       }
     }).finally(onChange)
     this.#wait(this.#live ? interval : OFFLINE_INTERVAL)

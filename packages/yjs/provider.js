@@ -6,6 +6,7 @@ import { toBytes } from './bytes.js'
 import { Emitter } from './emitter.js'
 import { missingFrom } from './missing.js'
 import { Outgoing } from './outgoing.js'
+import { pauseAfter } from './pause.js'
 import { createService } from './service.js'
 
 /** Record with which a service asks pages to load the document again, and to send what it lacks. */
@@ -216,7 +217,7 @@ export class InkcastProvider extends Emitter {
       if (signal.aborted) return
       this.emit('error', error)
       if (/** @type {any} */ (error)?.retryable === false) return this.disconnect()
-      this.#after(Math.min(PAUSE.max, PAUSE.min * 2 ** this.#failures++) * (0.5 + Math.random() / 2), () => {
+      this.#after(pauseAfter(error, this.#failures++, PAUSE), () => {
         if (!signal.aborted && this.#session !== null) this.#open(this.#session)
       })
     }

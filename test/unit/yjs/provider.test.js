@@ -123,6 +123,13 @@ describe('a provider', () => {
       await pass()
       assert.equal(page.inFlight.length, 1)
     }
+    page.refusal = new ClientError({ code: 'rate_limited', message: '', retryable: true, retryInMs: 3000 })
+    page.answer()
+    await pass(0)
+    await pass(2999)
+    assert.equal(page.inFlight.length, 0, 'not before the time in the refusal')
+    await pass()
+    assert.equal(page.inFlight.length, 1)
     page.refusal = new ClientError({ code: 'forbidden', message: '' })
     page.answer()
     await pass(60_000)
