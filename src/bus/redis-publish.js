@@ -142,24 +142,32 @@ export function createRedisPublish ({ redis, historyOf, durability = NO_WAIT, id
     let channels
     /** @type {Published[]} */
     const published = []
-    // sequential: a later call must not succeed after an earlier one failed
-    for (const call of split(encoded)) {
-      const { publication } = call[0].entry
-      if (publication.operator === 'broadcast') {
-        published.push(...await toDocument(/** @type {string} */ (target.guid), call))
-      } else if (isOrder(publication)) {
-        published.push({ ...DIRECT, carriedOut: await order(publication, now) })
-      } else if (publication.keep) {
-        const kept = await toDocument(userLog(/** @type {string} */ (publication.uid)), call)
-        // the log decides what is a duplicate; connections that do not read it get each record with its first try
-        const fresh = call.filter((_, i) => !kept[i].duplicate)
-        if (fresh.length > 0) await toWorkers(channels ??= await channelsOf(publication), fresh)
-        published.push(...kept)
-      } else {
-        published.push(...await toWorkers(channels ??= await channelsOf(publication), call))
+    let begun = false
+    try {
+      // sequential: a later call must not succeed after an earlier one failed
+      for (const call of split(encoded)) {
+        const { publication } = call[0].entry
+        if (publication.operator === 'broadcast') {
+          published.push(...await toDocument(/** @type {string} */ (target.guid), call))
+        } else if (isOrder(publication)) {
+          published.push({ ...DIRECT, carriedOut: await order(publication, now) })
+        } else if (publication.keep) {
+          const kept = await toDocument(userLog(/** @type {string} */ (publication.uid)), call)
+          begun = true
+          // the log decides what is a duplicate; connections that do not read it get each record with its first try
+          const fresh = call.filter((_, i) => !kept[i].duplicate)
+          if (fresh.length > 0) await toWorkers(channels ??= await channelsOf(publication), fresh)
+          published.push(...kept)
+        } else {
+          published.push(...await toWorkers(channels ??= await channelsOf(publication), call))
+        }
+        begun = true
       }
+      return published
+    } catch (error) {
+      // a part is published
+      throw begun && toInkcastError(error).code === 'unavailable' ? unknown(error) : error
     }
-    return published
   }
 
   /**

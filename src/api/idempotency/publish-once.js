@@ -52,7 +52,7 @@ function fingerprintOf (publication) {
 
 /**
  * 4xx only: after 5xx the log may have the record, and would drop a corrected one with the same key as a duplicate.
- * Even `unavailable` may follow a first part that was published.
+ * An order with `unavailable` may still be carried out.
  *
  * @param {unknown} error
  * @returns {boolean} whether it says that nothing was published

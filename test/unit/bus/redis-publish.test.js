@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { decodeDirect, decodeRecord, encodeDirect } from '../../../src/bus/redis-payload.js'
 import { createRedisPublish } from '../../../src/bus/redis-publish.js'
 import { systemClock } from '../../../src/common/clock.js'
+import { toInkcastError } from '../../../src/redis/errors.js'
 import { encodeEnvelope } from '../../../src/wire/envelope.js'
 import { entry, plain, publication, range } from '../../contract/bus-fixture.js'
 
@@ -46,8 +47,31 @@ describe('publish over redis', () => {
       }
     })
     const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock })
-    await assert.rejects(publish(range(600).map((i) => entry('d', i))), /lost/)
+    // the first 256 are published
+    await assert.rejects(publish(range(600).map((i) => entry('d', i))), { code: 'timeout' })
     assert.deepEqual(calls, [256, 256])
+  })
+
+  test('the outcome is unknown if a record is in the log of its user and does not go to the workers', async () => {
+    for (const [result, code] of /** @type {const} */ ([['1', 'timeout'], ['', 'unavailable']])) {
+      const redis = /** @type {any} */ ({
+        scripts: {
+          async publish () {
+            if (result === '') throw new Error('redis does not answer')
+            return ['e', Number(result)]
+          }
+        },
+        client: {
+          zrange: async () => ['1'],
+          async spublish () { throw new Error('redis does not answer') }
+        }
+      })
+      const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock })
+      await assert.rejects(
+        publish([{ publication: publication({ operator: 'user', uid: 'u', keep: true }) }]),
+        (error) => toInkcastError(error).code === code
+      )
+    }
   })
 
   test('cuts a batch by its bytes as well', async () => {
