@@ -8,7 +8,8 @@ import { isStale } from './run-directory.js'
  * registry there is, so it does not matter who started them.
  *
  * @typedef {import('./status.js').ProcessStatus} ProcessStatus
- * @typedef {{ processes: ProcessStatus[], reasons: string[] }} Overview reasons: why this machine does not serve;
+ * @typedef {ProcessStatus & { id: string }} Seen `id` is another one after a restart of the process
+ * @typedef {{ processes: Seen[], reasons: string[] }} Overview reasons: why this machine does not serve;
  *   empty: it does
  */
 
@@ -16,6 +17,11 @@ import { isStale } from './run-directory.js'
 const TIMEOUT = 2000
 /** How often processes are asked once more because some of them were replaced meanwhile. */
 const MAX_REPEATS = 2
+/** Id of the asking process. */
+const OWN = 'own'
+
+/** @param {string} file @param {string} reason @returns {Seen} a process without an answer */
+const silent = (file, reason) => ({ id: file, name: file.split('.', 1)[0], notReady: [reason], metrics: [] })
 
 /**
  * @param {object} options
@@ -25,19 +31,18 @@ const MAX_REPEATS = 2
  * @param {(pid: number) => boolean} [options.isHung] whether a process does not answer, so that none waits for it
  */
 export function createProcesses ({ directory, expected, own, isHung = () => false }) {
-  /** @param {string} file @returns {Promise<ProcessStatus | null>} */
+  /** @param {string} file @returns {Promise<Seen | null>} */
   async function ask (file) {
     const socket = path.join(directory, file)
-    if (isHung(Number(file.split('.')[1])))
-      return { name: file.split('.', 1)[0], notReady: ['does not answer'], metrics: [] }
+    if (isHung(Number(file.split('.')[1]))) return silent(file, 'does not answer')
     try {
-      return await readStatus(socket, TIMEOUT)
+      return { ...await readStatus(socket, TIMEOUT), id: file }
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
       // a process that was killed has left its socket, and one that has just begun does not listen yet
       if (code === 'ECONNREFUSED' && isStale(file)) await rm(socket, { force: true })
       if (code === 'ECONNREFUSED' || code === 'ENOENT') return null
-      return { name: file.split('.', 1)[0], notReady: [`does not answer: ${message}`], metrics: [] }
+      return silent(file, `does not answer: ${message}`)
     }
   }
 
@@ -48,7 +53,8 @@ export function createProcesses ({ directory, expected, own, isHung = () => fals
     async read () {
       let files = await list()
       for (let repeats = 0; ; repeats++) {
-        const answers = await Promise.all([...files.map(ask), ...(own ? [own()] : [])])
+        const itself = own ? [own().then((status) => ({ ...status, id: OWN }))] : []
+        const answers = await Promise.all([...files.map(ask), ...itself])
         const now = await list()
         // a process may have been replaced by one that was not in the list yet: then neither counts as ready
         if (now.join() === files.join() || repeats === MAX_REPEATS) {

@@ -6,6 +6,7 @@ import { listen } from '../process/listen.js'
 import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
 import { createAdminAccess } from './access.js'
 import { answerError, answerJson } from './answers.js'
+import { createEndedCounts } from './ended-counts.js'
 import { createSamples } from './figures/samples.js'
 import { answerCordon } from './control/cordon.js'
 import { answerMove } from './control/move.js'
@@ -44,12 +45,11 @@ export function createAdminServer ({
 }) {
   const checkRight = createAdminAccess(settings)
   const files = createPageFiles()
+  const endedCounts = createEndedCounts()
   const samples = createSamples({ processes: all, clock, log })
   const readMetrics = createSharedLook(async () => {
     const { processes } = await all.read()
-    const merged = AggregatorRegistry.aggregate(
-      processes.map((process) => process.metrics).filter((list) => list.length > 0)
-    )
+    const merged = AggregatorRegistry.aggregate(await endedCounts.add(processes))
     addFormerNames(merged)
     return { type: merged.contentType, text: await merged.metrics() }
   }, { clock })

@@ -43,7 +43,7 @@ test('an api that ends during a request, because its successor is ready, leaves 
   })
   const { reasons, processes } = await createProcesses({ directory, expected: { api: 1 } }).read()
   assert.deepEqual(reasons, [])
-  assert.deepEqual(processes, [{ name: 'api-0', notReady: [], metrics: [] }], 'the new one, once')
+  assert.deepEqual(processes, [{ id: 'api-0.2.sock', name: 'api-0', notReady: [], metrics: [] }], 'the new one, once')
 })
 
 test('an api that reports its stop, because its successor is ready, leaves the machine ready', async (t) => {
@@ -111,4 +111,37 @@ test('/ready reports the warnings of serving processes, with their names', async
   const answer = await fetch(`http://127.0.0.1:${server.port()}/ready`)
   assert.equal(answer.status, 200)
   assert.deepEqual(/** @type {any} */ (await answer.json()).warnings, ['ingest-0: partition 3 lost records'])
+})
+
+test('/metrics keeps what a process has counted that ended', async (t) => {
+  const { directory } = machine(t)
+  const start = async (/** @type {number} */ pid) => {
+    const metrics = createMetrics({ role: 'gateway' })
+    const status = createStatus({ name: `gateway-${pid}`, metrics })
+    const listener = createPrivateListener({ path: path.join(directory, `gateway-${pid}.${pid}.sock`), status })
+    t.after(() => listener.stop())
+    await listener.start()
+    return { metrics, listener }
+  }
+  const [first, second] = [await start(1), await start(2)]
+  first.metrics.connections_shed.inc(5)
+  second.metrics.connections_shed.inc(7)
+  const server = createAdminServer({
+    settings: { host: '127.0.0.1', port: 0 },
+    production: false,
+    processes: createProcesses({ directory, expected: { gateway: 1 } }),
+    log: recordingLog().log,
+    clock: systemClock
+  })
+  t.after(() => server.stop())
+  await server.start()
+  const shed = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${server.port()}/metrics`)).text()
+    return Number(/^inkcast_connections_shed_total\{role="gateway"\} (\d+)$/m.exec(text)?.[1])
+  }
+  assert.equal(await shed(), 12)
+  await first.listener.stop()
+  assert.equal(await shed(), 12)
+  second.metrics.connections_shed.inc()
+  assert.equal(await shed(), 13)
 })

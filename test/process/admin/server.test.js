@@ -18,7 +18,7 @@ async function startAdmin (t, { production = false } = {}) {
     async read () {
       reads++
       await new Promise((resolve) => { setTimeout(resolve, 10) })
-      return { processes: [{ name: 'api-0', notReady: [], metrics: [] }], reasons: [] }
+      return { processes: [{ id: 'a', name: 'api-0', notReady: [], metrics: [] }], reasons: [] }
     }
   }
   const server = createAdminServer({

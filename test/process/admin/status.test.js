@@ -13,7 +13,7 @@ async function startAdmin (t, settings = {}) {
     settings: { host: '127.0.0.1', port: 0, ...settings },
     production: true,
     processes: {
-      read: async () => ({ processes: [{ name: 'api-0', notReady: ['starting'], metrics: [] }], reasons: ['api: 0 of 1 ready'] })
+      read: async () => ({ processes: [{ id: 'a', name: 'api-0', notReady: ['starting'], metrics: [] }], reasons: ['api: 0 of 1 ready'] })
     },
     clock: systemClock,
     log: recordingLog().log

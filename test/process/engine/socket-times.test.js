@@ -111,7 +111,7 @@ const engine = {
 }
 /** Reads the status of many processes. */
 const processes = {
-  read: async () => ({ processes: [{ name: 'x', notReady: [MEGABYTE], metrics: [] }], reasons: [MEGABYTE] })
+  read: async () => ({ processes: [{ id: 'a', name: 'x', notReady: [MEGABYTE], metrics: [] }], reasons: [MEGABYTE] })
 }
 const { log } = recordingLog()
 
