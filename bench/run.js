@@ -38,6 +38,7 @@ function choose (option, given, known) {
 const options = readOptions({
   quick: { type: 'boolean', default: false },
   rounds: { type: 'string' },
+  workers: { type: 'string' },
   system: { type: 'string', multiple: true },
   phase: { type: 'string', multiple: true },
   check: { type: 'boolean', default: false },
@@ -47,6 +48,8 @@ const options = readOptions({
 const scale = { ...(options.quick ? QUICK_SCALE : DEFAULT_SCALE) }
 if (options.rounds !== undefined) scale.rounds = Number(options.rounds)
 if (!(Number.isInteger(scale.rounds) && scale.rounds > 0)) fail('--rounds must be a whole number, at least 1')
+if (options.workers !== undefined) scale.workers = Number(options.workers)
+if (!(Number.isInteger(scale.workers) && scale.workers > 0)) fail('--workers must be a whole number, at least 1')
 if (options.check && options.quick) fail('--check is for the default scale, not for --quick')
 /** Needs a start of its own and means nothing at a small scale. @param {string} name */
 const atFullScale = (name) => name === 'memory' || name === 'baseline-string'
@@ -127,7 +130,7 @@ const tables = (/** @type {((plot: string) => string) | undefined} */ plotFile) 
 console.log(`\n${tables(undefined)}\n`)
 if (options.save ?? !options.quick) {
   const files = saveResults(
-    'delivery',
+    options.workers === undefined ? 'delivery' : `delivery-${scale.workers}-workers`,
     { ...where, scale, verdicts, problems, summary, rounds },
     (plotFile) => renderReport(where, scale, tables(plotFile)),
     { plots: renderPlots(summary) }

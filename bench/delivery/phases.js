@@ -73,6 +73,7 @@ export async function runRound (entry, phases, scale, nodeArgs, onPhase) {
   try {
     /** @type {RoundResult} */
     const result = { system: session.name, lost: {} }
+    await session.started()
     const connected = await connect(session, scale, (share) => onPhase('connect', share))
     if (wants('connect')) result.connect = connected
     const { documents } = scale

@@ -48,6 +48,8 @@ const CONCURRENCY = 256
 const TIMEOUT_MS = 10_000
 /** Commits and garbage collection follow the last delivery, and count as part of the deliveries. */
 const SETTLE_MS = 300
+/** A system whose processes use less than this share of a core has started. */
+const STARTED = { ms: 1000, share: 0.2, tries: 60 }
 /** After this time without a delivery, missing ones count as lost. */
 const QUIET_MS = 15_000
 /** The same during warm-up: a consumer group that is still forming loses records. */
@@ -159,6 +161,16 @@ function operations ({ kind, system, clients, producer, processes }) {
   return {
     measure,
     usage: () => sample(processes),
+
+    /** Waits for the end of the system's start: workers that are ready may still compile for some seconds. */
+    async started () {
+      for (let left = STARTED.tries; left > 0; left--) {
+        const before = sample(system.processes)
+        await delay(STARTED.ms)
+        const cpuMs = difference(before, sample(system.processes)).reduce((sum, used) => sum + used.cpuMs, 0)
+        if (cpuMs < STARTED.share * STARTED.ms) return
+      }
+    },
 
     /**
      * Opens connections, each of which joins one document.

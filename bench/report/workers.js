@@ -21,6 +21,32 @@ const FIGURES = [
   ['restWorkerMemory', 'the same of one worker, MB', 0]
 ]
 
+/**
+ * Growth of each system's cost.
+ * @param {import('../delivery/summary.js').SystemSummary[]} few
+ * @param {import('../delivery/summary.js').SystemSummary[]} many with more workers
+ * @returns {string} Markdown
+ */
+export function growthTable (few, many) {
+  /** @type {[string, (system: import('../delivery/summary.js').SystemSummary) => number | undefined][]} */
+  const figures = [
+    ['handshake with a token and a join', ({ connect }) => connect?.cpuUs],
+    ['delivery, steady 10,000/s', ({ steady }) => steady?.cpuUs],
+    ['delivery, one record per document at once', ({ single }) => single?.cpuUs],
+    ['delivery, ten records per document at once', ({ burst }) => burst?.cpuUs]
+  ]
+  return markdownTable(['µs of CPU', ...few.map(({ system }) => system)], figures.map(([title, read]) => [
+    title,
+    ...few.map((own) => {
+      const other = many.find(({ system }) => system === own.system)
+      const [before, after] = [read(own), other && read(other)]
+      return before === undefined || after === undefined
+        ? '–'
+        : `${before.toFixed(1)} → ${after.toFixed(1)} (${(after / before).toFixed(2)})`
+    })
+  ]))
+}
+
 /** @param {Row[]} rows fewest workers first @returns {string} Markdown */
 export function workersTable (rows) {
   const [least] = rows
