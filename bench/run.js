@@ -22,6 +22,7 @@ const USAGE = `Cost of a delivery: inkcast, the baseline and the floor, alternat
 
   --quick             a smoke test of about a minute, without memory and baseline-string; not saved unless --save is given
   --rounds N          rounds per system (${DEFAULT_SCALE.rounds})
+  --workers N         workers of each system (${DEFAULT_SCALE.workers}); the results are saved under a name of their own
   --system NAME       one of ${Object.keys(SYSTEMS).join(', ')}; may be repeated (all)
   --phase NAME        one of ${PHASES.join(', ')}; may be repeated (all)
   --check             fail if a limit is exceeded (bench/delivery/limits.js), at the default scale
@@ -50,7 +51,8 @@ if (options.rounds !== undefined) scale.rounds = Number(options.rounds)
 if (!(Number.isInteger(scale.rounds) && scale.rounds > 0)) fail('--rounds must be a whole number, at least 1')
 if (options.workers !== undefined) scale.workers = Number(options.workers)
 if (!(Number.isInteger(scale.workers) && scale.workers > 0)) fail('--workers must be a whole number, at least 1')
-if (options.check && options.quick) fail('--check is for the default scale, not for --quick')
+if (options.check && (options.quick || options.workers !== undefined))
+  fail('--check is for the default scale, not for --quick or --workers')
 /** Needs a start of its own and means nothing at a small scale. @param {string} name */
 const atFullScale = (name) => name === 'memory' || name === 'baseline-string'
 const unasked = (/** @type {string[]} */ known) => options.quick ? known.filter((name) => !atFullScale(name)) : known

@@ -108,7 +108,10 @@ function errors () {
 function metrics () {
   const entries = /** @type {[string, MetricEntry][]} */ (Object.entries(METRICS))
   return page('Metrics', 'src/metrics/metrics.js', [
-    '`/metrics` on `ADMIN_PORT` has these metrics in the Prometheus format, merged over the processes of a machine. Counters and histograms keep what ended processes have counted, so they do not fall with a reload. They begin at 0 when the launcher (with PM2: the api process) starts. Every series also has the label `role`. The [glossary](glossary.md) has the terms. ' +
+    '`/metrics` on `ADMIN_PORT` has these metrics in the Prometheus format, merged over the processes of a machine. ' +
+    'Counters and histograms include the counts of processes that have ended, so they do not fall with a reload. ' +
+    'They begin at 0 when the launcher (with PM2: the api process) starts. ' +
+    'Every series also has the label `role`. The [glossary](glossary.md) has the terms. ' +
     'Durations are in seconds. Histograms have the same buckets everywhere, so they can be added up over machines: `histogram_quantile(0.99, sum by (le) (rate(…_bucket[5m])))`. ' +
     'Counters that the [alerts](monitoring.md#alerts) read have a series with the value 0 for each known combination of label values, so that `increase` and `rate` see the first event.',
     markdownTable(

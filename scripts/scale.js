@@ -51,9 +51,16 @@ export function scalePage () {
     workersTable(workers.result.rows),
     `![CPU and memory by workers](../bench/results/${workers.base}-cost.svg)`,
     '### The same with other systems',
-    `How much of this growth is inkcast's? The table compares 2 and 16 workers of three systems: inkcast, the baseline (Socket.IO put together as its guides say), and the libraries alone (Kafka, Redis and a write to each socket, without a log, tokens and heartbeat). ${few.result.scale.connections.toLocaleString('en-US')} connections in ${few.result.scale.documents} documents, with Kafka, ${few.result.scale.rounds} rounds each: \`node bench/run.js --workers 16\` ([2](../bench/results/${few.base}.md), [16](../bench/results/${sixteen.base}.md)).`,
+    'The table compares 2 and 16 workers of three systems: inkcast, the baseline (Socket.IO put together as its guides say), and the libraries alone ' +
+    '(Kafka, Redis and a write to each socket, without a log, tokens and heartbeat). ' +
+    `${few.result.scale.connections.toLocaleString('en-US')} connections in ${few.result.scale.documents} documents, with Kafka, ` +
+    `${few.result.scale.rounds} rounds each: \`node bench/run.js --workers 16\` ` +
+    `([2](../bench/results/${few.base}.md), [16](../bench/results/${sixteen.base}.md)).`,
     growthTable(few.result.summary, sixteen.result.summary),
-    'At the steady rate the cost of the libraries alone doubles, too: with 16 workers a document is open on most of them, so each record wakes up most of them, and each wake-up finds cold caches. ' +
-    `A handshake grows most with inkcast. Its figure is of the first clients, seconds after the start: ${Math.round(sixteen.result.scale.connections / 16)} of each of 16 workers, and ${(few.result.scale.connections / 2).toLocaleString('en-US')} of each of 2. A worker pays for the compilation of its code once, however many clients come: with 16 workers that is 40 % of the CPU of these handshakes in a profile, and the rest runs on code that is not optimized yet.`
+    'At the steady rate the cost of the libraries alone doubles, too: with 16 workers a document is open on most of them, so each record wakes up most of them. ' +
+    'A handshake grows most with inkcast. Its figure is of the first clients, seconds after the start: ' +
+    `${Math.round(sixteen.result.scale.connections / 16)} of each of 16 workers, and ${(few.result.scale.connections / 2).toLocaleString('en-US')} of each of 2. ` +
+    'A worker pays for the compilation of its code once, however many clients come. In a profile of another such storm (16 workers, clients without tokens) ' +
+    'helper threads took 40 % of the CPU of the workers, four fifths of it for the compiler.'
   ].join('\n\n')}\n`
 }

@@ -48,7 +48,7 @@ const CONCURRENCY = 256
 const TIMEOUT_MS = 10_000
 /** Commits and garbage collection follow the last delivery, and count as part of the deliveries. */
 const SETTLE_MS = 300
-/** A system whose processes use less than this share of a core has started. */
+/** A system has started when its processes together use less than this share of a core during `ms`. */
 const STARTED = { ms: 1000, share: 0.2, tries: 60 }
 /** After this time without a delivery, missing ones count as lost. */
 const QUIET_MS = 15_000
@@ -162,14 +162,19 @@ function operations ({ kind, system, clients, producer, processes }) {
     measure,
     usage: () => sample(processes),
 
-    /** Waits for the end of the system's start: workers that are ready may still compile for some seconds. */
+    /**
+     * Waits for the end of the system's start: workers that are ready may still compile for some seconds.
+     * @throws {Error} when its processes are busy for a minute
+     */
     async started () {
+      let cpuMs = 0
       for (let left = STARTED.tries; left > 0; left--) {
         const before = sample(system.processes)
         await delay(STARTED.ms)
-        const cpuMs = difference(before, sample(system.processes)).reduce((sum, used) => sum + used.cpuMs, 0)
+        cpuMs = difference(before, sample(system.processes)).reduce((sum, used) => sum + used.cpuMs, 0)
         if (cpuMs < STARTED.share * STARTED.ms) return
       }
+      throw new Error(`${system.name} used ${Math.round(cpuMs)} ms of CPU in the last second, without clients`)
     },
 
     /**

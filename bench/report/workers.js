@@ -1,5 +1,5 @@
 /**
- * The table of a run with different numbers of workers (bench/workers.js).
+ * The tables of runs with different numbers of workers (bench/workers.js, bench/run.js).
  */
 import { markdownTable } from './table.js'
 

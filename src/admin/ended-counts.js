@@ -5,7 +5,7 @@ import { AggregatorRegistry } from 'prom-client'
  * Prometheus takes a counter that falls for one that began at 0 again: `increase` would jump by all that the other
  * processes have counted, and alerts would fire with each reload.
  *
- * The last counts that were read of a process stay in the sums. What it counted after that is lost.
+ * The sums keep the counts of the last look at a process that has ended. Counts between that look and its end are lost.
  *
  * @typedef {import('prom-client').MetricObject} MetricObject
  * @typedef {import('./processes.js').Seen} Seen
@@ -23,6 +23,7 @@ export function createEndedCounts () {
 
   return {
     /**
+     * To be called for one look after the other.
      * @param {readonly Seen[]} processes all of this machine; those that do not answer have no metrics
      * @returns {Promise<MetricObject[][]>} metrics to be merged
      */
@@ -36,8 +37,8 @@ export function createEndedCounts () {
       for (const { id } of processes) gone.delete(id)
       if (gone.size > 0) {
         const counts = Array.from(gone, (id) => last.get(id) ?? [])
-        for (const id of gone) last.delete(id)
         ended = await AggregatorRegistry.aggregate([ended, ...counts]).getMetricsAsJSON()
+        for (const id of gone) last.delete(id)
       }
       return [...all, ended].filter((list) => list.length > 0)
     }

@@ -10,12 +10,13 @@ const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isM
 
 describe('the section with the faults, the crowd and the hops', { skip: noBrowser, timeout: 900_000 }, () => {
   const cluster = faultCluster()
+  const sendCrowdAway = () => fetch(`${cluster.url}/control/crowd`, {
+    method: 'DELETE', headers: { 'content-type': 'application/json' }, body: '{}'
+  })
 
   test('a worker is killed in front of a crowd: all guests are back, and none lost a record', async (t) => {
     const ada = await cluster.open(t, 'crowded')
-    t.after(() => fetch(`${cluster.url}/control/crowd`, {
-      method: 'DELETE', headers: { 'content-type': 'application/json' }, body: '{}'
-    }))
+    t.after(sendCrowdAway)
     await ada.page.click('#crowd')
     await ada.reads('#crowd-figures', /^1,000 of 1,000 guests · [1-9][\d,]* deliveries\/s · 0 reconnects · 0 lost · \d+ s left$/)
     const { story, count } = await press(ada, 'kill')
@@ -53,6 +54,7 @@ describe('the section with the faults, the crowd and the hops', { skip: noBrowse
       await setTimeout(600)
       await route.continue()
     })
+    t.after(sendCrowdAway)
     await ada.page.click('#crowd')
     await ada.reads('#crowd-figures', /^1,000 of 1,000 guests/)
     await ada.page.click('#crowd-leave')
