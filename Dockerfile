@@ -4,8 +4,9 @@ ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# without the workspaces: the server needs neither them nor their dependencies
-RUN npm ci --omit=dev --workspaces=false
+# without the workspaces: the server needs neither them nor their dependencies. Without optional packages: npm would install
+# TypeScript (30 MB), which valibot names as an optional peer. There is no other optional package (a test checks this)
+RUN npm ci --omit=dev --omit=optional --workspaces=false
 
 FROM ${NODE_IMAGE}
 ARG VERSION=0.1.0

@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { BLOCKS } from '../src/config/blocks.js'
 import { ERRORS } from '../src/common/errors.js'
 import { HOOKS } from '../src/common/hooks.js'
-import { METRICS } from '../src/metrics/metrics.js'
+import { METRICS } from '../src/metrics/table/metrics-table.js'
 import { capacityPage } from './capacity.js'
 import { clientApiPage } from './client-api.js'
 import { commandPage } from './command-page.js'
@@ -25,7 +25,7 @@ import { settingsPage } from './settings-page.js'
 const ROOT = new URL('../', import.meta.url)
 
 /** @typedef {import('../src/config/setting.js').Setting} Setting */
-/** @typedef {import('../src/metrics/metrics.js').MetricEntry} MetricEntry */
+/** @typedef {import('../src/metrics/table/metric-entry.js').MetricEntry} MetricEntry */
 /** @typedef {import('../src/common/errors.js').ErrorEntry} ErrorEntry */
 
 /** Content of each page, by path. */
@@ -107,7 +107,7 @@ function errors () {
 
 function metrics () {
   const entries = /** @type {[string, MetricEntry][]} */ (Object.entries(METRICS))
-  return page('Metrics', 'src/metrics/metrics.js', [
+  return page('Metrics', 'src/metrics/table', [
     '`/metrics` on `ADMIN_PORT` has these metrics in the Prometheus format, merged over the processes of a machine. ' +
     'Counters and histograms include the counts of processes that have ended, so they do not fall with a reload. ' +
     'They begin at 0 when the launcher (with PM2: the api process) starts. ' +

@@ -14,12 +14,14 @@ const SERVICE_VARIABLES = ['REDIS_URL', 'REDIS_CLUSTER_URL', 'KAFKA_BROKERS', 'K
 
 /**
  * @typedef {import('./ring-reporter.js').TestResult} TestResult
+ * @typedef {import('./ring-reporter.js').FileEnd} FileEnd
  * @typedef {{ name: string, seconds: number, results: TestResult[], problem?: string }} RingResult
+ * @typedef {{ results: TestResult[], filesEnded: number }} Progress so far
  *
  * @typedef {object} RingRun
  * @property {string} name
  * @property {number} files
- * @property {() => TestResult[]} results reported by its tests so far; empty once it has ended
+ * @property {() => Progress} progress nothing once it has ended
  * @property {Promise<RingResult>} result
  */
 
@@ -38,7 +40,7 @@ export function runRing ({ name, files }, options) {
   const directory = makeDirectory('test-results')
   const output = join(directory, 'results.jsonl')
   const begin = performance.now()
-  const results = () => readResults(output)
+  const progress = () => readProgress(output)
   const result = (async () => {
     try {
       const problem =
@@ -48,14 +50,14 @@ export function runRing ({ name, files }, options) {
       return {
         name,
         seconds: (performance.now() - begin) / 1000,
-        results: results(),
+        results: progress().results,
         ...(problem === undefined ? {} : { problem })
       }
     } finally {
       removeDirectory(directory)
     }
   })()
-  return { name, files: files.length, results, result }
+  return { name, files: files.length, progress, result }
 }
 
 /**
@@ -94,18 +96,23 @@ async function run ({ name, files }, { nodeArgs, services, filtered, beside, int
   const { code, signal } = await child.finished()
   if (log !== undefined)
     console.log(`\n${name}: ${files.length} ${files.length === 1 ? 'file' : 'files'}\n${readFileSync(log, 'utf8')}`)
-  const results = readResults(output)
+  const { results } = readProgress(output)
   if (interruption.aborted) return 'interrupted'
   if (code !== 0 && !results.some(({ result }) => result === 'failed'))
     return `node --test ended with ${signal ?? `exit code ${code}`}`
   return !filtered && !results.some(({ result }) => result !== 'skipped') ? 'no test ran' : undefined
 }
 
-/** @param {string} file @returns {TestResult[]} */
-function readResults (file) {
+/** @param {string} file @returns {Progress} */
+function readProgress (file) {
   try {
-    return readFileSync(file, 'utf8').split('\n').filter((line) => line.endsWith('}')).map((line) => JSON.parse(line))
+    /** @type {(TestResult | FileEnd)[]} */
+    const lines = readFileSync(file, 'utf8').split('\n').filter((line) => line.endsWith('}')).map((line) => JSON.parse(line))
+    return {
+      results: lines.filter((line) => 'result' in line),
+      filesEnded: lines.filter((line) => 'ended' in line).length
+    }
   } catch {
-    return [] // the ring ended before its first report
+    return { results: [], filesEnded: 0 } // the ring ended before its first report
   }
 }

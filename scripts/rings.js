@@ -22,35 +22,35 @@ import { join, relative, resolve, sep } from 'node:path'
  */
 export const RINGS = {
   unit: {
-    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 45,
+    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 60,
     about: 'parts of the code, without services'
   },
-  integration: {
-    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 130,
-    about: 'parts of the code with Redis and Kafka'
+  browser: {
+    services: true, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 770,
+    about: 'pages in a browser'
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
   process: {
-    services: false, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 235,
+    services: false, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 350,
     about: 'a whole inkcast in one process, and commands'
-  },
-  // clusters whose processes are replaced, and load balancers
-  alone: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 145,
-    about: 'clusters whose processes are replaced, and load balancers'
   },
   // each file with its own Redis, and so with its own clusters
   cluster: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 190,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 345,
     about: 'clusters with a Redis for each file'
   },
-  browser: {
-    services: true, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 150,
-    about: 'pages in a browser'
+  // clusters whose processes are replaced, and load balancers
+  alone: {
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 205,
+    about: 'clusters whose processes are replaced, and load balancers'
   },
   contract: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 150,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 200,
     about: 'the same tests for each implementation of an interface'
+  },
+  integration: {
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 120,
+    about: 'parts of the code with Redis and Kafka'
   },
   // attacks on a worker, with other clients: a few seconds each, or ATTACK_SECONDS
   attack: {

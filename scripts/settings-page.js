@@ -1,7 +1,7 @@
 /** Writes docs/configuration.md from the schemas of the settings. */
-import { z } from 'zod'
 import { BLOCKS } from '../src/config/blocks.js'
 import { EXAMPLES } from '../src/config/examples.js'
+import { allowedOf } from '../src/config/setting.js'
 import { markdownTable } from './markdown-table.js'
 
 /** @typedef {import('../src/config/setting.js').Setting} Setting */
@@ -42,36 +42,27 @@ function shownDefault (setting) {
   return setting.default === undefined ? String(setting.defaultText) : `\`${setting.default}\``
 }
 
-/** @param {Setting} setting @returns {{ input: any, output: any }} JSON Schemas of its text, and of its value */
-const schemasOf = ({ type }) => ({
-  input: z.toJSONSchema(type, { io: 'input', unrepresentable: 'any' }),
-  output: z.toJSONSchema(type, { io: 'output', unrepresentable: 'any' })
-})
-
 /** @param {Setting} setting @returns {string} bounds or choices, in words */
 export function allowedValues (setting) {
-  const { input, output } = schemasOf(setting)
-  if (isFlag(input)) return '`true` or `false`'
-  if (input.enum !== undefined) return input.enum.map((/** @type {string} */ value) => `\`${value}\``).join(', ')
-  if (output.type === 'number') return `${shown(output.minimum)} to ${shown(output.maximum)}`
-  const allowed = input.allowed ?? output.allowed
-  if (allowed !== undefined) return allowed
-  return input.minLength > 1 ? `text, at least ${input.minLength} characters` : 'text'
+  const { allowed = '', min, max, choices } = allowedOf(setting)
+  if (isFlag(choices)) return '`true` or `false`'
+  if (choices !== undefined) return choices.map((value) => `\`${value}\``).join(', ')
+  return min === undefined || max === undefined ? allowed : `${shown(min)} to ${shown(max)}`
 }
 
 /** @param {string} name @param {Setting} setting @returns {string} an example that is not the default */
 export function exampleOf (name, setting) {
   if (EXAMPLES[name] !== undefined) return EXAMPLES[name]
-  const { input, output } = schemasOf(setting)
+  const { max, choices } = allowedOf(setting)
   const { default: text = '' } = setting
-  if (isFlag(input)) return text === 'true' ? 'false' : 'true'
-  if (input.enum !== undefined) return input.enum.find((/** @type {string} */ value) => value !== text)
-  if (output.type !== 'number' || Number(text) === 0) throw new Error(`src/config/examples.js: ${name} needs an example`)
-  return String(Number(text) * 2 <= output.maximum ? Number(text) * 2 : Math.ceil(Number(text) / 2))
+  const other = choices?.find((value) => value !== text)
+  if (other !== undefined) return other
+  if (max === undefined || Number(text) === 0) throw new Error(`src/config/examples.js: ${name} needs an example`)
+  return String(Number(text) * 2 <= max ? Number(text) * 2 : Math.ceil(Number(text) / 2))
 }
 
-/** @param {{ enum?: string[] }} input */
-const isFlag = (input) => input.enum?.includes('true') ?? false
+/** @param {readonly string[] | undefined} choices */
+const isFlag = (choices) => choices?.includes('true') ?? false
 
 /** @param {number} bound */
 const shown = (bound) => bound.toLocaleString('en-US')

@@ -118,8 +118,8 @@ async function tell (selections, running, ended, signal) {
   const told = new Set()
   while (!signal.aborted) {
     await delay(TELL, undefined, { signal }).catch(() => {})
-    const ways = [...running].map((run) => ({ ...run, seen: run.results() }))
-    for (const { name, file, result } of ways.flatMap(({ seen }) => seen)) {
+    const ways = [...running].map(({ name, files, progress }) => ({ name, files, ...progress() }))
+    for (const { name, file, result } of ways.flatMap(({ results }) => results)) {
       if (result !== 'failed' || told.has(file + name)) continue
       told.add(file + name)
       console.error(`failed: ${relative(root, file)}: ${name}`)
@@ -127,25 +127,19 @@ async function tell (selections, running, ended, signal) {
     if (signal.aborted) return
     const shares = new Map([
       ...ended.map(({ name }) => /** @type {const} */ ([name, 1])),
-      ...ways.map(({ name, files, seen }) => /** @type {const} */ ([name, filesOf(seen) / files]))
+      ...ways.map(({ name, files, filesEnded }) => /** @type {const} */ ([name, filesEnded / files]))
     ])
     const remaining =
       selections.reduce((sum, { name }) => sum + RINGS[name].seconds * (1 - (shares.get(name) ?? 0)), 0) / AT_ONCE
     const parts = [
       ...ended.map(({ name }) => `${name} done`),
-      ...ways.map(({ name, files, seen }) => `${name} ${filesOf(seen)} of ${files} files`)
+      ...ways.map(({ name, files, filesEnded }) => `${name} ${filesEnded} of ${files} files`)
     ]
     console.error(
       `${Math.round((performance.now() - begin) / 1000)} s: ${parts.join(', ')}; ${selections.length - shares.size} rings queued, about ${Math.ceil(remaining / 60)} min remain`
     )
   }
 }
-
-/**
- * @param {import('./ring-reporter.js').TestResult[]} results
- * @returns {number} test files that have reported at least one result
- */
-const filesOf = (results) => new Set(results.map(({ file }) => file)).size
 
 /**
  * Prints the failures and a table of the rings.

@@ -2,18 +2,11 @@ import cluster from 'node:cluster'
 import inspector from 'node:inspector'
 import { rm } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { diagnose, readMachine } from './machine/limits.js'
-import { createAgent } from './admin/agent.js'
-import { createInspectProxy } from './admin/inspect-proxy.js'
-import { createCordon } from './admin/control/cordon.js'
-import { createMoveControl } from './admin/control/move.js'
 import { createHungProcesses } from './admin/control/hung-processes.js'
-import { createLogLevels } from './admin/log-levels.js'
 import { createPrivateListener } from './admin/private-listener.js'
-import { createProcesses } from './admin/processes.js'
 import { describeProcess } from './admin/figures/describe.js'
 import { leaveRunDirectory, makeRunDirectory, openRunDirectory, privateSocket } from './admin/run-directory.js'
-import { createAdminServer } from './admin/server.js'
+import { serveAdmin } from './admin/serve.js'
 import { createStatus } from './admin/status.js'
 import { systemClock } from './common/clock.js'
 import { checkHooks } from './common/hook-switch.js'
@@ -26,9 +19,9 @@ import { createLifecycle } from './process/lifecycle.js'
 import { createLog, exitAfterLog } from './common/log.js'
 import { createLogLevel } from './common/log-level-control.js'
 import { createMetrics } from './metrics/metrics.js'
-import { adminCertificate, startCertificates } from './tls/listeners.js'
 import { createMemoryAtRest } from './process/memory-at-rest.js'
 import { timesWithPolls } from './process/socket-times.js'
+import { startError } from './process/start-error.js'
 import { flushTraces, Tracing } from './tracing/tracing.js'
 
 /** After this time outages are only logged, not printed as the reason for the delay of the start, s. */
@@ -94,6 +87,8 @@ export async function runRole (role, compose, { configFile } = {}) {
   /** @type {Composed} */
   let composed = {}
   handleSignals({ config, launcher, log, lifecycle, status, connections: () => composed.connections?.() })
+  // the launcher has gone while the modules of this process were loaded: the event came too early
+  if (launcher.relaysHandles && !process.connected) return void process.emit('disconnect')
 
   try {
     const directory = launcher.runDirectory ?? await privateDirectory(lifecycle)
@@ -123,26 +118,8 @@ export async function runRole (role, compose, { configFile } = {}) {
       })) ?? {}
     await listenPrivately()
     if (launcher.servesAdmin) {
-      for (const problem of diagnose(readMachine(), config)) log.warn(problem)
       const expected = launcher.runDirectory === undefined ? { [role]: 1 } : processesOf(config)
-      const processes = createProcesses({ directory, expected })
-      const certificate = adminCertificate({ config, log, metrics, clock: systemClock })
-      await startCertificates([certificate], { lifecycle, status })
-      await lifecycle.start(
-        'admin server',
-        createAdminServer({
-          settings: config.admin,
-          certificate,
-          production: config.production,
-          log,
-          processes,
-          logLevels: createLogLevels({ directory }),
-          cordon: createCordon({ directory }),
-          move: createMoveControl({ directory }),
-          inspect: createInspectProxy({ directory }),
-          clock: systemClock
-        })
-      )
+      await serveAdmin({ config, directory, expected, lifecycle, status, metrics, log })
       // the launcher watches its processes itself; PM2 does not
       if (launcher.runDirectory !== undefined) {
         for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
@@ -151,10 +128,6 @@ export async function runRole (role, compose, { configFile } = {}) {
           createHungProcesses({ directory, killAfter: config.gateway.hangTimeout, metrics, log })
         )
       }
-      await lifecycle.start(
-        'load agent',
-        createAgent({ settings: config.admin, workers: expected.gateway ?? 1, processes, log, clock: systemClock })
-      )
     }
     const { workerNumber, banner = [] } = composed
     await lifecycle.start('memory at rest', createMemoryAtRest())
@@ -245,21 +218,6 @@ async function privateDirectory (lifecycle) {
 }
 
 /**
- * One line with the cause and the remedy.
- * @param {any} error
- * @returns {string}
- */
-export function startError (error) {
-  if (error?.code === 'EADDRINUSE')
-    return `port ${error.port ?? error.address} is in use: stop what uses it, or set PORT, API_PORT or ADMIN_PORT to a free one`
-  if (error?.code === 'EACCES' && error.port !== undefined)
-    return `port ${error.port} may not be used by this user: choose one above 1023`
-  if (error?.code === 'EADDRNOTAVAIL')
-    return `address ${error.address} is not an address of this machine: check HOST, API_HOST and ADMIN_HOST`
-  return error instanceof Error ? error.message : String(error)
-}
-
-/**
  * SIGTERM, SIGINT and the end of the launcher stop the process in order within DRAIN_TIMEOUT; a second signal stops a
  * process without a launcher at once.
  * @param {Pick<RoleContext, 'config' | 'launcher' | 'log' | 'lifecycle' | 'status'>
@@ -279,6 +237,7 @@ function handleSignals ({ config, launcher, log, lifecycle, status, connections 
     }, config.gateway.drainTimeout + 1000)
     timer.unref()
     await lifecycle.stop()
+    clearTimeout(timer) // the log may take longer, if its reader is slow
     // a killed launcher could not remove the directory
     if (launcher.runDirectory !== undefined && !process.connected) await leaveRunDirectory(launcher.runDirectory)
   }

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
+import { retry } from '../../src/common/backoff.js'
 import { startKafka } from '../../test/services/kafka.js'
 import { startRedis } from '../../test/services/redis.js'
 import { createClientPool } from '../client/pool.js'
@@ -305,8 +306,12 @@ async function createTopic (brokers) {
     await admin.connect()
     await admin.createTopics({
       topics: [{ topic: TOPIC, numPartitions: PARTITIONS, replicationFactor: 1 }],
-      waitForLeaders: true
+      waitForLeaders: false // fails if the broker that answers has not heard of the topic yet
     })
+    await retry(async () => {
+      const { topics: [{ partitions }] } = await admin.fetchTopicMetadata({ topics: [TOPIC] })
+      if (partitions.some(({ leader }) => leader < 0)) throw new Error('a partition has no leader yet')
+    }, { signal: AbortSignal.timeout(TIMEOUT_MS) })
   } finally {
     await admin.disconnect()
   }

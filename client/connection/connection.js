@@ -106,7 +106,7 @@ export class Connection {
   #pause
   /** Timeout of the attempt in progress. @type {ReturnType<typeof setTimeout> | undefined} */
   #watch
-  #onOnline = () => { if (this.#pause !== undefined) this.#retryIn(Math.random() * SOON) }
+  #onOnline = () => { if (this.#pause !== undefined && this.#hint === undefined) this.#retryIn(Math.random() * SOON) }
 
   /**
    * @param {string} url
@@ -213,7 +213,7 @@ export class Connection {
   #listen () {
     const { socket } = this
     socket.on('connect', () => {
-      this.#unwatch()
+      this.#clearTimers()
       this.#connectedAt = clock.monotonic()
       this.#askedAgain = false
       this.#farewell = null
@@ -251,8 +251,7 @@ export class Connection {
 
   /** @param {TokenReason} why */
   async #try (why) {
-    clearTimeout(this.#pause)
-    this.#pause = undefined
+    this.#clearTimers()
     const attempt = ++this.#attempt
     try {
       const { token } = this.#options
@@ -271,7 +270,6 @@ export class Connection {
     // WebSocket first; if that failed, long polling, which upgrades to WebSocket where possible
     this.socket.io.opts.transports =
       this.#options.transports ?? (this.#pollingFirst ? ['polling', 'websocket'] : ['websocket', 'polling'])
-    this.#unwatch()
     this.#watch = setTimeout(() => {
       this.socket.disconnect()
       this.#unreachable(new Error('timeout'))
@@ -336,26 +334,27 @@ export class Connection {
   #failed (reason, hint, why = 'connect') {
     this.#down()
     // before the state changes, because a listener may call connect()
-    this.#retryIn(delayBefore(this.#failures++, reason.retryInMs ?? hint), why)
+    this.#hint = reason.retryInMs ?? hint
+    this.#retryIn(delayBefore(this.#failures++, this.#hint), why)
     this.#setState(this.state === 'connecting' ? 'connecting' : 'reconnecting', reason)
   }
 
   /** @param {'closed' | 'refused'} state @param {ClientError} reason */
   #stop (state, reason) {
-    clearTimeout(this.#pause)
     this.#attempt++
     this.#down()
     this.#setState(state, reason)
     this.socket.disconnect()
   }
 
-  #unwatch () {
+  #clearTimers () {
+    clearTimeout(this.#pause)
     clearTimeout(this.#watch)
-    this.#watch = undefined
+    this.#pause = this.#watch = undefined
   }
 
   #down () {
-    this.#unwatch()
+    this.#clearTimers()
     // the queue must not be sent before the documents are joined again
     this.socket.sendBuffer = []
     this.#events.onDown()
@@ -363,7 +362,7 @@ export class Connection {
 
   /** @param {number} ms @param {TokenReason} [why] */
   #retryIn (ms, why = 'connect') {
-    clearTimeout(this.#pause)
+    this.#clearTimers()
     this.#pause = setTimeout(() => this.#try(why), ms)
   }
 

@@ -19,12 +19,24 @@ const TIMEOUT = 15_000
 export function createInkcast ({ url, token, signal, log }) {
   /** @type {Record<string, string>} */
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+
   /** @param {string} path @param {{ method?: string, headers?: Record<string, string>, body?: string }} [request] */
-  const call = (path, { headers, ...request } = {}) => fetch(url + path, {
-    ...request,
-    headers: { ...headers, ...authorization },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)])
-  })
+  async function call (path, { headers, ...request } = {}) {
+    // not AbortSignal.timeout: inside AbortSignal.any, Node 20 forgets it at a garbage collection
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(new Error('no answer in time')), TIMEOUT)
+    try {
+      const answer = await fetch(url + path, {
+        ...request,
+        headers: { ...headers, ...authorization },
+        signal: AbortSignal.any([signal, late.signal])
+      })
+      const body = /** @type {any} */ (await answer.json().catch(() => ({})))
+      return { ok: answer.ok, status: answer.status, body }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
 
   return {
     /**
@@ -66,24 +78,19 @@ export function createInkcast ({ url, token, signal, log }) {
      * @returns {Promise<{ epoch: string, offset: number } | null>} end of the document's log; null: there is none yet
      */
     async position (guid) {
-      const answer = await call(`/v1/documents/${encodeURIComponent(guid)}/position`)
-      const body = /** @type {any} */ (await answer.json())
-      if (!body.ok) throw new Error(`inkcast: ${body.error.code}`)
+      const { body } = await call(`/v1/documents/${encodeURIComponent(guid)}/position`)
+      if (!body.ok) throw new Error(`inkcast: ${body.error?.code}`)
       return body.position ?? null
     }
   }
 }
 
-/** @param {Response} answer @returns {Promise<{ retryable: boolean, text: string } | null>} */
-async function readProblem (answer) {
-  if (answer.ok) {
-    await answer.body?.cancel()
-    return null
-  }
-  const { error } = /** @type {any} */ (await answer.json().catch(() => ({})))
+/**
+ * @param {{ ok: boolean, status: number, body: { error?: { code: string, retryable: boolean } } }} answer
+ * @returns {{ retryable: boolean, text: string } | null}
+ */
+function readProblem ({ ok, status, body: { error } }) {
+  if (ok) return null
   // a wrong token can be corrected: retry, so that nothing is lost
-  return {
-    retryable: answer.status === 401 || (error?.retryable ?? answer.status >= 500),
-    text: error?.code ?? `status ${answer.status}`
-  }
+  return { retryable: status === 401 || (error?.retryable ?? status >= 500), text: error?.code ?? `status ${status}` }
 }

@@ -34,14 +34,21 @@ export function createInkcast ({ url, token, signal }) {
 
   /** @param {string} guid @param {string} path @param {RequestInit & { headers?: Record<string, string> }} [request] */
   async function call (guid, path, { headers, ...request } = {}) {
-    const response = await fetch(`${url}/v1/documents/${encodeURIComponent(guid)}/${path}`, {
-      ...request,
-      headers: { ...headers, ...authorization },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)])
-    })
-    const body = /** @type {any} */ (await response.json().catch(() => ({})))
-    if (!response.ok) throw new ApiError(response.status, body.error)
-    return body
+    // not AbortSignal.timeout: inside AbortSignal.any, Node 20 forgets it at a garbage collection
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(new Error('no answer in time')), TIMEOUT)
+    try {
+      const response = await fetch(`${url}/v1/documents/${encodeURIComponent(guid)}/${path}`, {
+        ...request,
+        headers: { ...headers, ...authorization },
+        signal: AbortSignal.any([signal, late.signal])
+      })
+      const body = /** @type {any} */ (await response.json().catch(() => ({})))
+      if (!response.ok) throw new ApiError(response.status, body.error)
+      return body
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   return {

@@ -56,15 +56,26 @@ export function createProcesses ({ directory, expected, own, isHung = () => fals
         const itself = own ? [own().then((status) => ({ ...status, id: OWN }))] : []
         const answers = await Promise.all([...files.map(ask), ...itself])
         const now = await list()
+        const processes = answers.filter((answer) => answer !== null).sort((a, b) => a.name.localeCompare(b.name))
         // a process may have been replaced by one that was not in the list yet: then neither counts as ready
-        if (now.join() === files.join() || repeats === MAX_REPEATS) {
-          const processes = answers.filter((answer) => answer !== null).sort((a, b) => a.name.localeCompare(b.name))
-          return { processes, reasons: reasonsOf(processes, expected) }
-        }
+        const settled = now.join() === files.join() && !wereReplaced(processes)
+        if (settled || repeats === MAX_REPEATS) return { processes, reasons: reasonsOf(processes, expected) }
         files = now
       }
     }
   }
+}
+
+/**
+ * The successor answered before it was ready, and the old process after that: neither counts as ready, although one of
+ * them was all the time.
+ * @param {ProcessStatus[]} processes
+ */
+function wereReplaced (processes) {
+  const inState = (/** @type {string} */ state) =>
+    new Set(processes.filter(({ notReady }) => notReady.includes(state)).map(({ name }) => name))
+  const starting = inState('starting')
+  return [...inState('stopping')].some((name) => starting.has(name))
 }
 
 /**

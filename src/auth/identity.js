@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { z } from 'zod'
+import * as v from 'valibot'
 import { InkcastError } from '../common/errors.js'
+import { array, number, object, oneOf, parse, string } from '../common/schema.js'
 import { isId } from '../wire/publication.js'
 
 /**
@@ -34,24 +35,26 @@ const MAX_NAME = 256
 // Beyond what a Date can hold, sums with it are no longer exact (ECMA-262, 21.4.1.1: 8.64e15 ms).
 const MAX_SECONDS = 8.64e12
 
-const id = z.string().refine(isId, 'is not a valid id')
-const seconds = z.number().min(-MAX_SECONDS).max(MAX_SECONDS)
+const id = v.pipe(string(), v.check((value) => isId(value), 'is not a valid id'))
+const seconds = v.optional(v.pipe(number(), v.minValue(-MAX_SECONDS), v.maxValue(MAX_SECONDS)))
 
 /** Exported for tests: the shorter way below must agree with it. */
-export const claims = z.object({
-  sub: id.refine((sub) => !sub.startsWith(ANONYMOUS_PREFIX), `must not begin with ${ANONYMOUS_PREFIX}`),
-  exp: seconds.optional(),
-  nbf: seconds.optional(),
-  name: z.string().max(MAX_NAME).optional(),
-  tier: z.string().max(64).optional(),
-  documents: z.array(z.object({ guid: id, access: z.enum(['read', 'write']) })).max(MAX_GRANTS).optional()
+export const claims = object({
+  sub: v.pipe(id, v.check((sub) => !sub.startsWith(ANONYMOUS_PREFIX), `must not begin with ${ANONYMOUS_PREFIX}`)),
+  exp: seconds,
+  nbf: seconds,
+  name: v.optional(v.pipe(string(), v.maxCodePoints(MAX_NAME))),
+  tier: v.optional(v.pipe(string(), v.maxCodePoints(64))),
+  documents: v.optional(
+    v.pipe(array(object({ guid: id, access: oneOf(['read', 'write']) })), v.maxLength(MAX_GRANTS))
+  )
 })
 
 /**
  * Recognizes the claims of most tokens, which `claims` would pass as they are. Why: decision 0008. Exported for tests:
  * compared with the schema.
  * @param {any} payload
- * @returns {payload is Pick<import('zod').output<typeof claims>, 'sub' | 'exp' | 'name'> & { nbf?: undefined, tier?:
+ * @returns {payload is Pick<v.InferOutput<typeof claims>, 'sub' | 'exp' | 'name'> & { nbf?: undefined, tier?:
  *   undefined, documents?: undefined }}
  */
 export function isPlain (payload) {
@@ -64,14 +67,17 @@ export function isPlain (payload) {
 
 /**
  * @param {unknown} payload
- * @returns {import('zod').output<typeof claims>}
+ * @returns {v.InferOutput<typeof claims>}
  * @throws {InkcastError} unauthorized
  */
 function parseClaims (payload) {
-  const parsed = claims.safeParse(payload)
-  if (parsed.success) return parsed.data
-  const { path, message } = parsed.error.issues[0]
-  throw new InkcastError('unauthorized', `the token's claim ${path.join('.')}: ${message}`)
+  const { value, problem } = parse(claims, payload)
+  if (problem === undefined) return value
+  const { path, message } = problem
+  throw new InkcastError(
+    'unauthorized',
+    path.length === 0 ? `the token's payload ${message}` : `the token's claim ${path.join('.')}: ${message}`
+  )
 }
 
 /**

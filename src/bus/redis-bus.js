@@ -2,6 +2,7 @@ import { retry } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
+import { withTimeLimit } from '../common/wait.js'
 import { createAttempt } from '../redis/errors.js'
 import { documentChannel, EVERYONE_CHANNEL, queueMark, workerChannel } from '../redis/keys.js'
 import { isOrder } from '../wire/publication.js'
@@ -133,7 +134,10 @@ export function createRedisBus ({
     metrics.bus_interruptions.inc(guids.length)
     log.info({ documents: guids.length }, 'live delivery was interrupted and works again')
     // orders first: a repair must not deliver records that follow a revoke to the revoked user
-    readOrders().then(() => tellInterrupted(guids))
+    readOrders().then(() => {
+      const subscribed = new Set(rollback.guids())
+      tellInterrupted(guids.filter((guid) => subscribed.has(guid)))
+    })
   })
 
   /**
@@ -141,11 +145,10 @@ export function createRedisBus ({
    * that node may still be unavailable. Never rejects.
    */
   async function readOrders () {
-    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(READ_ORDERS_WITHIN)])
-    await retry(async () => kept?.read(), {
+    await withTimeLimit(READ_ORDERS_WITHIN, stopping.signal, (signal) => retry(async () => kept?.read(), {
       signal,
       onFailure: () => metrics.bus_errors.inc({ operation: 'orders' })
-    }).catch(() => {})
+    })).catch(() => {})
   }
 
   /** @param {string} uid @param {import('./orders.js').Order[]} orders */

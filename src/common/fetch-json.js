@@ -1,3 +1,5 @@
+import { withTimeLimit } from './wait.js'
+
 /**
  * An HTTP request to a service that inkcast depends on, with limits: time, size, no redirects.
  *
@@ -12,10 +14,18 @@
  * @returns {Promise<unknown>}
  * @throws {Error} if the answer is not a 200 with JSON in time
  */
-export async function fetchJson (url, { post, form, authorization, timeout, maxBytes, signal }) {
+export const fetchJson = (url, { timeout, signal, ...request }) =>
+  withTimeLimit(timeout, signal, (limited) => answerOf(url, request, limited))
+
+/**
+ * @param {string} url
+ * @param {{ post?: unknown, form?: URLSearchParams, authorization?: string, maxBytes: number }} request
+ * @param {AbortSignal} signal
+ */
+async function answerOf (url, { post, form, authorization, maxBytes }, signal) {
   const response = await fetch(url, {
     redirect: 'error',
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
+    signal,
     headers: {
       accept: 'application/json',
       ...(authorization === undefined ? {} : { authorization }),

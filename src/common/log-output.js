@@ -4,7 +4,7 @@ import pino from 'pino'
 const MAX_WAITING = 8 * 1024 * 1024
 /** After this time lines count as written, ms. */
 const MAX_WRITING = 5000
-/** Wait of a process that ends for what reads its output, ms. */
+/** After this time without progress, a process that ends no longer waits for what reads its output, ms. */
 const MAX_FLUSH = 1000
 
 /**
@@ -16,8 +16,8 @@ const MAX_FLUSH = 1000
  * @param {number} [options.maxWaiting] bytes
  * @param {number} [options.fd]
  * @returns {{ write: (line: string) => void, flush: (done: () => void) => void, flushSync: () => void }} `flush`: done
- *   when all lines are written, or after 1 s. `flushSync` passes a write that is under way in another thread, which
- *   mixes lines if what reads is slow: only for the end of a process that has failed.
+ *   when all lines are written, or when nothing has read any for 1 s. `flushSync` passes a write that is under way in
+ *   another thread, which mixes lines if what reads is slow: only for the end of a process that has failed.
  */
 export function createLogOutput ({ onDrop = () => {}, maxWaiting = MAX_WAITING, fd = 1 } = {}) {
   // PM2 has replaced it: standard output itself leads nowhere
@@ -68,14 +68,19 @@ export function createLogOutput ({ onDrop = () => {}, maxWaiting = MAX_WAITING, 
     },
     flush (done) {
       if (waiting === 0 || destination === undefined) return done()
+      const written = destination
       const timer = setTimeout(() => {
+        written.off('write', onWrite)
         // or the end of the process would write them, and wait without a bound
         ended = true
-        destination?.destroy()
+        written.destroy()
         done()
       }, MAX_FLUSH)
+      function onWrite () { timer.refresh() }
+      written.on('write', onWrite)
       flushTurn()
-      destination.once('drain', () => {
+      written.once('drain', () => {
+        written.off('write', onWrite)
         clearTimeout(timer)
         done()
       })

@@ -17,6 +17,28 @@ export function unlessAborted (promise, signal) {
 }
 
 /**
+ * Works with a signal that aborts with the one of the caller, or with a `TimeoutError` when the time is over.
+ *
+ * Not `AbortSignal.any` with `AbortSignal.timeout`: nothing holds that timeout, so on Node 20 a garbage collection
+ * removes the limit (nodejs/node#57736). Here the timer holds it.
+ *
+ * @template T
+ * @param {number} ms for all of `work`
+ * @param {AbortSignal} signal of the caller
+ * @param {(signal: AbortSignal) => Promise<T>} work
+ * @returns {Promise<T>} settles with `work`
+ */
+export async function withTimeLimit (ms, signal, work) {
+  const limit = new AbortController()
+  const timer = setTimeout(() => limit.abort(new DOMException(`not done in ${ms} ms`, 'TimeoutError')), ms)
+  try {
+    return await work(AbortSignal.any([signal, limit.signal]))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/**
  * Waits for a limited time. The operation continues; its result is ignored.
  *
  * @template T, L

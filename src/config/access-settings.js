@@ -1,13 +1,17 @@
-import { z } from 'zod'
+import * as v from 'valibot'
 import { LOG_LEVELS } from '../common/log-level.js'
-import { block, choice, described, flag, integer, list, port, text, url } from './setting.js'
+import { string } from '../common/schema.js'
+import { block, choice, described, flag, integer, list, longText, port, text, url } from './setting.js'
 
-const adminToken = () => described('text without spaces, at least 16 characters', z.string().regex(/^\S{16,}$/, 'must have at least 16 characters, and no space'))
+const adminToken = () => described(
+  'text without spaces, at least 16 characters',
+  v.pipe(string(), v.regex(/^\S{16,}$/, 'must have at least 16 characters, and no space'))
+)
 
 export const auth = block('Authentication', {
   AUTH_JWT_SECRET: {
     as: 'secret',
-    type: z.string().min(32, 'must have at least 32 characters (RFC 7518, 3.2)'),
+    type: longText(32, ' (RFC 7518, 3.2)'),
     secret: true,
     describe: 'Shared secret of HS256, HS384 or HS512 tokens.'
   },

@@ -1,17 +1,13 @@
-import { z } from 'zod'
-import { block, choice, integer, list, milliseconds, text } from './setting.js'
+import * as v from 'valibot'
+import { block, choice, integer, listOf, milliseconds, text } from './setting.js'
 
-const tiers = list().pipe(
-  z.array(
-    z
-      .string()
-      .regex(/^[^:]{1,64}(:\d{1,9}){3}$/, 'each must be name:min:max:timeout, ms')
-      .transform((entry) => {
-        const [name, ...figures] = entry.split(':')
-        const [min, max, timeout] = figures.map(Number)
-        return { name, min, max, timeout }
-      })
-  )
+const tiers = v.pipe(
+  listOf((entry) => /^[^:]{1,64}(:\d{1,9}){3}$/.test(entry), 'each must be name:min:max:timeout, ms'),
+  v.transform((entries) => entries.map((entry) => {
+    const [name, ...figures] = entry.split(':')
+    const [min, max, timeout] = figures.map(Number)
+    return { name, min, max, timeout }
+  }))
 )
 
 export const delivery = block('Delivery', {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
-import { z } from 'zod'
-import { block, choice, described, integer, list, milliseconds, port, text, url } from './setting.js'
+import * as v from 'valibot'
+import { string } from '../common/schema.js'
+import { block, choice, described, integer, list, listOf, longText, milliseconds, port, text, url } from './setting.js'
 
 const production =
   (/** @type {string} */ value, /** @type {string} */ otherwise) => (/** @type {{ production: boolean }} */ context) =>
@@ -66,33 +67,35 @@ export const gateway = block('Gateway', {
   },
   TLS_GROUPS: {
     as: 'tlsGroups',
-    type: described('names, separated by colons', z.string().regex(/^[\w-]+(:[\w-]+)*$/, 'must be names of groups, separated by colons')),
+    type: described(
+      'names, separated by colons',
+      v.pipe(string(), v.regex(/^[\w-]+(:[\w-]+)*$/, 'must be names of groups, separated by colons'))
+    ),
     describe:
       'Groups of the key exchange at the gateway in the order of preference, as `X25519:P-256`. Default: those of Node.js. Since version 24 they include the post-quantum `X25519MLKEM768`, which takes 9 KB more per connection (docs/tls.md).'
   },
   TLS_TICKET_SECRET: {
     as: 'tlsTicketSecret',
-    type: z.string().min(32, 'must have at least 32 characters'),
+    type: longText(32),
     secret: true,
     describe:
       'Secret from which the keys of TLS session tickets are derived. Set the same one on all machines, so that clients can resume TLS sessions at each of them. Default: a random secret per machine, which all its workers share.'
   },
   TRUSTED_PROXIES: {
     as: 'trustedProxies',
-    type: list().pipe(z.array(z.string().refine(isNetwork, 'each must be an address or a network, as 10.0.0.0/8'))),
+    type: listOf(isNetwork, 'each must be an address or a network, as 10.0.0.0/8'),
     default: '',
     describe:
       'Addresses and networks of trusted proxies, comma separated, for `MAX_CONNECTIONS_PER_ADDRESS`. The last address in `X-Forwarded-For` that is not one of them counts as the client\'s address. Default: the header is ignored.'
   },
   TRUST_PROXY: {
     as: 'trustProxy',
-    type: list().pipe(
-      z
-        .array(z.string().refine(
-          (entry) => NETWORKS.has(entry) || isNetwork(entry),
-          `each must be an address, a network as 10.0.0.0/8, or one of ${[...NETWORKS.keys()].join(', ')}`
-        ))
-        .transform((entries) => entries.flatMap((entry) => NETWORKS.get(entry) ?? [entry]))
+    type: v.pipe(
+      listOf(
+        (entry) => NETWORKS.has(entry) || isNetwork(entry),
+        `each must be an address, a network as 10.0.0.0/8, or one of ${[...NETWORKS.keys()].join(', ')}`
+      ),
+      v.transform((entries) => entries.flatMap((entry) => NETWORKS.get(entry) ?? [entry]))
     ),
     default: '',
     describe:

@@ -1,25 +1,20 @@
-import { z } from 'zod'
-import { block, integer, list, milliseconds } from './setting.js'
+import * as v from 'valibot'
+import { block, integer, listOf, milliseconds } from './setting.js'
 
 /** Events that may have a rate of their own; doc:join and doc:signal have settings. */
 const RATED = ['doc:leave', 'doc:send', 'doc:members', 'doc:history', 'doc:state', 'auth:refresh']
 /** `doc:history=5` */
 const RATE = /^([a-z]+:[a-z]+)=(\d{1,6}(?:\.\d{1,3})?)$/
 
-const operationRates = list().pipe(
-  z
-    .array(
-      z.string().refine((entry) => {
-        const [, event, perSecond] = RATE.exec(entry) ?? []
-        return RATED.includes(event) && Number(perSecond) > 0
-      }, `each must be event=rate, as doc:history=5, with one of ${RATED.join(', ')}`)
-    )
-    .transform((entries) =>
-      entries.map((entry) => {
-        const [, event, perSecond] = /** @type {RegExpExecArray} */ (RATE.exec(entry))
-        return { event, perSecond: Number(perSecond) }
-      })
-    )
+const operationRates = v.pipe(
+  listOf((entry) => {
+    const [, event, perSecond] = RATE.exec(entry) ?? []
+    return RATED.includes(event) && Number(perSecond) > 0
+  }, `each must be event=rate, as doc:history=5, with one of ${RATED.join(', ')}`),
+  v.transform((entries) => entries.map((entry) => {
+    const [, event, perSecond] = /** @type {RegExpExecArray} */ (RATE.exec(entry))
+    return { event, perSecond: Number(perSecond) }
+  }))
 )
 
 export const limits = block('Limits', {

@@ -1,5 +1,6 @@
 import os from 'node:os'
 import { isLogLevel } from '../common/log-level.js'
+import { parse } from '../common/schema.js'
 import { BLOCKS } from './blocks.js'
 import { secretFileOf, readSecret } from './secret-files.js'
 import { findIn, readSources } from './sources.js'
@@ -18,8 +19,8 @@ import { connectionsFor, descriptorLimit } from '../process/descriptors.js'
  */
 /**
  * @template {Record<string, import('./setting.js').Setting>} S
- * @typedef {{ [K in keyof S as S[K]['as']]: import('zod').output<S[K]['type']> | (S[K] extends { default: string } | {
- *   derived: Function } ? never : undefined) }} BlockValues
+ * @typedef {{ [K in keyof S as S[K]['as']]: import('valibot').InferOutput<S[K]['type']> | (S[K] extends { default:
+ *   string } | { derived: Function } ? never : undefined) }} BlockValues
  */
 
 /** Some settings are wrong; `problems` lists all of them, each as one line that names the setting. */
@@ -97,9 +98,9 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
       written[variable] = { text, source: given?.source ?? 'default' }
       values[setting.as] = undefined
       if (text === undefined && setting.default === undefined) continue
-      const parsed = setting.type.safeParse(text ?? '')
-      if (parsed.success) values[setting.as] = parsed.data
-      else problems.push(`${variable}${setting.secret ? '' : `=${text}`}: ${parsed.error.issues[0].message}`)
+      const { value, problem } = parse(setting.type, text ?? '')
+      if (problem === undefined) values[setting.as] = value
+      else problems.push(`${variable}${setting.secret ? '' : `=${text}`}: ${problem.message}`)
     }
     config[name] = values
   }

@@ -1,4 +1,5 @@
-import { z } from 'zod'
+import * as v from 'valibot'
+import { oneOf, string } from '../common/schema.js'
 import { problemOfRedisUrl, splitRedisUrls } from './redis-url.js'
 
 /**
@@ -11,7 +12,7 @@ import { problemOfRedisUrl, splitRedisUrls } from './redis-url.js'
  *
  * @typedef {object} Setting
  * @property {string} as the name in the config object
- * @property {z.ZodType} type reads the text of the environment
+ * @property {v.GenericSchema} type reads the text of the environment
  * @property {string} [default] as it would be written in the environment; absent: none, the value is undefined
  * @property {(context: Context) => string | undefined} [derived] a default that depends on the surroundings
  * @property {string} [defaultText] what the table shows for a derived default
@@ -29,43 +30,72 @@ import { problemOfRedisUrl, splitRedisUrls } from './redis-url.js'
 export const block = (title, settings) => ({ title, settings })
 
 /**
- * Values in words, for the table: what the schema itself does not say.
- * @template {z.ZodType} T
- * @param {string} allowed
- * @param {T} type
- * @returns {T}
+ * Description of the values for the table: in words, or as bounds or choices.
+ * @typedef {{ allowed?: string, min?: number, max?: number, choices?: readonly string[] }} Allowed
  */
-export const described = (allowed, type) => type.meta({ allowed })
 
-export const text = () => z.string().min(1)
+/**
+ * @template T
+ * @param {v.GenericSchema<unknown, T>} type
+ * @param {Allowed} allowed
+ */
+const shown = (type, allowed) => v.pipe(type, v.metadata(allowed))
+
+/** @param {Setting} setting @returns {Allowed} */
+export const allowedOf = ({ type }) => v.getMetadata(type)
+
+/**
+ * Values in words, for the table.
+ * @template T
+ * @param {string} allowed
+ * @param {v.GenericSchema<unknown, T>} type
+ */
+export const described = (allowed, type) => shown(type, { allowed })
+
+export const text = () => described('text', v.pipe(string(), v.nonEmpty()))
+/** @param {number} min characters @param {string} [why] for the message */
+export const longText = (min, why = '') => described(
+  `text, at least ${min} characters`,
+  v.pipe(string(), v.minCodePoints(min, `must have at least ${min} characters${why}`))
+)
 /** @param {number} min @param {number} max */
-export const integer = (min, max) => z.string().regex(/^-?\d+$/, 'must be a whole number').transform(Number)
-  .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
+export const integer = (min, max) => shown(v.pipe(
+  string(),
+  v.regex(/^-?\d+$/, 'must be a whole number'),
+  v.transform(Number),
+  v.minValue(min),
+  v.maxValue(max)
+), { min, max })
 export const port = () => integer(0, 65535)
 /** @param {number} min @param {number} max */
 export const milliseconds = (min, max) => integer(min, max)
-export const flag = () =>
-  z
-    .enum(['true', 'false', '1', '0'], { error: 'must be true or false' })
-    .transform((value) => value === 'true' || value === '1')
-export const list = () => described('list, comma separated', z.string().transform((value) =>
+export const flag = () => shown(v.pipe(
+  oneOf(['true', 'false', '1', '0'], 'must be true or false'),
+  v.transform((value) => value === 'true' || value === '1')
+), { choices: ['true', 'false'] })
+export const list = () => described('list, comma separated', v.pipe(string(), v.transform((value) =>
   value
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '')
-))
+)))
+/**
+ * @param {(entry: string) => boolean} isRight
+ * @param {string} message
+ */
+export const listOf = (isRight, message) => v.pipe(list(), v.checkItems((entry) => isRight(entry), message))
 /** @template {string} T @param {[T, ...T[]]} values */
-export const choice = (...values) => z.enum(values, { error: `must be one of ${values.join(', ')}` })
+export const choice = (...values) => shown(oneOf(values), { choices: values })
 /** @param {string[]} protocols */
-export const url = (...protocols) => described(`URL: ${protocols.map((protocol) => `\`${protocol}//\``).join(' or ')}`, z.string().refine((value) => {
+export const url = (...protocols) => described(`URL: ${protocols.map((protocol) => `\`${protocol}//\``).join(' or ')}`, v.pipe(string(), v.check((value) => {
   try {
     return protocols.includes(new URL(value).protocol)
   } catch {
     return false
   }
-}, `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`))
-export const redisUrls = () => described('list of URLs, comma separated', z.string()).transform(splitRedisUrls).pipe(z.array(z.string().check((context) => {
-  const message = problemOfRedisUrl(context.value)
-  // the value may have a password
-  if (message !== undefined) context.issues.push({ code: 'custom', message, input: undefined })
-})))
+}, `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)))
+export const redisUrls = () => described('list of URLs, comma separated', v.pipe(
+  string(),
+  v.transform(splitRedisUrls),
+  v.checkItems((entry) => problemOfRedisUrl(entry) === undefined, ({ input }) => problemOfRedisUrl(input) ?? '')
+))

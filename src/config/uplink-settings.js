@@ -1,5 +1,4 @@
-import { z } from 'zod'
-import { block, list, text, url } from './setting.js'
+import { block, list, listOf, url } from './setting.js'
 
 export const uplink = block('Uplink', {
   UPLINK_URL: {
@@ -10,7 +9,7 @@ export const uplink = block('Uplink', {
   },
   UPLINK_SECRETS: {
     as: 'secrets',
-    type: list().pipe(z.array(text())),
+    type: list(),
     default: '',
     secret: true,
     describe:
@@ -18,7 +17,7 @@ export const uplink = block('Uplink', {
   },
   UPLINK_GROUPS: {
     as: 'groups',
-    type: list().pipe(z.array(z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be names of letters, digits, . _ -'))),
+    type: listOf((name) => /^[A-Za-z0-9._-]{1,64}$/.test(name), 'must be names of letters, digits, . _ -'),
     default: '',
     describe:
       'Without Kafka: names of the groups of services that read messages of clients over gRPC, comma separated. inkcast keeps a message until every group has read it (docs/grpc.md). With Kafka it has no effect: groups may have any name.'

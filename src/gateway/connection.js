@@ -4,7 +4,8 @@ import { retryHint } from '../admission/handshake-limit.js'
 import { RateLimit } from '../admission/rate-limit.js'
 import { CloseCode } from '../engine/frame-reader.js'
 import { encodePacket } from '../socketio/codec.js'
-import { decodeMsgpack } from '../wire/msgpack.js'
+import { OpenDocument } from './open-document.js'
+import { ACK, answeredBy, noteDocument, noteWrites, sizeOf, takeBack } from './queued-packets.js'
 
 /**
  * Property of a Socket.IO socket that holds its Connection (on its Engine.IO socket: `kOwner`). Not in `socket.data`,
@@ -36,11 +37,6 @@ export const kConnection = Symbol('connection')
  * @property {boolean} spliced whether Engine.IO accepts prepared frames (common/hooks.js)
  */
 
-/** Type of a Socket.IO packet. */
-const ACK = 3
-/** Documents of packets that Engine.IO has queued. @type {WeakMap<object, string>} */
-const documentsOf = new WeakMap()
-
 /** The queue was written before the outbox flushed it. @type {import('../wire/packet.js').EncodedMessage[]} */
 const NOTHING = []
 /**
@@ -53,20 +49,6 @@ const MAX_QUEUED = 2 ** 16
  * arrives.
  */
 const NEXT_POLL = 1000
-
-/** A document that this connection has open or is joining. */
-export class OpenDocument {
-  /** False when the document was left or the connection closed while the join was in progress. */
-  wanted = true
-  joined = false
-  /**
-   * Position up to which records have been sent, while the document is joined from a position.
-   * @type {import('../wire/position.js').Position | null}
-   */
-  sent = null
-  /** Its membership in the document's presence. @type {import('../presence/membership.js').Membership | null} */
-  presence = null
-}
 
 export class Connection {
   /** @type {Map<string, OpenDocument> | undefined} bounded by MAX_DOCUMENTS_PER_CONNECTION */
@@ -246,7 +228,7 @@ export class Connection {
       if (context.spliced) conn.write(data, { wsPreEncodedFrame: [frame], compress: false })
       else conn.write(typeof data === 'string' || Buffer.isBuffer(data) ? data : data.toString())
       if (message.guid !== undefined && conn.writeBuffer.length > queued)
-        documentsOf.set(conn.writeBuffer.at(-1), message.guid)
+        noteDocument(conn.writeBuffer.at(-1), message.guid)
     }
     if (inspector.active) inspector.flushed(this, messages, conn.writeBuffer.length > before)
   }
@@ -257,13 +239,8 @@ export class Connection {
    * @param {() => void} write
    */
   about (guid, write) {
-    const { conn } = this
     this.flush()
-    const before = conn.writeBuffer
-    const queued = before.length
-    write()
-    const { writeBuffer } = conn
-    for (let i = writeBuffer === before ? queued : 0; i < writeBuffer.length; i++) documentsOf.set(writeBuffer[i], guid)
+    noteWrites(this.conn, guid, write)
   }
 
   /**
@@ -277,22 +254,12 @@ export class Connection {
       this.#queued = queued.filter((message) => message.guid !== guid)
       this.#queuedBytes = this.#queued.reduce((sum, { frame }) => sum + frame.length, 0)
     }
-    const { writeBuffer } = this.conn
-    let kept = 0
-    /** @type {number[]} */
-    const unanswered = []
-    for (const packet of writeBuffer) {
-      if (documentsOf.get(packet) === guid) {
-        this.backlog?.withdrew(sizeOf(packet))
-        const id = answeredBy(packet.data, this.codec)
-        if (id !== undefined) unanswered.push(id)
-      } else {
-        writeBuffer[kept++] = packet
-      }
-    }
-    if (kept < writeBuffer.length) writeBuffer.length = kept
+    const taken = takeBack(this.conn, guid)
+    for (const packet of taken) this.backlog?.withdrew(sizeOf(packet))
     const error = publicError(new InkcastError('not_joined'))
-    for (const id of unanswered) {
+    for (const packet of taken) {
+      const id = answeredBy(packet.data, this.codec)
+      if (id === undefined) continue
       for (const data of encodePacket(this.codec, { type: ACK, nsp: '/', id, data: [{ ok: false, error }] }))
         this.conn.write(data)
     }
@@ -391,28 +358,4 @@ export class Connection {
     this.socket.emit('gateway:disconnect', { code, message, retryable, ...(retryInMs === undefined ? retryHint({ retryable }) : { retryInMs }) })
     this.socket.disconnect(true)
   }
-}
-
-/**
- * @param {unknown} data of a packet that Engine.IO has queued
- * @param {Codec} codec
- * @returns {number | undefined} id of the request that it answers
- */
-function answeredBy (data, codec) {
-  if (codec === 'json') {
-    // an acknowledgement, or one with attachments: Socket.IO protocol v5
-    const id = typeof data === 'string' ? /^(?:3|6\d+-)(\d+)\[/.exec(data)?.[1] : undefined
-    return id === undefined ? undefined : Number(id)
-  }
-  if (!Buffer.isBuffer(data)) return undefined
-  const packet = /** @type {any} */ (decodeMsgpack(data))
-  return packet?.type === ACK ? packet.id : undefined
-}
-
-/** @param {{ data?: any, options?: any }} packet Engine.IO's @returns {number} bytes of its frames */
-function sizeOf ({ data, options }) {
-  /** @type {Buffer[] | undefined} */
-  const frames = options?.wsPreEncodedFrame
-  if (frames !== undefined) return frames.reduce((sum, { length }) => sum + length, 0)
-  return typeof data === 'string' ? Buffer.byteLength(data) : data?.byteLength ?? 0
 }

@@ -1,40 +1,46 @@
-import { z } from 'zod'
+import * as v from 'valibot'
 import { TOO_MANY_VALUES } from '../admission/rate-limit.js'
 import { InkcastError } from '../common/errors.js'
+import { boolean, custom, isRecord, object, strictObject, string } from '../common/schema.js'
 import { isId } from '../wire/publication.js'
-import { guid, isRecord, parseInput, position, state } from './handlers/input.js'
+import { guid, parseInput, positionFields, state } from './handlers/input.js'
+
+/** @typedef {{ epoch?: string, offset?: number }} PositionFields */
+
+/** @param {PositionFields} fields */
+const isWhole = ({ epoch, offset }) => (epoch === undefined) === (offset === undefined)
+const NOT_WHOLE = 'must have both epoch and offset, or neither'
+
+/** @param {PositionFields} fields */
+const positionOf = ({ epoch, offset }) => epoch === undefined || offset === undefined ? null : { epoch, offset }
 
 /** Like the argument of doc:join, without the guid, and with the fields of a position in place of `position`. */
-const opening = z
-  .strictObject({ ...position.partial().shape, state: state.optional(), members: z.boolean().optional() })
-  .refine(({ epoch, offset }) => (epoch === undefined) === (offset === undefined), 'epoch and offset go together')
-  .transform(({ epoch, offset, ...rest }) => ({
-    position: epoch === undefined || offset === undefined ? null : { epoch, offset },
-    ...rest
-  }))
-  .nullable()
+const opening = v.nullable(v.pipe(
+  strictObject({ ...positionFields, state: v.optional(state), members: v.optional(boolean()) }),
+  // a function of its own keeps the types of the other fields
+  v.check((fields) => isWhole(fields), NOT_WHOLE),
+  v.transform(({ epoch, offset, ...rest }) => ({ position: positionOf({ epoch, offset }), ...rest }))
+))
 
 /** Where to go on in the user's log; without fields: with what is published from now on. */
-const userPosition = z
-  .strictObject(position.partial().shape)
-  .refine(({ epoch, offset }) => (epoch === undefined) === (offset === undefined), 'epoch and offset go together')
-  .transform(({ epoch, offset }) => epoch === undefined || offset === undefined ? null : { epoch, offset })
+const userPosition = v.pipe(strictObject(positionFields), v.check(isWhole, NOT_WHOLE), v.transform(positionOf))
 
 /**
  * Auth data of the CONNECT packet; unknown fields are ignored. `readDocuments` checks its documents.
  */
-export const authSchema = z.object({
-  token: z.string().nullish(),
-  client: z
-    .custom(/** @type {(value: unknown) => value is string} */ (isId), 'client must be a string of 1 to 256 bytes')
-    .nullish(),
-  documents: z.custom(isRecord, 'documents must be an object').nullish(),
-  user: userPosition.nullish()
+export const authSchema = object({
+  token: v.nullish(string()),
+  client: v.nullish(custom(
+    /** @type {(value: unknown) => value is string} */ (isId),
+    'must be a string of 1 to 256 bytes without control characters'
+  )),
+  documents: v.nullish(custom(isRecord, 'must be an object')),
+  user: v.nullish(userPosition)
 })
 
 /**
  * A Map, because a guid may be a name that has a meaning in an object, like `__proto__`.
- * @typedef {Map<string, import('zod').output<typeof opening>>} HandshakeDocuments
+ * @typedef {Map<string, import('valibot').InferOutput<typeof opening>>} HandshakeDocuments
  */
 
 /**
@@ -59,7 +65,7 @@ export function readDocuments (documents) {
  * @returns {auth is { token?: string, client?: string, documents?: undefined, user?: undefined }}
  */
 export function isPlainAuth (auth) {
-  if (typeof auth !== 'object' || auth === null || Array.isArray(auth)) return false
+  if (!isRecord(auth)) return false
   for (const field in auth) {
     const value = auth[field]
     if (!(field === 'token' ? typeof value === 'string' : field === 'client' && isId(value))) return false
@@ -69,7 +75,7 @@ export function isPlainAuth (auth) {
 
 /**
  * @param {any} auth of a CONNECT packet
- * @returns {import('zod').output<typeof authSchema>}
+ * @returns {import('valibot').InferOutput<typeof authSchema>}
  * @throws {InkcastError} bad_value, bad_request
  */
 export function readAuth (auth) {

@@ -162,8 +162,9 @@ export function createSlotPort ({ port }) {
 function onAccepting ({ pause, resume }) {
   process.on('message', (/** @type {any} */ message) => {
     if (message?.type === 'pause') pause()
-    // a worker that cannot listen again ends, and the launcher starts another one
-    else if (message?.type === 'resume') Promise.resolve(resume()).catch(() => process.exit(1))
+    else if (message?.type === 'resume')
+      // a worker that cannot listen again ends, and the launcher starts another one
+      Promise.resolve(resume()).then(() => tell({ type: 'resumed' }), () => process.exit(1))
   })
 }
 

@@ -21,8 +21,8 @@ const ANSWERS = 2
 const STEPS = 3
 /** An answer that took more than this share of the timeout is late. */
 const LATE = 1 / 4
-/** Pings are sent this much before the advertised interval ends, ms: a bucket of the wheel, and a busy event loop. */
-const MARGIN = 500
+/** Pings are sent this much before the advertised interval ends, ms: two ticks of the wheel, and a busy event loop. */
+const MARGIN = 700
 
 /** Heartbeat state of one connection, kept small: four numbers and its links in the wheel. */
 export class Beat extends WheelEntry {

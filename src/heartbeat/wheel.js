@@ -1,10 +1,14 @@
 /**
- * A timing wheel with buckets of a tenth of a second: adding, removing and an empty bucket have constant cost. Entries
+ * A timing wheel with buckets of a fifth of a second: adding, removing and an empty bucket have constant cost. Entries
  * are the links of the lists themselves, so that they need no further memory.
  */
 
-/** Length of a bucket, ms: an entry is due at most this much late. */
-export const TICK = 100
+/**
+ * Length of a bucket, and interval of the timer that looks at the buckets, ms. An entry is due at most this much late,
+ * and the timer comes at most as much later. Each bucket wakes the worker for pings, and soon after for their answers
+ * (docs/decisions/0030-heartbeat.md).
+ */
+export const TICK = 200
 
 export class WheelEntry {
   // linked to itself: in no list

@@ -6,9 +6,9 @@ import { systemClock } from '../common/clock.js'
 /**
  * One process of a role, from its start to its end.
  *
- * Events: `ready`; `waits` with what its start waits for; `listen` when it asks for its slot's socket; `leaving` when
- * it takes no more connections; `answer` when it answers `ask`; `exit` with an End; `handover` with a message and a
- * connection's native handle.
+ * Events: `ready`; `waits` with what its start waits for; `listen` when it asks for its slot's socket; `resumed` when
+ * it accepts connections again; `leaving` when it takes no more; `answer` when it answers `ask`; `exit` with an End;
+ * `handover` with a message and a connection's native handle.
  *
  * @typedef {{ code: number | null, signal: string | null, message?: string }} End message: why its start failed
  *
@@ -31,6 +31,8 @@ export class Child extends EventEmitter {
   leaving = false
   /** False: it must not accept connections for a time. */
   accepting = true
+  /** Listens: from its start, and after `accept(true)` once it says so. */
+  listens = true
   /** Of a gateway worker, as it said last. @type {number | undefined} */
   connections
   /** Moves of its clients that are in progress: others should accept its new connections. */
@@ -93,6 +95,9 @@ export class Child extends EventEmitter {
     else if (message?.type === 'answer') {
       this.connections = message.connections
       this.emit('answer', message.inspected === true)
+    } else if (message?.type === 'resumed') {
+      this.listens = this.accepting
+      this.emit('resumed')
     } else if (message?.type === 'leaving') {
       this.leaving = true
       this.emit('leaving')
@@ -126,6 +131,7 @@ export class Child extends EventEmitter {
   accept (accepting) {
     if (accepting === this.accepting) return
     this.accepting = accepting
+    this.listens = false
     this.send({ type: accepting ? 'resume' : 'pause' })
   }
 

@@ -2,15 +2,9 @@ import cluster from 'node:cluster'
 import { rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { createAgent } from '../admin/agent.js'
-import { createInspectProxy } from '../admin/inspect-proxy.js'
-import { createCordon } from '../admin/control/cordon.js'
-import { createMoveControl } from '../admin/control/move.js'
 import { createLogLevels } from '../admin/log-levels.js'
-import { createProcesses } from '../admin/processes.js'
-import { diagnose, readMachine } from '../machine/limits.js'
 import { makeRunDirectory, openRunDirectory } from '../admin/run-directory.js'
-import { createAdminServer } from '../admin/server.js'
+import { serveAdmin } from '../admin/serve.js'
 import { createStatus } from '../admin/status.js'
 import { banner } from '../process/banner.js'
 import { systemClock } from '../common/clock.js'
@@ -21,10 +15,10 @@ import { createLifecycle } from '../process/lifecycle.js'
 import { createLog, exitAfterLog } from '../common/log.js'
 import { createLogLevel } from '../common/log-level-control.js'
 import { createMetrics } from '../metrics/metrics.js'
-import { adminCertificate, startCertificates } from '../tls/listeners.js'
-import { startError } from '../role.js'
 import { createMemoryAtRest } from '../process/memory-at-rest.js'
 import { GATEWAY_FLAGS, MEMORY_ENV } from '../process/runtime-flags.js'
+import { startError } from '../process/start-error.js'
+import { chooseAccepting } from './accepting.js'
 import { moveClients } from './paced-move.js'
 import { canReusePort } from './reuse-port.js'
 import { Slot } from './slot.js'
@@ -128,20 +122,6 @@ export async function launch (config, { configFile }) {
     log
   })
 
-  /**
-   * During a reload only the newest gateway worker accepts connections, so that a client moves once, and as many to
-   * each worker as its predecessor had. A worker whose clients are being moved accepts none if there is another one.
-   */
-  function chooseAccepting () {
-    const serving = slots.flatMap(({ settings: { role }, serving }) => role === 'gateway' && serving ? [serving] : [])
-    const only = newest !== undefined && serving.includes(newest) ? newest : undefined
-    const staying = serving.filter(({ moves }) => moves === 0)
-    const chosen = only !== undefined ? [only] : staying.length > 0 ? staying : serving
-    // first those that begin, so that there is always one
-    for (const accepting of [true, false])
-      for (const child of serving) if (chosen.includes(child) === accepting) child.accept(accepting)
-  }
-
   /** @param {Child} old @param {Child} child its successor in a reload */
   async function moveAway (old, child) {
     old.accept(false)
@@ -164,7 +144,10 @@ export async function launch (config, { configFile }) {
   }
 
   function onChange () {
-    chooseAccepting()
+    chooseAccepting(
+      slots.flatMap(({ settings: { role }, serving }) => role === 'gateway' && serving ? [serving] : []),
+      newest
+    )
     sockets?.cover()
     if (stopping || status.notReady().length === 0 || !slots.every((slot) => slot.ready)) return
     status.started()
@@ -287,37 +270,21 @@ export async function launch (config, { configFile }) {
   process.on('SIGHUP', () => { reload().catch((error) => log.error({ err: error }, 'reload failed')) })
 
   try {
-    const processes = createProcesses({
+    await serveAdmin({
+      config,
       directory: runDirectory,
       expected,
       own: () => status.read(),
-      isHung: (pid) => slots.some(({ current }) => current?.hung && current.pid === pid)
+      isHung: (pid) => slots.some(({ current }) => current?.hung && current.pid === pid),
+      logLevels,
+      // processes that are started later
+      onCordon (cordoned) { env.INKCAST_CORDONED = cordoned ? '1' : undefined },
+      onMove: sendAway,
+      lifecycle,
+      status,
+      metrics,
+      log
     })
-    const certificate = adminCertificate({ config, log, metrics, clock: systemClock })
-    await startCertificates([certificate], { lifecycle, status })
-    await lifecycle.start(
-      'admin server',
-      createAdminServer({
-        settings: config.admin,
-        certificate,
-        production: config.production,
-        log,
-        processes,
-        logLevels,
-        cordon: createCordon({
-          directory: runDirectory,
-          // processes that are started later
-          onChange (cordoned) { env.INKCAST_CORDONED = cordoned ? '1' : undefined }
-        }),
-        move: createMoveControl({ directory: runDirectory, onBegin: sendAway }),
-        inspect: createInspectProxy({ directory: runDirectory }),
-        clock: systemClock
-      })
-    )
-    await lifecycle.start(
-      'load agent',
-      createAgent({ settings: config.admin, workers: config.gateway.workers, processes, log, clock: systemClock })
-    )
     // before the first socket in it: its path may be too long for one
     await openRunDirectory(runDirectory)
     // development only
@@ -333,7 +300,6 @@ export async function launch (config, { configFile }) {
     await lifecycle.stop()
     process.exit(1)
   }
-  for (const problem of diagnose(readMachine(), config)) log.warn(problem)
   for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
   if (!keepsSockets && config.gateway.workers > 1)
     log.warn(

@@ -83,7 +83,7 @@ export class Slot {
       this.#wasReady = true
       this.events.onChange()
     })
-    child.on('leaving', () => this.events.onChange())
+    for (const event of ['resumed', 'leaving']) child.on(event, () => this.events.onChange())
     child.on('waits', this.events.onWaits)
     child.on('listen', () => this.events.onListen(child))
     child.on('handover', this.events.onHandover)

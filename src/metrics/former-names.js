@@ -1,4 +1,4 @@
-import { METRICS } from './metrics.js'
+import { METRICS } from './table/metrics-table.js'
 
 /**
  * Former names of metrics: those in seconds were in ms, and those of Node and of the process had the prefix `inkcast_`.

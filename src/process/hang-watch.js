@@ -18,8 +18,11 @@ import { isTraced, readUsage } from './usage.js'
 const INTERVAL = 500
 /** Silence after which a process counts as hung, ms: above the longest pauses for garbage collection. */
 const SUSPECT = 1500
-/** A look that is later than this many intervals says that this process was asleep. */
-const LONGEST_STEP = 2
+/**
+ * A look counts this many intervals at most: when it is later, this process was asleep or busy itself. A little more
+ * than one, because timers are a little late or early.
+ */
+const LONGEST_STEP = 1.1
 /** Maximum time that a kill waits for the replacement of another one, ms. */
 const REPLACEMENT = 30_000
 /**
@@ -76,6 +79,8 @@ export function createHangWatch ({
   let last = clock.monotonic()
   /** @type {NodeJS.Timeout | undefined} */
   let timer
+  /** @type {NodeJS.Immediate | undefined} */
+  let judging
 
   metrics.onCollect(() => {
     metrics.hung_workers.reset()
@@ -87,6 +92,12 @@ export function createHangWatch ({
     const now = clock.monotonic()
     const step = Math.min(now - last, LONGEST_STEP * interval)
     last = now
+    // answers that came while this process was busy are read first
+    judging = setImmediate(judgeAll, step)
+  }
+
+  /** @param {number} step ms since the last look that count */
+  function judgeAll (step) {
     const watched = new Set(processes())
     // it has ended, or is stopping
     for (const process of silences.keys()) if (!watched.has(process)) silences.delete(process)
@@ -100,7 +111,7 @@ export function createHangWatch ({
     }
   }
 
-  /** @param {Watched} process @param {Silence} silence @param {number} step ms since the last look */
+  /** @param {Watched} process @param {Silence} silence @param {number} step */
   function judge (process, silence, step) {
     const usage = usageOf(process.pid)
     silence.ms += step
@@ -148,7 +159,10 @@ export function createHangWatch ({
 
   return {
     start () { timer = setInterval(look, interval) },
-    stop () { clearInterval(timer) },
+    stop () {
+      clearInterval(timer)
+      clearImmediate(judging)
+    },
 
     /**
      * Call it when a process has answered.
@@ -156,6 +170,8 @@ export function createHangWatch ({
      * @param {boolean} [isInspected] its inspector is open: a debugger may have paused it
      */
     answered (process, isInspected = false) {
+      if (isInspected && !inspected.has(process))
+        log.info({ process: process.name, processId: process.pid }, 'inspector is open: it is not killed if it hangs')
       if (isInspected) inspected.add(process)
       else inspected.delete(process)
       const silence = silences.get(process)

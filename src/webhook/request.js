@@ -1,3 +1,4 @@
+import { withTimeLimit } from '../common/wait.js'
 import { BATCH_TYPE } from './cloud-events.js'
 
 /** Time for the service to answer, ms. */
@@ -38,24 +39,29 @@ export class WebhookError extends Error {
  *   reason of the signal
  */
 export function createRequest ({ url, sign, clock, request = fetch }) {
+  /** @param {string} id @param {Buffer} body @param {AbortSignal} signal @returns {Promise<Answer>} */
+  async function post (id, body, signal) {
+    const response = await request(url, {
+      method: 'POST',
+      headers: {
+        'content-type': BATCH_TYPE,
+        'user-agent': 'inkcast',
+        ...sign(id, Math.floor(clock.now() / 1000), body)
+      },
+      body: /** @type {any} */ (body),
+      // the signed events go to the address that was configured, and nowhere else
+      redirect: 'manual',
+      signal
+    })
+    const { status, headers } = response
+    if (response.ok) return { text: await textOf(response) }
+    await response.body?.cancel()
+    throw new WebhookError(`HTTP ${status}`, { status, retryAfter: retryAfterOf(headers.get('retry-after')) })
+  }
+
   return async (id, body, signal) => {
     try {
-      const response = await request(url, {
-        method: 'POST',
-        headers: {
-          'content-type': BATCH_TYPE,
-          'user-agent': 'inkcast',
-          ...sign(id, Math.floor(clock.now() / 1000), body)
-        },
-        body: /** @type {any} */ (body),
-        // the signed events go to the address that was configured, and nowhere else
-        redirect: 'manual',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)])
-      })
-      const { status, headers } = response
-      if (response.ok) return { text: await textOf(response) }
-      await response.body?.cancel()
-      throw new WebhookError(`HTTP ${status}`, { status, retryAfter: retryAfterOf(headers.get('retry-after')) })
+      return await withTimeLimit(TIMEOUT, signal, (limited) => post(id, body, limited))
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof WebhookError) throw error

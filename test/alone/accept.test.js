@@ -138,12 +138,13 @@ describe('workers accept connections themselves', () => {
       // connections that the killed process had accepted are lost
       const held = (/** @type {Outcome} */ { begin, took }) =>
         killed.some((time) => begin <= time && begin + took >= time)
-      const waited = (/** @type {Outcome} */ { begin, took }) =>
-        killed.some((time, i) => begin > time && begin < (time + replaced[i]) / 2 && begin + took > replaced[i])
-      assert.deepEqual(
-        outcomes.filter((outcome) => !held(outcome) && (outcome.error !== undefined || waited(outcome))),
-        []
-      )
+      assert.deepEqual(outcomes.filter((outcome) => !held(outcome) && outcome.error !== undefined), [])
+      for (const [i, time] of killed.entries()) {
+        const early = outcomes.filter(({ begin }) => begin > time && begin < (time + replaced[i]) / 2)
+        const waited = early.filter(({ begin, took }) => begin + took > replaced[i])
+        // without a stand-in half of them wait; the other worker may pause for a moment
+        assert.ok(waited.length <= early.length / 5, `${waited.length} of ${early.length} waited`)
+      }
       assert.ok(outcomes.length > 100, `${outcomes.length} connections`)
       if (!noSlotSockets) assertEven(await trickle(cluster.url + HANDSHAKE, 200, (count) => count < 600), 0.2)
     }

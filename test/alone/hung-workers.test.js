@@ -10,6 +10,7 @@ import { fileScope } from '../helpers/file-scope.js'
 import { openDocument, startClient } from '../helpers/inkcast-client.js'
 import { childrenOf } from '../helpers/processes.js'
 import { waitFor } from '../helpers/wait.js'
+import { freePort } from '../services/ports.js'
 
 /** Newcomers must be served within this time while a worker hangs, ms. */
 const SERVED = 3000
@@ -172,11 +173,15 @@ describe('a worker that hangs', () => {
 })
 
 test('a worker with an open inspector is not killed', { timeout: 180_000 }, async (t) => {
-  const cluster = await startCluster(t, { WORKERS: '2', REDIS_URL: redisUrl(), DRAIN_TIMEOUT: '500', HANG_TIMEOUT: '2000' })
+  const cluster = await startCluster(t, {
+    WORKERS: '2', REDIS_URL: redisUrl(), DRAIN_TIMEOUT: '500', HANG_TIMEOUT: '2000', LOG_LEVEL: 'info',
+    // the usual one may be in use
+    NODE_OPTIONS: `--inspect-port=${await freePort()}`
+  })
   const [pid, other] = await workersOf(cluster)
   process.kill(pid, 'SIGUSR1')
-  await waitFor(() => /Debugger listening/.test(cluster.output()), { timeout: 20_000, message: cluster.output })
-  await delay(1000)
+  // the launcher learns it with the next answer
+  await waitFor(() => /inspector is open/.test(cluster.output()), { timeout: 20_000, message: cluster.output })
   process.kill(pid, 'SIGSTOP')
   await waitFor(() => /has a debugger: it is not killed/.test(cluster.output()), { timeout: 30_000, message: cluster.output })
   process.kill(pid, 'SIGCONT')

@@ -96,7 +96,7 @@ describe('the Yjs page in a cluster', { skip: noBrowser, timeout: 540_000 }, () 
     const letters = Array.from({ length: TYPED }, (_, i) => String.fromCharCode(97 + i * 7 % 26)).join('')
     const typing = Promise.all([ada.type(letters), grace.type(letters.toUpperCase())])
     await waitFor(async () => (await grace.text()).length > TYPED / 3, PATIENCE)
-    assert.ok((await grace.cursors()).includes('Ada'), 'the cursor of the other one')
+    await waitFor(async () => (await grace.cursors()).includes('Ada'), { ...PATIENCE, message: 'the cursor of the other one' })
     for (const { pid, role } of await childrenOf(inkcast.pid)) if (role === 'gateway') process.kill(pid, 'SIGKILL')
     await typing
     await Promise.all([ada.shows('saved'), grace.shows('saved')])

@@ -5,7 +5,7 @@ import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { startClient } from '../helpers/inkcast-client.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
-import { childrenOf } from '../helpers/processes.js'
+import { childrenOf, isAlive } from '../helpers/processes.js'
 import { seededRandom } from '../helpers/random.js'
 import { waitFor } from '../helpers/wait.js'
 import { freePort } from '../services/ports.js'
@@ -40,12 +40,17 @@ test(
     const pages = []
     for (let i = 0; i < PAGES; i++) pages.push(await openPage())
 
+    /** In the process table for a moment longer. @type {Set<number>} */
+    const killed = new Set()
     /** @type {Record<string, () => unknown>} */
     const faults = {
       drop: () => pages[some(PAGES)].client.drop(some(300)),
       async kill () {
-        const workers = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
-        if (workers.length > 0) process.kill(workers[some(workers.length)].pid, 'SIGKILL')
+        const workers = (await childrenOf(cluster.pid)).filter(({ role, pid }) => role === 'gateway' && !killed.has(pid))
+        if (workers.length === 0) return
+        const { pid } = workers[some(workers.length)]
+        killed.add(pid)
+        process.kill(pid, 'SIGKILL')
       },
       async reload () {
         const at = some(PAGES)
@@ -53,9 +58,12 @@ test(
         pages[at] = await openPage()
       },
       async server () {
-        for (const { pid } of await childrenOf(cluster.pid)) process.kill(pid, 'SIGKILL')
-        process.kill(cluster.pid, 'SIGKILL')
-        await cluster.exited
+        // so that it starts no others meanwhile
+        process.kill(cluster.pid, 'SIGSTOP')
+        const pids = [...(await childrenOf(cluster.pid)).map(({ pid }) => pid), cluster.pid]
+        for (const pid of pids) process.kill(pid, 'SIGKILL')
+        // until then they have the port
+        await waitFor(() => !pids.some(isAlive), { timeout: 20_000, message: 'their end' })
         cluster = await startCluster(t, env)
       }
     }

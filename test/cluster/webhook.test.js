@@ -9,6 +9,7 @@ import { childrenOf } from '../helpers/processes.js'
 import { seededRandom } from '../helpers/random.js'
 import { waitFor } from '../helpers/wait.js'
 import { SECRET, startWebhookService } from '../helpers/webhook-service.js'
+import { freePort } from '../services/ports.js'
 
 const REDIS_URL = await ownRedisUrl(fileScope())
 
@@ -25,9 +26,9 @@ test(
   { timeout: (SECONDS + OUTAGE + 120) * 1000 },
   async (t) => {
     const random = seededRandom(18)
-    let service = await startWebhookService(t, { answer })
+    const port = await freePort()
+    let service = await startWebhookService(t, { answer, port })
     function answer () { return random() < 0.1 ? { status: 500 } : {} }
-    const { port } = service
     const cluster = await startCluster(t, {
       WORKERS: '2', REDIS_URL, UPLINK_URL: service.url, UPLINK_SECRETS: SECRET, MAX_EVENTS_PER_SECOND: '10000'
     })

@@ -38,8 +38,8 @@ import { waitFor } from '../helpers/wait.js'
 
 /** @param {CreatePair} createPair */
 export function createFixture (createPair) {
-  // random, because other tests may use the same Redis
-  const workers = /** @type {[number, number]} */ ([randomInt(0, 2000), randomInt(2000, 4000)])
+  // random, because other tests may use the same Redis; gateways of other tests have the lowest ones
+  const workers = /** @type {[number, number]} */ ([randomInt(1000, 2000), randomInt(2000, 4000)])
   /** @type {OpenPair | undefined} */
   let opened
 

@@ -79,7 +79,7 @@ export function historyContract (fixture) {
     })
 
     test('expires, while position and origins stay', async () => {
-      const short = await fixture.open({ size: 100, ttl: 1 })
+      const short = await fixture.open({ size: 100, ttl: 3 })
       try {
         const guid = fresh()
         const start = await short.first.subscribe(guid)

@@ -115,7 +115,7 @@ export function keysContract (fixture) {
     })
 
     test('a log with keys that expires begins again behind its end', async () => {
-      const short = await fixture.open({ size: 100, ttl: 1 })
+      const short = await fixture.open({ size: 100, ttl: 3 })
       try {
         const guid = fresh()
         const start = await short.first.subscribe(guid)

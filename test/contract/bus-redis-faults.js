@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { retry } from '../../src/common/backoff.js'
 import { InkcastError } from '../../src/common/errors.js'
-import { WORKERS, workerOrders } from '../../src/redis/keys.js'
+import { documentChannel, WORKERS, workerOrders } from '../../src/redis/keys.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { waitFor } from '../helpers/wait.js'
 import { arrived, createFixture, entry, fresh, of, offsets, publication, range, texts } from './bus-fixture.js'
@@ -209,6 +209,36 @@ export function redisFaults (name, startServers) {
       await Promise.all(guids.map((guid) => publisher.publish([entry(guid, 1)])))
       for (const guid of guids.slice(1)) await arrived(one, guid, 1)
       assert.deepEqual(of(one, guids[0]), [])
+    })
+
+    test('a document that is unsubscribed while missed orders are read is not reported as interrupted', async () => {
+      const { first, one } = fixture.pair
+      const [{ client, channels }] = /** @type {any} */ (fixture.pair).connections
+      const guids = await subscribed()
+      let letRead = () => {}
+      const readable = new Promise((resolve) => { letRead = () => resolve(undefined) })
+      const read = client.hgetallBuffer
+      client.hgetallBuffer = async (/** @type {unknown[]} */ ...args) => {
+        await readable
+        return read.apply(client, args)
+      }
+      try {
+        const restored = new Promise((resolve) => {
+          channels.onRestored((/** @type {string[]} */ names) => {
+            if (names.includes(documentChannel(guids[0]))) resolve(undefined)
+          })
+        })
+        const before = one.reconnects.length
+        await onNodes((admin) => admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub'))
+        await restored
+        await first.unsubscribe(guids[0])
+        letRead()
+        await reconnected(guids.slice(1), before)
+        assert.ok(!one.reconnects.slice(before).flat().includes(guids[0]))
+      } finally {
+        letRead()
+        client.hgetallBuffer = read
+      }
     })
 
     test('scripts that Redis has lost are sent again', async () => {

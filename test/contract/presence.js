@@ -24,7 +24,7 @@ import { fresh } from './bus-fixture.js'
  */
 export function presenceContract (name, open) {
   describe(`presence contract: ${name}`, () => {
-    const [first, second] = [randomInt(0, 2000), randomInt(2000, 4000)]
+    const [first, second] = [randomInt(1000, 2000), randomInt(2000, 4000)]
     const ids = [createSessionIds(first), createSessionIds(second)]
     /** @type {{ guid: string, diff: Diff }[]} */
     const seen = []

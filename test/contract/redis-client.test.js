@@ -190,7 +190,12 @@ describe('the redis client', () => {
           { message: 'the first message' }
         )
         servers[1].on('asked', (/** @type {Function} */ answer) => answer('yes'))
-        assert.deepEqual(await servers[0].serverSideEmitWithAck('asked'), ['yes'])
+        // the adapter does not await the subscription for answers: the first question may get none
+        const answers = await waitFor(async () => {
+          const some = await servers[0].serverSideEmitWithAck('asked')
+          return some.length > 0 && some
+        }, { timeout: 10_000, message: 'an answer' })
+        assert.deepEqual(answers, ['yes'])
 
         const { client } = connections[1]
         for (const node of client instanceof Cluster ? client.nodes('master') : [client]) {

@@ -184,8 +184,9 @@ test('Redis Cluster: it reconnects when its own node goes, not when another one 
   assert.deepEqual(await subscribed(), before)
   await closeCommands(clients[own])
   await waitFor(async () => {
-    const after = (await subscribed()).flat()
-    return after.length === 1 && after[0] !== before[own][0]
+    const after = await subscribed()
+    // each node counts its clients itself: ids of two nodes may be equal
+    return after.flat().length === 1 && after[own][0] !== before[own][0]
   }, { message: 'another connection' })
   await arrives(clients[own], messages, `${key}#/#`)
 })

@@ -18,11 +18,25 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
 
     requestsContract(name, () => stores)
 
+    /** Of a process that does not renew its requests: a renewal has the trace id of a request before. */
+    function storeWithoutRenewals () {
+      const { scripts } = connections[0]
+      const known = new Set()
+      return createRedisRequests({ redis: { scripts: /** @type {any} */ ({
+        request: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) => {
+          if (known.has(args[1])) throw new Error('Connection is closed.')
+          known.add(args[1])
+          return scripts.request(keys, args)
+        },
+        forget: scripts.forget
+      }) } })
+    }
+
     test('after its process died a request may be retried under its trace id, and all requests expire', async () => {
       const [{ client }] = connections
       const id = `dead-${process.pid}-${name}`
       const key = requestState(id)
-      await stores[0].begin(id, 'f', 't1')
+      await storeWithoutRenewals().begin(id, 'f', 't1')
       assert.ok(await client.ttl(key) > 890 && await client.ttl(key) <= 900)
       const { u } = await client.hgetall(key)
       assert.ok(Number(u) > Date.now() + 2000 && Number(u) < Date.now() + 7000, u)
@@ -59,12 +73,13 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
     test('a process that refuses its request too late leaves the one of another process', async () => {
       const [{ client }] = connections
       const id = `late-${process.pid}-${name}`
-      await stores[0].begin(id, 'f', 't1')
+      const late = storeWithoutRenewals()
+      await late.begin(id, 'f', 't1')
       await client.hset(requestState(id), 'u', String(Date.now() - 1))
       assert.deepEqual(await stores[1].begin(id, 'f', 't2'), { state: 'new', traceId: 't1' })
-      await stores[0].forget(id)
-      assert.deepEqual(await stores[0].begin(id, 'f', 't3'), { state: 'busy' })
-      assert.deepEqual(await stores[0].begin(id, 'g', 't3'), { state: 'other' })
+      await late.forget(id)
+      assert.deepEqual(await late.begin(id, 'f', 't3'), { state: 'busy' })
+      assert.deepEqual(await late.begin(id, 'g', 't4'), { state: 'other' })
       await stores[1].release(id)
     })
 

@@ -19,11 +19,15 @@ export function commandFolder (t, { dotenv, env = {} } = {}) {
 
   /**
    * @param {string[]} args
-   * @param {{ input?: string, before?: string, env?: Record<string, string> }} [options] before: shell commands
+   * @param {object} [options]
+   * @param {string} [options.input]
+   * @param {string} [options.before] shell commands
+   * @param {Record<string, string>} [options.env]
+   * @param {number} [options.timeout] ms
    */
-  function start (args, { input, before = '', env: more = {} } = {}) {
+  function start (args, { input, before = '', env: more = {}, timeout } = {}) {
     const child = spawn('sh', ['-c', `${before} exec "$0" "$@"`, process.execPath, COMMAND, ...args], {
-      cwd: folder, env: { PATH: process.env.PATH, ...env, ...more }, stdio: ['pipe', 'pipe', 'pipe'], timeout: 120_000
+      cwd: folder, env: { PATH: process.env.PATH, ...env, ...more }, stdio: ['pipe', 'pipe', 'pipe'], timeout
     })
     t.after(() => { child.kill('SIGKILL') })
     const output = { stdout: '', stderr: '' }
@@ -42,6 +46,6 @@ export function commandFolder (t, { dotenv, env = {} } = {}) {
     folder,
     start,
     /** @param {string[]} args @param {Parameters<typeof start>[1]} [options] */
-    run: (args, options) => start(args, options).closed
+    run: (args, options) => start(args, { timeout: 120_000, ...options }).closed
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import zlib from 'node:zlib'
+import { ensured } from '../contract/kafka-topics.js'
 import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -110,14 +111,11 @@ test('a hundred bad records of every kind do not delay others and are kept with 
 })
 
 test('a record that is too large for the dead-letter topic is kept without its value', async (t) => {
-  const kafka = await testKafka(t)
-  const admin = kafka.client.admin()
-  await admin.connect()
-  await admin.alterConfigs({
-    validateOnly: false,
-    resources: [{ type: 2, name: kafka.deadLetterTopic, configEntries: [{ name: 'max.message.bytes', value: '1000' }] }]
-  })
-  await admin.disconnect()
+  const kafka = await testKafka(t, { topics: false })
+  for (const [topic, maxMessageBytes] of /** @type {[string, number][]} */ ([
+    [kafka.downlinkTopic, 2 ** 20], [kafka.deadLetterTopic, 1000]
+  ]))
+    await ensured(kafka.kafka, { topics: [topic], partitions: 4, replication: 1, maxMessageBytes })
   const { published } = await startIngest(kafka)
   await kafka.produce([
     broadcast('d', 1),
@@ -156,6 +154,7 @@ test('an offset is committed only after its dead letter is acknowledged', async 
   await admin.connect()
   const first = await startIngest(kafka)
   await admin.deleteTopics({ topics: [kafka.deadLetterTopic] })
+  await waitFor(() => kafka.kafka.topicId(kafka.deadLetterTopic).then(() => false, () => true), { timeout: 20_000 })
   await kafka.produce([broadcast('d', 1), { value: '{', headers: {} }, broadcast('d', 2)])
   await first.published(2)
   await first.stop()

@@ -45,9 +45,11 @@ test('while the bus fails nothing is lost, reordered or published twice, and the
   // a newly started broker may have refused the first consumer, or have let it join twice
   const { restarts } = ingest.status()
   const joinsBefore = joins()
-  const failUntil = Date.now() + 12_500 // longer than the group's session timeout
+  /** @type {number | undefined} */
+  let failUntil
   let failures = 0
   bus.before = () => {
+    failUntil ??= Date.now() + 12_500 // longer than the group's session timeout
     if (Date.now() < failUntil || Math.random() < 0.2) {
       failures++
       throw new InkcastError('unavailable')
@@ -103,14 +105,11 @@ test('after a member dies between effect and commit, repeated records are recogn
   // as if the last commits had failed
   const admin = kafka.client.admin()
   await admin.connect()
-  await admin.setOffsets({
-    groupId: kafka.groupId,
-    topic: kafka.downlinkTopic,
-    partitions: [
-      { partition: 0, offset: '5' },
-      { partition: 1, offset: '3' }
-    ]
-  })
+  const partitions = [{ partition: 0, offset: '5' }, { partition: 1, offset: '3' }]
+  // refused until the broker knows that the member has left
+  await waitFor(() =>
+    admin.setOffsets({ groupId: kafka.groupId, topic: kafka.downlinkTopic, partitions }).then(() => true)
+  )
   await admin.disconnect()
   const second = await startIngest(kafka, { bus })
   await kafka.produce(numbered(50, 5, 100))

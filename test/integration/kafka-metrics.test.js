@@ -5,7 +5,9 @@ import { createMetrics } from '../../src/metrics/metrics.js'
 import { testKafka } from '../helpers/kafka-ingest.js'
 
 test('requests to Kafka are counted and measured by their name', async (t) => {
-  const { settings, log, downlinkTopic, onEnd } = await testKafka(t, { partitions: 1 })
+  const { settings, log, downlinkTopic, onEnd, produce } = await testKafka(t, { partitions: 1 })
+  // a broker that does not know the new topic yet would cause further requests
+  await produce([{ value: '0' }])
   const metrics = createMetrics({ processMetrics: false })
   const kafka = createKafkajs({ settings, log, name: 'test', metrics })
   const producer = await kafka.produce(downlinkTopic)

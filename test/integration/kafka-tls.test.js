@@ -7,8 +7,10 @@ import { after, test } from 'node:test'
 import { loadConfig } from '../../src/config/load.js'
 import { createKafkajs } from '../../src/kafka/kafkajs/driver.js'
 import { listen } from '../../src/process/listen.js'
+import { ensured } from '../contract/kafka-topics.js'
 import { makeAuthority, replaceFile } from '../helpers/certificates.js'
 import { recordingLog } from '../helpers/recording-log.js'
+import { waitFor } from '../helpers/wait.js'
 import { startKafka } from '../services/kafka.js'
 import { freePorts } from '../services/ports.js'
 
@@ -43,36 +45,65 @@ function token (seconds = 300) {
 }
 
 /**
+ * @param {number} port
+ * @param {Record<string, string>} env
+ */
+function connectTo (port, env) {
+  const config = loadConfig({
+    env: { KAFKA_BROKERS: `127.0.0.1:${port}`, REDIS_URL: 'redis://127.0.0.1:1', KAFKA_SSL: 'true', ...env }
+  })
+  const { log, lines } = recordingLog()
+  const brokers = [...config.kafka.brokers]
+  const kafka = createKafkajs({ settings: { ...config.kafka, brokers }, log, name: 'test' })
+  const topic = `tls.${randomBytes(4).toString('hex')}`
+  return {
+    kafka, topic, lines,
+    request: { topics: [topic], partitions: 1, replication: 1, maxMessageBytes: 1_000_000 },
+    /** Without brokers kafkajs ends its attempts, which would take a minute. */
+    end () { brokers.length = 0 }
+  }
+}
+
+/**
  * Creates a topic and writes a record.
  * @param {number} port
  * @param {Record<string, string>} env
  */
 async function useKafka (port, env) {
-  const config = loadConfig({
-    env: { KAFKA_BROKERS: `127.0.0.1:${port}`, REDIS_URL: 'redis://127.0.0.1:1', KAFKA_SSL: 'true', ...env }
-  })
-  const { log, lines } = recordingLog()
-  // without brokers kafkajs ends its attempts
-  const brokers = [...config.kafka.brokers]
-  const kafka = createKafkajs({ settings: { ...config.kafka, brokers }, log, name: 'test' })
-  const topic = `tls.${randomBytes(4).toString('hex')}`
-  // a minute of attempts is longer than a test
-  const late = new Promise((_, reject) => {
-    setTimeout(() => reject(new Error(lines.map(({ text }) => text).join('\n'))), 5000).unref()
-  })
-  const used = (async () => {
-    await kafka.ensureTopics({ topics: [topic], partitions: 1, replication: 1, maxMessageBytes: 1_000_000 })
-    const producer = await kafka.produce(topic)
-    const failure = await producer.send([{ key: 'a', value: Buffer.from('1'), headers: {} }])
-    await producer.close()
-    assert.equal(failure, undefined)
-  })()
+  const { kafka, topic, request, lines, end } = connectTo(port, env)
   try {
-    await Promise.race([used, late])
+    await ensured(kafka, request)
+    const producer = await kafka.produce(topic)
+    // a busy broker may not know the new topic yet
+    await waitFor(async () => await producer.send([{ key: 'a', value: Buffer.from('1'), headers: {} }]) === undefined, {
+      message: () => lines.map(({ text }) => text)
+    })
+    await producer.close()
   } finally {
-    brokers.length = 0
-    await used.catch(() => {})
+    end()
   }
+}
+
+/**
+ * @param {number} port
+ * @param {Record<string, string>} env
+ * @param {RegExp} reason in the error or in the log
+ */
+async function refused (port, env, reason) {
+  const { kafka, request, lines, end } = connectTo(port, env)
+  /** @type {string | undefined} */
+  let ended
+  const call = kafka.ensureTopics(request).then(() => { ended = 'accepted' }, (error) => { ended = String(error) })
+  try {
+    const told = await waitFor(() => lines.find(({ text }) => reason.test(text))?.text ?? ended, {
+      message: () => lines.map(({ text }) => text)
+    })
+    assert.match(String(told), reason)
+  } finally {
+    end()
+    await call
+  }
+  assert.notEqual(ended, 'accepted')
 }
 
 test('a client certificate opens a broker that requires one, also after both files were renewed', async () => {
@@ -86,8 +117,8 @@ test('a client certificate opens a broker that requires one, also after both fil
 })
 
 test('without a certificate, or without the authority of the broker, there is no connection', async () => {
-  await assert.rejects(useKafka(mutual, { KAFKA_SSL_CA_FILE: authority.ca }), /bad certificate|certificate required/)
-  await assert.rejects(useKafka(mutual, {}), /self-signed certificate|unable to verify/)
+  await refused(mutual, { KAFKA_SSL_CA_FILE: authority.ca }, /bad certificate|certificate required/)
+  await refused(mutual, {}, /self-signed certificate|unable to verify/)
 })
 
 test('a token from a file is accepted, and a renewed one as well', async () => {
@@ -96,7 +127,7 @@ test('a token from a file is accepted, and a renewed one as well', async () => {
     KAFKA_SSL_CA_FILE: authority.ca, KAFKA_SASL_MECHANISM: 'oauthbearer', KAFKA_SASL_OAUTHBEARER_TOKEN_FILE: file
   }
   writeFileSync(file, `${token(-100)}\n`)
-  await assert.rejects(useKafka(bearer, env), /SASL/)
+  await refused(bearer, env, /SASL/)
   writeFileSync(file, `${token()}\n`)
   await useKafka(bearer, env)
 })

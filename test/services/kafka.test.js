@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import kafkajs from 'kafkajs'
+import { waitFor } from '../helpers/wait.js'
 import { startKafka } from './kafka.js'
 import { produceWithJava } from './kafka-console-producer.js'
 
@@ -31,8 +32,12 @@ after(async () => {
   assert.equal(existsSync(broker.directory), false)
 })
 
-/** @param {string} topic */
-const makeTopic = (topic) => admin.createTopics({ topics: [{ topic, ...PARTITION }], waitForLeaders: true })
+/** @param {string} topic that has a leader then */
+async function makeTopic (topic) {
+  await admin.createTopics({ topics: [{ topic, ...PARTITION }] })
+  // kafkajs's own wait for leaders fails if the broker does not know the topic yet
+  await waitFor(async () => (await admin.fetchTopicMetadata({ topics: [topic] })).topics.length === 1)
+}
 
 /** @param {string} topic @param {number} count @returns {Promise<import('kafkajs').KafkaMessage[]>} */
 async function consume (topic, count) {

@@ -86,9 +86,9 @@ export async function startRedisCluster ({ args = [], parent } = {}) {
 
 /**
  * A node that first sees the others waits for this time before it participates, so it starts short; later it is long
- * enough that a machine busy with tests causes no false failures.
+ * enough that a machine busy with tests causes no false failures. After a restart a master waits for 2 s in any case.
  */
-const NODE_TIMEOUT_MS = { atFirst: 500, later: 5000 }
+const NODE_TIMEOUT_MS = { atFirst: 500, later: 5000, restarted: 2000 }
 
 /**
  * Adds a port for the cluster bus: the default, port + 10,000, may be in use.
@@ -150,12 +150,12 @@ export async function joinCluster (addresses) {
       )
     )
   )
-  await Promise.all(
-    addresses.map(({ port }) =>
-      withClient(port, (client) => client.config('SET', 'cluster-node-timeout', NODE_TIMEOUT_MS.later))
-    )
-  )
+  await Promise.all(addresses.map(({ port }) => setNodeTimeout(port, NODE_TIMEOUT_MS.later)))
 }
+
+/** @param {number} port @param {number} ms */
+const setNodeTimeout = (port, ms) =>
+  withClient(port, (client) => client.config('SET', 'cluster-node-timeout', ms))
 
 /**
  * Resolves when a server on this port of the loopback interface responds to PING.
@@ -212,6 +212,7 @@ async function startServer ({ port, retry, args, password, parent, program = RED
     restart: async () => {
       await server.stop()
       server = await launch()
+      if (args.includes('--cluster-enabled')) await setNodeTimeout(port, NODE_TIMEOUT_MS.restarted)
     },
     release: () => server.release()
   }

@@ -25,8 +25,8 @@ const LATE = 5
 /**
  * @param {object} options
  * @param {string} options.directory with the private listeners of the processes
- * @param {(name: string, seconds: number) => void} [options.onBegin] called when the clients of one worker begin to
- *   move: for this time others should accept its new connections
+ * @param {(name: string, seconds: number) => void} [options.onBegin] called before the clients of one worker begin to
+ *   move, and again when it is known how long that takes: for this time others should accept its new connections
  * @returns {MoveControl}
  */
 export function createMoveControl ({ directory, onBegin = () => {} }) {
@@ -70,6 +70,8 @@ export function createMoveControl ({ directory, onBegin = () => {} }) {
       const processes = (await all()).filter(({ name }) => wanted === undefined || name === wanted)
       if (processes.length === 0)
         throw new InkcastError('not_found', wanted === undefined ? 'no worker runs' : `there is no worker ${wanted}`)
+      // before the first client leaves, however late this process reads the answer
+      if (wanted !== undefined) onBegin(wanted, LATE)
       const moving = numbers(await ask(processes, 'POST', { share, rate: rate / processes.length }), 'connections')
       if (wanted !== undefined) onBegin(wanted, (moving[wanted] ?? 0) / rate + LATE)
       return moving

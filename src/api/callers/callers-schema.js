@@ -1,4 +1,5 @@
-import { z } from 'zod'
+import * as v from 'valibot'
+import { array, number, oneOf, parse, record, strictObject, string } from '../../common/schema.js'
 import { OPERATORS, MAX_ID_BYTES } from '../../wire/publication.js'
 import { operations } from '../operations/index.js'
 import { WEBHOOK } from './book.js'
@@ -14,22 +15,23 @@ const RESERVED = ['client', 'local']
 /** Operations that only gRPC has. */
 const STREAMS = ['events']
 
-const text = z.string().min(1).max(1024)
-const url = z.string().refine((value) => {
+const text = v.pipe(string(), v.nonEmpty(), v.maxCodePoints(1024))
+const optionalText = v.optional(text)
+const url = v.pipe(string(), v.check((value) => {
   try {
     return ['http:', 'https:'].includes(new URL(value).protocol)
   } catch {
     return false
   }
-}, 'must be a URL that starts with https:// or http://')
+}, 'must be a URL that starts with https:// or http://'))
 
-/** @param {string[]} names @returns {[(value: any) => boolean, string]} */
-const exactlyOne = (...names) => [
+/** @template T @param {(keyof T & string)[]} names @returns {v.CheckAction<T, string>} */
+const exactlyOne = (...names) => v.check(
   (value) => names.filter((name) => value[name] !== undefined).length === 1,
-  `must have one of ${names.join(', ')}`
-]
-/** @template {z.ZodType} T @param {T} type */
-const some = (type) => z.array(type).max(MAX_PER_CALLER)
+  `must have exactly one of ${names.join(', ')}`
+)
+/** @template T @param {v.GenericSchema<unknown, T>} type */
+const some = (type) => v.optional(v.pipe(array(type), v.maxLength(MAX_PER_CALLER)))
 
 const publishing = new Set(
   operations.filter(({ publishes, answer }) => publishes ?? answer === undefined).map(({ operation }) => operation)
@@ -37,97 +39,108 @@ const publishing = new Set(
 const known = new Set(
   ['*', ...STREAMS, ...operations.map(({ operation }) => operation).filter((name) => !publishing.has(name))]
 )
-const operator = z.string().refine((name) => name === '*' || OPERATORS.has(name), {
-  error: `must be one of *, ${[...OPERATORS].join(', ')}`
+const operator = v.pipe(
+  string(),
+  v.check((name) => name === '*' || OPERATORS.has(name), `must be one of *, ${[...OPERATORS].join(', ')}`)
+)
+const operation = v.pipe(string(), v.check(
+  (name) => known.has(name),
+  ({ input: name }) => publishing.has(name)
+    ? `${name} publishes: allow its operator in "operators"`
+    : `must be one of ${[...known].join(', ')}`
+))
+const pattern = v.pipe(string(), v.nonEmpty(), v.maxCodePoints(MAX_ID_BYTES))
+
+const token = v.pipe(
+  strictObject({
+    text: optionalText,
+    sha256: v.optional(v.pipe(string(), v.regex(/^[0-9a-f]{64}$/i, 'must be 64 hexadecimal digits'))),
+    file: optionalText
+  }),
+  exactlyOne('text', 'sha256', 'file')
+)
+
+const certificate = v.pipe(
+  strictObject({
+    subject: v.optional(v.pipe(record(text), v.check((value) => Object.keys(value).length > 0, 'is empty'))),
+    san: v.optional(v.pipe(
+      string(),
+      v.regex(/^(?:DNS|URI|email|IP Address):./, 'must begin with DNS:, URI:, email: or IP Address:')
+    ))
+  }),
+  exactlyOne('subject', 'san')
+)
+
+const rate = strictObject({
+  perSecond: v.pipe(number(), v.minValue(0.01), v.maxValue(1e6)),
+  burst: v.optional(v.pipe(number(), v.minValue(1), v.maxValue(1e6)))
 })
-const operation = z.string().superRefine((name, context) => {
-  if (known.has(name)) return
-  context.addIssue({
-    code: 'custom',
-    message: publishing.has(name)
-      ? `${name} publishes: allow its operator in "operators"`
-      : `must be one of ${[...known].join(', ')}`
-  })
-})
-const pattern = z.string().min(1).max(MAX_ID_BYTES)
+const rated = /** @type {[string]} */ ([...OPERATORS, ...known].filter((name) => name !== '*'))
 
-const token = z
-  .strictObject({
-    text: text.optional(),
-    sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be 64 hexadecimal digits').optional(),
-    file: text.optional()
-  })
-  .refine(...exactlyOne('text', 'sha256', 'file'))
-
-const certificate = z
-  .strictObject({
-    subject: z.record(z.string(), text).refine((value) => Object.keys(value).length > 0, 'is empty').optional(),
-    san: z.string().regex(/^(?:DNS|URI|email|IP Address):./, 'must begin with DNS:, URI:, email: or IP Address:')
-      .optional()
-  })
-  .refine(...exactlyOne('subject', 'san'))
-
-const rate = z.strictObject({ perSecond: z.number().min(0.01).max(1e6), burst: z.number().min(1).max(1e6).optional() })
-const rated = new Set([...OPERATORS, ...known])
-rated.delete('*')
-const rates = z.record(z.string(), rate).superRefine((entries, context) => {
-  for (const name of Object.keys(entries))
-    if (!rated.has(name))
-      context.addIssue({ code: 'custom', path: [name], message: `must be one of ${[...rated].join(', ')}` })
-})
-
-const caller = z
-  .strictObject({
-    name: z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must have 1 to 64 letters, digits, dots, hyphens or underscores')
-      .refine((name) => !RESERVED.includes(name), `must not be one of ${RESERVED.join(', ')}`),
-    tokens: some(token).optional(),
-    certificates: some(certificate).optional(),
-    jwt: some(z.strictObject({ subject: text, issuer: text.optional() })).optional(),
-    operators: some(operator).optional(),
-    operations: some(operation).optional(),
-    guids: some(pattern).optional(),
-    uids: some(pattern).optional(),
-    rate: rate.optional(),
-    rates: rates.optional()
-  })
-  .refine(
+const caller = v.pipe(
+  strictObject({
+    name: v.pipe(
+      string(),
+      v.regex(
+        /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+        'must have 1 to 64 letters, digits, dots, hyphens or underscores'
+      ),
+      v.check((name) => !RESERVED.includes(name), `must not be one of ${RESERVED.join(', ')}`)
+    ),
+    tokens: some(token),
+    certificates: some(certificate),
+    jwt: some(strictObject({ subject: text, issuer: optionalText })),
+    operators: some(operator),
+    operations: some(operation),
+    guids: some(pattern),
+    uids: some(pattern),
+    rate: v.optional(rate),
+    rates: v.optional(record(rate, oneOf(rated)))
+  }),
+  v.check(
     ({ name, tokens = [], certificates = [], jwt = [] }) =>
       name === WEBHOOK || tokens.length + certificates.length + jwt.length > 0,
     'has no credential: give it tokens, certificates or jwt'
-  )
-  .refine(
+  ),
+  v.check(
     ({ name, tokens, certificates, jwt, operations }) =>
       name !== WEBHOOK || (tokens ?? certificates ?? jwt ?? operations) === undefined,
     'is the service at UPLINK_URL: it has operators, guids, uids and rates, and neither credentials nor operations'
-  )
-  .refine(
+  ),
+  v.check(
     ({ operators = [], operations = [] }) => operators.length + operations.length > 0,
     'may do nothing: give it operators or operations ("*" for all)'
   )
+)
 
-const issuer = z
-  .strictObject({
+const issuer = v.pipe(
+  strictObject({
     issuer: text,
-    audience: z.union([text.transform((one) => [one]), z.array(text).min(1).max(MAX_PER_CALLER)]),
-    claim: text.default('sub'),
-    jwksUrl: url.optional(),
-    publicKeyFile: text.optional(),
-    secretFile: text.optional()
-  })
-  .refine(...exactlyOne('jwksUrl', 'publicKeyFile', 'secretFile'))
+    audience: v.union(
+      [
+        v.pipe(text, v.transform((one) => [one])),
+        v.pipe(array(text), v.nonEmpty(), v.maxLength(MAX_PER_CALLER))
+      ],
+      'must be a string, or an array of strings, of 1 to 1,024 characters'
+    ),
+    claim: v.optional(text, 'sub'),
+    jwksUrl: v.optional(url),
+    publicKeyFile: optionalText,
+    secretFile: optionalText
+  }),
+  exactlyOne('jwksUrl', 'publicKeyFile', 'secretFile')
+)
 
-const schema = z.strictObject({
-  callers: z.array(caller).max(MAX_CALLERS),
-  issuers: z.array(issuer).max(MAX_ISSUERS).default([])
+const schema = strictObject({
+  callers: v.pipe(array(caller), v.maxLength(MAX_CALLERS)),
+  issuers: v.optional(v.pipe(array(issuer), v.maxLength(MAX_ISSUERS)), () => [])
 })
 
-/** @typedef {z.output<typeof issuer>} IssuerSettings */
+/** @typedef {v.InferOutput<typeof issuer>} IssuerSettings */
 
 /**
  * @param {string} json
- * @returns {z.output<typeof schema>}
+ * @returns {v.InferOutput<typeof schema>}
  * @throws {Error} that names what is wrong, without what was given: it may be a credential
  */
 export function parseCallers (json) {
@@ -141,10 +154,9 @@ export function parseCallers (json) {
     // eslint-disable-next-line preserve-caught-error
     throw new Error(`it is not JSON${at === null ? '' : ` (${at[0]})`}`)
   }
-  const parsed = schema.safeParse(given)
-  if (parsed.success) return parsed.data
-  const { path, message } = parsed.error.issues[0]
-  throw new Error(`${place(path, given)}${message}`)
+  const { value, problem } = parse(schema, given)
+  if (problem === undefined) return value
+  throw new Error(`${place(problem.path, given)}${problem.message}`)
 }
 
 /**

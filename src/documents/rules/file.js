@@ -1,4 +1,5 @@
-import { z } from 'zod'
+import * as v from 'valibot'
+import { array, boolean, number, oneOf, parse, strictObject, string, wholeNumber } from '../../common/schema.js'
 import { HISTORY_LIMITS } from '../../config/document-settings.js'
 import { MAX_ID_BYTES } from '../../wire/publication.js'
 
@@ -8,26 +9,29 @@ const MAX_RULES = 10_000
 
 const { size, bytes, ttl } = HISTORY_LIMITS
 
-const rule = z.strictObject({
-  prefix: z.string().refine((prefix) => Buffer.byteLength(prefix) <= MAX_ID_BYTES, `has more than ${MAX_ID_BYTES} bytes`),
-  history: z
-    .strictObject({
-      size: z.int().min(size.min).max(size.max).optional(),
-      bytes: z.int().min(bytes.min).max(bytes.max).optional(),
-      ttl: z.int().min(ttl.min).max(ttl.max).optional(),
-      keys: z.boolean().optional()
-    })
-    .optional(),
-  presence: z.boolean().optional(),
-  signals: z.enum(['nobody', 'writers', 'everybody'], { error: 'must be nobody, writers or everybody' }).optional(),
-  echo: z.boolean().optional(),
-  rate: z.number().min(0.1).max(1e6).optional(),
-  webhook: z.boolean().optional()
+const flag = v.optional(boolean())
+
+const rule = strictObject({
+  prefix: v.pipe(
+    string(),
+    v.check((prefix) => Buffer.byteLength(prefix) <= MAX_ID_BYTES, `has more than ${MAX_ID_BYTES} bytes`)
+  ),
+  history: v.optional(strictObject({
+    size: v.optional(wholeNumber(size.min, size.max)),
+    bytes: v.optional(wholeNumber(bytes.min, bytes.max)),
+    ttl: v.optional(wholeNumber(ttl.min, ttl.max)),
+    keys: flag
+  })),
+  presence: flag,
+  signals: v.optional(oneOf(['nobody', 'writers', 'everybody'], 'must be nobody, writers or everybody')),
+  echo: flag,
+  rate: v.optional(v.pipe(number(), v.minValue(0.1), v.maxValue(1e6))),
+  webhook: flag
 })
 
-const schema = z.strictObject({ rules: z.array(rule).max(MAX_RULES) })
+const schema = strictObject({ rules: v.pipe(array(rule), v.maxLength(MAX_RULES)) })
 
-/** @typedef {z.output<typeof rule>} Rule */
+/** @typedef {v.InferOutput<typeof rule>} Rule */
 
 /**
  * @param {string} json
@@ -41,12 +45,9 @@ export function parseRules (json) {
   } catch (error) {
     throw new Error(`it is not JSON: ${error instanceof Error ? error.message : error}`, { cause: error })
   }
-  const parsed = schema.safeParse(given)
-  if (!parsed.success) {
-    const { path, message } = parsed.error.issues[0]
-    throw new Error(`${placeOf(path, given)}${message}`)
-  }
-  const { rules } = parsed.data
+  const { value, problem } = parse(schema, given)
+  if (problem !== undefined) throw new Error(`${placeOf(problem.path, given)}${problem.message}`)
+  const { rules } = value
   const seen = new Set()
   for (const { prefix } of rules) {
     if (seen.has(prefix)) throw new Error(`rule ${JSON.stringify(prefix)}: it is there twice`)

@@ -16,7 +16,7 @@ import { kRefused } from '../../admission/rate-limit.js'
 
 /**
  * @typedef {object} Handler
- * @property {import('zod').ZodType<any>} schema of its argument
+ * @property {import('valibot').GenericSchema<unknown, any>} schema of its argument
  * @property {(input: unknown) => boolean} [isPlain] whether the schema is known to return an argument as it is
  * @property {(connection: import('../connection.js').Connection, input: any, context: HandlerContext) =>
  *   Promise<object>} handle

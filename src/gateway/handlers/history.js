@@ -1,5 +1,6 @@
-import { z } from 'zod'
+import * as v from 'valibot'
 import { InkcastError } from '../../common/errors.js'
+import { strictObject, wholeNumber } from '../../common/schema.js'
 import { MAX_ATTACHMENTS, payloadFor } from '../../delivery/delivery.js'
 import { readBackwards } from '../../documents/history.js'
 import { guid } from './input.js'
@@ -8,17 +9,17 @@ import { guid } from './input.js'
 const MAX_LIMIT = 100
 const DEFAULT_LIMIT = 50
 
-export const schema = z.strictObject({
+export const schema = strictObject({
   guid,
-  before: z.int().min(1).optional(),
-  limit: z.int().min(1).max(MAX_LIMIT).optional()
+  before: v.optional(wholeNumber(1)),
+  limit: v.optional(wholeNumber(1, MAX_LIMIT))
 })
 
 /**
  * Records of the log of a document that is open on this connection, the newest ones or those before an offset.
  *
  * @param {import('../connection.js').Connection} connection
- * @param {import('zod').output<typeof schema>} input
+ * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid, before, limit = DEFAULT_LIMIT }, { bus }) {

@@ -1,5 +1,6 @@
-import { z } from 'zod'
+import * as v from 'valibot'
 import { InkcastError } from '../../common/errors.js'
+import { custom, isRecord, parse, strictObject, string, wholeNumber } from '../../common/schema.js'
 import { encodeMsgpack } from '../../wire/msgpack.js'
 import { withoutArrayBuffers } from '../../wire/msgpack-extensions.js'
 import { isId, isReservedEvent } from '../../wire/publication.js'
@@ -7,29 +8,25 @@ import { rawValue } from '../../wire/raw-value.js'
 import { checkValue } from '../../wire/value.js'
 
 /** Parts of the schemas of client events. */
-export const guid = z.custom(
+export const guid = custom(
   /** @type {(value: unknown) => value is string} */ (isId),
-  'guid must be a string of 1 to 256 bytes without control characters'
+  'must be a string of 1 to 256 bytes without control characters'
 )
-export const event = z.custom(
+export const event = custom(
   /** @type {(value: unknown) => value is string} */ (isId),
-  'event must be a string of 1 to 256 bytes'
+  'must be a string of 1 to 256 bytes without control characters'
 )
-export const position = z.strictObject({ epoch: z.string().max(64), offset: z.int().min(0) })
+const epoch = v.pipe(string(), v.maxCodePoints(64))
+const offset = wholeNumber(0)
+export const position = strictObject({ epoch, offset })
+/** Fields of an object, in place of a position. */
+export const positionFields = { epoch: v.optional(epoch), offset: v.optional(offset) }
+export const data = custom(
+  /** @type {(value: unknown) => value is unknown} */ ((value) => value !== undefined),
+  'is missing'
+)
 /** presence.checkState checks the fields; it knows the limits. */
-export const state = z.custom(isRecord, 'state must be an object')
-
-/**
- * Whether the value is an object with fields, not binary, a date or an array.
- * @param {unknown} value
- * @returns {value is Record<string, unknown>}
- */
-export function isRecord (value) {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype = Object.getPrototypeOf(value)
-  // the msgpack decoder turns a field `__proto__: null` into the prototype
-  return prototype === Object.prototype || prototype === null
-}
+export const state = custom(isRecord, 'must be an object')
 
 /**
  * Whether the input is an object with only a guid, which the schemas return unchanged. Why: decision 0008.
@@ -37,7 +34,7 @@ export function isRecord (value) {
  * @returns {input is { guid: string }}
  */
 export function isGuidOnly (input) {
-  if (typeof input !== 'object' || input === null || Array.isArray(input) || !isId(input.guid)) return false
+  if (!isRecord(input) || !isId(input.guid)) return false
   for (const field in input) if (field !== 'guid') return false
   return true
 }
@@ -47,21 +44,21 @@ const MAX_MESSAGE = 300
 
 /**
  * @template T
- * @param {import('zod').ZodType<T>} schema
+ * @param {import('valibot').GenericSchema<unknown, T>} schema
  * @param {unknown} input
  * @param {PropertyKey[]} [at] path to the input, for error messages; default: none
  * @returns {T}
  * @throws {InkcastError} bad_request, naming the first invalid field
  */
 export function parseInput (schema, input, at = []) {
-  const parsed = schema.safeParse(input)
-  if (parsed.success) return parsed.data
-  const { path: within, message } = parsed.error.issues[0]
-  const path = [...at, ...within]
+  const { value, problem } = parse(schema, input)
+  if (problem === undefined) return value
+  const { message } = problem
+  const path = [...at, ...problem.path]
   // cut, because field names come from the client
   throw new InkcastError(
     'bad_request',
-    (path.length === 0 ? message : `${path.join('.')}: ${message}`).slice(0, MAX_MESSAGE)
+    (path.length === 0 ? `the request ${message}` : `${path.join('.')}: ${message}`).slice(0, MAX_MESSAGE)
   )
 }
 

@@ -1,17 +1,18 @@
-import { z } from 'zod'
+import * as v from 'valibot'
 import { InkcastError } from '../../common/errors.js'
+import { boolean, strictObject } from '../../common/schema.js'
 import { guid, isGuidOnly, position, state } from './input.js'
 import { leaveDocument } from './leave.js'
 
-export const schema = z.strictObject({
+export const schema = strictObject({
   guid,
-  position: position.nullish(),
-  state: state.optional(),
-  members: z.boolean().optional()
+  position: v.nullish(position),
+  state: v.optional(state),
+  members: v.optional(boolean())
 })
 export const isPlain = isGuidOnly
 
-/** @typedef {import('../connection.js').OpenDocument} OpenDocument */
+/** @typedef {import('../open-document.js').OpenDocument} OpenDocument */
 /** @typedef {Awaited<ReturnType<import('./context.js').HandlerContext['feeds']['join']>>} Joined */
 
 /** Part of an answer. */
@@ -33,7 +34,7 @@ const followers = new WeakMap()
  * a document whose join is in progress waits for that one.
  *
  * @param {import('../connection.js').Connection} connection
- * @param {import('zod').output<typeof schema>} input
+ * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid, position, state, members }, context) {
@@ -84,7 +85,7 @@ export async function handle (connection, { guid, position, state, members }, co
  * Waits for a join in progress: a client retried after a timeout, or another part of a page opens the same document.
  *
  * @param {import('../connection.js').Connection} connection
- * @param {import('zod').output<typeof schema>} input
+ * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {OpenDocument} document whose join is in progress
  * @param {import('./context.js').HandlerContext} context
  */

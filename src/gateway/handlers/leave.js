@@ -1,14 +1,14 @@
-import { z } from 'zod'
 import { InkcastError } from '../../common/errors.js'
+import { strictObject } from '../../common/schema.js'
 import { guid } from './input.js'
 
-export const schema = z.strictObject({ guid })
+export const schema = strictObject({ guid })
 
 /**
  * Closes a document on a connection.
  *
  * @param {import('../connection.js').Connection} connection
- * @param {import('zod').output<typeof schema>} input
+ * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid }, context) {

@@ -1,17 +1,22 @@
-import { z } from 'zod'
+import * as v from 'valibot'
 import { InkcastError } from '../../common/errors.js'
+import { strictObject, wholeNumber } from '../../common/schema.js'
 import { guid } from './input.js'
 
 /** Maximum members per answer. */
 const MAX_LIMIT = 500
 
-export const schema = z.strictObject({ guid, cursor: guid.optional(), limit: z.int().min(1).max(MAX_LIMIT).optional() })
+export const schema = strictObject({
+  guid,
+  cursor: v.optional(guid),
+  limit: v.optional(wholeNumber(1, MAX_LIMIT))
+})
 
 /**
  * The members present in a document that is open on this connection, even if the connection is not a member itself.
  *
  * @param {import('../connection.js').Connection} connection
- * @param {import('zod').output<typeof schema>} input
+ * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid, cursor, limit }, { presence, rulesOf }) {

@@ -1,9 +1,9 @@
-import { z } from 'zod'
 import { InkcastError } from '../../common/errors.js'
+import { strictObject, string } from '../../common/schema.js'
 import { describeSocket } from '../socket-data.js'
 import { leaveDocument } from './leave.js'
 
-export const schema = z.strictObject({ token: z.string() })
+export const schema = strictObject({ token: string() })
 
 /**
  * The latest request of each connection whose documents are being checked: a newer token supersedes older ones.
@@ -17,7 +17,7 @@ const newest = new WeakMap()
  * expiry.
  *
  * @param {import('../connection.js').Connection} connection
- * @param {import('zod').output<typeof schema>} input
+ * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, input, context) {

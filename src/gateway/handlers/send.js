@@ -1,19 +1,23 @@
-import { z } from 'zod'
+import * as v from 'valibot'
 import { InkcastError } from '../../common/errors.js'
+import { strictObject, string, wholeNumber } from '../../common/schema.js'
 import { newTraceId } from '../../wire/headers.js'
 import { withStandardDates } from '../../wire/msgpack-extensions.js'
 import { parseTraceparent } from '../../wire/traceparent.js'
 import { takeEvent } from '../document-rate.js'
-import { checkEventName, encodeData, event, guid } from './input.js'
+import { checkEventName, data, encodeData, event, guid } from './input.js'
 import { inOrder } from './queue-order.js'
 
-export const schema = z.strictObject({
+export const schema = strictObject({
   guid,
-  event: event.optional(),
-  data: z.unknown().refine((data) => data !== undefined, 'data is missing'),
+  event: v.optional(event),
+  data,
   // as W3C Trace Context has it; another one is ignored
-  traceparent: z.string().max(100).optional(),
-  queue: z.strictObject({ id: z.string().regex(/^[\w-]{16,64}$/), seq: z.int().min(1) }).optional()
+  traceparent: v.optional(v.pipe(string(), v.maxCodePoints(100))),
+  queue: v.optional(strictObject({
+    id: v.pipe(string(), v.regex(/^[\w-]{16,64}$/, 'must have 16 to 64 letters, digits, hyphens or underscores')),
+    seq: wholeNumber(1)
+  }))
 })
 
 /**
@@ -21,7 +25,7 @@ export const schema = z.strictObject({
  * has accepted the message. One of a queue is sent once, and in the order of the queue.
  *
  * @param {import('../connection.js').Connection} connection
- * @param {import('zod').output<typeof schema>} input
+ * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, input, context) {
@@ -33,7 +37,7 @@ export async function handle (connection, input, context) {
 
 /**
  * @param {import('../connection.js').Connection} connection
- * @param {import('zod').output<typeof schema>} input
+ * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
 async function send (connection, input, { access, rulesOf, uplink, tracing, limits, clock }) {

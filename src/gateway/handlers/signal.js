@@ -1,14 +1,14 @@
-import { z } from 'zod'
 import { InkcastError } from '../../common/errors.js'
+import { strictObject } from '../../common/schema.js'
 import { newTraceId } from '../../wire/headers.js'
 import { takeEvent } from '../document-rate.js'
-import { encodeData, event, guid } from './input.js'
+import { data, encodeData, event, guid } from './input.js'
 import { mayWrite } from './send.js'
 
-export const schema = z.strictObject({
+export const schema = strictObject({
   guid,
   event,
-  data: z.unknown().refine((data) => data !== undefined, 'data is missing')
+  data
 })
 
 /**
@@ -16,7 +16,7 @@ export const schema = z.strictObject({
  * stored. Receivers see the sender in `meta.from`, which only the gateway sets.
  *
  * @param {import('../connection.js').Connection} connection
- * @param {import('zod').output<typeof schema>} input
+ * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid, event, data }, { access, rulesOf, publisher, clock }) {

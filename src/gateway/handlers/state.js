@@ -1,16 +1,16 @@
-import { z } from 'zod'
 import { InkcastError } from '../../common/errors.js'
+import { strictObject } from '../../common/schema.js'
 import { takeEvent } from '../document-rate.js'
 import { guid, state } from './input.js'
 
-export const schema = z.strictObject({ guid, state })
+export const schema = strictObject({ guid, state })
 
 /**
  * Replaces the presence state of this connection. A connection that is not a member yet becomes one, and the answer is
  * that of a join.
  *
  * @param {import('../connection.js').Connection} connection
- * @param {import('zod').output<typeof schema>} input
+ * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid, state }, { presence, rulesOf, clock }) {

@@ -73,8 +73,12 @@ export function createDrain ({ directory, port, server, sessions, misrouted, alo
     async finish () {
       const releasing = setInterval(() => misrouted?.releaseAll(), PAUSE)
       const end = clock.monotonic() + Math.min(this.remaining, alone ? IDLE_GRACE : Math.min(GRACE, timeout / 2))
-      while ((sessions() > 0 || !(portLeft || alone)) && clock.monotonic() < end) {
-        if (clock.monotonic() > begun + IDLE_GRACE) server().closeIdleConnections()
+      while (sessions() > 0 || !(portLeft || alone)) {
+        const now = clock.monotonic()
+        // requests that came by now are read first: this process may have had no time for them
+        await new Promise((resolve) => { setImmediate(resolve) })
+        if (now >= end) break
+        if (now > begun + IDLE_GRACE) server().closeIdleConnections()
         await delay(10)
       }
       clearInterval(releasing)

@@ -44,11 +44,14 @@ export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS } = {}
     const worker = started ?? new Worker(new URL('zstd-worker.js', import.meta.url)).on('error', () => {})
     /** @type {NodeJS.Timeout | undefined} */
     let timer
+    /** @type {NodeJS.Immediate | undefined} */
+    let look
     busy++
     worker.ref()
     /** @param {() => void} tell @param {boolean} [reusable] */
     const end = (tell, reusable = false) => {
       clearTimeout(timer)
+      clearImmediate(look)
       worker.off('message', onMessage).off('error', onError).off('exit', onExit)
       if (reusable) {
         worker.unref()
@@ -60,8 +63,10 @@ export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS } = {}
       tell()
       next()
     }
+    const tooSlow = () => end(() => reject(new Error(`it takes longer than ${timeout} ms`)))
     const limitTime = () => {
-      timer = setTimeout(() => end(() => reject(new Error(`it takes longer than ${timeout} ms`))), timeout)
+      // setImmediate: first read a result that has arrived, because this process itself may have been slow
+      timer = setTimeout(() => { look = setImmediate(tooSlow) }, timeout)
     }
     /** @param {{ ready?: true, result: Uint8Array, error?: { code?: string, message: string } }} answer */
     const onMessage = ({ ready, result, error }) => {

@@ -50,5 +50,12 @@ export const CONNECTION_METRICS = Object.freeze({
     labels: [],
     help: 'Clients queued by `MAX_HANDSHAKES_PER_SECOND`.',
     worry: 'Above 0 for long: more clients reconnect than the workers may accept.'
+  },
+  stray_requests: {
+    type: 'counter',
+    labels: ['result'],
+    help: 'Requests for a session of another worker: `handed_over`, `forwarded`, `unknown` owner or `failed`; `refused`: requests to the listener for other machines without a valid proof.',
+    worry:
+      '`failed` that grows. `refused`: foreign clients in the private network, or clocks of machines more than 30 s apart.'
   }
 })

@@ -1,8 +1,14 @@
 /**
- * The part of the table of metrics that is about processes that hang.
+ * The part of the table of metrics that is about processes that ended or hang.
  * @satisfies {Record<string, import('./metric-entry.js').MetricEntry>}
  */
 export const LAUNCHER_METRICS = Object.freeze({
+  worker_restarts: {
+    type: 'counter',
+    labels: ['role'],
+    help: 'Processes that ended unexpectedly and were restarted.',
+    worry: 'Any growth.'
+  },
   hung_workers: {
     type: 'gauge',
     labels: ['role'],

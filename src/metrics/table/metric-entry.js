@@ -1,14 +1,15 @@
 /**
- * One metric of the table in metrics.js.
+ * One metric of the table of metrics.
  *
  * @typedef {object} MetricEntry
  * @property {'counter' | 'gauge' | 'histogram'} type
  * @property {string} help
- * @property {string} worry
+ * @property {string} worry describes a bad value
  * @property {string} [formerly] name in ms of a metric in seconds (src/metrics/former-names.js)
  * @property {string[]} [labels]
  * @property {number[]} [buckets]
- * @property {'sum' | 'max' | 'min' | 'average'} [aggregator]
+ * @property {'sum' | 'max' | 'min' | 'average'} [aggregator] how the values of processes are merged;
+ *   default: sum
  */
 
 export {}

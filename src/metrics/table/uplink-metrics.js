@@ -1,5 +1,5 @@
 /**
- * Metrics of what goes to the business services; part of the table in metrics.js.
+ * Metrics of what goes to the business services; part of the table of metrics.
  * @satisfies {Record<string, import('./metric-entry.js').MetricEntry>}
  */
 export const UPLINK_METRICS = Object.freeze({

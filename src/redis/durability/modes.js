@@ -26,6 +26,8 @@ export const MODES = Object.freeze({
   }
 })
 
+export const NOT_CONNECTED = 'there is no connection to Redis'
+
 /** Redis has answered in time that the writes are not safe yet. */
 export class NotConfirmed extends Error {
   /** @param {Mode} mode */
@@ -42,7 +44,7 @@ export class NotConfirmed extends Error {
  */
 export function explain (mode, error) {
   if (error instanceof NotConfirmed) return error.message
-  if (!(error instanceof Error) || error.name !== 'ReplyError') return 'there is no connection to Redis'
+  if (!(error instanceof Error) || error.name !== 'ReplyError') return NOT_CONNECTED
   return neverConfirms(mode, error, 'an earlier version') ?? `Redis refuses to confirm writes (${error.message})`
 }
 

@@ -2,7 +2,7 @@ import { Backoff } from '../../common/backoff.js'
 import { InkcastError } from '../../common/errors.js'
 import { unlessAborted } from '../../common/wait.js'
 import { forgetPeriod, isConnected, periodOf } from './command-server.js'
-import { explain, MODES, neverConfirms, NotConfirmed } from './modes.js'
+import { explain, MODES, neverConfirms, NOT_CONNECTED, NotConfirmed } from './modes.js'
 import { connectFor, versionOf } from './wait-connection.js'
 import { generationIn } from '../slot-moves.js'
 
@@ -202,7 +202,15 @@ export function createNodeWait ({ nodeKey, topology, name, mode, timeout, metric
           if (error === undefined) resolve()
           else reject(error)
         }
-        const timer = setTimeout(() => settle(unknown(missing)), timeout)
+        const giveUp = () => {
+          if (settled) return
+          const reason = connection.isReady ? missing : NOT_CONNECTED
+          // now, not when the call ends: Redis may answer up to 100 ms late, and who sends again at once is refused
+          setTrouble(reason)
+          settle(unknown(reason))
+        }
+        // if this process was late itself, the answer may be there, and is read first
+        const timer = setTimeout(() => setImmediate(giveUp), timeout)
         if (isElsewhere) return settle(unknown(FAILED_OVER))
         next.push({ period, keys, settle })
         if (!running) run()

@@ -32,6 +32,7 @@ export function connectFor ({ nodeKey, topology, name, timeout }) {
   let tag = 0
   /** @type {Promise<import('ioredis').Redis> | undefined} */
   let becomingReady
+  const isReady = () => client?.status === 'ready'
   client?.on('error', () => {}) // it reconnects
   client?.on('ready', () => reconnect.reset())
   client?.connect().catch(() => {})
@@ -39,10 +40,12 @@ export function connectFor ({ nodeKey, topology, name, timeout }) {
   return {
     client,
 
+    get isReady () { return isReady() },
+
     /** @returns {Promise<import('ioredis').Redis>} resolves when it is connected; may wait without a limit */
     ready () {
       if (client === undefined) return Promise.reject(new Error(`redis: node ${nodeKey} is gone`))
-      if (client.status === 'ready') return Promise.resolve(client)
+      if (isReady()) return Promise.resolve(client)
       // one listener, however many tries give up
       becomingReady ??= new Promise((resolve) => client.once('ready', () => {
         becomingReady = undefined
@@ -68,7 +71,7 @@ export function connectFor ({ nodeKey, topology, name, timeout }) {
     },
 
     // while Sentinel is asked, `disconnect` would end the client for good; then it connects anyway
-    reconnect () { if (client?.status === 'ready') client.disconnect(true) },
+    reconnect () { if (isReady()) client?.disconnect(true) },
     close () { client?.disconnect() }
   }
 }

@@ -55,6 +55,30 @@ test('an api that reports its stop, because its successor is ready, leaves the m
   assert.deepEqual((await createProcesses({ directory, expected: { api: 1 } }).read()).reasons, [])
 })
 
+test('a gateway that answered before it was ready, and the old one after that, leave the machine ready', async (t) => {
+  const { directory, process: add } = machine(t)
+  let starting = true
+  await add('gateway-0', 1, async () => ['stopping'])
+  await add('gateway-0', 2, async () => {
+    const answer = starting ? ['starting'] : []
+    starting = false
+    return answer
+  })
+  assert.deepEqual((await createProcesses({ directory, expected: { gateway: 1 } }).read()).reasons, [])
+})
+
+test('one worker that starts does not stand for another one that stops: they are asked once', async (t) => {
+  const { directory, process: add } = machine(t)
+  let asked = 0
+  await add('gateway-0', 1, async () => ['stopping'])
+  await add('gateway-1', 2, async () => {
+    asked++
+    return ['starting']
+  })
+  const { reasons } = await createProcesses({ directory, expected: { gateway: 2 } }).read()
+  assert.deepEqual([reasons[0], asked], ['gateway: 0 of 2 ready', 1])
+})
+
 test('a process that is known to hang is not waited for', async (t) => {
   const { directory, process: add } = machine(t)
   await add('gateway-0', 1, ready)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { connectClient } from '../../helpers/clients.js'
+import { collectGarbage } from '../../helpers/collect-garbage.js'
 import { startEmbedded } from '../../helpers/embedded.js'
+import { holdableTime, holdTime } from '../../helpers/held-time.js'
 import { nothingLeft, stillServed, watchBus } from '../../helpers/left-over.js'
 import { rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -127,6 +127,7 @@ describe('a client that sends too much', () => {
   })
 
   test('by requesting lists larger than its requests is refused, with every kind of request', async (t) => {
+    const time = holdableTime(t)
     const server = await startEmbedded(t)
     const members = await Promise.all(Array.from({ length: 50 }, () => connectClient(t, server.url)))
     for (const member of members)
@@ -138,19 +139,25 @@ describe('a client that sends too much', () => {
       ['doc:members', { guid: 'doc', limit: 500 }],
       ['doc:join', { guid: 'doc', members: true }]
     ])
-    await Promise.all(questions.map(async ([event, question]) => {
+    const clients = await Promise.all(questions.map(async () => {
       const client = await connectClient(t, server.url)
       await client.ask('doc:join', { guid: 'doc' })
+      return client
+    }))
+    time.hold()
+    await Promise.all(questions.map(async ([event, question], index) => {
+      const client = clients[index]
       let bytes = 0
-      const answers = []
+      const codes = []
       for (let i = 0; i < 100; i++) {
         const answer = await client.ask(event, question)
-        answers.push(answer)
+        codes.push(answer.ok ? 'ok' : answer.error.code)
         bytes += JSON.stringify(answer).length
       }
-      const limited = answers.filter(({ error }) => error?.code === 'rate_limited').length
-      // about 100 KB each; 2 MB at once and one more for each of the few seconds of the test
-      assert.ok(limited > 20 && bytes < 8e6, `${event}: ${limited} refused, ${bytes} bytes sent`)
+      // about 100 KB each, and 2 MB at once
+      const served = codes.indexOf('rate_limited')
+      assert.deepEqual(codes, [...Array(served).fill('ok'), ...Array(100 - served).fill('rate_limited')], event)
+      assert.ok(served > 18 && bytes < 2 ** 21 + 110_000, `${event}: ${served} answered, ${bytes} bytes sent`)
       assert.equal(client.connected, true)
     }))
     assert.equal((await witness.ask('doc:members', { guid: 'doc' })).members.length >= 50, true)
@@ -173,20 +180,23 @@ describe('a client that sends too much', () => {
   })
 
   test('gets an error for each event, and is served again later', async (t) => {
+    const time = holdTime(t)
     const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '20' })
     const client = await connectClient(t, server.url)
     const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => client.ask('doc:leave', { guid: `${i}` })))
     const codes = answers.map(({ error }) => error.code)
-    const limited = codes.filter((code) => code === 'rate_limited').length
-    assert.ok(limited >= 50 && limited <= 60, `${limited} refused`)
+    assert.deepEqual(codes, [...Array(40).fill('not_joined'), ...Array(60).fill('rate_limited')])
     assert.deepEqual(answers.at(-1), {
       ok: false,
       error: { code: 'rate_limited', message: 'too many events', retryable: true }
     })
-    await waitFor(async () => (await client.ask('doc:leave', { guid: 'x' })).error.code === 'not_joined')
+    time.pass(51)
+    for (const code of ['not_joined', 'rate_limited'])
+      assert.equal((await client.ask('doc:leave', { guid: 'x' })).error.code, code)
   })
 
   test('in bytes is refused likewise', async (t) => {
+    holdTime(t)
     const server = await startEmbedded(t, { MAX_BYTES_PER_SECOND: '10000', MAX_RECORD_BYTES: '10000' })
     const client = await connectClient(t, server.url)
     const codes = []
@@ -242,7 +252,6 @@ describe('a client that sends too much', () => {
 
 /** @returns {number} live bytes */
 function heapUsed () {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
+  collectGarbage()
   return process.memoryUsage().heapUsed
 }

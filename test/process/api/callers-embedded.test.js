@@ -41,7 +41,7 @@ test('the settings reach the api: callers with rights, and clients with certific
 test('a wrong file stops the start', async (t) => {
   const file = callersFile(t, { callers: [{ ...CALLER, guid: 'notes' }] })
   await assert.rejects(startEmbedded(t, { API_CALLERS_FILE: file.path }), {
-    message: `API_CALLERS_FILE=${file.path}: caller "editor": Unrecognized key: "guid"`
+    message: `API_CALLERS_FILE=${file.path}: caller "editor": has an unknown field "guid"`
   })
 })
 

@@ -6,6 +6,7 @@ import { openDocument, startClient } from '../../helpers/inkcast-client.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { SECRET, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
+import { freePort } from '../../services/ports.js'
 
 const open = await startEmbedded({ after })
 const secured = await startEmbedded({ after }, { AUTH_JWT_SECRET: SECRET })
@@ -15,8 +16,8 @@ const tokenFor = (sub, seconds, claims = {}) =>
   signToken({ sub, exp: Math.floor(Date.now() / 1000) + seconds, ...claims })
 
 test('when a gateway restarts, clients are notified, reconnect, and resync documents that were in its memory', async (t) => {
-  const server = await startEmbedded(t)
-  const port = new URL(server.url).port
+  const PORT = String(await freePort())
+  const server = await startEmbedded(t, { PORT })
   const client = startClient(t, server.url)
   const doc = await openDocument(client, 'minutes')
   await server.post('/v1/documents/minutes/broadcast', 'before')
@@ -24,7 +25,7 @@ test('when a gateway restarts, clients are notified, reconnect, and resync docum
   await server.stop()
   await client.reaches('reconnecting')
   await waitFor(() => client.reason?.code === 'unavailable', { timeout: 20_000 })
-  const next = await startEmbedded(t, { PORT: port })
+  const next = await startEmbedded(t, { PORT })
   await client.reaches('connected')
   await doc.has('resync epoch')
   await next.post('/v1/documents/minutes/broadcast', 'after')

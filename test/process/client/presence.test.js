@@ -5,7 +5,7 @@ import { startEmbedded } from '../../helpers/embedded.js'
 import { SECRET, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
 
-const { url } = await startEmbedded({ after }, { AUTH_JWT_SECRET: SECRET, PRESENCE_GRACE: '500' })
+const { url } = await startEmbedded({ after }, { AUTH_JWT_SECRET: SECRET, PRESENCE_GRACE: '60000' })
 
 /** @param {import('node:test').TestContext} t @param {string} uid */
 const clientOf = async (t, uid) =>

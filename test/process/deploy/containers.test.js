@@ -67,6 +67,17 @@ describe('the Dockerfile', () => {
     }
   })
 
+  test('installs everything that the server needs: the only optional package is TypeScript', () => {
+    assert.deepEqual(inDockerfile(/^RUN npm ci (.+)$/gm), ['--omit=dev --omit=optional --workspaces=false'])
+    const { packages } = JSON.parse(read('package-lock.json'))
+    const optional = Object.keys(packages).filter((path) => {
+      const { dev, optional, devOptional } = packages[path]
+      return !dev && (optional || devOptional)
+    })
+    assert.ok(optional.includes('node_modules/typescript'))
+    for (const path of optional) assert.match(path, /^node_modules\/(?:@typescript\/)?typescript/)
+  })
+
   test('copies files that exist and that are not ignored', () => {
     const ignored = read('.dockerignore').split('\n').filter((line) => line !== '' && !line.includes('*'))
     for (const line of inDockerfile(/^COPY (?!--from)(.+)$/gm)) {

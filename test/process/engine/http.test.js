@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { once } from 'node:events'
 import https from 'node:https'
+import { connect } from 'node:net'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { io } from 'socket.io-client'
@@ -110,8 +112,10 @@ test('a stopping gateway notifies its clients, closes them, and accepts no other
   })
   const ends = Promise.all(clients.map((client) => client.next('disconnect')))
   const stopped = server.stop()
+  await waitFor(() => (engine.sessionOf(between.sid)?.writeBuffer.length ?? 0) > 0)
+  const polled = between.poll()
   await createClient(t, server.url).next('connect_error')
-  assert.match((await between.poll()).text, /^42\["gateway:draining",/)
+  assert.match((await polled).text, /^42\["gateway:draining",/)
   assert.deepEqual((await ends).slice(0, 2).map(([reason]) => reason), ['transport close', 'transport close'])
   for (const { received } of clients) {
     assert.equal(received.length, 1)
@@ -121,6 +125,30 @@ test('a stopping gateway notifies its clients, closes them, and accepts no other
   }
   await stopped
   assert.deepEqual([server.gateway.connections, engine.clientsCount, server.gateway.io.sockets.sockets.size], [0, 0, 0])
+})
+
+test('a stopping gateway that has no time answers a poll that came meanwhile, before it gives up', async (t) => {
+  const server = await startEmbedded(t)
+  const between = await rawPolling(server.url)
+  await between.connect()
+  const { port, pathname, search } = new URL(between.address)
+  const socket = connect(Number(port), '127.0.0.1').on('error', () => {})
+  t.after(() => socket.destroy())
+  let text = ''
+  socket.setEncoding('utf8').on('data', (chunk) => { text += chunk })
+  const closed = once(socket, 'close')
+  socket.write('GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await waitFor(() => text.startsWith('HTTP/1.1 404'))
+  const stopped = server.stop()
+  await waitFor(() => (server.gateway.engine.sessionOf(between.sid)?.writeBuffer.length ?? 0) > 0)
+  // in this phase of the event loop, timers come before what sockets have received
+  await new Promise((resolve) => { setImmediate(resolve) })
+  socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  // longer than it waits for such clients
+  for (const end = performance.now() + 700; performance.now() < end;);
+  await closed
+  assert.match(text, /42\["gateway:draining",/)
+  await stopped
 })
 
 test('a stopping gateway closes its connections in batches, all of them within half of DRAIN_TIMEOUT', async (t) => {

@@ -102,9 +102,13 @@ const UNFINISHED = {
 /** @type {any} */
 const answerLarge = (/** @type {any} */ _req, /** @type {import('node:http').ServerResponse} */ res) =>
   res.end(MEGABYTE)
-/** Ignores connections. @type {any} */
+/**
+ * Ignores connections.
+ * @type {Pick<import('../../../src/engine/engine.js').Engine,
+ *   'usesEngineSocket' | 'takeWebSocket' | 'handleRequest' | 'handleUpgrade'>}
+ */
 const engine = {
-  direct: true,
+  usesEngineSocket: true,
   takeWebSocket: () => false,
   handleRequest: answerLarge,
   handleUpgrade: (/** @type {any} */ _req, /** @type {net.Socket} */ socket) => socket.destroy()
@@ -118,7 +122,7 @@ const { log } = recordingLog()
 /** @type {Record<string, (t: TestContext) => Promise<Address>>} */
 const LISTENERS = {
   'a gateway that reads first bytes': (t) => gateway(t, engine),
-  'a gateway on Node\'s own': (t) => gateway(t, { ...engine, direct: false }),
+  'a gateway on Node\'s own': (t) => gateway(t, { ...engine, usesEngineSocket: false }),
   'the api': async (t) => {
     const { api } = await startApi(t, { times: SHORT })
     return { host: '127.0.0.1', port: api.port() }
@@ -220,10 +224,10 @@ describe('a client that keeps its side open does not keep a socket open', { conc
     test(`of ${name}`, async (t) => allEnd(t, await start(t), UNFINISHED))
   }
 
-  for (const direct of [true, false]) {
-    test(`of a gateway that speaks TLS${direct ? '' : ' on Node\'s own'}`, async (t) => {
+  for (const usesEngineSocket of [true, false]) {
+    test(`of a gateway that speaks TLS${usesEngineSocket ? '' : ' on Node\'s own'}`, async (t) => {
       const { certificate } = await startCertificate(t, TLS)
-      const address = await gateway(t, { ...engine, direct }, certificate)
+      const address = await gateway(t, { ...engine, usesEngineSocket }, certificate)
       await allEnd(t, address, {
         nothing: () => {},
         'half a hello': (socket) => { socket.write(HALF_HELLO) },
@@ -235,9 +239,10 @@ describe('a client that keeps its side open does not keep a socket open', { conc
       })
     })
 
-    test(`of a gateway that speaks TLS${direct ? '' : ' on Node\'s own'}, after the handshake`, async (t) => {
+    test(`of a gateway that speaks TLS${usesEngineSocket ? '' : ' on Node\'s own'}, after the handshake`, async (t) => {
       const { certificate } = await startCertificate(t, TLS)
-      const address = await gateway(t, { ...engine, direct }, certificate, { ...SHORT, handshake: TIMES.handshake })
+      const times = { ...SHORT, handshake: TIMES.handshake }
+      const address = await gateway(t, { ...engine, usesEngineSocket }, certificate, times)
       await allEnd(
         t,
         address,
@@ -278,7 +283,7 @@ describe('a client that keeps its side open does not keep a socket open', { conc
 })
 
 test('a refused client gets the reason', async (t) => {
-  const address = await gateway(t, engine)
+  const address = await gateway(t, engine, undefined, TIMES)
   for (const [request, status] of [
     ['nonsense\r\n\r\n', 400],
     [`${head()}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n${MEGABYTE}`, 404]

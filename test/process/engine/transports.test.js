@@ -197,9 +197,11 @@ describe('malformed requests', () => {
     const { io } = gateway
     const { _connectTimeout: timeout } = /** @type {any} */ (io)
     assert.equal(timeout, 20_000)
-    Object.assign(io, { _connectTimeout: 50 })
     t.after(() => Object.assign(io, { _connectTimeout: timeout }))
+    // holds for the sessions that open from then on
+    Object.assign(io, { _connectTimeout: 50 })
     const silent = await rawWebSocket(t, url)
+    Object.assign(io, { _connectTimeout: 2000 })
     const refused = await rawWebSocket(t, url)
     refused.send('40{"token":"x"}')
     await refused.text(/^44\{.*"unauthorized"/)

@@ -128,6 +128,7 @@ describe('input of a client', () => {
   ])) {
     test(`${what}: its WebSocket is closed with ${code} and a reason`, async (t) => {
       const client = await dial(t, REQUEST)
+      await waitFor(() => client.bytes.includes('0{"sid"'), { message: () => client.bytes.toString('latin1') })
       const session = latest()
       client.socket.write(bytes)
       await waitFor(() => client.ended)

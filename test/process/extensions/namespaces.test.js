@@ -162,7 +162,7 @@ describe('a client in a namespace of an extension only', () => {
     assert.match(String(await kicked.text(/^42\/a,\["gateway:disconnect"/)), /"code":"kicked"/)
     await kicked.closed
     const expiring = await client()
-    expiring.send(connect('/a', sign({ sub: 'ada', exp: Math.floor(Date.now() / 1000) + 2 })))
+    expiring.send(connect('/a', sign({ sub: 'ada', exp: Math.floor(Date.now() / 1000) + 4 })))
     await expiring.text(/^40\/a/)
     assert.match(String(await expiring.text(/^42\/a,\["gateway:disconnect"/)), /"code":"token_expired"/)
     await expiring.closed

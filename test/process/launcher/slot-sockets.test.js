@@ -162,6 +162,7 @@ test('a worker accepts several connections in one turn of its event loop, and le
   })()
   const worker = fork(fileURLToPath(new URL('../../helpers/slot-worker.js', import.meta.url)))
   t.after(() => { worker.kill('SIGKILL') })
+  const ended = once(worker, 'exit')
   /** @type {any} */
   let told
   let asked = 0
@@ -175,10 +176,15 @@ test('a worker accepts several connections in one turn of its event loop, and le
   })
   await waitFor(() => told?.ready, { timeout: 20_000, message: 'the worker to listen' })
   assert.equal(asked, 8)
-  worker.send({ connections: 80 })
-  const clients = Array.from({ length: 80 }, () => connect(port, '127.0.0.1').on('error', () => {}))
+  // it continues with all connections, and the message, at once
+  worker.kill('SIGSTOP')
+  const clients = Array.from({ length: 80 }, () => connect(port, '127.0.0.1'))
   t.after(() => { for (const client of clients) client.destroy() })
+  await Promise.all(clients.map((client) => once(client, 'connect')))
+  for (const client of clients) client.on('error', () => {})
+  await new Promise((resolve) => { worker.send({ connections: 80 }, resolve) })
+  worker.kill('SIGCONT')
   await waitFor(() => told?.turns, { timeout: 20_000, message: 'the connections to be accepted' })
   assert.ok(told.turns < 40, `${told.turns} turns`)
-  await once(worker, 'exit')
+  await ended
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
@@ -172,15 +172,21 @@ test('reload: the old process ends while the new one starts, and one process rem
 })
 
 test('reload: both the old and the new process end, and a third is started', async (t) => {
-  const { slot, events, change, ready } = startSlot(t, READY)
+  const folder = mkdtempSync(path.join(tmpdir(), 'inkcast-starts-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const starts = JSON.stringify(path.join(folder, 'starts'))
+  // only the second process never becomes ready
+  const { slot, ready } = startSlot(
+    t,
+    `import { appendFileSync, statSync } from 'node:fs'\nappendFileSync(${starts}, '.')\n` +
+    `if (statSync(${starts}).size === 2) { ${NEVER_READY} } else { ${READY} }`
+  )
   await ready()
-  change(NEVER_READY)
-  const done = slot.reload(1000)
+  const done = slot.reload(2000)
   slot.current?.kill()
-  await waitFor(() => slot.current === undefined && events.includes('begun'))
-  change(READY)
   assert.match(String(await done), /not ready within/)
   await ready()
+  assert.equal(statSync(path.join(folder, 'starts')).size, 3)
   assert.deepEqual(slot.children, [slot.current])
 })
 
@@ -242,4 +248,17 @@ test('a process that cannot be spawned ends with a reason, without a crash of th
   const problem = await slot.reload(5000).catch((error) => `thrown: ${error.message}`)
   assert.match(String(problem), /^the new process: .*E2BIG/)
   assert.equal(events.length, 1)
+})
+
+test('a process that accepts connections again counts as listening when it says so', async (t) => {
+  const resumes = `${READY}; process.on("message", ({ type }) => { if (type === "resume") setTimeout(() => process.send({ type: "resumed" }), 100) })`
+  const { slot, ready } = startSlot(t, resumes)
+  await ready()
+  const child = /** @type {NonNullable<Slot['serving']>} */ (slot.serving)
+  assert.equal(child.listens, true)
+  child.accept(false)
+  assert.equal(child.listens, false)
+  child.accept(true)
+  assert.equal(child.listens, false)
+  await waitFor(() => child.listens)
 })

@@ -66,6 +66,19 @@ test('no line is lost, and their order is kept, at the end of a process, also wh
   assert.deepEqual(numbersOf(await outputOf(child)), Array.from({ length: 3500 }, (_, number) => number))
 })
 
+test('no line is lost at the end of a process if what reads them takes longer than it waits for a read', async (t) => {
+  const child = run(t, `
+    const { exitAfterLog } = await import('${LOG}')
+    for (let number = 0; number < 4000; number++) log.debug({ number, text: 'x'.repeat(400) }, 'a line')
+    exitAfterLog(log, 0)`)
+  let text = ''
+  for await (const chunk of /** @type {import('node:stream').Readable} */ (child.stdout).setEncoding('utf8')) {
+    text += chunk
+    await delay(100)
+  }
+  assert.deepEqual(numbersOf(text), Array.from({ length: 4000 }, (_, number) => number))
+})
+
 test('a process ends although nothing reads its lines', { timeout: 60_000 }, async (t) => {
   const child = run(t, `
     const { exitAfterLog } = await import('${LOG}')

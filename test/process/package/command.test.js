@@ -217,11 +217,12 @@ describe('the command', { concurrency: 2 }, () => {
   })
 
   test('stops at once on a second signal', async (t) => {
-    const started = inkcast(t, [], FREE)
-    const [, port] = await started.stdout(/demo +http:\/\/localhost:(\d+)/)
+    const folder = mkdtempSync(path.join(tmpdir(), 'inkcast-test-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    const extension = path.join(folder, 'never-stops.mjs')
+    writeFileSync(extension, 'export default () => () => new Promise(() => {})\n')
+    const started = inkcast(t, [], { ...FREE, EXTENSIONS: extension })
     await started.stdout(/ready/)
-    // a client to wait for
-    await (await fetch(`http://127.0.0.1:${port}/socket.io/?EIO=4&transport=polling`)).text()
     started.kill('SIGINT')
     await started.stdout(/stopping/)
     started.kill('SIGINT')

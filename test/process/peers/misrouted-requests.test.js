@@ -20,7 +20,7 @@ const OWNER = 7
 const newSid = createSessionIds(OWNER)
 
 /** @typedef {import('node:test').TestContext} TestContext */
-/** @typedef {import('../../../src/peers/misrouted-requests.js').Route} Route */
+/** @typedef {import('../../../src/peers/owner-routes.js').Route} Route */
 
 /**
  * A worker's server that forwards everything.
@@ -41,7 +41,10 @@ async function startWorker (t, findRoute) {
   })
   const server = http.createServer()
   let open = 0
+  /** @type {import('node:net').Socket | undefined} */
+  let latest
   server.on('connection', (socket) => {
+    latest = socket
     open++
     socket.on('close', () => { open-- })
   })
@@ -73,6 +76,8 @@ async function startWorker (t, findRoute) {
     clock,
     /** Open connections of clients. */
     open: () => open,
+    /** Bytes received from the latest client. */
+    bytesRead: () => latest?.bytesRead,
     /** Requests that are neither forwarded nor answered yet. */
     pending: () => pending,
     /** @param {RequestInit} [init] @returns {Promise<{ status: number, text: string }>} */
@@ -274,7 +279,7 @@ test('an upgrade is handed over with the bytes that arrived with it and while it
     await delay(10)
     client.write(Buffer.from([piece]))
   }
-  await delay(30)
+  await waitFor(() => worker.bytesRead() === head.length + 7, { message: () => worker.bytesRead() })
   found({ handover: true, listener: { path: '/none' } })
   await waitFor(() => sent.length === 1, { message: 'the handover' })
   assert.equal(sent[0].to, OWNER)

@@ -105,7 +105,7 @@ for (const [name, path] of [['user', '/v1/users/ada/send'], ['socket', ''], ['ev
 }
 
 test('clients that never acknowledge, have disconnected, or were not asked do not count, and each counts only once', async (t) => {
-  const { join, post, receipts, counted, url } = await setUp(t, { RECEIPT_TIMEOUT: '1000' })
+  const { join, post, receipts, counted, url } = await setUp(t, { RECEIPT_TIMEOUT: '4000' })
   const [good, silent, leaving, outsider] = await Promise.all([
     join(),
     join({ codec: 'msgpack' }),

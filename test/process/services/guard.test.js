@@ -26,7 +26,7 @@ async function startParent (t, then) {
     console.log(child.pid)
     ${then}`
   const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
-    stdio: ['ignore', 'pipe', 'inherit']
+    stdio: ['pipe', 'pipe', 'inherit']
   })
   const exited = once(parent, 'exit')
   const [line] = await once(createInterface({ input: parent.stdout }), 'line')
@@ -63,13 +63,15 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGKILL', 'SIGINT', 'SIG
 }
 
 test('a guarded process does not keep its parent running, and does not survive it', async (t) => {
-  const family = await startParent(t, 'setTimeout(() => {}, 500)')
+  const family = await startParent(t, 'process.stdin.resume()')
+  family.parent.stdin.end()
   assert.deepEqual(await family.exited, [0, null])
   await goneWithAll(family)
 })
 
 test('a released process outlives its parent and keeps its directory', async (t) => {
-  const { exited, child, directory } = await startParent(t, 'await child.release(); setTimeout(() => {}, 500)')
+  const { parent, exited, child, directory } = await startParent(t, 'await child.release(); process.stdin.resume()')
+  parent.stdin.end()
   await exited
   // without an event to wait for: a remaining watcher would act within milliseconds
   await new Promise((resolve) => setTimeout(resolve, 500))

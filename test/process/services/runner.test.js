@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { RINGS, selectRings } from '../../../scripts/rings.js'
 import { makeDirectory, removeDirectory } from '../../services/directory.js'
 import { identify, isAlive } from '../../services/process-identity.js'
 import { waitUntil } from '../../services/wait.js'
 
+const REPORTER = fileURLToPath(new URL('../../../scripts/ring-reporter.js', import.meta.url))
 const RUNNER = fileURLToPath(new URL('../../../scripts/test.js', import.meta.url))
 // the services need not exist: their addresses are only passed on
 const GIVEN = {
@@ -72,6 +74,31 @@ test('all rings run even when one fails, and the counts add up', async (t) => {
   assert.match(output, /^failed: test\/unit\/a\.test\.js: bad$/m)
   assert.match(output, /^unit +[\d.]+ s +1 +1 +1$/m)
   assert.match(output, /^contract +[\d.]+ s +1 +0 +1$/m)
+})
+
+test('a file has ended when all its tests have, and counts once although its tests are in other files', async (t) => {
+  const root = project(t, {
+    'contract/one.js': 'export const one = () => test("one", () => {})',
+    'contract/two.js': 'export const two = () => test("two", () => new Promise((resolve) => setTimeout(resolve, 300)))',
+    'contract/three.js': 'export const three = () => test("three", () => {})',
+    'contract/a.test.js':
+      'import { one } from "./one.js"; import { two } from "./two.js"; import { three } from "./three.js"; one(); two(); three()',
+    'contract/b.test.js': 'import { one } from "./one.js"; one()'
+  })
+  const env = { ...process.env }
+  // otherwise node --test would treat this run as a file of the outer one
+  delete env.NODE_TEST_CONTEXT
+  const { stdout } = await promisify(execFile)(
+    process.execPath, ['--test', `--test-reporter=${REPORTER}`, 'test/contract/a.test.js', 'test/contract/b.test.js'],
+    { cwd: root, env }
+  )
+  const lines = stdout.trim().split('\n').map((line) => JSON.parse(line))
+  assert.deepEqual(lines.filter(({ result }) => result === 'passed').map(({ name }) => name).sort(), ['one', 'one', 'three', 'two'])
+  const ends = lines.filter(({ ended }) => ended !== undefined).map(({ ended }) => basename(ended))
+  assert.deepEqual(ends.sort(), ['a.test.js', 'b.test.js'])
+  const two = lines.findIndex(({ name }) => name === 'two')
+  const end = lines.findIndex(({ ended }) => ended?.endsWith('a.test.js'))
+  assert.ok(two < end, stdout)
 })
 
 test('all passed is exit code 0', async (t) => {

@@ -125,13 +125,17 @@ describe('the Yjs service of the examples', () => {
     const { open, service } = await start(t)
     const ada = await open('queued', new Y.Doc(), { outbox: { user: 'ada' }, queue: true })
     const grace = await open('queued')
-    ada.client.drop(3000)
+    const dropped = performance.now()
+    ada.client.drop(60_000)
     for (let i = 0; i < 100; i++) {
       ada.type('x')
       await delay(15)
     }
     const { pending } = /** @type {NonNullable<typeof ada.provider.document>} */ (ada.provider.document)
-    assert.ok(pending.length >= 1 && pending.length <= 4, `records: ${pending.length}`)
+    // one a second
+    const most = Math.floor((performance.now() - dropped) / 1000) + 2
+    assert.ok(pending.length >= 1 && pending.length <= most, `records: ${pending.length}, not 1 to ${most}`)
+    ada.client.connect()
     await grace.has('x'.repeat(100))
     await waitFor(() => !ada.provider.unsent && ada.provider.document?.pending.length === 0, TIMEOUT)
     assert.equal(await service.text('queued'), 'x'.repeat(100))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { claims, isPlain } from '../../../src/auth/identity.js'
+import { claims, identityFromClaims, isPlain } from '../../../src/auth/identity.js'
+import { parse } from '../../../src/common/schema.js'
 import { seededRandom } from '../../helpers/random.js'
 
 const VALUES = {
@@ -42,11 +43,11 @@ test('claims that pass the quick check equal the result of the schema', () => {
     }
     if (!isPlain(payload)) continue
     seen++
-    const parsed = claims.safeParse(payload)
-    assert.ok(parsed.success, JSON.stringify(payload))
+    const { value, problem } = parse(claims, payload)
+    assert.equal(problem, undefined, JSON.stringify(payload))
     // ignore claims that the schema drops
     const { sub, exp, name } = /** @type {Record<string, unknown>} */ (payload)
-    assert.deepEqual({ exp: undefined, name: undefined, ...parsed.data }, { sub, exp, name })
+    assert.deepEqual({ exp: undefined, name: undefined, ...value }, { sub, exp, name })
   }
   assert.ok(seen > 1000)
 })
@@ -57,4 +58,13 @@ test('claims of most tokens pass the quick check', () => {
     { sub: 'ada', exp: 1_795_301_561, iat: 1_795_301_560, name: 'Ada', iss: 'inkcast' }
   ])
     assert.ok(isPlain(payload))
+})
+
+test('a refusal names the claim, or says what is wrong with all of them', () => {
+  for (const [payload, message] of /** @type {[any, string][]} */ ([
+    [{ sub: 'ada', name: 7 }, 'the token\'s claim name: must be a string'],
+    [{ sub: 'ada', documents: [{ access: 'read' }] }, 'the token\'s claim documents.0.guid: is missing'],
+    [['ada'], 'the token\'s payload must be an object']
+  ]))
+    assert.throws(() => identityFromClaims(payload), { code: 'unauthorized', message })
 })

@@ -114,8 +114,9 @@ describe('a connection that was lost', () => {
     assert.deepEqual([socket.attempts.length, client.state], [2, 'connected'])
   })
 
-  test('is restored soon after the browser is online', (t) => {
+  test('is restored soon after the browser is online, but not before a time that the gateway named', (t) => {
     mockTime(t)
+    t.mock.method(Math, 'random', () => 1)
     /** @type {Map<string, Function>} */
     const listeners = new Map()
     Object.assign(globalThis, {
@@ -129,10 +130,23 @@ describe('a connection that was lost', () => {
     t.mock.timers.tick(1000)
     assert.equal(socket.attempts.length, 1, 'one attempt is pending')
     socket.accepts()
-    client.drop(50_000)
+    t.mock.timers.tick(10_000)
+    socket.disconnects('transport close')
+    for (const pause of [1000, 2000]) {
+      t.mock.timers.tick(pause)
+      socket.fails()
+    }
     listeners.get('online')?.()
     t.mock.timers.tick(300)
-    assert.equal(socket.attempts.length, 2)
+    assert.equal(socket.attempts.length, 4)
+    socket.refuses({ code: 'unavailable', retryable: true, retryInMs: 4000 })
+    listeners.get('online')?.()
+    assertNextAttempt(t, socket, 4000)
+    socket.accepts()
+    socket.tells('gateway:draining', { reconnectInMs: 3210 })
+    socket.disconnects('transport close')
+    listeners.get('online')?.()
+    assertNextAttempt(t, socket, 3210)
     client.close()
     assert.equal(listeners.size, 0)
   })

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fetchJson } from '../../../src/common/fetch-json.js'
+import { collectGarbage } from '../../helpers/collect-garbage.js'
 import { httpService } from '../../helpers/http-service.js'
+import { waitFor } from '../../helpers/wait.js'
 
 const bounds = { timeout: 5000, maxBytes: 100, signal: new AbortController().signal }
 
@@ -36,4 +38,12 @@ test('a response that is late, too long, redirected, not 200 or not JSON is an e
   wait = new Promise(() => {})
   await assert.rejects(ask({ timeout: 50 }), { name: 'TimeoutError' })
   await assert.rejects(ask({ signal: AbortSignal.timeout(50) }), { name: 'TimeoutError' })
+})
+
+test('a service that never answers is late, also after a garbage collection', { timeout: 20_000 }, async (t) => {
+  const service = await httpService(t, () => new Promise(() => {}))
+  const answer = assert.rejects(fetchJson(service.url, { ...bounds, timeout: 1000 }), { name: 'TimeoutError' })
+  await waitFor(() => service.requests === 1)
+  collectGarbage()
+  await answer
 })

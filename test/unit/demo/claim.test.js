@@ -32,3 +32,18 @@ test('of tabs that claim an identity at the same time exactly one gets it', asyn
   const results = await Promise.all([tab(t), tab(t), tab(t)].map((claim) => claim('ada')))
   assert.deepEqual(results.sort(), [false, false, true])
 })
+
+test('a response that waits until a page has stalled counts', async () => {
+  /** @type {any[]} */
+  const sent = []
+  /** @type {(event: any) => void} */
+  let receive = () => {}
+  const claim = createClaim(/** @type {any} */ ({
+    postMessage: (/** @type {any} */ message) => sent.push(message),
+    addEventListener (/** @type {string} */ _type, /** @type {typeof receive} */ listener) { receive = listener }
+  }), { patience: 1 })
+  const claimed = claim('ada')
+  // timers of equal delay run in their order: this one is right after the end of the patience
+  setTimeout(() => receive({ data: { id: 'ada', takenFrom: sent[0].from } }), 1)
+  assert.equal(await claimed, false)
+})

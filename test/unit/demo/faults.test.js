@@ -5,13 +5,14 @@ import { createFaults } from '../../../src/demo/control/faults.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 
-const TIMES = { before: 1, after: 1, patience: 200, gap: 50 }
+const TIMES = { before: 1, after: 1, patience: 200, gap: 1 }
 
 /**
  * @param {import('node:test').TestContext} t
  * @param {Partial<import('../../../src/demo/control/faults.js').Machine>} [own]
+ * @param {number} [gap] ms
  */
-function faultsOf (t, own = {}) {
+function faultsOf (t, own = {}, gap = TIMES.gap) {
   let pid = 10
   /** @type {string[]} */
   const held = []
@@ -38,7 +39,7 @@ function faultsOf (t, own = {}) {
       release: (holder) => { held.push(`release ${holder}`) }
     },
     log: recordingLog().log,
-    times: TIMES
+    times: { ...TIMES, gap }
   })
   t.after(() => faults.stop())
   return { faults, held, ended: () => waitFor(() => faults.state?.phase === 'ended', { message: () => faults.state }) }
@@ -55,11 +56,17 @@ test('a kill names the worker, and ends when all clients are back; records flow 
 })
 
 test('one fault at a time, and a pause after each', async (t) => {
-  const { faults, ended } = faultsOf(t)
+  const { faults, ended } = faultsOf(t, {}, 60_000)
   faults.begin({ kind: 'reload', document: 'demo' })
   assert.throws(() => faults.begin({ kind: 'kill', document: 'demo' }), { code: 'request_in_progress', status: 409 })
   await ended()
   assert.throws(() => faults.begin({ kind: 'kill', document: 'demo' }), { code: 'rate_limited', status: 429 })
+})
+
+test('after the pause the next fault may begin', async (t) => {
+  const { faults, ended } = faultsOf(t)
+  faults.begin({ kind: 'reload', document: 'demo' })
+  await ended()
   await waitFor(() => {
     faults.begin({ kind: 'freeze', document: 'demo' })
     return true

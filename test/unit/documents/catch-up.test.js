@@ -157,6 +157,16 @@ describe('a member that is behind with several documents', () => {
   function setUp (failing = {}) {
     /** @type {string[]} */
     const pages = []
+    let now = 0
+    /** Time passes only while the catch-up sleeps. */
+    const clock = {
+      ...systemClock,
+      monotonic: () => now,
+      async sleep (/** @type {number} */ ms) {
+        now += ms
+        await turn()
+      }
+    }
     const { log, lines } = recordingLog()
     const member = new FakeMember()
     /** @type {Map<string, { epoch: string, offset: number }>} */
@@ -178,7 +188,7 @@ describe('a member that is behind with several documents', () => {
       signal: new AbortController().signal,
       onFailure () {},
       log,
-      clock: systemClock
+      clock
     })
     return {
       pages, member, lines,

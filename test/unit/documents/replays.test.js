@@ -8,9 +8,17 @@ import { createReplays } from '../../../src/documents/replays.js'
 import { Turns } from '../../../src/documents/turns.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 
+/** How long a page is shared, ms. */
+const KEEP = 1000
 const at = (/** @type {number} */ offset) => ({ epoch: 'one', offset })
 
-function setUp ({ count = 300, maxBytes = Infinity } = {}) {
+/**
+ * Pages are dropped after `KEEP` ms of the test's time only.
+ * @param {import('node:test').TestContext} t
+ * @param {{ count?: number, maxBytes?: number }} [options]
+ */
+function setUp (t, { count = 300, maxBytes = Infinity } = {}) {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const bus = new ScriptedBus()
   const metrics = createMetrics({ processMetrics: false })
   bus.appendMany(count)
@@ -32,8 +40,8 @@ function setUp ({ count = 300, maxBytes = Infinity } = {}) {
 }
 
 describe('records that many clients have missed', () => {
-  test('are read once, with frames created once, for concurrent and directly following requests', async () => {
-    const { bus, read, deliveries, metrics } = setUp()
+  test('are read once, with frames created once, for concurrent and directly following requests', async (t) => {
+    const { bus, read, deliveries, metrics } = setUp(t)
     const { waiting, release } = bus.hold('history')
     const reading = Promise.all(range(2000).map((i) => read(100 + i % 50)))
     await waitFor(() => waiting() === 1)
@@ -52,8 +60,8 @@ describe('records that many clients have missed', () => {
     )
   })
 
-  test('are read once also where newer records of their keys have replaced others', async () => {
-    const { bus, read } = setUp({ count: 300 })
+  test('are read once also where newer records of their keys have replaced others', async (t) => {
+    const { bus, read } = setUp(t, { count: 300 })
     bus.replace([...range(98, 2), ...range(100, 151)])
     const kept = [1, ...range(51, 100), ...range(50, 251)]
     for (const offset of [0, 1, 50, 98, 99, 100, 149, 150, 200, 250, 251, 299]) {
@@ -62,8 +70,8 @@ describe('records that many clients have missed', () => {
     assert.equal(bus.calls.length, 1)
   })
 
-  test('are read again if the cache does not reach back, or is of another log than the live stream', async () => {
-    const { bus, read } = setUp({ count: 210 })
+  test('are read again if the cache does not reach back, or is of another log than the live stream', async (t) => {
+    const { bus, read } = setUp(t, { count: 210 })
     assert.equal((await read(100)).offsets.length, 110)
     assert.deepEqual((await read(99)).offsets, range(111, 100))
     bus.append()
@@ -73,21 +81,23 @@ describe('records that many clients have missed', () => {
     assert.equal(bus.calls.length, 4)
   })
 
-  test('are dropped from the cache after a moment', async () => {
-    const { bus, read, metrics } = setUp()
+  test('are dropped from the cache after a moment', async (t) => {
+    const { bus, read, metrics } = setUp(t)
     await read(250)
     const bytes = async () => {
       await metrics.collect()
       return (await metrics.replay_bytes.get()).values[0].value
     }
+    t.mock.timers.tick(KEEP - 1)
     assert.ok(await bytes() >= 50 * 1024)
-    await waitFor(async () => await bytes() === 0)
+    t.mock.timers.tick(1)
+    assert.equal(await bytes(), 0)
     await read(250)
     assert.equal(bus.calls.length, 2)
   })
 
-  test('are requested again for positions that the log still has, although it was trimmed for the first one', async () => {
-    const { bus, read } = setUp()
+  test('are requested again for positions that the log still has, although it was trimmed for the first one', async (t) => {
+    const { bus, read } = setUp(t)
     bus.trim(120)
     const answers = await Promise.all([read(100), read(100), read(130), read(131)])
     assert.deepEqual(
@@ -98,16 +108,16 @@ describe('records that many clients have missed', () => {
     assert.equal(bus.calls.length, 2)
   })
 
-  test('fail for all requests that wait for the same read, and are read again by the next one', async () => {
-    const { bus, read } = setUp()
+  test('fail for all requests that wait for the same read, and are read again by the next one', async (t) => {
+    const { bus, read } = setUp(t)
     bus.fail('history', 1)
     const results = await Promise.allSettled([read(1), read(2)])
     assert.deepEqual(results.map(({ status }) => status), ['rejected', 'rejected'])
     assert.equal((await read(1)).offsets.length, 200)
   })
 
-  test('wait while too many of them are in flight', async () => {
-    const { bus, replays } = setUp({ maxBytes: 100_000 })
+  test('wait while too many of them are in flight', async (t) => {
+    const { bus, replays } = setUp(t, { maxBytes: 100_000 })
     const { waiting, release } = bus.hold('history')
     let read = 0
     for (const i of range(20)) replays.read(`doc${i}`, at(0), 'one').then(() => { read++ })
@@ -116,13 +126,14 @@ describe('records that many clients have missed', () => {
     assert.equal(bus.calls.length, 16)
     release()
     // the limit is exceeded: no further read before the cache is dropped
-    await turn()
+    await waitFor(() => read === 16)
     assert.equal(bus.calls.length, 16)
+    t.mock.timers.tick(KEEP)
     await waitFor(() => read === 20)
   })
 
-  test('are read within the same limits for a client that accepts little', async () => {
-    const { bus, replays, metrics } = setUp({ maxBytes: 100_000 })
+  test('are read within the same limits for a client that accepts little', async (t) => {
+    const { bus, replays, metrics } = setUp(t, { maxBytes: 100_000 })
     await replays.read('doc', at(0), 'one')
     let read = 0
     for (const i of range(20))
@@ -132,6 +143,7 @@ describe('records that many clients have missed', () => {
     for (let i = 0; i < 5; i++) await turn()
     assert.equal(bus.calls.length, 1)
     const { waiting, release } = bus.hold('history')
+    t.mock.timers.tick(KEEP)
     await waitFor(() => waiting() === 16)
     for (let i = 0; i < 5; i++) await turn()
     assert.equal(bus.calls.length, 17)
@@ -142,8 +154,8 @@ describe('records that many clients have missed', () => {
     assert.equal((await metrics.replay_bytes.get()).values[0].value, 0)
   })
 
-  test('are taken from the reads of others by a client that accepts little', async () => {
-    const { bus, replays, read } = setUp()
+  test('are taken from the reads of others by a client that accepts little', async (t) => {
+    const { bus, replays, read } = setUp(t)
     await read(10)
     const { records } = await replays.read('doc', at(50), 'one', 8)
     assert.deepEqual(offsets(records.map(({ record }) => record)), range(160, 51))

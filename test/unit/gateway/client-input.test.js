@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { authSchema, isPlainAuth, readDocuments } from '../../../src/gateway/handshake-auth.js'
-import { isGuidOnly } from '../../../src/gateway/handlers/input.js'
+import { parse } from '../../../src/common/schema.js'
+import { authSchema, isPlainAuth, readAuth, readDocuments } from '../../../src/gateway/handshake-auth.js'
+import { isGuidOnly, parseInput } from '../../../src/gateway/handlers/input.js'
 import { schema as joinSchema } from '../../../src/gateway/handlers/join.js'
 import { schema as stateSchema } from '../../../src/gateway/handlers/state.js'
 import { randomValue, seededRandom } from '../../helpers/random.js'
@@ -57,9 +58,9 @@ describe('input that passes the quick check', () => {
     for (const auth of objectsWith({ token: ['x', 'x', '', 7, null, {}], client: IDS })) {
       if (!isPlainAuth(auth)) continue
       seen++
-      const parsed = authSchema.safeParse(auth)
-      assert.ok(parsed.success, JSON.stringify(auth))
-      assert.deepEqual({ ...parsed.data }, { ...auth })
+      const { value, problem } = parse(authSchema, auth)
+      assert.equal(problem, undefined, JSON.stringify(auth))
+      assert.deepEqual({ ...value }, { ...auth })
     }
     assert.ok(seen > 500)
   })
@@ -69,9 +70,7 @@ describe('input that passes the quick check', () => {
     for (const input of objectsWith({ guid: IDS })) {
       if (!isGuidOnly(input)) continue
       seen++
-      const parsed = joinSchema.safeParse(input)
-      assert.ok(parsed.success, JSON.stringify(input))
-      assert.deepEqual(parsed.data, { guid: input.guid })
+      assert.deepEqual(parse(joinSchema, input), { value: { guid: input.guid } }, JSON.stringify(input))
     }
     assert.ok(seen > 500)
   })
@@ -102,11 +101,11 @@ describe('input of unlimited size is not traversed', () => {
   const unseen = { get value () { return assert.fail('this was read') } }
 
   test('in the documents of a handshake, after the first error', () => {
-    assert.ok(authSchema.safeParse({ token: 'x', documents: unseen, other: unseen }).success)
+    assert.ok('value' in parse(authSchema, { token: 'x', documents: unseen, other: unseen }))
     for (const [wrong, message] of /** @type {[object, RegExp][]} */ ([
-      [{ 'a\nb': null }, /^documents\.a\nb: guid must be/],
+      [{ 'a\nb': null }, /^documents\.a\nb: must be a string of 1 to 256 bytes/],
       [{ minutes: 1 }, /^documents\.minutes: /],
-      [{ minutes: { epoch: 'e' } }, /^documents\.minutes: epoch and offset go together$/],
+      [{ minutes: { epoch: 'e' } }, /^documents\.minutes: must have both epoch and offset, or neither$/],
       [{ minutes: { epoch: 'e', offset: -1 } }, /^documents\.minutes\.offset: /],
       [{ minutes: { guid: 'other' } }, /^documents\.minutes: .*"guid"/]
     ])) {
@@ -119,8 +118,8 @@ describe('input of unlimited size is not traversed', () => {
   })
 
   test('in a presence state, by a schema', () => {
-    assert.ok(joinSchema.safeParse({ guid: 'minutes', state: unseen }).success)
-    assert.ok(stateSchema.safeParse({ guid: 'minutes', state: unseen }).success)
+    assert.ok('value' in parse(joinSchema, { guid: 'minutes', state: unseen }))
+    assert.ok('value' in parse(stateSchema, { guid: 'minutes', state: unseen }))
     assert.equal(readDocuments({ minutes: { state: unseen } }).get('minutes')?.state, unseen)
   })
 })
@@ -136,6 +135,38 @@ test('a presence state is an object with fields', () => {
     new ArrayBuffer(1),
     Object.create({ more: 1 })
   ]) {
-    assert.ok(!stateSchema.safeParse({ guid: 'minutes', state }).success)
+    assert.deepEqual(parse(stateSchema, { guid: 'minutes', state }), {
+      problem: { path: ['state'], message: 'must be an object' }
+    })
   }
+})
+
+test('the message of a wrong request says where it is wrong, or that the whole request is', () => {
+  /** @type {[unknown, string][]} */
+  const cases = [
+    [undefined, 'the request must be an object'],
+    [{ guid: 'minutes', more: 1 }, 'the request has an unknown field "more"'],
+    [{}, 'guid: is missing'],
+    [{ guid: 'minutes', position: { epoch: 1, offset: 0 } }, 'position.epoch: must be a string']
+  ]
+  for (const [input, message] of cases)
+    assert.throws(() => parseInput(joinSchema, input), { code: 'bad_request', message })
+})
+
+test('an object with another prototype is refused without a look at its fields', () => {
+  const fail = () => assert.fail('it was looked at')
+  const seen = new Proxy({}, { get: fail, has: fail, ownKeys: fail, getOwnPropertyDescriptor: fail })
+  for (const prototype of [seen, Buffer.alloc(9), Object.create(null)]) {
+    const made = (fields = {}) => Object.setPrototypeOf(fields, prototype)
+    for (const use of [
+      () => parseInput(joinSchema, made({ guid: 'minutes' })),
+      () => parseInput(joinSchema, { guid: 'minutes', position: made({ epoch: 'e' }) }),
+      () => readAuth(made()),
+      () => readAuth({ user: made() }),
+      () => readDocuments({ minutes: made() })
+    ])
+      assert.throws(use, { code: 'bad_request' })
+    assert.equal(isGuidOnly(made({ guid: 'minutes' })), false)
+  }
+  assert.throws(() => readAuth(Buffer.alloc(9)), { code: 'bad_request' })
 })

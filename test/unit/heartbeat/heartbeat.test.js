@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { TICK } from '../../../src/heartbeat/wheel.js'
 import { simulate } from './simulation.js'
 
 /** @param {number[]} times @param {number} from @returns {number[]} ms between consecutive times */
 const gaps = (times, from) => times.map((time, i) => time - (i === 0 ? from : times[i - 1]))
-/** @param {number} ms @returns {number} rounded to a tenth of a second */
-const about = (ms) => Math.round(ms / 100) * 100
+/** @param {number} ms @returns {number} rounded to a tick of the wheel */
+const about = (ms) => Math.round(ms / TICK) * TICK
 
 describe('the heartbeat', () => {
   test('starts at the shortest interval and grows by a step after every two answers, up to the longest', () => {
@@ -16,8 +17,8 @@ describe('the heartbeat', () => {
     assert.equal(conn.ownTimers, false)
     simulation.pass(600_000)
     const intervals = gaps(conn.pings, begin)
-    for (const [i, expected] of [5000, 5000, 23_333, 23_333, 41_667, 41_667, 59_500, 59_500, 59_500].entries()) {
-      assert.ok(Math.abs(intervals[i] - expected) <= 150, `interval ${i}: ${intervals[i]}`)
+    for (const [i, expected] of [5000, 5000, 23_333, 23_333, 41_667, 41_667, 59_300, 59_300, 59_300].entries()) {
+      assert.ok(Math.abs(intervals[i] - expected) <= TICK, `interval ${i}: ${intervals[i]}`)
     }
   })
 
@@ -28,7 +29,7 @@ describe('the heartbeat', () => {
     const conn = simulation.connect()
     simulation.pass(300_000)
     delay = 6000
-    while (conn.pings.at(-1) !== simulation.now) simulation.pass(100)
+    while (conn.pings.at(-1) !== simulation.now) simulation.pass(TICK)
     const before = conn.pings.length
     simulation.pass(delay)
     assert.equal(conn.pings.length, before)
@@ -45,7 +46,7 @@ describe('the heartbeat', () => {
     const conn = simulation.connect()
     for (let i = 0; i < 20; i++) {
       const { length } = conn.pings
-      while (conn.pings.length === length) simulation.pass(100)
+      while (conn.pings.length === length) simulation.pass(TICK)
       simulation.pass(19_000)
       simulation.hear(conn)
     }
@@ -61,7 +62,7 @@ describe('the heartbeat', () => {
       simulation.pass(1000)
       simulation.hear(conn, 'message')
     }
-    assert.deepEqual(gaps(conn.pings, begin).map(about), [24_500, 24_500, 24_500, 24_500])
+    assert.deepEqual(gaps(conn.pings, begin).map(about), [24_400, 24_400, 24_400, 24_400])
   })
 
   test('counts any packet as an answer', () => {
@@ -70,7 +71,7 @@ describe('the heartbeat', () => {
     const conn = simulation.connect()
     simulation.pass(300_000)
     assert.equal(conn.expiredAt, undefined)
-    assert.equal(about(gaps(conn.pings, 0).at(-1) ?? 0), 24_500)
+    assert.equal(about(gaps(conn.pings, 0).at(-1) ?? 0), 24_400)
   })
 
   test('closes connections without an answer, no sooner than the timeout after the ping', async () => {
@@ -81,7 +82,7 @@ describe('the heartbeat', () => {
     assert.ok(
       conn.expiredAt !== undefined &&
       conn.expiredAt - conn.pings[0] >= 20_000 &&
-      conn.expiredAt - conn.pings[0] <= 20_100
+      conn.expiredAt - conn.pings[0] <= 20_000 + TICK
     )
     assert.equal(await simulation.count('expired_connections'), 1)
     simulation.pass(120_000)
@@ -93,7 +94,7 @@ describe('the heartbeat', () => {
     const begin = simulation.now
     const conn = simulation.connect()
     simulation.pass(20_000)
-    assert.deepEqual(gaps(conn.pings, begin).map(about), [1000, 2500, 2500, 2500])
+    assert.deepEqual(gaps(conn.pings, begin).map(about), [1000, 2400, 2400, 2400, 2400])
     assert.equal(about((conn.expiredAt ?? 0) - conn.pings[0]), 10_000)
   })
 
@@ -127,7 +128,7 @@ describe('the heartbeat', () => {
       if (i % 10 === 0) simulation.pass(1)
       return simulation.connect()
     })
-    simulation.pass(1100)
+    simulation.pass(1000 + TICK)
     simulation.stall(6000)
     simulation.heartbeat.tick()
     let turns = 1
@@ -143,14 +144,14 @@ describe('the heartbeat', () => {
     const simulation = simulate()
     const conn = simulation.connect()
     simulation.stall(300_000)
-    simulation.pass(100)
+    simulation.pass(TICK)
     assert.deepEqual([conn.pings.length, conn.expiredAt], [1, undefined])
   })
 
   test('reads input that arrived while the process was blocked before it closes any connection', async () => {
     const simulation = simulate()
     const conn = simulation.connect()
-    simulation.pass(5100)
+    simulation.pass(5000 + TICK)
     assert.equal(conn.pings.length, 1)
     simulation.stall(60_000)
     simulation.heartbeat.tick()
@@ -159,7 +160,7 @@ describe('the heartbeat', () => {
     simulation.hear(conn)
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     assert.deepEqual([conn.pings.length, conn.expiredAt], [1, undefined])
-    simulation.pass(100)
+    simulation.pass(2 * TICK)
     assert.deepEqual([conn.pings.length, conn.expiredAt], [2, undefined])
   })
 
@@ -176,7 +177,7 @@ describe('the heartbeat', () => {
     simulation.heartbeat.forget(young)
     close(unspoken)
     simulation.onPing((conn) => { if (conn === sending) close(conn) })
-    simulation.pass(5100)
+    simulation.pass(5000 + TICK)
     close(pinged)
     simulation.heartbeat.forget(pinged)
     simulation.pass(100_000)

@@ -1,5 +1,8 @@
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createHeartbeat } from '../../../src/heartbeat/heartbeat.js'
+import { TICK } from '../../../src/heartbeat/wheel.js'
+
+const STEP = 100
 
 /**
  * A heartbeat with simulated time, over connections that only record its actions.
@@ -35,6 +38,8 @@ class FakeConn {
  */
 export function simulate ({ min = 5000, max = 25_000, timeout = 20_000, tiers = [] } = {}) {
   let now = 1000
+  /** When the heartbeat's timer was due last, ms. */
+  let ticked = now
   const metrics = createMetrics({ processMetrics: false })
   /** @type {Conn[]} in order */
   const expired = []
@@ -80,10 +85,12 @@ export function simulate ({ min = 5000, max = 25_000, timeout = 20_000, tiers = 
     /** Lets time pass without activity. @param {number} ms */
     stall (ms) { now += ms },
 
-    /** @param {number} ms @param {number} [step] interval of the heartbeat's timer, ms */
-    pass (ms, step = 100) {
+    /** Lets time pass in steps of at most 100 ms, with the heartbeat's timer. @param {number} ms */
+    pass (ms) {
       for (const end = now + ms; now < end;) {
-        now = Math.min(now + step, end)
+        now = Math.min(now + STEP, end)
+        if (now - ticked < TICK) continue
+        ticked = now
         heartbeat.tick()
         while (heartbeat.turn());
       }

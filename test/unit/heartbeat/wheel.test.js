@@ -23,18 +23,18 @@ describe('the timing wheel', () => {
     /** @type {TimingWheel<Named>} */
     const wheel = new TimingWheel(10_000, 0)
     for (const [name, at] of /** @type {[string, number][]} */ ([
-      ['c', 300],
-      ['a', 101],
-      ['b', 200],
-      ['d', 10_000]
+      ['c', 3 * TICK],
+      ['a', TICK + 1],
+      ['b', 2 * TICK],
+      ['d', 40 * TICK]
     ]))
       wheel.put(new Named(name), at)
-    assert.equal(wheel.advance(199), false)
-    assert.equal(wheel.advance(200), true)
+    assert.equal(wheel.advance(2 * TICK - 1), false)
+    assert.equal(wheel.advance(2 * TICK), true)
     assert.deepEqual(takeAll(wheel), ['a', 'b'])
-    assert.equal(wheel.advance(9999), true)
+    assert.equal(wheel.advance(40 * TICK - 1), true)
     assert.deepEqual(takeAll(wheel), ['c'])
-    assert.equal(wheel.advance(10_000), true)
+    assert.equal(wheel.advance(40 * TICK), true)
     assert.deepEqual(takeAll(wheel), ['d'])
     assert.equal(wheel.advance(100_000), false)
   })
@@ -42,11 +42,11 @@ describe('the timing wheel', () => {
   test('keeps due entries that were not taken ahead of later ones', () => {
     /** @type {TimingWheel<Named>} */
     const wheel = new TimingWheel(1000, 0)
-    for (const name of ['a', 'b', 'c']) wheel.put(new Named(name), 100)
-    wheel.put(new Named('d'), 200)
-    wheel.advance(100)
+    for (const name of ['a', 'b', 'c']) wheel.put(new Named(name), TICK)
+    wheel.put(new Named('d'), 2 * TICK)
+    wheel.advance(TICK)
     assert.equal(wheel.take()?.name, 'a')
-    wheel.advance(200)
+    wheel.advance(2 * TICK)
     assert.deepEqual(takeAll(wheel), ['b', 'c', 'd'])
   })
 
@@ -54,16 +54,16 @@ describe('the timing wheel', () => {
     /** @type {TimingWheel<Named>} */
     const wheel = new TimingWheel(1000, 0)
     const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => new Named(name))
-    for (const entry of [a, b, c, d]) wheel.put(entry, 100)
+    for (const entry of [a, b, c, d]) wheel.put(entry, TICK)
     wheel.remove(a)
-    wheel.put(b, 300)
-    wheel.advance(100)
+    wheel.put(b, 3 * TICK)
+    wheel.advance(TICK)
     wheel.remove(c)
     wheel.remove(c)
     assert.deepEqual(takeAll(wheel), ['d'])
     wheel.remove(d)
     assert.equal(wheel.size, 1)
-    wheel.advance(300)
+    wheel.advance(3 * TICK)
     assert.deepEqual(takeAll(wheel), ['b'])
     assert.equal(wheel.size, 0)
     assert.equal(wheel.advance(5000), false)
@@ -71,8 +71,8 @@ describe('the timing wheel', () => {
 
   test('loses no entry when it is blocked for longer than its horizon', () => {
     /** @type {TimingWheel<Named>} */
-    const wheel = new TimingWheel(1000, 0)
-    for (let i = 1; i <= 10; i++) wheel.put(new Named(String(i)), i * 100)
+    const wheel = new TimingWheel(10 * TICK, 0)
+    for (let i = 1; i <= 10; i++) wheel.put(new Named(String(i)), i * TICK)
     wheel.advance(1_000_000)
     assert.deepEqual(takeAll(wheel).sort(), ['1', '10', '2', '3', '4', '5', '6', '7', '8', '9'])
     wheel.put(new Named('next'), 1_000_000)
@@ -100,7 +100,7 @@ describe('the timing wheel', () => {
           wheel.remove(entry)
           expected.delete(entry)
         } else {
-          now += Math.floor(random() * 250)
+          now += Math.floor(random() * 3 * TICK)
           wheel.advance(now)
           for (let due; (due = wheel.take()) !== undefined;) {
             assert.ok(/** @type {number} */ (expected.get(due)) <= now, `seed ${seed}: ${due.name} came early`)

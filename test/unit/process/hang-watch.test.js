@@ -15,6 +15,13 @@ const STEP = 500
  */
 function watch (t, names) {
   const timers = manualTimers(t)
+  /** To run when this process has read what waited for it. @type {(() => void)[]} */
+  const later = []
+  t.mock.method(globalThis, 'setImmediate', /** @type {any} */ (
+    (/** @type {(...args: any[]) => void} */ action, /** @type {any[]} */ ...args) => {
+      later.push(() => action(...args))
+    }
+  ))
   let now = 1000
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
@@ -60,12 +67,15 @@ function watch (t, names) {
         now += STEP
         each()
         timers.tick(STEP)
+        for (const action of later.splice(0)) action()
       }
     },
-    /** This process does not run either. @param {number} ms */
-    sleep (ms) {
+    /** This process does not run either. @param {number} ms @param {() => void} [read] what it finds when it does */
+    sleep (ms, read = () => {}) {
       now += ms
       timers.tick(STEP)
+      read()
+      for (const action of later.splice(0)) action()
     },
     answer () { for (const process of processes) if (!stuck.has(process.name)) watching.answered(process, inspected) }
   }
@@ -118,6 +128,29 @@ test('time in which this process was asleep does not count: a suspended or froze
   assert.deepEqual([scene.hung, scene.killed], [[], []])
 })
 
+test('an answer that waited while this process was busy is read before its sender is judged', (t) => {
+  const scene = watch(t, ['gateway-0'])
+  scene.stuck.add('gateway-0')
+  scene.pass(1500)
+  scene.sleep(700, () => {
+    scene.stuck.clear()
+    scene.answer()
+  })
+  scene.pass(STEP)
+  assert.deepEqual([scene.hung, scene.lines], [[], []])
+})
+
+test('a late look counts as one that came in time', (t) => {
+  const scene = watch(t, ['gateway-0'])
+  scene.stuck.add('gateway-0')
+  scene.pass(500)
+  scene.sleep(900)
+  scene.sleep(900)
+  assert.deepEqual(scene.hung, [])
+  scene.pass(STEP)
+  assert.deepEqual(scene.hung, ['gateway-0'])
+})
+
 test('time in which the process was ready to run and got no CPU does not count', (t) => {
   const scene = watch(t, ['gateway-0'])
   scene.stuck.add('gateway-0')
@@ -136,6 +169,7 @@ for (const debug of /** @type {const} */ (['trace', 'inspect']))
     scene.pass(600_000)
     assert.deepEqual([scene.hung, scene.killed], [['gateway-0'], []])
     assert.equal(scene.lines.filter(({ text }) => /debugger: it is not killed/.test(text)).length, 1)
+    assert.equal(scene.lines.filter(({ text }) => /inspector is open/.test(text)).length, debug === 'inspect' ? 1 : 0)
   })
 
 test('an endless loop on an overloaded machine: with enough CPU for an answer, the time without a CPU counts', (t) => {

@@ -6,8 +6,8 @@ import { waitFor } from '../../helpers/wait.js'
 import { createReceipts } from '../../../src/receipts/receipts.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 
+export { TICK } from '../../../src/heartbeat/wheel.js'
 export const TIMEOUT = 10_000
-export const TICK = 100
 
 /** @typedef {import('../../../src/receipts/summary.js').Summary} Summary */
 

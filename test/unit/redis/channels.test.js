@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { after, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { waitFor } from '../../helpers/wait.js'
 import { createLog } from '../../../src/common/log.js'
 import { createChannels } from '../../../src/redis/channels.js'
 
@@ -200,7 +201,7 @@ describe('channels', () => {
     a.open()
     await turn()
     a.sent[0].answer(new Error('NOPERM'))
-    for (const deadline = Date.now() + 1000; a.sent.length < 3 && Date.now() < deadline;) await turn()
+    await waitFor(() => a.sent.length >= 3, { message: () => a.commands })
     assert.deepEqual(a.commands.slice(1), ['+ x', '+ y'])
     for (const { answer } of a.sent.slice(1)) answer()
     await subscribed
@@ -220,12 +221,17 @@ describe('channels', () => {
 
   test('wait while data arrives, and no longer', async () => {
     const { channels, nodes: { a } } = setUp({ patience: { answer: 300, more: 100 } })
-    const started = performance.now()
-    const waiting = channels.subscribe('x', () => {})
+    // opens the connection, so that data arrives from the start of the wait
+    const first = channels.subscribe('first', () => {})
     await turn()
     a.open()
+    await turn()
+    a.sent[0].answer()
+    await first
+    const started = performance.now()
     const talk = setInterval(() => { a.stream.bytesRead += 10 }, 10)
     setTimeout(() => clearInterval(talk), 600)
+    const waiting = channels.subscribe('x', () => {})
     await assert.rejects(waiting, { code: 'unavailable' })
     assert.ok(performance.now() - started > 600, `gave up after ${performance.now() - started} ms`)
     await assert.rejects(channels.subscribe('y', () => {}), { code: 'unavailable' })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import zlib from 'node:zlib'
 import { DECOMPRESS } from '../../../../src/kafka/codecs/codecs.js'
 import { decompressZstdInJs } from '../../../../src/kafka/codecs/zstd-js.js'
@@ -184,6 +185,8 @@ describe('zstd in JavaScript has a work limit', () => {
 
   test('a few bytes that would take minutes end at the time limit, and do not delay later batches', async () => {
     const decompress = createZstdThreads({ timeout: 1000 })
+    // starts both threads: the time of a job begins when its thread is ready
+    await Promise.all([decompress(zstd, 2 ** 26), decompress(zstd, 2 ** 26)])
     /** @type {string[]} */
     const ended = []
     await Promise.all([
@@ -192,6 +195,16 @@ describe('zstd in JavaScript has a work limit', () => {
     ])
     assert.deepEqual(ended, [TEXT, 'slow'])
     assert.equal((await decompress(zstd, 2 ** 26)).toString(), TEXT)
+  })
+
+  test('a batch is not given up while its result waits in a process that was slow itself', async () => {
+    const decompress = createZstdThreads({ timeout: 500, threads: 1 })
+    await decompress(zstd, 2 ** 26)
+    // after this, timers are due before messages are read
+    await turn()
+    const plain = decompress(zstd, 2 ** 26)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)
+    assert.equal((await plain).toString(), TEXT)
   })
 
   test('when all threads are busy with such bytes, others wait no longer than the time limit', async () => {

@@ -1,0 +1,31 @@
+/**
+ * The part of the table of metrics that is about sessions that are not admitted yet, or not admitted to a document.
+ * @satisfies {Record<string, import('./metric-entry.js').MetricEntry>}
+ */
+export const ADMISSION_METRICS = Object.freeze({
+  sessions_not_admitted: {
+    type: 'gauge',
+    labels: [],
+    help: 'Engine.IO sessions whose client is not admitted yet.',
+    worry:
+      'Near twice `MAX_HANDSHAKES_PER_SECOND` per worker: the oldest ones are closed for new ones, so clients that send CONNECT slowly are locked out.'
+  },
+  sessions_cut: {
+    type: 'counter',
+    labels: ['reason'],
+    help: 'Engine.IO sessions closed by a limit. Before admission: `late` (after 10 s), `sessions` (too many sessions), `flood` (too much data). At any time: `bytes` (too many bytes of incomplete messages).',
+    worry: 'Growth: an attack, or clients that are too slow to connect.'
+  },
+  unfinished_bytes: {
+    type: 'gauge',
+    labels: ['clients'],
+    help: 'Buffered bytes of incomplete messages; for `new` clients, which are not admitted yet, also of request headers.',
+    worry: '`admitted` near 64 MB per worker: the oldest unfinished message is dropped, with its connection.'
+  },
+  closed_grants: {
+    type: 'counter',
+    labels: [],
+    help: 'Documents not opened because the grant was revoked after its token was issued.',
+    worry: 'Fast growth: clients retry without a new token, or tokens have no `iat`.'
+  }
+})

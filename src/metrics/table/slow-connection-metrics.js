@@ -1,0 +1,36 @@
+/**
+ * The part of the table of metrics that is about connections that read more slowly than records are published.
+ * @satisfies {Record<string, import('./metric-entry.js').MetricEntry>}
+ */
+export const SLOW_CONNECTION_METRICS = Object.freeze({
+  slow_connections: {
+    type: 'counter',
+    labels: [],
+    help: 'Slow connections closed after `SLOW_TIMEOUT`, or because the packets in their queue that no log keeps had too many bytes.',
+    worry: 'Grows: clients or their networks are too slow for what is published.'
+  },
+  connections_behind: {
+    type: 'gauge',
+    labels: [],
+    help: 'Slow connections without live delivery, which get records from the log.',
+    worry: 'More than a few: networks are too slow for what is published, or `MAX_WAITING_BYTES_TOTAL` is reached.'
+  },
+  waiting_bytes: {
+    type: 'gauge',
+    labels: [],
+    help: 'Bytes queued for slow connections; a shared frame counts once per connection.',
+    worry: 'Near `MAX_WAITING_BYTES_TOTAL` per worker.'
+  },
+  waiting_records: {
+    type: 'gauge',
+    labels: [],
+    help: 'Packets queued for slow connections.',
+    worry: 'Near `MAX_WAITING_RECORDS_TOTAL` per worker.'
+  },
+  dropped_ephemerals: {
+    type: 'counter',
+    labels: [],
+    help: 'Ephemeral records dropped for slow connections, or replaced by a newer signal of the same sender.',
+    worry: 'Grows fast: networks are too slow for what is published.'
+  }
+})

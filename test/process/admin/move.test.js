@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { test } from 'node:test'
+import { createMoveControl } from '../../../src/admin/control/move.js'
+import { createPrivateListener } from '../../../src/admin/private-listener.js'
+import { makeDirectory, removeDirectory } from '../../services/directory.js'
+
+/**
+ * A machine with workers of ten clients each.
+ * @param {import('node:test').TestContext} t
+ */
+async function setUp (t) {
+  const directory = makeDirectory('move')
+  t.after(() => removeDirectory(directory))
+  /** What happened, in order. @type {string[]} */
+  const events = []
+  for (const [i, name] of ['gateway-0', 'gateway-1'].entries()) {
+    const listener = createPrivateListener({
+      path: path.join(directory, `${name}.${i + 1}.sock`),
+      status: /** @type {any} */ ({}),
+      routes: new Map([['/move', (_req, res) => {
+        events.push(`${name} moves its clients`)
+        res.end(JSON.stringify({ connections: 10 }))
+      }]])
+    })
+    await listener.start()
+    t.after(() => listener.stop())
+  }
+  const move = createMoveControl({
+    directory, onBegin: (name, seconds) => { events.push(`${name} accepts none for ${seconds} s`) }
+  })
+  return { move, events }
+}
+
+test('a worker accepts no clients before the first of its own leaves, and until the last has arrived', async (t) => {
+  const { move, events } = await setUp(t)
+  assert.deepEqual(await move.begin({ share: 1, rate: 2 }, 'gateway-1'), { 'gateway-1': 10 })
+  assert.deepEqual(events, [
+    'gateway-1 accepts none for 5 s', 'gateway-1 moves its clients', 'gateway-1 accepts none for 10 s'
+  ])
+})
+
+test('if the clients of all workers move, all of them accept', async (t) => {
+  const { move, events } = await setUp(t)
+  await move.begin({ share: 1, rate: 2 })
+  assert.deepEqual(events.sort(), ['gateway-0 moves its clients', 'gateway-1 moves its clients'])
+  await assert.rejects(move.begin({ share: 1, rate: 2 }, 'gateway-7'), { code: 'not_found' })
+  assert.equal(events.length, 2)
+})

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { withTimeLimit } from '../../../src/common/wait.js'
+import { collectGarbage } from '../../helpers/collect-garbage.js'
+
+const never = new AbortController().signal
+/** @param {AbortSignal} signal */
+const untilAborted = (signal) => delay(20_000, undefined, { signal }).catch(({ cause }) => { throw cause })
+
+test('work that takes too long is aborted, also after a garbage collection', async () => {
+  const work = withTimeLimit(200, never, untilAborted)
+  collectGarbage()
+  await assert.rejects(work, { name: 'TimeoutError', message: 'not done in 200 ms' })
+})
+
+test('work is aborted with its caller, and by the reason of the caller', async () => {
+  const caller = new AbortController()
+  const reason = new Error('stopped')
+  const work = withTimeLimit(20_000, caller.signal, untilAborted)
+  collectGarbage()
+  caller.abort(reason)
+  await assert.rejects(work, reason)
+  await assert.rejects(withTimeLimit(20_000, caller.signal, untilAborted), reason)
+})
+
+test('work in time gives its result, or its error', async () => {
+  assert.equal(await withTimeLimit(20_000, never, async () => 1), 1)
+  await assert.rejects(withTimeLimit(20_000, never, async () => { throw new RangeError('x') }), RangeError)
+})
