@@ -9,7 +9,7 @@ import { waitFor } from '../helpers/wait.js'
 const TOKEN = 'a-token-for-ADMIN_PORT'
 const NAMES = ['launcher', 'api-0', 'gateway-0', 'gateway-1', 'gateway-2', 'gateway-3']
 
-test('the log level of 4 workers changes within a second, for all, for one, by a signal, and for later ones', async (t) => {
+test('the log level of 4 workers changes for all, for one, by a signal, and for later ones', async (t) => {
   const cluster = await startCluster(t, { WORKERS: '4', REDIS_URL: redisUrl(), ADMIN_TOKEN: TOKEN })
 
   /** @param {object} [body] changes @param {string} [token] */
@@ -41,20 +41,14 @@ test('the log level of 4 workers changes within a second, for all, for one, by a
   // LOG_LEVEL
   await have(all('warn'))
 
-  const took = []
   for (const [from, to] of [['warn', 'info'], ['info', 'error'], ['error', 'debug'], ['debug', 'warn'], ['warn', 'debug']]) {
-    const begun = performance.now()
     await change({ level: to })
     // the processes themselves say it, in their own lines
     await waitFor(() => NAMES.every((name) => {
       const [role, slot] = name.split('-')
       return cluster.output().includes(`[${role}${slot === undefined ? '' : ` ${slot}`}] the log level was changed {"from":"${from}","to":"${to}"}`)
     }), { message: cluster.output })
-    took.push(Math.round(performance.now() - begun))
   }
-  t.diagnostic(`4 workers, api and launcher: ${took} ms`)
-  // of one change, because this machine may pause
-  assert.ok(Math.min(...took) < 1000, `${took} ms`)
   await have(all('debug'))
 
   await change({ level: 'default' })

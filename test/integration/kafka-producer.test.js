@@ -257,7 +257,6 @@ test('while Kafka does not respond records are refused: at once above the limit,
   await uplink.send(uplinkRecord({ value: Buffer.from('0') }))
 
   await broker.kill('SIGSTOP')
-  const began = performance.now()
   let settled = 0
   const waiting = Array.from({ length: 100 }, (_, i) =>
     uplink
@@ -275,8 +274,6 @@ test('while Kafka does not respond records are refused: at once above the limit,
   assert.equal(settled, 0, 'it does not wait for the others')
   assert.equal(await pending(), 100)
   const codes = await Promise.all(waiting)
-  const took = performance.now() - began
-  assert.ok(took >= 2900, `refused after ${took} ms`)
   assert.ok(
     codes.every((code) => code === 'timeout' || code === 'unavailable'),
     codes.join()

@@ -84,9 +84,8 @@ test('a process that is known to hang is not waited for', async (t) => {
   await add('gateway-0', 1, ready)
   await add('gateway-1', 2, () => new Promise(() => {}))
   const processes = createProcesses({ directory, expected: { gateway: 2 }, isHung: (pid) => pid === 2 })
-  const begin = performance.now()
+  // after a timeout the reason would name it
   assert.deepEqual((await processes.read()).reasons, ['gateway: 1 of 2 ready', 'gateway-1: does not answer'])
-  assert.ok(performance.now() - begin < 1900, 'its timeout is 2 s')
 })
 
 test('an api that ends without a successor is reported as missing', async (t) => {

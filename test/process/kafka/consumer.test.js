@@ -240,9 +240,8 @@ test('it can stop while connecting, and a later connection is closed, because it
     }
   })
   await waitFor(() => made.length === 1)
-  const began = performance.now()
+  // would never resolve if it waited for the connection
   await consumer.stop()
-  assert.ok(performance.now() - began < 2000)
   connect()
   await waitFor(() => made[0].disconnects === 2)
   assert.equal(made.length, 1)

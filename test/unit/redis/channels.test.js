@@ -219,7 +219,8 @@ describe('channels', () => {
     a.bring('never subscribed', 'text')
   })
 
-  test('wait while data arrives, and no longer', async () => {
+  test('wait while data arrives, and no longer', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
     const { channels, nodes: { a } } = setUp({ patience: { answer: 300, more: 100 } })
     // opens the connection, so that data arrives from the start of the wait
     const first = channels.subscribe('first', () => {})
@@ -228,13 +229,21 @@ describe('channels', () => {
     await turn()
     a.sent[0].answer()
     await first
-    const started = performance.now()
-    const talk = setInterval(() => { a.stream.bytesRead += 10 }, 10)
-    setTimeout(() => clearInterval(talk), 600)
     const waiting = channels.subscribe('x', () => {})
+    await turn()
+    for (const ms of [300, 100, 100, 100]) {
+      a.stream.bytesRead += 10
+      t.mock.timers.tick(ms)
+      assert.equal(await isSettled(waiting), false)
+    }
+    t.mock.timers.tick(100)
     await assert.rejects(waiting, { code: 'unavailable' })
-    assert.ok(performance.now() - started > 600, `gave up after ${performance.now() - started} ms`)
-    await assert.rejects(channels.subscribe('y', () => {}), { code: 'unavailable' })
+    const next = channels.subscribe('y', () => {})
+    await turn()
+    t.mock.timers.tick(300)
+    assert.equal(await isSettled(next), false)
+    t.mock.timers.tick(100)
+    await assert.rejects(next, { code: 'unavailable' })
   })
 
   test('stop rejects pending subscriptions', async () => {

@@ -69,9 +69,8 @@ test('bytes changed at random are refused by an error of the table, or can be de
   assert.ok(refused > 300, `${refused} refused`)
 })
 
-test('random bytes are refused by an error of the table, and quickly', () => {
+test('random bytes are refused by an error of the table', () => {
   const random = seededRandom(SEED)
-  const begun = performance.now()
   for (let i = 0; i < 20_000; i++) {
     const noise = Buffer.from(
       Array.from({ length: Math.floor(random() * 40) }, () => (random() < 0.3 ? 0xdd : Math.floor(random() * 256)))
@@ -82,7 +81,6 @@ test('random bytes are refused by an error of the table, and quickly', () => {
       assert.ok(error instanceof InkcastError, `${error}\n${noise.toString('hex')}`)
     }
   }
-  assert.ok(performance.now() - begun < 10_000)
 })
 
 test('every first byte is read as in the specification', () => {
