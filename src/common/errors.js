@@ -39,10 +39,10 @@ export const ERRORS = Object.freeze({
     when: 'The operator needs `x-guid`, `x-uid` or `x-sid`, and the record does not have this header.'
   },
   bad_target: {
-    message: 'the target is not a valid id',
+    message: 'the target is not a valid id, or the operator has no use for it',
     retryable: false,
     status: 400,
-    when: 'In a publication or a request to the api, a guid, uid or sid is empty, is longer than 256 bytes, or has control characters. A client that opens a document with such a guid gets `bad_request`.'
+    when: 'In a publication or a request to the api, a guid, uid or sid is empty, is longer than 256 bytes, or has control characters. Or the record names a target that its operator has no use for, for example `x-guid` with `everyone`. A client that opens a document with such a guid gets `bad_request`.'
   },
   batch_refused: {
     message: 'another publication of this document in the batch is refused, so none of them was published',

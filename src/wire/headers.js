@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { InkcastError } from '../common/errors.js'
-import { OPERATORS, isId } from './publication.js'
+import { ID_RULE, OPERATORS, isId, unknownOperator } from './publication.js'
 import { parseTraceparent } from './traceparent.js'
 
 /**
@@ -60,7 +60,7 @@ export const newTraceId = () => randomUUID().replaceAll('-', '')
 export function publicationFromHeaders (get, value, timestamp) {
   const operator = get(HEADER.operator)
   if (operator === undefined || !OPERATORS.has(operator))
-    throw new InkcastError('unknown_operator', operator === undefined ? 'x-operator is missing' : 'unknown x-operator')
+    throw unknownOperator(operator)
   const traceparent = get(HEADER.traceparent)
   const parent = parseTraceparent(traceparent)
   return {
@@ -132,7 +132,7 @@ function flag (name, text) {
 
 /** @param {string} name @param {string | undefined} text */
 function optionalId (name, text) {
-  if (text !== undefined && !isId(text)) throw new InkcastError('bad_header', `${name} is not a valid id`)
+  if (text !== undefined && !isId(text)) throw new InkcastError('bad_header', `${name} is not a valid id: ${ID_RULE}`)
   return text
 }
 
@@ -147,7 +147,7 @@ function ttlFrom (text) {
 /** @param {string | undefined} traceId @param {string | undefined} ofParent */
 function traceIdFrom (traceId, ofParent) {
   if (traceId !== undefined) {
-    if (!isId(traceId)) throw new InkcastError('bad_header', 'x-trace-id is not a valid id')
+    if (!isId(traceId)) throw new InkcastError('bad_header', `x-trace-id is not a valid id: ${ID_RULE}`)
     return traceId
   }
   return ofParent ?? newTraceId()

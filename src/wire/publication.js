@@ -39,6 +39,14 @@ const ORDER_OPERATORS = new Set(['kick', 'revoke', 'restore', 'close', 'join', '
 /** @type {ReadonlySet<string>} */
 export const OPERATORS = new Set(['broadcast', 'user', 'socket', 'everyone', ...ORDER_OPERATORS])
 
+/** @param {unknown} operator @returns {InkcastError} that names it and the operators that there are */
+export function unknownOperator (operator) {
+  const problem = typeof operator === 'string'
+    ? `x-operator ${JSON.stringify(operator.slice(0, 64))} is unknown`
+    : 'x-operator is missing'
+  return new InkcastError('unknown_operator', `${problem}: it is one of ${[...OPERATORS].join(', ')}`)
+}
+
 /**
  * @param {Pick<Publication, 'operator'>} publication
  * @returns {boolean} whether it says what happens to connections: workers carry it out, and clients get no record
@@ -54,6 +62,9 @@ export const isDocumentOrder = ({ operator, guid }) =>
 
 /** Longest guid, uid, sid, event or client id, in UTF-8 bytes: long enough for a URL, short enough to be a key. */
 export const MAX_ID_BYTES = 256
+
+/** For messages about what `isId` refuses. */
+export const ID_RULE = `an id has 1 to ${MAX_ID_BYTES} bytes of UTF-8, and no control characters`
 
 /** @type {ReadonlySet<string>} Names that Socket.IO keeps for itself (socket.io docs, "Emit cheatsheet"). */
 export const SOCKET_IO_EVENTS = new Set([
@@ -87,8 +98,17 @@ export function isReservedEvent (event) {
   return SOCKET_IO_EVENTS.has(event) || RESERVED_PREFIX.test(event)
 }
 
-/** @type {Record<Operator, (keyof Publication & ('guid' | 'uid' | 'sid'))[]>} */
-const TARGETS = {
+/** @param {string} event a reserved one @returns {InkcastError} that names it */
+export function reservedEvent (event) {
+  const name = JSON.stringify(event.slice(0, 64))
+  return new InkcastError(
+    'reserved_event', `the event name ${name} is reserved: it is one of Socket.IO's own, or starts with doc:, gateway: or auth:`)
+}
+
+/** @typedef {'guid' | 'uid' | 'sid'} Target */
+
+/** Targets that an operator cannot do without. @type {Record<Operator, Target[]>} */
+const NEEDED = {
   broadcast: ['guid'],
   user: ['uid'],
   socket: ['sid'],
@@ -100,8 +120,49 @@ const TARGETS = {
   join: ['guid'],
   leave: ['guid']
 }
-/** Operators whose target is a user, or one connection. */
+/** Operators that also need a user or a connection: one of the two. @type {ReadonlySet<string>} */
 const TO_CONNECTIONS = new Set(['kick', 'join', 'leave'])
+/** All targets that an operator acts on. @type {ReadonlyMap<string, ReadonlySet<Target>>} */
+const ACTS_ON = new Map(/** @type {[Operator, Target[]][]} */ (Object.entries(NEEDED)).map(([operator, needed]) => {
+  const others = TO_CONNECTIONS.has(operator) ? ['uid', 'sid'] : operator === 'restore' ? ['guid'] : []
+  return [operator, new Set([...needed, .../** @type {Target[]} */ (others)])]
+}))
+const TARGETS = /** @type {const} */ (['guid', 'uid', 'sid'])
+
+/**
+ * @param {Pick<Publication, 'operator' | Target>} publication that may not have been checked yet
+ * @returns {Partial<Record<Target, string>>} the targets that its operator acts on, and no others that it names: they
+ *   decide who may publish it
+ */
+export function targetsOf (publication) {
+  /** @type {Partial<Record<Target, string>>} */
+  const targets = {}
+  for (const target of ACTS_ON.get(publication.operator) ?? []) targets[target] = publication[target]
+  return targets
+}
+
+/**
+ * @param {Publication} publication
+ * @throws {InkcastError} missing_target, bad_target
+ */
+function checkTargets (publication) {
+  const { operator, uid, sid } = publication
+  for (const target of NEEDED[operator])
+    if (publication[target] === undefined)
+      throw new InkcastError('missing_target', `x-operator ${operator} needs x-${target}`)
+  const actsOn = /** @type {ReadonlySet<Target>} */ (ACTS_ON.get(operator))
+  for (const target of TARGETS) {
+    if (publication[target] === undefined) continue
+    if (!isId(publication[target])) throw new InkcastError('bad_target', `x-${target} is not a valid id: ${ID_RULE}`)
+    // its producer expects another effect than the operator has
+    if (!actsOn.has(target)) throw new InkcastError('bad_target', `x-operator ${operator} has no use for x-${target}`)
+  }
+  if (!TO_CONNECTIONS.has(operator)) return
+  if (uid === undefined && sid === undefined)
+    throw new InkcastError('missing_target', `x-operator ${operator} needs x-uid or x-sid`)
+  if (uid !== undefined && sid !== undefined)
+    throw new InkcastError('bad_target', `x-operator ${operator} takes x-uid or x-sid, not both`)
+}
 
 /**
  * The one check of every publication, from every way in.
@@ -115,24 +176,14 @@ const TO_CONNECTIONS = new Set(['kick', 'join', 'leave'])
  */
 export function checkPublication (publication, { maxBytes, checked = false }) {
   const { operator, event, value, contentType } = publication
-  if (!OPERATORS.has(operator)) throw new InkcastError('unknown_operator')
-  for (const target of TARGETS[operator]) {
-    if (publication[target] === undefined)
-      throw new InkcastError('missing_target', `x-operator ${operator} needs x-${target}`)
-  }
-  if (TO_CONNECTIONS.has(operator) && publication.uid === undefined && publication.sid === undefined) {
-    throw new InkcastError('missing_target', `x-operator ${operator} needs x-uid or x-sid`)
-  }
+  if (!OPERATORS.has(operator)) throw unknownOperator(operator)
+  checkTargets(publication)
   if (publication.ttl !== undefined && operator === 'kick' && publication.sid !== undefined)
     throw new InkcastError('bad_header', 'x-ttl of a kick needs x-uid: a ban is about a user')
-  for (const target of /** @type {const} */ (['guid', 'uid', 'sid'])) {
-    if (publication[target] !== undefined && !isId(publication[target]))
-      throw new InkcastError('bad_target', `x-${target} is not a valid id`)
-  }
-  if (!isId(event)) throw new InkcastError('bad_header', 'x-event is not a valid name')
+  if (!isId(event)) throw new InkcastError('bad_header', `x-event is not a valid name: ${ID_RULE}`)
   if (publication.key !== undefined && !isId(publication.key))
-    throw new InkcastError('bad_header', 'x-key is not a valid id')
-  if (isReservedEvent(event)) throw new InkcastError('reserved_event')
+    throw new InkcastError('bad_header', `x-key is not a valid id: ${ID_RULE}`)
+  if (isReservedEvent(event)) throw reservedEvent(event)
   if (publication.keep) checkKept(publication)
   if (value.length > maxBytes)
     throw new InkcastError('value_too_large', `the value has ${value.length} bytes, ${maxBytes} are allowed`)

@@ -18,6 +18,7 @@ const BAD = [
   ['bad_target', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': '' } }],
   ['bad_target', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'g'.repeat(257) } }],
   ['bad_target', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'a\u0000b' } }],
+  ['bad_target', { value: '{}', headers: { 'x-operator': 'everyone', 'x-guid': 'd' } }],
   ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': Buffer.from([0x64, 0xff]) } }],
   ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-ephemeral': 'yes' } }],
   ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-timestamp': 'now' } }],

@@ -1,4 +1,5 @@
 import { InkcastError } from '../../common/errors.js'
+import { targetsOf } from '../../wire/publication.js'
 import { Patterns } from './pattern.js'
 
 /**
@@ -44,8 +45,9 @@ export function rightsOf ({ operators = [], operations = [], guids = ['*'], uids
 }
 
 /**
- * The one decision. Every target that is given must match. A target that patterns cannot check needs the right to
- * all ids: a connection may be any user's, and what has no target reaches everybody.
+ * The one decision. Every target that the operator or operation acts on must match; other targets that a request names
+ * count for nothing. A target that patterns cannot check needs the right to all ids: a connection may be any user's,
+ * and what has no target reaches everybody.
  *
  * @param {string} name the caller's, for the message
  * @param {Rights} rights
@@ -53,7 +55,7 @@ export function rightsOf ({ operators = [], operations = [], guids = ['*'], uids
  * @throws {InkcastError} forbidden
  */
 export function checkRights (name, { operators, operations, guids, uids }, request) {
-  const { guid, uid, sid } = request
+  const { guid, uid, sid } = 'operator' in request ? targetsOf(request) : request
   if ('operator' in request) {
     if (operators !== null && !operators.has(request.operator))
       throw forbidden(name, `may not use the operator ${request.operator}`)

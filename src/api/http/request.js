@@ -1,16 +1,16 @@
 import { isUtf8 } from 'node:buffer'
 import { InkcastError } from '../../common/errors.js'
 import { HEADER } from '../../wire/headers.js'
-import { isId } from '../../wire/publication.js'
+import { ID_RULE, isId } from '../../wire/publication.js'
 
 /**
- * @param {Record<string, string>} params of the path, decoded
+ * @param {Record<string, string>} params of the path (decoded), or fields of a request of gRPC
  * @returns {Record<string, string>} the same
  * @throws {InkcastError} bad_target
  */
 export function checkIds (params) {
   for (const [name, value] of Object.entries(params))
-    if (!isId(value)) throw new InkcastError('bad_target', `the ${name} in the path is not a valid id`)
+    if (!isId(value)) throw new InkcastError('bad_target', `the ${name} is not a valid id: ${ID_RULE}`)
   return params
 }
 

@@ -3,7 +3,7 @@ import { InkcastError } from '../../common/errors.js'
 import { custom, isRecord, parse, strictObject, string, wholeNumber } from '../../common/schema.js'
 import { encodeMsgpack } from '../../wire/msgpack.js'
 import { withoutArrayBuffers } from '../../wire/msgpack-extensions.js'
-import { isId, isReservedEvent } from '../../wire/publication.js'
+import { isId, isReservedEvent, reservedEvent } from '../../wire/publication.js'
 import { rawValue } from '../../wire/raw-value.js'
 import { checkValue } from '../../wire/value.js'
 
@@ -64,7 +64,7 @@ export function parseInput (schema, input, at = []) {
 
 /** @param {string} name @throws {InkcastError} reserved_event */
 export function checkEventName (name) {
-  if (isReservedEvent(name)) throw new InkcastError('reserved_event')
+  if (isReservedEvent(name)) throw reservedEvent(name)
 }
 
 /**

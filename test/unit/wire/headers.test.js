@@ -61,9 +61,13 @@ test('a publication is the same after it was written to headers and read again',
 })
 
 test('the operator must be known', () => {
-  assert.throws(() => read({}), { code: 'unknown_operator', message: 'x-operator is missing' })
-  for (const operator of ['', 'BROADCAST', 'broadcast ', 'toString'])
-    assert.throws(() => read({ 'x-operator': operator }), { code: 'unknown_operator', message: 'unknown x-operator' })
+  const known = 'it is one of broadcast, user, socket, everyone, kick, revoke, restore, close, join, leave'
+  assert.throws(() => read({}), { code: 'unknown_operator', message: `x-operator is missing: ${known}` })
+  for (const operator of ['', 'BROADCAST', 'broadcast ', 'toString']) {
+    assert.throws(() => read({ 'x-operator': operator }), {
+      code: 'unknown_operator', message: `x-operator "${operator}" is unknown: ${known}`
+    })
+  }
 })
 
 test('x-except is a list of at most 100 ids', () => {

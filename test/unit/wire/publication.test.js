@@ -47,12 +47,16 @@ test('an unknown operator is refused', () => {
 test('an invalid target is refused, also if the operator does not need it', () => {
   for (const target of /** @type {const} */ (['guid', 'uid', 'sid'])) {
     for (const id of ['', 'a\nb', 'x'.repeat(257), 7]) {
-      assert.throws(() => check({ operator: 'everyone', [target]: id }), {
+      assert.throws(() => check({ operator: 'everyone', guid: undefined, [target]: id }), {
         code: 'bad_target',
-        message: `x-${target} is not a valid id`
+        message: `x-${target} is not a valid id: an id has 1 to 256 bytes of UTF-8, and no control characters`
       })
     }
   }
+})
+
+test('the message about an event name says which one is reserved', () => {
+  assert.throws(() => check({ event: 'doc:join' }), { code: 'reserved_event', message: /the event name "doc:join" is reserved/ })
 })
 
 test('reserved event names are refused, but similar names are accepted', () => {
@@ -78,7 +82,7 @@ test('reserved event names are refused, but similar names are accepted', () => {
 test('the size of a value is limited, for every operator', () => {
   check({ value: Buffer.from('1'.repeat(100)) })
   for (const operator of /** @type {const} */ (['broadcast', 'kick'])) {
-    assert.throws(() => check({ operator, uid: 'ada', value: Buffer.from('1'.repeat(101)) }), {
+    assert.throws(() => check({ operator, ...COMPLETE[operator], value: Buffer.from('1'.repeat(101)) }), {
       code: 'value_too_large',
       message: 'the value has 101 bytes, 100 are allowed'
     })
@@ -86,10 +90,10 @@ test('the size of a value is limited, for every operator', () => {
 })
 
 test('the value is checked, except if it is not delivered', () => {
-  const broken = { value: Buffer.from('{'), uid: 'ada' }
+  const broken = { value: Buffer.from('{') }
   for (const operator of /** @type {const} */ (['broadcast', 'user', 'everyone']))
-    assert.throws(() => check({ operator, ...broken }), { code: 'bad_value' })
-  for (const operator of /** @type {const} */ (['kick', 'revoke'])) check({ operator, ...broken })
+    assert.throws(() => check({ operator, ...COMPLETE[operator], ...broken }), { code: 'bad_value' })
+  for (const operator of /** @type {const} */ (['kick', 'revoke'])) check({ operator, ...COMPLETE[operator], ...broken })
   assert.throws(() => check({ contentType: /** @type {any} */ ('text/plain') }), { code: 'bad_content_type' })
 })
 
