@@ -26,6 +26,11 @@ import { ALL_RIGHTS, checkRights } from './rights.js'
 
 /** JWTs come again with every request; verifying one costs 50 us and more. */
 const CACHED_TOKENS = 1000
+/**
+ * Refused publications and calls of one caller that cost it nothing. Refusing takes CPU time as well, so above this the
+ * caller is refused before its request is read.
+ */
+const FREE_REFUSALS = { perSecond: 1000, burst: 2000 }
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
@@ -50,6 +55,8 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
   let book = new Book({ tokens: own, certificates: [], issuers: new Map(), subjects: [] })
   /** @type {Map<string, Rate>} by caller, and by caller and operation with a space between */
   let rates = new Map()
+  /** Names are those of callers only, so there are few. @type {Map<string, Rate>} by caller */
+  const refusals = new Map()
   /** @type {Map<string, import('./issuers.js').KeySet>} by URL */
   let keySets = new Map()
   /** @type {LruCache<Caller>} by hash of the token */
@@ -156,8 +163,27 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
       metrics.api_calls.count(name, 'admitted')
     } catch (error) {
       if (error instanceof InkcastError) metrics.api_calls.count(caller.name, error.code)
+      const limited = error instanceof InkcastError && error.code === 'rate_limited'
+      if ('operator' in request && !limited) refused(caller)
+      else chargeRefusals(caller, 1)
       throw error
     }
+  }
+
+  /** @param {Caller} caller @param {number} count */
+  function chargeRefusals ({ name }, count) {
+    let rate = refusals.get(name)
+    if (rate === undefined) refusals.set(name, rate = new Rate(FREE_REFUSALS, clock.monotonic()))
+    rate.charge(count, clock.monotonic())
+  }
+
+  /** @param {Caller} caller */
+  const owes = ({ name }) => refusals.get(name)?.owes(clock.monotonic()) ?? 0
+
+  /** @param {Caller} caller @param {number} [count] */
+  function refused (caller, count = 1) {
+    rates.get(caller.name)?.charge(count, clock.monotonic())
+    chargeRefusals(caller, count)
   }
 
   /** @param {Caller} caller @param {Publication} publication */
@@ -231,6 +257,46 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
      * @throws {InkcastError} as `admit`
      */
     admitPublication,
+
+    /**
+     * Charges a caller for publications that were refused without `admit`: they are not well formed, or their message
+     * has too many. They count against the caller's rate, as those that it admits.
+     *
+     * @type {(caller: Caller, count?: number) => void}
+     */
+    refused,
+
+    /** @type {(caller: Caller) => number} ms for which nothing of the caller may be read; 0: it may */
+    owes,
+
+    /**
+     * Before a request is read that is likely to be refused as well.
+     * @param {Caller} caller
+     * @throws {InkcastError} rate_limited: too much of the caller was refused lately
+     */
+    checkDebt (caller) {
+      const retryInMs = owes(caller)
+      if (retryInMs > 0) {
+        metrics.api_calls.count(caller.name, 'rate_limited')
+        throw new InkcastError('rate_limited', `too many publications of the caller ${caller.name} were refused`, {
+          retryInMs
+        })
+      }
+    },
+
+    /**
+     * For what is open for long: whether the caller would still be admitted. Counts nothing.
+     *
+     * @param {Caller} caller
+     * @param {import('./rights.js').Request} [request]
+     * @throws {InkcastError} unauthorized, token_expired; with a request forbidden
+     */
+    check (caller, request) {
+      // a key that its issuer has withdrawn is noticed without a further request, too
+      for (const keySet of keySets.values()) keySet.keepFresh()
+      const { name, rights } = caller.entryIn(book, clock)
+      if (request !== undefined) checkRights(name, rights, request)
+    },
 
     /**
      * The publish path for one caller.

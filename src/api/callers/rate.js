@@ -42,6 +42,22 @@ export class Rate {
     this.#left--
   }
 
+  /**
+   * Counts work that was done without being admitted. The debt is at most one more burst, so that it ends.
+   * @param {number} count
+   * @param {number} now ms, monotonic
+   */
+  charge (count, now) {
+    this.#refill(now)
+    this.#left = Math.max(-this.settings.burst, this.#left - count)
+  }
+
+  /** @param {number} now ms, monotonic @returns {number} ms until the debt is paid; 0: there is none */
+  owes (now) {
+    this.#refill(now)
+    return Math.max(0, Math.ceil(-this.#left / this.settings.perSecond * 1000))
+  }
+
   /** @param {number} now */
   #refill (now) {
     const { perSecond, burst } = this.settings

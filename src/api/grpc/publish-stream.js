@@ -18,6 +18,7 @@ const WINDOW = Object.freeze({ publications: 1024, bytes: 4 * 2 ** 20 })
  * @param {object} dependencies
  * @param {string} dependencies.caller its name
  * @param {import('../operations/operation.js').Call['admit']} dependencies.admit
+ * @param {import('../operations/operation.js').Call['refused']} dependencies.refused
  * @param {import('../publish-lane.js').PublishLane} dependencies.publishLane
  * @param {Pick<import('../../common/clock.js').Clock, 'now'>} dependencies.clock
  * @param {AbortSignal} dependencies.signal of the end of the process
@@ -25,7 +26,7 @@ const WINDOW = Object.freeze({ publications: 1024, bytes: 4 * 2 ** 20 })
  * @returns {Promise<void>} resolves when everything that was read is answered; rejects with what ends the stream:
  *   unauthorized, token_expired
  */
-export async function servePublishStream (call, { caller, admit, publishLane, clock, signal, onInProgress }) {
+export async function servePublishStream (call, { caller, admit, refused, publishLane, clock, signal, onInProgress }) {
   /** In the order of the publications. @type {Slot[]} */
   let slots = []
   let bytes = 0
@@ -97,7 +98,7 @@ export async function servePublishStream (call, { caller, admit, publishLane, cl
       const slot = { bytes: one.value?.length ?? 0 }
       bytes += slot.bytes
       slots.push(slot)
-      const entry = entryOf(one, { caller, now, admit })
+      const entry = entryOf(one, { caller, now, admit, refused })
       const waiting = lanes.get(entry.lane)
       if (waiting !== undefined) waiting.push({ slot, publication: entry.publication })
       else {

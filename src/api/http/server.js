@@ -123,6 +123,7 @@ export function createHttpApi (
     if (request.headers.host === undefined) throw new InkcastError('bad_request', 'the header host is missing')
     const found = whoCalls(request)
     const caller = found instanceof Promise ? await found : found
+    if (caller !== undefined) callers.checkDebt(caller)
     if (request.is404) throw notFound()
     const { maxBytes = maxRecordBytes, takesBody } =
       /** @type {{ maxBytes?: number, takesBody?: boolean }} */ (request.routeOptions.config)

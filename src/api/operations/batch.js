@@ -13,7 +13,7 @@ import { idempotencyKeyFrom } from '../idempotency/publish-once.js'
  * @typedef {import('./operation.js').BatchItem} BatchItem
  */
 
-const MAX_PUBLICATIONS = 1000
+export const MAX_PUBLICATIONS = 1000
 /** One call of the bus takes as many. */
 export const MAX_PER_LANE = 256
 /** What a batch may have beside one value of the largest size, bytes. */
@@ -131,10 +131,14 @@ export const batchOperations = [{
  * All or none of a document's publications are published, in one call of the bus.
  * @param {Call} call
  */
-async function publishBatch ({ header, body, batch = readBatch(header, body), caller, now, admit, publishLane }) {
-  if (batch.length === 0 || batch.length > MAX_PUBLICATIONS)
+async function publishBatch ({
+  header, body, batch = readBatch(header, body), caller, now, admit, refused, publishLane
+}) {
+  if (batch.length === 0 || batch.length > MAX_PUBLICATIONS) {
+    refused(batch.length)
     throw new InkcastError('bad_request', `a batch has 1 to ${MAX_PUBLICATIONS} publications`)
-  const entries = batch.map((one) => entryOf(one, { caller, now, admit }))
+  }
+  const entries = batch.map((one) => entryOf(one, { caller, now, admit, refused }))
   /** @type {Map<string, number[]>} indexes by lane */
   const lanes = new Map()
   for (const [index, { lane }] of entries.entries()) {
@@ -160,19 +164,25 @@ async function publishBatch ({ header, body, batch = readBatch(header, body), ca
 
 /**
  * @param {BatchItem} one
- * @param {Pick<Call, 'caller' | 'now' | 'admit'>} context
+ * @param {Pick<Call, 'caller' | 'now' | 'admit' | 'refused'>} context
  * @returns {{ lane: string, publication: import('../../wire/publication.js').Publication | Error }}
  */
-export function entryOf ({ item, value }, { caller, now, admit }) {
+export function entryOf ({ item, value }, { caller, now, admit, refused }) {
   let lane = laneOfItem(item)
+  let publication
   try {
-    const publication = publicationFromItem(item, {
+    publication = publicationFromItem(item, {
       source: caller,
       now,
       value,
       keyFrom: (key) => key === undefined ? undefined : idempotencyKeyFrom(key, caller)
     })
     lane = laneOf(publication)
+  } catch (error) {
+    refused()
+    return { lane, publication: /** @type {Error} */ (error) }
+  }
+  try {
     return { lane, publication: admit(publication) }
   } catch (error) {
     return { lane, publication: /** @type {Error} */ (error) }

@@ -27,7 +27,7 @@ test('a publication for the log of a user arrives over gRPC with keep and key', 
     publications: [{ operator: 'user', uid: 'ada', keep: true, key: 'unread', value: Buffer.from('2') }]
   })
   const [item] = definition.requestDeserialize(bytes).publications.map(itemFrom)
-  const { publication } = entryOf(item, { caller: 'shop', now: 1, admit: (one) => one })
+  const { publication } = entryOf(item, { caller: 'shop', now: 1, admit: (one) => one, refused () {} })
   assert.ok(!(publication instanceof Error), String(publication))
   assert.deepEqual(
     [publication.operator, publication.uid, publication.keep, publication.key, publication.value.toString()],

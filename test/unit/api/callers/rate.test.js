@@ -39,3 +39,15 @@ test('a changed rate is no second burst', () => {
   rate.change({ perSecond: 100, burst: 5 }, 10_000)
   assert.equal(admitted(rate, 10_000), 5)
 })
+
+test('refused work is charged, to a debt of one burst at most, and the debt ends', () => {
+  const rate = new Rate({ perSecond: 10, burst: 20 }, 0)
+  rate.charge(5, 0)
+  assert.equal(rate.owes(0), 0)
+  assert.equal(admitted(rate, 0), 15)
+  rate.charge(1_000_000, 0)
+  assert.equal(rate.owes(0), 2000)
+  assert.equal(admitted(rate, 1000), 0)
+  assert.equal(rate.owes(2000), 0)
+  assert.equal(admitted(rate, 2100), 1)
+})
