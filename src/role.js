@@ -120,9 +120,9 @@ export async function runRole (role, compose, { configFile } = {}) {
     if (launcher.servesAdmin) {
       const expected = launcher.runDirectory === undefined ? { [role]: 1 } : processesOf(config)
       await serveAdmin({ config, directory, expected, lifecycle, status, metrics, log })
+      for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
       // the launcher watches its processes itself; PM2 does not
       if (launcher.runDirectory !== undefined) {
-        for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
         await lifecycle.start(
           'hung processes',
           createHungProcesses({ directory, killAfter: config.gateway.hangTimeout, metrics, log })

@@ -1,5 +1,6 @@
 import { BLOCKS } from '../config/blocks.js'
 import { readSettings } from '../config/load.js'
+import { shownSetting } from '../config/shown.js'
 import { action, paint, print, table } from './common/terminal.js'
 import { settingsSource } from './common/settings.js'
 
@@ -46,22 +47,6 @@ function showConfig (names, options) {
 
 const SETTINGS = Object.assign({}, ...Object.values(BLOCKS).map(({ settings }) => settings))
 
-/**
- * @param {string} name of a setting
- * @param {string | undefined} text as it is written
- * @returns {string | undefined} without secrets: of a secret URL the address stays, of others nothing
- */
-function shown (name, text) {
-  if (text === undefined) return undefined
-  const secret = /** @type {import('../config/setting.js').Setting} */ (SETTINGS[name]).secret === true
-  return text.split(',').map((item) => masked(item.trim(), secret)).join(',')
-}
-
-/** @param {string} text @param {boolean} secret */
-function masked (text, secret) {
-  if (text === '') return text
-  const [, scheme, userInfo, host] = /^([a-z][a-z0-9+.-]*:\/\/)(?:(.*)@)?([^@/?#]*)/i.exec(text) ?? []
-  // a password may stand in the path or the query as well
-  if (secret) return scheme === undefined ? '********' : `${scheme}${userInfo === undefined ? '' : '********@'}${host}`
-  return scheme === undefined || userInfo === undefined ? text : text.replace(`${userInfo}@`, '********@')
-}
+/** @param {string} name of a setting @param {string | undefined} text as it is written */
+const shown = (name, text) =>
+  shownSetting(text, /** @type {import('../config/setting.js').Setting} */ (SETTINGS[name]).secret === true)

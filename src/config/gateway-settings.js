@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import * as v from 'valibot'
 import { string } from '../common/schema.js'
-import { block, choice, described, integer, list, listOf, longText, milliseconds, port, text, url } from './setting.js'
+import { block, choice, described, integer, listOf, longText, milliseconds, origins, port, text, url } from './setting.js'
 
 const production =
   (/** @type {string} */ value, /** @type {string} */ otherwise) => (/** @type {{ production: boolean }} */ context) =>
@@ -43,10 +43,10 @@ export const gateway = block('Gateway', {
   },
   ALLOWED_ORIGINS: {
     as: 'allowedOrigins',
-    type: list(),
+    type: origins(),
     default: '',
     describe:
-      'Origins whose pages may connect, comma separated (`https://app.example.com`), or `*` for any. Default: only the gateway\'s own origin; in development also all origins on loopback (`http://localhost:5173`).'
+      'Origins whose pages may connect, comma separated (`https://app.example.com`), or `*` for any; upper case, the default port and a slash at the end make no difference. Default: only the gateway\'s own origin; in development also all origins on loopback (`http://localhost:5173`).'
   },
   TLS_CERT_FILE: {
     as: 'tlsCertFile',

@@ -1,8 +1,10 @@
 import os from 'node:os'
 import { isLogLevel } from '../common/log-level.js'
 import { parse } from '../common/schema.js'
+import { isSimilar } from '../common/similar.js'
 import { BLOCKS } from './blocks.js'
 import { secretFileOf, readSecret } from './secret-files.js'
+import { shownSetting } from './shown.js'
 import { findIn, readSources } from './sources.js'
 import { tlsProblems } from './tls-relations.js'
 import { isSecret } from './uplink-settings.js'
@@ -10,7 +12,9 @@ import { connectionsFor, descriptorLimit } from '../process/descriptors.js'
 
 /**
  * @typedef {{ [B in keyof typeof BLOCKS]: BlockValues<(typeof BLOCKS)[B]['settings']> } & { production: boolean, mode:
- *   Mode, extensionSettings: Readonly<Record<string, string>> }} Config `extensionSettings`: EXTENSION_…, by full name
+ *   Mode, extensionSettings: Readonly<Record<string, string>>, misspelled: readonly Misspelled[] }} Config
+ *   `extensionSettings`: EXTENSION_…, by full name
+ * @typedef {{ name: string, meant: string, source: string }} Misspelled a variable whose name is like that of a setting
  */
 /**
  * `embedded`: one process in memory; `redis`: a cluster, the api publishes straight to the bus;
@@ -66,9 +70,8 @@ export function loadConfig (source) {
  * Reads and checks all settings, also wrong ones.
  *
  * @param {SettingsSource} [source]
- * @returns {{ config: Config, problems: string[], written: Record<string, Written>, unknown: { name: string, source:
- *   string }[] }} config: with problems, settings that could not be read are undefined; written: by the name of the
- *   setting; unknown: other variables of the environment and the file
+ * @returns {{ config: Config, problems: string[], written: Record<string, Written> }} config: with problems, settings
+ *   that could not be read are undefined; written: by the name of the setting
  */
 export function readSettings ({ env = process.env, file, envFile } = {}) {
   const { sources, problems } = readSources({ env, file, envFile })
@@ -100,7 +103,7 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
       if (text === undefined && setting.default === undefined) continue
       const { value, problem } = parse(setting.type, text ?? '')
       if (problem === undefined) values[setting.as] = value
-      else problems.push(`${variable}${setting.secret ? '' : `=${text}`}: ${problem.message}`)
+      else problems.push(`${variable}${setting.secret ? '' : `=${shownSetting(text, false)}`}: ${problem.message}`)
     }
     config[name] = values
   }
@@ -110,6 +113,11 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
     .map((variable) => ({ name: variable, source: name })))
   // a file of --config has nothing but settings
   for (const { name, source } of unknown) if (source === file) problems.push(`${name}: no such setting (in ${file})`)
+  const names = Object.keys(written)
+  config.misspelled = unknown.flatMap(({ name, source }) => {
+    const meant = names.find((known) => isSimilar(name, known))
+    return meant === undefined ? [] : [{ name, meant, source }]
+  })
   config.extensionSettings = Object.fromEntries(
     sources.toReversed().flatMap(({ values }) => Object.entries(values))
       .filter(([variable, value]) => ofExtension(variable) && value)
@@ -121,7 +129,7 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
   config.mode = config.kafka.brokers?.length > 0 ? 'kafka' : config.redis.urls?.length > 0 ? 'redis' : 'embedded'
   for (const values of Object.values(config))
     for (const value of [values, ...Object.values(values)]) Object.freeze(value)
-  return { config: /** @type {Config} */ (Object.freeze(config)), problems, written, unknown }
+  return { config: /** @type {Config} */ (Object.freeze(config)), problems, written }
 }
 
 /** @param {string} variable */

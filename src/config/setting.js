@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { oneOf, string } from '../common/schema.js'
+import { originOf, problemOfOrigin } from './origin-text.js'
 import { problemOfRedisUrl, splitRedisUrls } from './redis-url.js'
 
 /**
@@ -86,14 +87,25 @@ export const list = () => described('list, comma separated', v.pipe(string(), v.
 export const listOf = (isRight, message) => v.pipe(list(), v.checkItems((entry) => isRight(entry), message))
 /** @template {string} T @param {[T, ...T[]]} values */
 export const choice = (...values) => shown(oneOf(values), { choices: values })
-/** @param {string[]} protocols */
-export const url = (...protocols) => described(`URL: ${protocols.map((protocol) => `\`${protocol}//\``).join(' or ')}`, v.pipe(string(), v.check((value) => {
-  try {
-    return protocols.includes(new URL(value).protocol)
-  } catch {
-    return false
-  }
-}, `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)))
+/** @param {string[]} protocols of which fetch refuses a URL with a user, and quotes it in its error */
+export const url = (...protocols) => described(`URL: ${protocols.map((protocol) => `\`${protocol}//\``).join(' or ')}`, v.pipe(
+  string(),
+  v.check(
+    (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol),
+    `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`
+  ),
+  v.check((value) => {
+    if (!URL.canParse(value)) return true // reported already
+    const { username, password } = new URL(value)
+    return username === '' && password === ''
+  }, 'must have no user and no password: a request with them is never sent')
+))
+/** @returns a list of origins as browsers send them, or `*` */
+export const origins = () => described('list of origins, comma separated, or `*`', v.pipe(
+  list(),
+  v.checkItems((entry) => problemOfOrigin(entry) === undefined, ({ input }) => problemOfOrigin(input) ?? ''),
+  v.transform((entries) => entries.map(originOf))
+))
 export const redisUrls = () => described('list of URLs, comma separated', v.pipe(
   string(),
   v.transform(splitRedisUrls),

@@ -7,11 +7,22 @@ import { LEASE_TIME } from './worker-lease.js'
  */
 
 /**
- * @param {Pick<import('../config/load.js').Config, 'gateway' | 'mode'>} config a setting that could not be read is
- *   undefined
+ * @param {Pick<import('../config/load.js').Config, 'gateway' | 'mode' | 'misspelled'>} config a setting that could not
+ *   be read is undefined
  * @returns {SettingWarning[]}
  */
-export function settingWarnings ({ gateway: { hangTimeout }, mode }) {
+export const settingWarnings = (config) => [
+  ...hangWarnings(config),
+  ...config.misspelled.map(({ name, meant, source }) => ({
+    text: `${name} is no setting`, todo: `did you mean ${meant}? Correct it (${source})`
+  }))
+]
+
+/**
+ * @param {Pick<import('../config/load.js').Config, 'gateway' | 'mode'>} config
+ * @returns {SettingWarning[]}
+ */
+function hangWarnings ({ gateway: { hangTimeout }, mode }) {
   // in embedded mode no worker has a lease
   if (mode === 'embedded' || hangTimeout === undefined || (hangTimeout > 0 && hangTimeout <= LEASE_TIME)) return []
   const ended = `other workers end the sessions of a gateway worker that hangs for ${LEASE_TIME / 1000} s`

@@ -1,4 +1,3 @@
-import { BLOCKS } from '../../config/blocks.js'
 import { checkFiles } from '../../config/files.js'
 import { settingWarnings } from '../../workers/setting-warnings.js'
 import { findingsOf } from './finding.js'
@@ -7,21 +6,16 @@ import { findingsOf } from './finding.js'
 /** @typedef {import('../../config/load.js').Config} Config */
 
 const { ok, warning, error } = findingsOf('settings')
-const NAMES = Object.values(BLOCKS).flatMap(({ settings }) => Object.keys(settings))
 
 /**
  * @param {ReturnType<typeof import('../../config/load.js').readSettings>} settings
  * @returns {Finding[]}
  */
-export function checkSettings ({ config, problems, written, unknown }) {
+export function checkSettings ({ config, problems, written }) {
   const findings = [
     ...problems.map((problem) => error(problem, todoFor(problem, written))),
     ...checkFilesOf(config),
-    ...settingWarnings(config).map(({ text, todo }) => warning(text, todo)),
-    ...unknown.flatMap(({ name, source }) => {
-      const meant = NAMES.find((known) => isSimilar(name, known))
-      return meant === undefined ? [] : [warning(`${name} is no setting`, `did you mean ${meant}? Correct it (${source})`)]
-    })
+    ...settingWarnings(config).map(({ text, todo }) => warning(text, todo))
   ]
   if (findings.length > 0) return findings
   const set = Object.values(written).filter(({ source }) => source !== 'default')
@@ -49,23 +43,4 @@ function checkFilesOf (config) {
     return problems.map((problem) => error(problem, 'correct the path, or its permissions for the user that runs inkcast'))
   }
   return []
-}
-
-/**
- * @param {string} a
- * @param {string} b
- * @returns {boolean} whether two letters at most are missing, too many or different. Short names are never similar
- */
-function isSimilar (a, b) {
-  if (a.length < 6 || Math.abs(a.length - b.length) > 2) return false
-  let before = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let row = 1; row <= a.length; row++) {
-    const now = [row]
-    for (let column = 1; column <= b.length; column++) {
-      const change = before[column - 1] + (a[row - 1] === b[column - 1] ? 0 : 1)
-      now.push(Math.min(change, before[column] + 1, now[column - 1] + 1))
-    }
-    before = now
-  }
-  return before[b.length] <= 2
 }

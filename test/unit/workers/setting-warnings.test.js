@@ -33,3 +33,9 @@ test('inkcast check reports these warnings, with what to do, also beside a wrong
   const wrong = checkSettings(readSettings({ env: { ...CLUSTER, HANG_TIMEOUT: 'long' } }))
   assert.deepEqual(wrong.map(({ level }) => level), ['error'])
 })
+
+test('a name that is like that of a setting is warned about at the start, as inkcast check does', () => {
+  assert.deepEqual(settingWarnings(loadConfig({ env: { ALOWED_ORIGINS: 'https://a.example', PATH: '/bin', EXTENSION_ORIGIN: 'a' } })), [
+    { text: 'ALOWED_ORIGINS is no setting', todo: 'did you mean ALLOWED_ORIGINS? Correct it (environment)' }
+  ])
+})
