@@ -34,6 +34,10 @@ const LEAVE_TIMEOUT = 10_000
 
 /** Created by `connect`. */
 export class Client {
+  /** The option `id`, or a random id. It stays the same across reconnects. @readonly @type {string} */
+  id
+  /** URL of the gateway. @readonly @type {string} */
+  url
   #connection
   #emitter = new Emitter()
   /** @type {Map<string, Membership>} by guid */
@@ -52,9 +56,7 @@ export class Client {
    * @param {ClientOptions} options
    */
   constructor (url, options) {
-    /** The option `id`, or a random id. It stays the same across reconnects. @readonly */
     this.id = options.id ?? randomId()
-    /** URL of the gateway. @readonly */
     this.url = url
     this.#log = createLog(options.log)
     this.#loadOutbox = outboxOf(url, options.outbox, this.#log.log)
@@ -170,7 +172,7 @@ export class Client {
    *
    * @template {object} [Events=Record<string, any>] payloads by the names of records
    * @template {object} [Presence=Record<string, any>] state of a member
-   * @template {object} [Signals=Events] data by the names of signals
+   * @template {object} [Signals=Record<string, any>] data by the names of signals
    * @param {string} guid
    * @param {import('./document/membership.js').OpenOptions<Presence>} [options]
    * @returns {Promise<import('./document/document.js').Document<Events, Presence, Signals>>} resolves when the document

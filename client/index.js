@@ -16,7 +16,7 @@ import { checkUrl } from './connection/url.js'
 /**
  * @template {object} [Events=Record<string, any>]
  * @template {object} [Presence=Record<string, any>]
- * @template {object} [Signals=Events]
+ * @template {object} [Signals=Record<string, any>]
  * @typedef {import('./document/document.js').Document<Events, Presence, Signals>} Document
  */
 /**

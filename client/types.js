@@ -117,7 +117,13 @@
  * @template Events
  * @template {object} Presence
  * @template Signals
- * @typedef {ListenToOwn<Presence> & ListenToRecords<Events & Signals> & ListenToRenamed} Listen
+ * @typedef {ListenToOwn<Presence> & ListenToRecords<Events & Named<Signals>> & ListenToRenamed} Listen
+ */
+
+/**
+ * The signals that have a type. Without types any signal may be sent, but a misspelled record is still found.
+ * @template Signals
+ * @typedef {string extends keyof Signals ? {} : Signals} Named
  */
 
 /**

@@ -299,10 +299,11 @@ export class Connection {
 
   /** @param {any} error of a transport @returns {string} */
   #explain ({ message, context }) {
+    const { uri } = /** @type {any} */ (this.socket.io)
     const { status } = context ?? {}
     // an answer of some server, but not that of a gateway
-    if (!(status >= 400 && status < 500)) return message
-    return `there is no gateway at ${/** @type {any} */ (this.socket.io).uri}: HTTP ${status}`
+    if (status >= 400 && status < 500) return `there is no gateway at ${uri}: HTTP ${status}`
+    return /^(xhr|websocket|timeout)/.test(message) ? `no answer from ${uri} (${status > 0 ? `HTTP ${status}` : message})` : message
   }
 
   /** Asks once whether the gateway refuses this page, if the transport cannot show a refusal. */

@@ -5,13 +5,11 @@
  * @throws {TypeError} that says what is expected
  */
 export function checkUrl (url) {
-  // as socket.io-client reads a URL: without a scheme it gets that of the page
-  const page = /** @type {any} */ (globalThis).location?.protocol ?? 'https:'
+  // only a page may leave out the scheme, and nobody the slashes: socket.io-client would guess `https:`
+  const full = String(url).replace(/^\/\//, `${/** @type {any} */ (globalThis).location?.protocol}//`)
   let path
   try {
-    const text = String(url).trim()
-    const { protocol, pathname } = new URL(/^\w+:\/\//.test(text) ? text : page + text.replace(/^(\/\/)?/, '//'))
-    if (typeof url === 'string' && /^(http|ws)s?:$/.test(protocol)) path = pathname
+    if (typeof url === 'string' && /^(http|ws)s?:\/\//.test(full)) path = new URL(full).pathname
   } catch {}
   if (path === '/') return
   const wrong = `connect needs the URL of a gateway, such as https://gateway.example.com; got ${JSON.stringify(url)}`

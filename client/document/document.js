@@ -22,7 +22,7 @@ const RESYNC = 'a listener of resync'
  *
  * @template {object} [Events=Record<string, any>] payloads by the names of records
  * @template {object} [Presence=Record<string, any>] state of a member
- * @template {object} [Signals=Events] data by the names of signals
+ * @template {object} [Signals=Record<string, any>] data by the names of signals
  */
 export class Document {
   #membership
@@ -38,6 +38,8 @@ export class Document {
   /** @type {import('../types.js').Status} */
   #status = 'joining'
   #held = new Held((event, args) => this.#dispatch(event, args))
+  /** The option `echo`: whether it receives this client's own messages. @readonly @type {boolean} */
+  echo
   /**
    * @internal the position of the caller's copy, until it is compared
    * @type {import('./positions.js').Position | null}
@@ -61,7 +63,6 @@ export class Document {
       onLoaded: () => membership.dealtWith(),
       onFailed: (error) => this._fail(error)
     })
-    /** The option `echo`: whether it receives this client's own messages. @readonly */
     this.echo = echo
   }
 
@@ -113,6 +114,7 @@ export class Document {
   /**
    * Listens to records by event name (`message` if the publisher set none), to signals by name, or to an event of the
    * document (`OwnEvents`). Returns a function that removes the listener.
+   * @readonly
    * @type {import('../types.js').Listen<Events, Presence, Signals>}
    */
   on = (/** @type {string} */ event, /** @type {Function} */ listener, { signal } = /** @type {any} */ ({})) => {
@@ -125,6 +127,7 @@ export class Document {
 
   /**
    * Like `on`, for the next event only.
+   * @readonly
    * @type {import('../types.js').Listen<Events, Presence, Signals>}
    */
   once = (/** @type {string} */ event, /** @type {Function} */ listener, /** @type {any} */ options) => {
@@ -142,7 +145,7 @@ export class Document {
    * A loop over the records and signals from now on. A `resync` is a turn of the loop, unless the document was opened
    * with `load`. `doc.close()` ends the loop. If the event `closed` ends it, the loop throws the error of this event.
    * If more than 10,000 turns wait for a slow loop, one `resync` turn replaces them, also with `load`.
-   * @returns {AsyncGenerator<import('../types.js').Turn<Events & Signals>, void>}
+   * @returns {AsyncGenerator<import('../types.js').Turn<Events & import('../types.js').Named<Signals>>, void>}
    */
   async* [Symbol.asyncIterator] () {
     /** @type {any[]} */

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react'
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { createDocumentStore } from './document-store.js'
 import { useClient } from './provider.js'
 
@@ -7,7 +7,7 @@ import { useClient } from './provider.js'
  *
  * @template {object} [Events=Record<string, any>] payloads by the names of records
  * @template {object} [Presence=Record<string, any>] state of a member
- * @template {object} [Signals=Events] data by the names of signals
+ * @template {object} [Signals=Record<string, any>] data by the names of signals
  * @template [Data=undefined]
  * @param {string} guid
  * @param {import('./document-store.js').DocumentOptions<Data, Events> & { state?: Presence | undefined,
@@ -19,7 +19,15 @@ export function useDocument (guid, options = {}) {
   const client = useClient()
   const latest = useRef(options)
   useEffect(() => { latest.current = options })
-  const store = useMemo(() => createDocumentStore(client, guid, latest, options.initial), [client, guid])
+  const make = () => ({ client, guid, store: createDocumentStore(client, guid, latest, options.initial) })
+  // not useMemo: a hot reload of the component would call it anew, and the document would be empty
+  const [kept, keep] = useState(make)
+  let { store } = kept
+  if (kept.client !== client || kept.guid !== guid) {
+    const next = make()
+    store = next.store
+    keep(next)
+  }
   const snapshot = useSyncExternalStore(store.subscribe, store.snapshot, store.before)
   if (options.throwErrors && snapshot.error !== null) throw snapshot.error
   return snapshot

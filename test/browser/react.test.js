@@ -129,6 +129,21 @@ describe('inkcast-react in a browser', { skip: noBrowser }, () => {
           assert.equal(await run('loads'), 1)
         })
 
+        testIf('a hot reload of the component keeps the document and what it has received', async (t) => {
+          const guid = fresh()
+          const { shows, run, items } = await open(t, guid)
+          await shows('status', 'live')
+          await publish(guid, 'one')
+          await waitFor(async () => (await items()).length === 1)
+          const renders = Number(await run('renders'))
+          await run('hotReload()')
+          await waitFor(async () => Number(await run('renders')) > renders)
+          await publish(guid, 'two')
+          await waitFor(async () => (await items()).at(-1) === 'two')
+          assert.deepEqual(await items(), ['one', 'two'])
+          assert.deepEqual(await run('log'), ['connected', `joined ${guid}`])
+        })
+
         testIf('another guid closes the document, and so does unmounting', async (t) => {
           const [first, second] = [fresh(), fresh()]
           const { shows, run, items } = await open(t, first)

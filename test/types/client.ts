@@ -66,3 +66,43 @@ if (client.reason?.code === 'forbiden') off()
 // @ts-expect-error no such reason
 typed.on('resync', ({ reason }) => { if (reason === 'trimed') off() })
 connect('http://localhost:3000', { token: undefined, id: undefined, log: true, storage: undefined })
+const plain = await client.open<Events>('minutes')
+plain.signal('cursor', { x: 1 })
+plain.on('edit', ({ from }) => console.log(from.toFixed()))
+// @ts-expect-error a misspelt event, also without types of signals
+plain.on('mesage', () => {})
+// @ts-expect-error the payload of an event
+plain.on('edit', ({ text }) => console.log(text))
+for await (const turn of plain) if (turn.event === 'edit') console.log(turn.payload.from.toFixed())
+// @ts-expect-error read-only
+doc.echo = true
+// @ts-expect-error read-only
+doc.guid = 'other'
+// @ts-expect-error read-only
+doc.position = null
+// @ts-expect-error read-only
+doc.presence = new Map()
+// @ts-expect-error read-only
+doc.presence.count = 1
+// @ts-expect-error read-only
+doc.live = true
+// @ts-expect-error read-only
+doc.readOnly = false
+// @ts-expect-error read-only
+doc.status = 'live'
+// @ts-expect-error read-only
+doc.ready = Promise.resolve()
+// @ts-expect-error read-only
+doc.pending = []
+// @ts-expect-error read-only
+doc.on = () => () => {}
+// @ts-expect-error read-only
+doc.once = () => () => {}
+// @ts-expect-error read-only
+client.id = 'other'
+// @ts-expect-error read-only
+client.url = 'https://gateway.example.com'
+// @ts-expect-error read-only
+client.state = 'connected'
+// @ts-expect-error read-only
+client.reason = null

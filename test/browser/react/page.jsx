@@ -1,3 +1,4 @@
+import { hotReload } from './hot-reload.jsx'
 import { Component, StrictMode, useEffect, useState, version } from 'react'
 import { createRoot } from 'react-dom/client'
 import { connect } from 'inkcast-client'
@@ -56,6 +57,8 @@ function Doc ({ guid }) {
     </section>
   )
 }
+
+window.hotReload = () => hotReload(Doc)
 
 class Boundary extends Component {
   state = { error: null }

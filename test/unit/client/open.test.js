@@ -134,9 +134,34 @@ describe('connect refuses at once', () => {
   }
 
   test('and nothing else', (t) => {
-    for (const url of ['http://gateway', 'https://gateway:3000/', 'wss://gateway', 'gateway:3000', '//gateway'])
+    for (const url of ['http://gateway', 'https://gateway:3000/', 'wss://gateway', 'http://[::1]:3000'])
       t.after(() => connect(url).close())
   })
+
+  // on pages of http, https and file, and in Node
+  for (const page of ['http:', 'https:', 'file:', undefined]) {
+    const isWeb = page?.startsWith('http')
+    test(`the same addresses ${page === undefined ? 'in Node' : `on a page of ${page}`}`, (t) => {
+      if (page !== undefined) {
+        Object.assign(globalThis, { location: { protocol: page, origin: `${page}//page` } })
+        t.after(() => { delete /** @type {any} */ (globalThis).location })
+      }
+      for (const host of ['localhost', '127.0.0.1', '[::1]', 'gateway', 'gateway.example.com', 'user@gateway']) {
+        for (const port of ['', ':3000', ':80']) {
+          for (const scheme of ['', '//', 'http:', 'http://', 'https://', 'ws://', 'wss://', 'ftp://', 'file://', 'data:', 'HTTP://', ' http://']) {
+            const url = `${scheme}${host}${port}`
+            const isRight = /^(http|ws)s?:\/\/$/.test(scheme) || (isWeb && scheme === '//')
+            const open = () => {
+              const client = connect(url)
+              t.after(() => client.close())
+            }
+            if (isRight) open()
+            else assert.throws(open, { name: 'TypeError', message: /needs the URL of a gateway/ }, url)
+          }
+        }
+      }
+    })
+  }
 })
 
 test('the log names what the client does, without payloads', async (t) => {
