@@ -8,6 +8,8 @@
  * @property {number} [offset] number of the record in the document's log; absent on ephemeral records and signals
  * @property {number} [after] offset of the record before this one in the log, if that is not `offset` - 1: the records
  *   between were replaced by newer records of their keys
+ * @property {true} [lost] only in pages of `history`: Redis has lost data before this record was published, so records
+ *   between it and the one before may be missing
  * @property {string} [epoch] id of the log. `{ epoch, offset }` is the position of this record: store it when you have
  *   processed the record, and resume from it. Absent if `offset` is absent
  * @property {Position} [user] place in the log of the user (`client.user`), on records of that log

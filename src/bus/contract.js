@@ -63,6 +63,8 @@ import { laneOf } from '../wire/publication.js'
  * @property {Publication} publication its value must not be changed
  * @property {number} [after] offset of the record before it in the log, if that is not `offset` - 1: newer records of
  *   their keys have replaced those between. Only on records from `history`
+ * @property {true} [lost] records between it and the one before may be missing: Redis has lost data before this record
+ *   was published. Only on records from `history`
  * @property {number} ingestedAt ms since 1970
  * @property {string} [receiptId] names the receipt of this record to all workers that it reaches; only if a receipt is
  *   requested and there may be several workers

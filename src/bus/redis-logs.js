@@ -98,11 +98,19 @@ export function createRedisLogs ({ redis, metaTtlOf, rollback, metrics }) {
    * @returns {import('./contract.js').BusRecord[]}
    */
   function recordsOf (found, { epoch, offset: before }) {
+    /** @type {import('./contract.js').BusRecord[]} */
     const records = []
     for (let i = 0; i < found.length; i += 2) {
-      const offset = Number(found[i])
+      const place = Number(found[i])
+      const offset = Math.abs(place)
       const decoded = decodeEnvelope(/** @type {Buffer} */ (found[i + 1]))
-      records.push(offset === before + 1 ? { epoch, offset, ...decoded } : { epoch, offset, after: before, ...decoded })
+      records.push({
+        epoch,
+        offset,
+        ...(offset !== before + 1 && { after: before }),
+        ...(place < 0 && { lost: /** @type {const} */ (true) }),
+        ...decoded
+      })
       before = offset
     }
     return records

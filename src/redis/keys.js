@@ -32,7 +32,8 @@ export const queueMark = (guid, queue) => `${PREFIX}{d:${guid}}:queue:${queue}`
 
 /**
  * @param {string} source a Kafka partition
- * @returns {string} string: the newest of its ingested records, "<offset>.<leader epoch>"
+ * @returns {string} string: the newest of its ingested records, "<offset>.<leader epoch>". publish-6.lua repeats this
+ *   name
  */
 export const sourceMark = (source) => `${PREFIX}{k:${source}}:mark`
 /**

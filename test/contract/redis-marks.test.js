@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { HISTORY } from '../../src/bus/contract.js'
 import { createRedisMarks } from '../../src/bus/redis-marks.js'
+import { createRedisPublish } from '../../src/bus/redis-publish.js'
+import { systemClock } from '../../src/common/clock.js'
 import { createRedis } from '../../src/redis/client.js'
-import { sourceMark } from '../../src/redis/keys.js'
+import { documentMeta, sourceMark } from '../../src/redis/keys.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
+import { entry, fresh } from './bus-fixture.js'
 
 for (const [name, url] of /** @type {[string, () => string][]} */ ([
   ['one Redis', redisUrl],
@@ -38,3 +42,20 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
     assert.ok((await redis.client.ttl(sourceMark(sources[0]))) > 6 * 86_400)
   })
 }
+
+test('a log is bound to a partition by a record behind the mark only: the log lacks others below the mark', async (t) => {
+  const redis = createRedis({ urls: [redisUrl()], name: 'test', log: recordingLog().log })
+  t.after(() => redis.stop())
+  await redis.start()
+  const publish = createRedisPublish({ redis, historyOf: () => HISTORY, clock: systemClock })
+  const [source, guid] = [`${randomUUID()}/0`, fresh()]
+  const healed = (await createRedisMarks({ redis }).look(source)).generation
+  const publishAt = async (/** @type {number} */ sequence) => {
+    await publish([{ ...entry(guid, sequence), origin: { source, sequence, epoch: 1, healed } }])
+    return redis.client.hget(documentMeta(guid), 'k')
+  }
+  await redis.client.set(sourceMark(source), '20.1', 'EX', 60)
+  assert.equal(await publishAt(20), null)
+  assert.equal(await publishAt(21), source)
+  assert.equal(await publishAt(22), source)
+})

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { Redis } from 'ioredis'
 import { createRedisMarks } from '../../src/bus/redis-marks.js'
 import { createFeeds } from '../../src/documents/feeds.js'
+import { readBackwards } from '../../src/documents/history.js'
 import { sourceMark } from '../../src/redis/keys.js'
 import { createInbox, entry, fresh, handlersOf, range } from '../contract/bus-fixture.js'
 import { createRedisPair } from '../contract/bus-redis-pair.js'
@@ -111,7 +112,7 @@ async function scene (test) {
   const positions = await pair.second.positions(guids)
 
   return {
-    server, admin, pair, here, there, guids, members, produce, join, positions,
+    server, admin, pair, here, there, guids, members, marks, produce, join, positions,
 
     /**
      * @param {number} count of records that are delivered and then lost by Redis
@@ -122,10 +123,10 @@ async function scene (test) {
       await admin.save()
       const before = sent
       await produce(count)
-      await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === sent), {
+      await waitFor(() => members.every(({ member }) => member.numbers.at(-1) === sent), {
         timeout: 20_000,
         message: () =>
-          `live delivery of ${before + 1} to ${sent}: ${members.map(({ member }) => member.offsets.at(-1))}`
+          `live delivery of ${before + 1} to ${sent}: ${members.map(({ member }) => member.numbers.at(-1))}`
       })
       await alsoLost()
       await server.kill('SIGKILL')
@@ -208,4 +209,38 @@ test('without the mark of a partition, its documents start over', async (t) => {
     timeout: 30_000,
     message: 'the resyncs'
   })
+})
+
+test('after a restore that failed the next one works, and history shows where records may be missing', async (t) => {
+  const { admin, guids, members, lose, produce, marks, pair } = await scene(t)
+  const numbers = () => members.map(({ member }) => member.numbers.at(-1))
+  await admin.del(...await admin.keys(sourceMark('*')))
+  await lose(20, undefined, () => produce(5))
+  await waitFor(() => members.every(({ member }) => member.resyncs.length > 0), {
+    timeout: 30_000,
+    message: 'the resyncs'
+  })
+  const resyncs = members.map(({ member }) => member.resyncs.length)
+  await produce(5)
+  await waitFor(() => numbers().every((number) => number === 40), { timeout: 20_000, message: 'records after it' })
+  const before = await marks()
+  await waitFor(async () => {
+    const now = await marks()
+    return Object.keys(now).length === 2 && Object.keys(now).every((key) => now[key] > (before[key] ?? -1) + 1)
+  }, { timeout: 20_000, message: 'new marks' })
+  await lose(20, undefined, () => produce(10))
+  await produce(5)
+  await waitFor(() => numbers().every((number) => number === 75), {
+    timeout: 30_000,
+    message: () => `all records: ${numbers()}`
+  })
+  assert.deepEqual(members.map(({ member }) => member.resyncs.length), resyncs, 'no further resync')
+  for (const { member } of members) assert.deepEqual(member.numbers.filter((number) => number > 35), range(40, 36))
+  for (const guid of guids) {
+    const { records, more } = await readBackwards(pair.second, guid, { limit: 100 })
+    assert.equal(more, false)
+    const found = (/** @type {typeof records} */ some) => some.map(({ publication }) => Number(publication.value))
+    assert.deepEqual(found(records), [...range(10, 1), ...range(45, 31)])
+    assert.deepEqual(found(records.filter(({ lost }) => lost)), [31])
+  }
 })

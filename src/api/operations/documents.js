@@ -76,6 +76,11 @@ export const historyAnswer = {
           description: 'Offset of the record before it in the log, if that is not `offset` - 1: newer records of the ' +
             'same keys (`x-key`) have replaced the records between the two'
         },
+        lost: {
+          const: true,
+          description: 'Redis has lost data before this record was published: records between it and the one before ' +
+            'may be missing'
+        },
         event: { type: 'string' },
         traceId: { type: 'string' },
         timestamp: { type: 'integer', description: 'ms since 1970' },
@@ -259,8 +264,9 @@ async function readLog (bus, guid, { epoch, offset }, limit) {
  * large integers.
  * @param {BusRecord} record
  */
-function encodeRecord ({ offset, after, publication: { event, traceId, timestamp, source, contentType, value } }) {
-  const head = { offset, after, event, traceId, timestamp, source, contentType }
+function encodeRecord (record) {
+  const { offset, after, lost, publication: { event, traceId, timestamp, source, contentType, value } } = record
+  const head = { offset, after, lost, event, traceId, timestamp, source, contentType }
   if (contentType !== 'application/json')
     return Buffer.from(JSON.stringify({ ...head, valueBase64: value.toString('base64') }))
   return Buffer.concat([Buffer.from(`${JSON.stringify(head).slice(0, -1)},"value":`), value, Buffer.from('}')])

@@ -33,7 +33,7 @@ export async function handle (connection, { guid, before, limit = DEFAULT_LIMIT 
   return {
     guid,
     records: payloads.map((payload, i) => {
-      const { offset, after, publication: { event, traceId, timestamp, from } } = records[left + i]
+      const { offset, after, lost, publication: { event, traceId, timestamp, from } } = records[left + i]
       return {
         event,
         payload,
@@ -41,6 +41,7 @@ export async function handle (connection, { guid, before, limit = DEFAULT_LIMIT 
           guid,
           offset,
           ...(after !== undefined && { after }),
+          ...(lost && { lost }),
           traceId,
           ts: timestamp,
           ...(from !== undefined && { from })

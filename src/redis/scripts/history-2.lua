@@ -3,7 +3,8 @@
 -- KEYS  1 log  2 meta
 -- ARGV  1 epoch  2 offset  3 maximum number of records  4 bytes after which no more records are read
 -- Returns nothing if there is no log, or Redis may have lost the end of it; otherwise epoch, last offset, and either
--- 0 (another epoch, or past the end), 1 (records are missing), or 2 and for each record its offset and its envelope.
+-- 0 (another epoch, or past the end), 1 (records are missing), or 2 and for each record its offset (negative if records
+-- between it and the one before may be missing) and its envelope.
 -- In a counted log (include/counted.lua) records are missing if they were removed from its beginning: a hole between
 -- two records was left by records that newer ones of their key have replaced.
 --@include generation
@@ -39,8 +40,9 @@ while count < limit and offset < last and bytes < maxBytes do
     -- a hole: the first records were trimmed, or the log was lost in part
     if at ~= offset + 1 and not mayHaveHoles then return trimmed end
     offset = at
-    local envelope = entry[2][2]
-    result[#result + 1] = at
+    local fields = entry[2]
+    local envelope = fields[2]
+    result[#result + 1] = fields[#fields - 1] == 'l' and -at or at
     result[#result + 1] = envelope
     bytes = bytes + #envelope
     count = count + 1

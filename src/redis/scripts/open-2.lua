@@ -37,7 +37,7 @@ if found[1] and found[2] then
     if found[4] and mayHeal() then return redis.error_reply('HEALING') end
     -- offsets of lost records may be assigned again; the records that Redis still has stay in the log
     found[1] = ARGV[1]
-    redis.call('HSET', KEYS[2], 'e', ARGV[1], 'g', current)
+    redis.call('HSET', KEYS[2], 'e', ARGV[1], 'g', current, 'b', ARGV[1] .. ' ' .. found[2])
     redis.call('HDEL', KEYS[2], 'k')
     if found[5] then redis.call('HSET', KEYS[2], 'x', (string.gsub(found[5], '^%S+', ARGV[1]))) end
   elseif found[3] ~= current then

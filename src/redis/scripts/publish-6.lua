@@ -1,8 +1,10 @@
 -- Appends entries to the log of one document and publishes each to the subscribed workers, all or nothing.
 --
--- KEYS  1 log (stream, entry id "<offset>-0", field "v" the envelope, after it field "k" the key if it has one)
+-- KEYS  1 log (stream, entry id "<offset>-0", field "v" the envelope, after it field "k" the key if it has one, after
+--       it field "l" if records between this one and the one before may be missing)
 --       2 meta (hash: "e" epoch, "o" last offset, "g" generation of Redis (include/generation.lua), "k" the source of
 --       its records, if all have the same source and can be healed (include/healing.lua),
+--       "b" where the epoch began, "<epoch> <offset>", if the log may be bound from there on (it has lost records),
 --       "x" counts (include/counted.lua), "s:<source>" highest sequence of that source, "<sequence>.<leader epoch>" if the leader epoch is known)
 --       3 channel (sharded)  4 idempotency keys (sorted set, by the time of their record, seconds since 1970)
 --       5 mark of a client's queue (string: the last number accepted); the log again if the entry has no queue
@@ -49,9 +51,9 @@ if ARGV[9] ~= '' and not (may('GET', KEYS[5]) and may('SET', KEYS[5], '')) then 
 local REFUSED = 'NOPERM publishing needs INFO, HGET, HGETALL, HDEL, HSET, EXPIRE, DEL, TIME, ZSCORE, ZADD, ZREMRANGEBYSCORE, ZREMRANGEBYRANK, GET, SET, XLEN, XRANGE, XREVRANGE, XDEL, XTRIM and SPUBLISH, on all keys and channels of inkcast'
 if not allowed then return redis.error_reply(REFUSED) end
 
-local epoch, offset, noted, current, bound, healing
+local epoch, offset, noted, current, bound, healing, from
 local sequences = {}
-local appended, binds, begun = false, false, 0
+local appended, binds, waits, begun = false, false, false, 0
 local results = {''}
 -- Stored counts of the log, and the functions that keep them (include/counting.lua); nil while it is not counted.
 local stored, counting
@@ -62,9 +64,9 @@ end
 -- Begins another epoch: Redis may have lost the end of the log, and the offsets of lost records may be assigned again.
 -- The records that Redis still has stay in the log: they may have been acknowledged.
 local function beginEpoch ()
-  epoch, noted, bound, healing = ARGV[1], current, false, false
+  epoch, noted, bound, healing, from = ARGV[1], current, false, false, offset
   begun = begun + 1
-  redis.call('HSET', meta, 'e', epoch, 'g', current)
+  redis.call('HSET', meta, 'e', epoch, 'g', current, 'b', epoch .. ' ' .. digits(offset))
   redis.call('HDEL', meta, 'k')
   if stored then
     stored = string.gsub(stored, '^%S+', epoch)
@@ -75,7 +77,7 @@ end
 -- Begins another log: the records of the current one no longer have one source.
 local function beginAnew ()
   redis.call('DEL', log)
-  epoch, offset, noted, bound, healing = ARGV[1] .. (begun == 0 and '' or begun), 0, current, false, false
+  epoch, offset, noted, bound, healing, from = ARGV[1] .. (begun == 0 and '' or begun), 0, current, false, false, nil
   begun = begun + 1
   stored = nil
   if counting then counting.anew() end
@@ -84,7 +86,7 @@ local function beginAnew ()
 end
 
 local function open ()
-  local found = redis.call('HMGET', meta, 'e', 'o', 'g', 'k', 'x')
+  local found = redis.call('HMGET', meta, 'e', 'o', 'g', 'k', 'x', 'b')
   epoch, offset, noted, bound, current = found[1], tonumber(found[2]), found[3], found[4], generation()
   stored = found[5]
   if (stored or counts) and not (may('XLEN', log) and may('XRANGE', log, '-', '+') and may('XREVRANGE', log, '+', '-') and may('XDEL', log, '1-0') and may('XTRIM', log, 'MINID', '1-0') and may('HGETALL', newest) and may('HSET', newest, 'k', '1') and may('HDEL', newest, 'k') and may('EXPIRE', newest, '1') and may('DEL', newest)) then
@@ -93,6 +95,10 @@ local function open ()
   if not epoch or not offset then
     epoch, offset, bound = ARGV[1], 0, false
     return
+  end
+  if found[6] then
+    local of, since = string.match(found[6], '^(%S+) (%d+)$')
+    if of == epoch then from = tonumber(since) end
   end
   if goesOn(noted, current, ARGV[7]) then return end
   if ARGV[7] == '?' then return asksForMove(noted, current) end
@@ -110,18 +116,21 @@ local function append (envelope, key)
     counting = createCounting()
   end
   local id = digits(offset + 1) .. '-0'
+  local afterLoss = offset == from and offset > 0
   local added
-  if not counting then
-    added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[2], id, 'v', envelope)
+  if counting then
+    added = counting.append(id, envelope, key, afterLoss)
+  elseif afterLoss then
+    added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[2], id, 'v', envelope, 'l', '1')
   else
-    added = counting.append(id, envelope, key)
+    added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[2], id, 'v', envelope)
   end
   if type(added) == 'table' and added.err then
     -- The stream is ahead of meta, which was lost (expired, evicted) or restored. Each further XADD would fail, so
     -- another log begins. Only the first entry of a call can get here, so no entry of this call is lost.
     if appended or not string.find(added.err, 'equal or smaller', 1, true) then return added end
     redis.call('DEL', log)
-    epoch, offset, healing = ARGV[1], 0, false
+    epoch, offset, healing, from = ARGV[1], 0, false, nil
     if counting then
       counting.anew()
       counting.append('1-0', envelope, key)
@@ -163,6 +172,20 @@ local function isCovered (sequence, last)
   return tonumber(offset) <= tonumber(lastOffset)
 end
 
+-- Binds the log to the source of its next record, if it may be. Records before this one count as given, so a log that
+-- has lost records can be bound again. But not by a record that is read a second time: the mark of the source would then
+-- promise the records up to it, which the log may lack.
+local function bind (source, sequence)
+  if source == '' or ARGV[8] == '-' or not (offset == 0 or from) then return end
+  if isCovered(sequence, redis.call('GET', 'inkcast:{k:' .. source .. '}:mark')) then
+    waits = not from
+    from = from or 0
+  else
+    bound = source
+    binds = true
+  end
+end
+
 for i = 12, #ARGV, 6 do
   local source, sequence, key, envelope = ARGV[i], ARGV[i + 1], ARGV[i + 3], ARGV[i + 5]
   if ARGV[i + 2] == '1' then
@@ -181,10 +204,7 @@ for i = 12, #ARGV, 6 do
       local mixed = bound and bound ~= source
       if mixed or (healing and unsure) then beginAnew() end
       -- a log that has had several sources stays unbound: otherwise each change of source would begin another epoch
-      if offset == 0 and not bound and not mixed and source ~= '' and ARGV[8] ~= '-' then
-        bound = source
-        binds = true
-      end
+      if not bound and not mixed then bind(source, sequence) end
       failed = append(envelope, ARGV[i + 4])
       if failed then return failed end
       if key ~= '' then remember(key) end
@@ -203,6 +223,9 @@ if appended or next(sequences) then
   if binds then
     fields[#fields + 1] = 'k'
     fields[#fields + 1] = bound
+  elseif waits then
+    fields[#fields + 1] = 'b'
+    fields[#fields + 1] = epoch .. ' 0'
   end
   if noted ~= current and not healing then
     fields[#fields + 1] = 'g'

@@ -76,7 +76,7 @@ local function trim ()
     local entries = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)
     local at, fields = firstOffset(entries), entries[1][2]
     redis.call('XDEL', log, entries[1][1])
-    if fields[4] and redis.call('HGET', newest, fields[4]) == digits(at) then redis.call('HDEL', newest, fields[4]) end
+    if fields[3] == 'k' and redis.call('HGET', newest, fields[4]) == digits(at) then redis.call('HDEL', newest, fields[4]) end
     if bytes then bytes = bytes - valueBytes(fields[2]) end
     holes = holes - (at - base - 1)
     base = at
@@ -94,9 +94,11 @@ return {
   -- Another log has begun, and is empty.
   anew = anew,
 
-  append = function (id, envelope, key)
-    if key == '' then return redis.pcall('XADD', log, id, 'v', envelope) end
-    return redis.pcall('XADD', log, id, 'v', envelope, 'k', key)
+  append = function (id, envelope, key, afterLoss)
+    local fields = {'v', envelope}
+    if key ~= '' then fields[3], fields[4] = 'k', key end
+    if afterLoss then fields[#fields + 1], fields[#fields + 2] = 'l', '1' end
+    return redis.pcall('XADD', log, id, unpack(fields))
   end,
 
   appended = function (envelope, key)
