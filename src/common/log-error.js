@@ -5,7 +5,11 @@ import { InkcastError } from './errors.js'
  */
 const OF_THE_SYSTEM = /^(?:E[A-Z0-9]+|UND_ERR_\w+|ERR_(?:TLS|SSL)_\w+|CERT_\w+|\w+_CERT\w*|UNABLE_TO_\w+)$/
 /** Errors that a server has answered, and those of connections that ended. */
-const OF_A_SERVER = /^(?:ReplyError|MaxRetriesPerRequestError|KafkaJS\w*|AbortError|TimeoutError|ConfigError)$/
+const OF_A_SERVER =
+  /^(?:ReplyError|MaxRetriesPerRequestError|ClusterAllFailedError|KafkaJS\w*|AbortError|TimeoutError|ConfigError)$/
+/** Errors of ioredis without a connection: they have neither a name nor a code of their own. */
+const WITHOUT_REDIS =
+  /^(?:Stream isn't writeable|Connection is closed|Command timed out|Socket timeout|Cluster isn't ready|Node is disconnected|No master node|Cluster is|None of startup nodes|All sentinels are unreachable|Too many Cluster redirections)/
 
 /**
  * @param {unknown} error
@@ -16,7 +20,7 @@ function isExpected (error) {
   if (!(error instanceof Error)) return false
   if (error instanceof InkcastError) return error.code !== 'internal'
   const { code, name, cause } = /** @type {NodeJS.ErrnoException & { cause?: unknown }} */ (error)
-  if (OF_A_SERVER.test(name) || (typeof code === 'string' && OF_THE_SYSTEM.test(code))) return true
+  if (OF_A_SERVER.test(name) || WITHOUT_REDIS.test(error.message) || (typeof code === 'string' && OF_THE_SYSTEM.test(code))) return true
   // fetch hides the reason in its cause
   return name === 'TypeError' && error.message === 'fetch failed' && isExpected(cause)
 }

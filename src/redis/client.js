@@ -112,14 +112,16 @@ export function createRedis ({ urls, name, log, metrics, onWaits = () => {} }) {
     // after a failure the next reconnect retries
     if (!(client instanceof Cluster)) runIdOf(client).then((runId) => channels.follow(runId), () => {})
   })
-  const onTrouble = (/** @type {Error | undefined} */ error) => {
+  const onTrouble = (/** @type {Error & { lastNodeError?: Error }} */ error) => {
     if (stopped) return
     downSince ??= systemClock.monotonic()
-    if (logLimit.due())
-      log.warn({ err: error && withoutArguments(error), reason: sentinelCause() }, 'redis is unavailable, retrying')
+    if (!logLimit.due()) return
+    const cause = sentinelCause() ?? causeOf(error.lastNodeError ?? error)
+    log.warn({ address: addressesOf(urls), cause }, 'redis is unavailable, retrying')
   }
   client.on('error', onTrouble)
-  client.on('close', () => onTrouble(undefined))
+  // it has no cause: the attempt to connect again that follows has one
+  client.on('close', () => { if (!stopped) downSince ??= systemClock.monotonic() })
   client.on('node error', (error) => { if (client.status !== 'ready') onTrouble(error) })
 
   /** Resolves once connected, without a timeout; rejects if Redis refuses the connection. */

@@ -3,6 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import os from 'node:os'
 import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
+import { LogLimit } from '../common/log-limit.js'
 import { isAlive } from '../process/alive.js'
 import { WORKERS } from '../redis/keys.js'
 import { MAX_WORKERS } from '../wire/session-id.js'
@@ -90,6 +91,7 @@ export function createWorkerLease ({
   let heldUntil = -Infinity
   /** @type {string[]} the shared secret, and the previous one: Redis may have lost its data */
   let secrets = [ownSecret]
+  const logLimit = new LogLimit()
 
   /** @param {number} time ms; 0 releases the number */
   const renewFor = (time) =>
@@ -121,6 +123,7 @@ export function createWorkerLease ({
         onReborn(incarnation)
       }
       heldUntil = asked + leaseTime
+      logLimit.reset()
       if (secret !== secrets[0]) secrets = [secret, secrets[0]]
       const elsewhere = await redis.hasLost()
       if ((missing === 1 || elsewhere) && !back) {
@@ -128,7 +131,7 @@ export function createWorkerLease ({
         redis.lost()
       }
     } catch (error) {
-      log.warn({ err: error }, 'the worker number could not be renewed')
+      if (logLimit.due()) log.warn({ err: error }, 'the worker number could not be renewed, retrying')
     }
   }
 

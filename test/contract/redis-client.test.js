@@ -10,6 +10,7 @@ import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { startProxy } from '../helpers/proxy.js'
+import { recordingLog } from '../helpers/recording-log.js'
 import { waitFor } from '../helpers/wait.js'
 import { freePort } from '../services/ports.js'
 import { startRedis } from '../services/redis.js'
@@ -18,6 +19,29 @@ import { entry, fresh, range } from './bus-fixture.js'
 const log = createLog({ level: 'silent', pretty: false, role: 'test' })
 /** @param {string} url @param {string} [name] */
 const connectTo = (url, name = 'test') => createRedis({ urls: url.split(','), name, log })
+
+test('an outage is one line with the address and the cause, and its end another one', async (t) => {
+  const server = await startRedis()
+  t.after(() => server.stop())
+  const { log: recorded, lines } = recordingLog()
+  const redis = createRedis({ urls: [`redis://user:geheim@127.0.0.1:${server.port}`], name: 'test', log: recorded })
+  t.after(() => redis.stop())
+  const admin = connectTo(server.url)
+  await admin.start()
+  await admin.client.call('ACL', 'SETUSER', 'user', 'on', '>geheim', '~*', '&*', '+@all')
+  await admin.stop()
+  await redis.start()
+  await server.kill()
+  await waitFor(() => lines.length > 0)
+  // further attempts fail, without a line of their own
+  let attempts = 0
+  redis.client.on('error', () => attempts++)
+  await waitFor(() => attempts >= 3)
+  assert.deepEqual(lines, [{
+    level: 'warn',
+    text: `{"address":"127.0.0.1:${server.port}","cause":"connect ECONNREFUSED 127.0.0.1:${server.port}"} redis is unavailable, retrying`
+  }])
+})
 
 describe('the redis client', () => {
   /** @type {import('../services/redis.js').RedisServer} */

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { test } from 'node:test'
+import { Cluster, Redis } from 'ioredis'
 import { InkcastError } from '../../../src/common/errors.js'
 import { createErrorSerializer } from '../../../src/common/log-error.js'
 import { freePort } from '../../services/ports.js'
@@ -22,6 +23,22 @@ test('an error of the network or a file is a sentence, without a stack', async (
   const error = await fetch(`http://127.0.0.1:${await freePort()}`).catch((error) => error)
   assert.equal(isExpected(error), true)
   assert.match(/** @type {any} */ (describeError(error)).message, /^fetch failed: /)
+})
+
+test('a command without a connection to Redis is a sentence, without a stack', async (t) => {
+  const redis = new Redis({
+    port: await freePort(), lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null
+  })
+  t.after(() => redis.disconnect())
+  redis.on('error', () => {})
+  await redis.connect().catch(() => {})
+  const cluster = new Cluster([{ port: await freePort() }], {
+    lazyConnect: true, enableOfflineQueue: false, clusterRetryStrategy: () => null
+  })
+  cluster.on('error', () => {})
+  const connecting = cluster.connect()
+  const refused = [await redis.get('x').catch((error) => error), await connecting.catch((error) => error)]
+  for (const error of refused) assert.ok(isExpected(error), error.stack)
 })
 
 test('the causes of an expected error are in its sentence, each once', () => {
