@@ -16,9 +16,12 @@ import { createAddressOf, proxyList } from './address.js'
 const REFUSED_AT_ONCE = 24
 const REFUSED_SHARE = 0.01
 
-const kClaim = Symbol('claim')
+/** Property of a request: the emitter of its end. */
+const kEnd = Symbol('end')
+/** Property of that end, then of a session: the address for which it is counted. */
+const kAddress = Symbol('address')
 
-/** @typedef {{ held: boolean, release: () => void }} Claim one connection, counted for its address */
+/** @typedef {ReturnType<typeof createConnectionLimits>} ConnectionLimits */
 
 /**
  * @param {object} dependencies
@@ -36,7 +39,8 @@ export function createConnectionLimits ({
   const last = maxConnections + REFUSED_AT_ONCE + Math.floor(REFUSED_SHARE * maxConnections)
   const addressOf = createAddressOf(proxyList(trustedProxies))
   /**
-   * Sessions, and requests that may begin one, by address; empty without a limit per address.
+   * Sessions, and requests that may begin one, by address; empty without a limit per address. Numbers, and no listener
+   * per session: every connection is counted.
    * @type {Map<string, number>}
    */
   const addresses = new Map()
@@ -59,23 +63,27 @@ export function createConnectionLimits ({
 
   metrics.onCollect(() => metrics.sockets.set(count()))
 
-  /** @param {string} address @returns {Claim} */
-  function take (address) {
-    addresses.set(address, (addresses.get(address) ?? 0) + 1)
-    let taken = true
-    return {
-      held: false,
-      release () {
-        if (!taken) return
-        taken = false
-        const count = /** @type {number} */ (addresses.get(address)) - 1
-        if (count === 0) addresses.delete(address)
-        else addresses.set(address, count)
-      }
-    }
+  /** @param {any} counted the end of a request, or a session; released once */
+  function release (counted) {
+    /** @type {string | undefined} */
+    const address = counted[kAddress]
+    if (address === undefined) return
+    counted[kAddress] = undefined
+    const count = /** @type {number} */ (addresses.get(address)) - 1
+    if (count === 0) addresses.delete(address)
+    else addresses.set(address, count)
   }
 
+  /** The request has ended without a session. @this {any} the request, or the socket of an upgrade */
+  function onEnd () { release(this) }
+
   return {
+    /** @param {string} address @returns {number} its sessions, and its requests that may begin one */
+    count: (address) => addresses.get(address) ?? 0,
+
+    /** Addresses that are counted. */
+    get addresses () { return addresses.size },
+
     /** @param {import('net').Server} server that gets all connections, handed-over ones included */
     watch (server) {
       server.prependListener('connection', (socket) => {
@@ -116,22 +124,26 @@ export function createConnectionLimits ({
         metrics.connections_refused.inc({ reason: 'address' })
         return false
       }
-      /** @type {Claim} */
-      const claim = (req[kClaim] = take(address))
-      // The request may end without a session.
-      ;(res ?? socket).once('close', () => {
-        if (!claim.held) claim.release()
-      })
+      addresses.set(address, (addresses.get(address) ?? 0) + 1)
+      // Node does not tell of the end of a response that was still queued behind others of the connection.
+      const end = res === undefined ? socket : req
+      end[kAddress] = address
+      end.once('close', onEnd)
+      req[kEnd] = end
       return true
     },
 
-    /** @param {any} conn Engine.IO's socket, new */
-    opened (conn) {
-      /** @type {Claim | undefined} */
-      const claim = conn.request?.[kClaim]
-      if (claim === undefined) return
-      claim.held = true
-      conn.once('close', claim.release)
-    }
+    /** @param {any} session Engine.IO's socket, new */
+    opened (session) {
+      const end = session.request?.[kEnd]
+      if (end === undefined) return
+      session.request[kEnd] = undefined
+      end.off('close', onEnd)
+      session[kAddress] = end[kAddress]
+      end[kAddress] = undefined
+    },
+
+    /** @param {any} session that has ended; may be called again */
+    ended: release
   }
 }

@@ -27,7 +27,7 @@ export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs()
 /**
  * @param {object} dependencies
  * @param {number} dependencies.perSecond
- * @param {Pick<ReturnType<typeof import('./connection-limits.js').createConnectionLimits>, 'admits' | 'opened'>}
+ * @param {Pick<import('./connection-limits.js').ConnectionLimits, 'admits' | 'opened' | 'ended'>}
  *   dependencies.connections
  * @param {() => boolean} [dependencies.isOverloaded] whether this worker takes no new clients; default: never
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
@@ -144,6 +144,9 @@ export function createHandshakeLimit ({
 
     /** @param {any} session opened for a request, which still has all its properties */
     opened (session) { connections.opened(session) },
+
+    /** @param {any} session that has ended; may be called again */
+    ended (session) { connections.ended(session) },
 
     /** Refuses all queued requests, and those that would be queued from now on. */
     stop () {

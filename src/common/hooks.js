@@ -180,8 +180,13 @@ const PACKAGES = {
         required: true
       },
       {
-        part: '`conn.cleanupFn`, names of listeners (`onUpgradeError`, `noop`), `_events` and `_eventsCount` of its emitters, methods of their prototypes wrapped (the wrappers stay and do nothing)',
+        part: '`conn.cleanupFn`, `_events` and `_eventsCount` of its emitters, methods of their prototypes wrapped (the wrappers stay and do nothing)',
         files: ['src/socketio/shared-listeners.js'],
+        without: 'Each connection has its own listeners.'
+      },
+      {
+        part: '`Socket.prototype.setTransport` wrapped',
+        files: ['src/engine/engine-io-socket.js'],
         without: 'Each connection has its own listeners.'
       },
       {

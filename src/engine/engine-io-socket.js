@@ -1,26 +1,26 @@
 import { Socket } from 'engine.io'
 import { PING, PING_OPTIONS, unsentOf } from './link.js'
+import { rememberListeners } from './made-with.js'
 import { admitPolling, boundPolling } from './poll-body.js'
 import { lightRequest } from './request.js'
 import { belongsTo } from './websockets.js'
 
-/** The session of a client that was not admitted has ended. @this {any} Engine.IO's Socket */
-function leave () {
-  this.server.inputLimits.leave(this)
-  this.server.onEnded(this)
-}
+/** The first listener to the end of a session, the same for all. @this {any} Engine.IO's Socket */
+export function onEnded () { this.server.ended(this) }
 
 /** Link (link.js) as methods of Engine.IO's Socket. @type {ThisType<any> & import('./link.js').Link} */
 const methods = {
   begin (hooked, light) {
-    this.on('close', leave)
+    const [first, ...others] = this.rawListeners('close')
+    // Engine.IO's server has a closure for each session. If there is another listener, any of them may be its own.
+    if (hooked && others.length === 0) this.off('close', first)
+    this.on('close', onEnded)
     if (this.transport.name === 'websocket') return belongsTo(this.transport.socket, this)
     boundPolling(this, hooked)
     if (light) this.request = lightRequest(this.request)
   },
 
   admit () {
-    this.off('close', leave)
     admitPolling(this)
   },
 
@@ -63,4 +63,18 @@ const methods = {
 export function extendEngineIoSocket () {
   for (const [name, value] of Object.entries(methods))
     Object.defineProperty(Socket.prototype, name, { value, configurable: true, writable: true })
+}
+
+const { setTransport } = /** @type {any} */ (Socket.prototype)
+
+/** Remembers the listeners that Engine.IO's Socket adds to a WebSocket transport. */
+export function rememberTransports () {
+  Object.assign(Socket.prototype, {
+    /** @this {any} @param {any} transport */
+    setTransport (transport) {
+      const isNew = transport.name === 'websocket' && transport.eventNames().length === 0
+      setTransport.call(this, transport)
+      if (isNew) rememberListeners(transport)
+    }
+  })
 }

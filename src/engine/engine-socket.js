@@ -20,7 +20,7 @@ import { PING, PING_OPTIONS, unsentOf } from './link.js'
  * @property {number} maxBytes largest message of a client
  * @property {{ holds: (session: any, more: number) => void }} inputLimits
  * @property {(session: EngineSocket, frames: number) => void} onFrames
- * @property {(session: EngineSocket) => void} forget called when the session has ended
+ * @property {(session: EngineSocket) => void} ended called when the session has ended
  *
  * @typedef {object} Packet
  * @property {string} type Engine.IO's
@@ -309,7 +309,7 @@ export class EngineSocket extends EventEmitter {
     this.readyState = 'closed'
     this.writeBuffer = NOTHING
     this.#frames.clear()
-    this.server.forget(this)
+    this.server.ended(this)
     this.emit('close', reason, description)
     this.request = null
   }

@@ -4,6 +4,7 @@ import { CompressingServer } from './bytes/compression.js'
 import { extendEngineIoSocket } from './engine-io-socket.js'
 import { EngineSocket } from './engine-socket.js'
 import { kOwner } from './link.js'
+import { rememberListeners } from './made-with.js'
 import { deferAddress } from './peer-address.js'
 import { PollAnswers } from './poll-answer.js'
 import { RELEASE, beginsWebSocket, headSize, queryOf } from './request.js'
@@ -264,11 +265,18 @@ export class Engine extends EngineServer {
     return true
   }
 
-  /** @param {EngineSocket} session that has ended */
-  forget (session) {
+  /** Every session ends here, of whichever kind it is. @param {any} session that has ended; may be called again */
+  ended (session) {
+    this.handshakeLimit.ended(session)
     this.inputLimits.leave(session)
     this.onEnded(session)
-    if (this.#sessions.delete(session.id)) /** @type {any} */ (this).clientsCount--
+    const own = /** @type {any} */ (this)
+    if (this.#sessions.delete(session.id)) own.clientsCount--
+    // Engine.IO's own listener may have forgotten it.
+    else if (own.clients[session.id] === session) {
+      delete own.clients[session.id]
+      own.clientsCount--
+    }
   }
 
   /** @override @param {any} req @param {any} socket @param {Buffer} head */
@@ -277,8 +285,12 @@ export class Engine extends EngineServer {
     const sid = sidOf(req)
     if (sid === undefined) {
       if (this.takeWebSocket(req, socket, head)) return
-      if (this.#hooked) deferAddress(socket)
-      return this.handshakeLimit.enter(socket, undefined, () => super.handleUpgrade(req, socket, head), req)
+      const go = () => {
+        // not before: a limit may ask for the address
+        if (this.#hooked) deferAddress(socket)
+        super.handleUpgrade(req, socket, head)
+      }
+      return this.handshakeLimit.enter(socket, undefined, go, req)
     }
     if (!this.misrouted?.isMisrouted(sid)) return super.handleUpgrade(req, socket, head)
     this.misrouted.upgrade(/** @type {string} */ (sid), req, socket, head).then(
@@ -293,7 +305,9 @@ export class Engine extends EngineServer {
   createTransport (name, req) {
     const session = req._query.sid && this.sessionOf(req._query.sid)
     if (session && req.websocket) belongsTo(req.websocket, session)
-    return super.createTransport(name, req)
+    const transport = super.createTransport(name, req)
+    if (this.#hooked && req.websocket) rememberListeners(req.websocket)
+    return transport
   }
 
   /**

@@ -5,7 +5,7 @@ const UNASKED = Object.freeze({})
  * Engine.IO reads the address of each client that connects, a system call: defers it until `addressOf` is called.
  * @param {any} netSocket
  */
-export function deferAddress (netSocket) { netSocket._peername = UNASKED }
+export function deferAddress (netSocket) { netSocket._peername ??= UNASKED }
 
 /** @param {any} netSocket of a request @returns {string | undefined} address of its client */
 export function addressOf (netSocket) {

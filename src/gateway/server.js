@@ -277,7 +277,7 @@ export function createGateway ({
   })
 
   return {
-    io, engine, httpServer, bus, sessions, lifeCycle, presence, moves, overload,
+    io, engine, httpServer, bus, sessions, lifeCycle, presence, moves, overload, connectionLimits, users,
 
     /** @returns {number} the port it listens on */
     port () {

@@ -1,13 +1,16 @@
 import { EventEmitter } from 'node:events'
 import { Socket } from 'socket.io'
 import { SmallMap } from './small-map.js'
+import { onEnded, rememberTransports } from '../engine/engine-io-socket.js'
 import { kOwner } from '../engine/link.js'
+import { isAsMade } from '../engine/made-with.js'
 
 /**
  * Listeners that all connections share, to save memory. Socket.IO, Engine.IO and ws create about 20 bound functions and
  * the tables of four emitters per WebSocket connection, 4 KB. Here all connections have the same functions in the same
  * tables; a function finds its connection by `this`. A table is copied before a listener is added to, or removed from,
- * one emitter.
+ * one emitter. An emitter gets a table only if each of its listeners is known by identity: any other one, of a limit or
+ * of an extension, would be lost.
  *
  * @typedef {Record<string, Function | Function[]>} Listeners by event, as in EventEmitter's `_events`
  */
@@ -63,9 +66,6 @@ const TRANSPORT = table({
   close () { this[kUser].onClose('transport close') }
 })
 
-const TRANSPORT_EVENTS = Object.keys(TRANSPORT)
-const SOCKET_EVENTS = ['error', 'disconnect']
-
 /**
  * Socket.IO's Client.
  * @param {any} self the Client, or the Engine.IO socket that it listens to
@@ -86,12 +86,6 @@ const CLIENT = {
   onclose (reason, description) {
     Object.getPrototypeOf(clientOf(this)).onclose.call(clientOf(this), reason, description)
   }
-}
-
-/** Replaces the listener of Engine.IO's server, a closure. @this {any} Engine.IO's socket */
-function forgetSession () {
-  delete this.server.clients[this.id]
-  this.server.clientsCount--
 }
 
 /**
@@ -120,6 +114,13 @@ function copyOnWrite (prototype) {
   }
 }
 
+/**
+ * Socket.IO's listener for errors, one function for all sockets. The first socket of a process is one of the self-test,
+ * where there are no extensions.
+ * @type {Function | undefined}
+ */
+let stockOnError
+
 /** Creates the Map of pending acknowledgements of a socket with the first one. */
 export function makeAcksLazily () {
   Object.defineProperty(Socket.prototype, 'acks', {
@@ -142,7 +143,7 @@ export function createSharedListeners ({ onPacket, onPacketCreate, onDisconnect 
     packetCreate: onPacketCreate,
     data: CLIENT.ondata,
     error: CLIENT.onerror,
-    close: [forgetSession, CLIENT.onclose]
+    close: [onEnded, CLIENT.onclose]
   })
   const ownListeners = table({
     packet: onPacket,
@@ -151,6 +152,7 @@ export function createSharedListeners ({ onPacket, onPacketCreate, onDisconnect 
     error: CLIENT.onerror,
     close: CLIENT.onclose
   })
+  rememberTransports()
   // Socket.IO has an empty listener for errors: an emitter without one would throw.
   const socketListeners = table({ error () {}, disconnect: onDisconnect })
 
@@ -164,9 +166,7 @@ export function createSharedListeners ({ onPacket, onPacketCreate, onDisconnect 
       packetCreate === onPacketCreate &&
       data === client.ondata &&
       error === client.onerror &&
-      (alone ||
-        // Engine.IO's server listens to its own sessions as well.
-        (Array.isArray(close) && close.length === 2 && close[0].listener !== undefined && close[1] === client.onclose))
+      (alone || (Array.isArray(close) && close.length === 2 && close[0] === onEnded && close[1] === client.onclose))
     // There are other listeners, or some are still missing.
     if (!stock) return
     // Client removes these when it is destroyed.
@@ -184,13 +184,13 @@ export function createSharedListeners ({ onPacket, onPacketCreate, onDisconnect 
     // An EngineSocket is its own transport.
     if (transport === conn) return shareOfSession(conn, clientOf(conn))
     const ws = transport.socket
-    if (isStockWebSocket(ws)) {
+    if (isAsMade(ws)) {
       ws[kUser] = transport
       share(ws, WEBSOCKET)
     }
     // Headers have been sent.
     transport.removeAllListeners('headers')
-    if (hasOneEach(transport, TRANSPORT_EVENTS)) {
+    if (isAsMade(transport)) {
       transport[kUser] = conn
       share(transport, TRANSPORT)
       // These functions would remove the listeners one by one.
@@ -212,32 +212,13 @@ export function createSharedListeners ({ onPacket, onPacketCreate, onDisconnect 
      */
     share ({ conn, socket }) {
       const own = /** @type {any} */ (socket)
-      if (
-        hasOneEach(own, SOCKET_EVENTS) &&
-        own._events.disconnect === onDisconnect &&
-        own._events.error.name === 'noop'
-      )
-        share(own, socketListeners)
+      const { disconnect, error } = own._events
+      stockOnError ??= error
+      if (own._eventsCount === 2 && disconnect === onDisconnect && error === stockOnError) share(own, socketListeners)
       // An array that was pushed to has room for 17 elements.
       if (own._anyListeners.length === 1) own._anyListeners = own._anyListeners.slice()
       if (conn.transport.name === 'websocket') shareOfConnection(conn)
       else conn.on('upgrade', onUpgrade)
     }
   }
-}
-
-/**
- * @param {any} emitter
- * @param {string[]} events
- * @returns {boolean} it has one listener for each of these events, and no others
- */
-function hasOneEach ({ _events: listeners, _eventsCount: count }, events) {
-  return count === events.length && events.every((event) => typeof listeners[event] === 'function')
-}
-
-/** @param {any} ws */
-function isStockWebSocket ({ _events: { message, close, error }, _eventsCount: count }) {
-  return count === 3 && typeof message === 'function' && typeof close === 'function' &&
-    // Engine.IO's server listens as well if the client began with a WebSocket.
-    (typeof error === 'function' || (Array.isArray(error) && error.length === 2 && error[0].name === 'onUpgradeError'))
 }

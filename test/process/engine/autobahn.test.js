@@ -28,7 +28,7 @@ const server = net.createServer(
   (socket) =>
     new Echo(
       'id',
-      /** @type {any} */ ({ maxBytes: MAX_BYTES, forget () {}, onFrames () {}, inputLimits: { holds () {} } }),
+      /** @type {any} */ ({ maxBytes: MAX_BYTES, ended () {}, onFrames () {}, inputLimits: { holds () {} } }),
       /** @type {any} */ (null),
       socket
     )

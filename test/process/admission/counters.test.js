@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { after, test } from 'node:test'
+import { checkHooks } from '../../../src/common/hook-switch.js'
+import { connectClient, createClient } from '../../helpers/clients.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { startExtended } from '../../helpers/test-extension.js'
+import { SECRET, signToken } from '../../helpers/tokens.js'
+import { waitFor } from '../../helpers/wait.js'
+import { createLog } from '../../../src/common/log.js'
+
+/**
+ * Every limit that counts sessions, looked at itself: over each way in which a session begins and ends, with each kind
+ * of session that the engine has. All optional limits are on.
+ */
+
+const LIMITS = {
+  AUTH_JWT_SECRET: SECRET,
+  TRUSTED_PROXIES: '127.0.0.0/8',
+  MAX_CONNECTIONS: '500',
+  MAX_CONNECTIONS_PER_ADDRESS: '20',
+  MAX_CONNECTIONS_PER_USER: '10',
+  MAX_JOINS_PER_SECOND: '50',
+  MAX_SIGNALS_PER_SECOND: '50',
+  OPERATION_RATES: 'doc:history=50,doc:members=50',
+  HEARTBEAT_MIN: '1000',
+  HEARTBEAT_MAX: '1000',
+  HEARTBEAT_TIMEOUT: '1000'
+}
+const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+
+/** Kinds of sessions, and a server that has them. @type {Record<string, () => ReturnType<typeof startEmbedded>>} */
+const KINDS = {
+  'own sessions': () => startEmbedded({ after }, LIMITS),
+  'sessions of Engine.IO, with compression': () => startEmbedded({ after }, { ...LIMITS, COMPRESS_FROM: '1024' }),
+  'sessions that an extension listens to': () => startExtended({ after }, ({ io }) => {
+    io.engine.prependListener('connection', (/** @type {any} */ conn) => {
+      conn.once('close', () => { heard++ })
+    })
+    io.on('connect', ({ conn }) => { conn.on('close', () => { heard++ }) })
+  }, LIMITS),
+  'sessions without private parts': () => {
+    checkHooks({ enabled: false, log })
+    return startEmbedded({ after }, LIMITS)
+  }
+}
+let heard = 0
+after(() => checkHooks({ enabled: true, log }))
+
+/** @typedef {Awaited<ReturnType<typeof startEmbedded>>} Server */
+/** @typedef {{ server: Server, client: any, conn: any, uid: string }} Session */
+
+/**
+ * @typedef {object} Beginning
+ * @property {string[]} transports
+ * @property {(conn: any) => boolean} [ready]
+ * @property {(session: Session) => Promise<void>} [before]
+ */
+
+/** @type {Record<string, Beginning>} */
+const BEGINNINGS = {
+  WebSocket: { transports: ['websocket'] },
+  polling: { transports: ['polling'] },
+  'polling, then WebSocket': {
+    transports: ['polling', 'websocket'],
+    ready: (conn) => conn.transport.name === 'websocket'
+  },
+  'polling, after an upgrade that failed': { transports: ['polling'], before: failUpgrades }
+}
+
+/** @type {Record<string, (session: Session) => unknown>} */
+const ENDS = {
+  'the client disconnects': ({ client }) => client.disconnect(),
+  'the client closes its engine': ({ client }) => client.io.engine.close(),
+  'the socket is killed, or the client falls silent': ({ client, conn }) => {
+    const { transport } = client.io.engine
+    if (conn.transport.name === 'websocket') return transport.ws._socket.destroy()
+    // no further poll
+    transport._poll = transport.doPoll = transport.poll = () => {}
+    transport.pollXhr?.abort?.()
+    transport.doWrite = () => {}
+  },
+  'the gateway disconnects the socket': ({ client, server }) =>
+    server.gateway.io.sockets.sockets.get(client.id)?.disconnect(true),
+  'the gateway closes the session': ({ conn }) => conn.close(),
+  'the gateway closes the session at once': ({ conn }) => conn.close(true),
+  'the gateway terminates the session': ({ conn }) => conn.terminate('ping timeout'),
+  'the client does not answer pings': ({ client }) => {
+    const { engine } = client.io
+    engine.transport.removeAllListeners('packet')
+  },
+  'the transport fails': ({ conn }) => conn.transport.onError('broken'),
+  'the user is kicked': async ({ server, uid }) => {
+    const answer = await fetch(`${server.apiUrl}/v1/users/${uid}/connections`, { method: 'DELETE' })
+    assert.equal(answer.status, 202)
+  }
+}
+
+/** Upgrades that end before the probe, with it, and before their response. @param {Session} session */
+async function failUpgrades ({ server, conn }) {
+  const { port } = new URL(server.url)
+  const path = `/socket.io/?EIO=4&transport=websocket&sid=${conn.id}`
+  const head = `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n`
+  for (const rest of ['Sec-WebSocket-Key: short\r\n\r\n', 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n']) {
+    const socket = connect(Number(port), '127.0.0.1').on('error', () => {})
+    socket.write(head + rest)
+    await once(socket, 'data')
+    socket.destroy()
+    await once(socket, 'close')
+  }
+  await waitFor(() => !conn.upgrading && conn.transport.name === 'polling', { message: 'the end of the upgrades' })
+}
+
+/** @param {Server} server @returns {Promise<Record<string, number>>} every gauge that sessions raise */
+async function gauges ({ metrics }) {
+  await metrics.collect()
+  const sum = async (/** @type {any} */ gauge) =>
+    (await gauge.get()).values.reduce((/** @type {number} */ all, /** @type {any} */ { value }) => all + value, 0)
+  return {
+    connections: await sum(metrics.connections),
+    early: await sum(metrics.sessions_not_admitted),
+    unfinished: await sum(metrics.unfinished_bytes),
+    handshakes: await sum(metrics.handshakes_waiting)
+  }
+}
+
+for (const [kind, start] of Object.entries(KINDS)) {
+  test(kind, { concurrency: true }, async (t) => {
+    const server = await start()
+    const { gateway } = server
+    let number = 0
+    /** The counters of a user and an address. @param {string} uid @param {string} address */
+    const counted = (uid, address) => ({
+      address: gateway.connectionLimits.count(address),
+      user: gateway.users.count(uid)
+    })
+    const NONE = { address: 0, user: 0 }
+    /** @param {string} uid @param {string} address */
+    const nothingCounts = async (uid, address) => {
+      await waitFor(() => Object.values(counted(uid, address)).every((count) => count === 0), {
+        message: () => counted(uid, address)
+      })
+      assert.deepEqual(counted(uid, address), NONE)
+    }
+
+    await Promise.all(Object.entries(BEGINNINGS).map(([beginning, { transports, ready = () => true, before }]) =>
+      t.test(`that begin with ${beginning} count until they end, however they do`, async (t) => {
+        await Promise.all(Object.entries(ENDS).map(async ([name, end]) => {
+          const [uid, address] = [`user-${++number}`, `1.2.3.${number}`]
+          const options = {
+            transports, auth: { token: await signToken({ sub: uid }) }, extraHeaders: { 'X-Forwarded-For': address }
+          }
+          const client = await connectClient(t, server.url, options)
+          const socket = gateway.io.sockets.sockets.get(/** @type {string} */ (client.id))
+          const conn = /** @type {any} */ (socket).conn
+          await waitFor(() => ready(conn), { message: 'the upgrade' })
+          const session = { server, client, conn, uid }
+          await before?.(session)
+          assert.deepEqual(counted(uid, address), { address: 1, user: 1 }, name)
+          await end(session)
+          await waitFor(() => counted(uid, address).address === 0, {
+            timeout: 8000, message: () => `${name}: ${JSON.stringify(counted(uid, address))}`
+          })
+          await nothingCounts(uid, address)
+          client.disconnect()
+        }))
+      })
+    ))
+    assert.deepEqual([gateway.engine.clientsCount, gateway.connections, gateway.connectionLimits.addresses], [0, 0, 0])
+    if (kind.includes('extension')) assert.equal(heard, 2 * number)
+
+    await t.test('that are refused, or never admitted, do not count', async (t) => {
+      const auth = { token: await signToken({ sub: 'ada' }) }
+      const from = (/** @type {string} */ address) => ({ extraHeaders: { 'X-Forwarded-For': address } })
+      for (const transports of [['websocket'], ['polling']]) {
+        const refused = createClient(t, server.url, { transports, auth: { token: 'wrong' }, ...from('2.0.0.1') })
+        await once(/** @type {any} */ (refused), 'connect_error')
+        refused.disconnect()
+        await nothingCounts('ada', '2.0.0.1')
+        // the user's own limit, and what it refuses
+        const some = await Promise.all(
+          Array.from({ length: 10 }, () => connectClient(t, server.url, { transports, auth, ...from('2.0.0.2') }))
+        )
+        const above = createClient(t, server.url, { transports, auth, ...from('2.0.0.3') })
+        await once(/** @type {any} */ (above), 'connect_error')
+        assert.equal(gateway.users.count('ada'), 10)
+        above.disconnect()
+        for (const client of some) client.disconnect()
+        await nothingCounts('ada', '2.0.0.2')
+        await nothingCounts('ada', '2.0.0.3')
+      }
+      // requests without a session, also many at once on a connection that is cut
+      const headers = { 'x-forwarded-for': '2.0.0.4' }
+      for (const query of ['EIO=4&transport=none', 'EIO=3&transport=polling', 'EIO=4&transport=polling&j=1'])
+        assert.equal((await fetch(`${server.url}/socket.io/?${query}`, { headers })).status, 400)
+      const { port } = new URL(server.url)
+      const request = 'GET /socket.io/?EIO=3&transport=polling HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 2.0.0.4\r\n\r\n'
+      for (const answers of [0, 1]) {
+        const socket = connect(Number(port), '127.0.0.1').on('error', () => {})
+        socket.write(request.repeat(15))
+        await once(socket, answers === 0 ? 'connect' : 'data')
+        socket.resetAndDestroy()
+      }
+      await nothingCounts('ada', '2.0.0.4')
+    })
+
+    await t.test('leave no gauge raised', async () => {
+      await waitFor(async () => Object.values(await gauges(server)).every((value) => value === 0), {
+        timeout: 8000, message: async () => JSON.stringify(await gauges(server))
+      })
+    })
+
+    await t.test('that are open when the gateway stops do not count afterwards', async (t) => {
+      await Promise.all(Object.values(BEGINNINGS).map(async ({ transports }) =>
+        connectClient(t, server.url, {
+          transports,
+          auth: { token: await signToken({ sub: 'last' }) },
+          extraHeaders: { 'X-Forwarded-For': '3.0.0.1' }
+        })))
+      assert.equal(gateway.connectionLimits.count('3.0.0.1'), Object.keys(BEGINNINGS).length)
+      await server.stop()
+      await nothingCounts('last', '3.0.0.1')
+    })
+  })
+}
