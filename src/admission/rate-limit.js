@@ -16,12 +16,13 @@ export const kRefused = Symbol('refused')
 /** @param {InkcastError} error */
 export const refusal = (error) => Object.freeze({ ok: /** @type {const} */ (false), error: publicError(error) })
 export const RATE_LIMITED = refusal(new InkcastError('rate_limited'))
-export const TOO_DEEP = refusal(new InkcastError('bad_value', 'the value is nested too deep'))
 
 /**
  * Replaces the `auth` object of a CONNECT packet that was not decoded because it holds too many values.
  */
 export const TOO_MANY_VALUES = Object.freeze({})
+/** Replaces the `auth` object of a CONNECT packet that cannot be decoded. */
+export const UNREADABLE = Object.freeze({})
 
 /** An event and its ten attachments, the decoder's limit. */
 const PACKETS_PER_EVENT = 11

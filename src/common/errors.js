@@ -78,7 +78,7 @@ export const ERRORS = Object.freeze({
     message: 'the value is not well formed',
     retryable: false,
     status: 400,
-    when: 'A value is not valid JSON or msgpack, is nested deeper than 256 levels, has msgpack maps with keys other than strings and whole numbers, or has more values than one message may have ([limits](protocol.md#limits)).'
+    when: 'A value is not valid JSON or msgpack, is nested deeper than 256 levels, has msgpack maps with keys other than strings and whole numbers, or has more values or attachments than one message may have ([limits](protocol.md#limits)). A client gets it for each event that [cannot be decoded](protocol.md#events-that-cannot-be-decoded). inkcast-client also reports it for a value that cannot be encoded (BigInt, a circular reference), and does not send this value.'
   },
   value_too_large: {
     message: 'the value is too large',

@@ -1,3 +1,4 @@
+import { InkcastError, publicError } from '../common/errors.js'
 import { kRefused } from '../admission/rate-limit.js'
 import { retryHint } from '../admission/handshake-limit.js'
 import { kOwner } from '../engine/link.js'
@@ -134,11 +135,12 @@ export function createConnectionEvents ({
   /**
    * Called when a client is connected to its first namespace, or to the main one.
    * @param {import('./connection.js').Connection} connection
-   * @returns {import('./handshake-auth.js').HandshakeDocuments | undefined} documents to open
+   * @returns {Pick<ReturnType<typeof handshake.connected>, 'documents' | 'refused'>} documents to open, and parts of
+   *   the handshake that are refused
    */
   function admitted (connection) {
     const { conn, socket } = connection
-    const { documents, replaces } = handshake.connected(connection)
+    const { documents, refused, replaces } = handshake.connected(connection)
     if (replaces === undefined || !isConnected(replaces)) {
       engine.admit(conn)
       conn.on('packetCreate', onPacketCreate)
@@ -150,7 +152,7 @@ export function createConnectionEvents ({
     if (extended) keepHandshake(socket)
     else if (hooked) forgetHandshake(socket)
     add(connection)
-    return documents
+    return { documents, refused }
   }
 
   /** Answers an event that the gateway refused before decoding. @param {any[]} args */
@@ -178,6 +180,22 @@ export function createConnectionEvents ({
     return ok
   }
 
+  /**
+   * @param {import('./connection.js').Connection} connection
+   * @param {Pick<ReturnType<typeof handshake.connected>, 'documents' | 'refused'>} parts of its handshake
+   */
+  function openParts (connection, { documents, refused }) {
+    for (const part of refused ?? []) connection.socket.emit('gateway:refused', part)
+    for (const [guid, opening] of documents ?? []) {
+      if (!(opening instanceof InkcastError)) join(connection, guid, opening)
+      else {
+        const error = publicError(opening)
+        context.metrics.client_events.count('doc:join', error.code)
+        connection.socket.emit('doc:refused', { guid, error })
+      }
+    }
+  }
+
   return {
     count,
 
@@ -203,7 +221,7 @@ export function createConnectionEvents ({
       io.on('connect', (/** @type {import('socket.io').Socket} */ socket) => {
         /** @type {import('./connection.js').Connection} */
         const connection = /** @type {any} */ (socket)[kConnection]
-        const documents = admitted(connection)
+        const parts = admitted(connection)
         socket.onAny(onEvent)
         socket.on('disconnect', onDisconnect)
         sharedListeners?.share(connection)
@@ -211,7 +229,7 @@ export function createConnectionEvents ({
         if (inspector.active) tellConnected(connection)
         if (sentAway(connection)) return
         userLogs.join(connection)
-        for (const [guid, opening] of documents ?? []) join(connection, guid, opening)
+        openParts(connection, parts)
       })
       watchDocumentRooms(io)
 

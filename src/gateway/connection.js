@@ -350,9 +350,10 @@ export class Connection {
    * Closes the connection on purpose. The client first receives the reason, to distinguish this from a network loss.
    * @param {import('../common/errors.js').ErrorCode} code
    * @param {number} [retryInMs] default: some seconds if the error is retryable
+   * @param {string} [message]
    */
-  disconnect (code, retryInMs) {
-    const { message, retryable } = ERRORS[code]
+  disconnect (code, retryInMs, message = ERRORS[code].message) {
+    const { retryable } = ERRORS[code]
     this.endCode ??= code
     if (this.context.inspector.active) this.context.inspector.client(this, 'closing', { reason: code }, this.documents())
     this.socket.emit('gateway:disconnect', { code, message, retryable, ...(retryInMs === undefined ? retryHint({ retryable }) : { retryInMs }) })

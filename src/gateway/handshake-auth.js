@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { TOO_MANY_VALUES } from '../admission/rate-limit.js'
-import { InkcastError } from '../common/errors.js'
-import { boolean, custom, isRecord, object, strictObject, string } from '../common/schema.js'
+import { TOO_MANY_VALUES, UNREADABLE } from '../admission/rate-limit.js'
+import { InkcastError, publicError } from '../common/errors.js'
+import { boolean, custom, isRecord, object, parse, strictObject, string } from '../common/schema.js'
 import { isId } from '../wire/publication.js'
 import { guid, parseInput, positionFields, state } from './handlers/input.js'
 
@@ -25,35 +25,49 @@ const opening = v.nullable(v.pipe(
 /** Where to go on in the user's log; without fields: with what is published from now on. */
 const userPosition = v.pipe(strictObject(positionFields), v.check(isWhole, NOT_WHOLE), v.transform(positionOf))
 
-/**
- * Auth data of the CONNECT packet; unknown fields are ignored. `readDocuments` checks its documents.
- */
-export const authSchema = object({
-  token: v.nullish(string()),
+const token = v.nullish(string())
+
+/** Parts of `auth` that are refused alone: the client is admitted without them. */
+const PARTS = {
   client: v.nullish(custom(
     /** @type {(value: unknown) => value is string} */ (isId),
     'must be a string of 1 to 256 bytes without control characters'
   )),
   documents: v.nullish(custom(isRecord, 'must be an object')),
   user: v.nullish(userPosition)
-})
+}
+
+/** Auth data of the CONNECT packet; unknown fields are ignored. Exported for tests. */
+export const authSchema = object({ token, ...PARTS })
+/** The same without the parts. */
+const authWithoutParts = object({ token })
 
 /**
- * A Map, because a guid may be a name that has a meaning in an object, like `__proto__`.
- * @typedef {Map<string, import('valibot').InferOutput<typeof opening>>} HandshakeDocuments
+ * A Map, because a guid may be a name that has a meaning in an object, like `__proto__`. With the error
+ * of each document that is not well formed.
+ * @typedef {Map<string, import('valibot').InferOutput<typeof opening> | InkcastError>} HandshakeDocuments
  */
 
 /**
- * Stops at the first invalid document, to bound the cost of invalid input.
- * @param {Record<string, unknown>} documents
+ * The argument of `gateway:refused`.
+ * @typedef {{ field: string, error: ReturnType<typeof publicError> }} RefusedPart
+ */
+
+/**
+ * @param {Record<string, unknown>} documents at most MAX_DOCUMENTS_PER_CONNECTION: this bounds the cost of invalid ones
  * @returns {HandshakeDocuments}
- * @throws {InkcastError} bad_request
  */
 export function readDocuments (documents) {
+  /** @type {HandshakeDocuments} */
   const read = new Map()
   for (const name of Object.keys(documents)) {
     const at = ['documents', name]
-    read.set(parseInput(guid, name, at), parseInput(opening, documents[name], at))
+    try {
+      parseInput(guid, name, at)
+      read.set(name, parseInput(opening, documents[name], at))
+    } catch (error) {
+      read.set(name, /** @type {InkcastError} */ (error))
+    }
   }
   return read
 }
@@ -75,10 +89,26 @@ export function isPlainAuth (auth) {
 
 /**
  * @param {any} auth of a CONNECT packet
- * @returns {import('valibot').InferOutput<typeof authSchema>}
- * @throws {InkcastError} bad_value, bad_request
+ * @returns {import('valibot').InferOutput<typeof authSchema> & { refused?: RefusedPart[] }}
+ * @throws {InkcastError} bad_value; bad_request for an `auth` that is no object, or a token of a wrong type
  */
 export function readAuth (auth) {
   if (auth === TOO_MANY_VALUES) throw new InkcastError('bad_value', 'there are too many values in the packet')
-  return isPlainAuth(auth) ? auth : parseInput(authSchema, auth)
+  if (auth === UNREADABLE) throw new InkcastError('bad_value', 'the packet has no `auth` object that can be decoded')
+  return isPlainAuth(auth) ? auth : parse(authSchema, auth).value ?? readParts(auth)
+}
+
+/** @param {any} auth with something invalid */
+function readParts (auth) {
+  /** @type {any} */
+  const read = parseInput(authWithoutParts, auth)
+  read.refused = []
+  for (const [field, schema] of Object.entries(PARTS)) {
+    try {
+      read[field] = parseInput(/** @type {v.GenericSchema} */ (schema), auth[field], [field])
+    } catch (error) {
+      read.refused.push({ field, error: publicError(error) })
+    }
+  }
+  return read
 }

@@ -38,6 +38,11 @@ export function createHandshake ({
    * @type {WeakMap<Connection, import('./handshake-auth.js').HandshakeDocuments>}
    */
   const openings = new WeakMap()
+  /**
+   * Refused parts of handshakes in progress; there are none in most of them.
+   * @type {WeakMap<Connection, import('./handshake-auth.js').RefusedPart[]>}
+   */
+  const refusals = new WeakMap()
   /** Replaced connection of another namespace, by its successor. @type {WeakMap<Connection, Connection>} */
   const replaced = new WeakMap()
   /**
@@ -171,7 +176,7 @@ export function createHandshake ({
   async function connect (socket) {
     const codec = useCodec(socket.client)
     refuseWhileDraining(socket)
-    const { token, client, documents, user } = readAuth(socket.handshake.auth)
+    const { token, client, documents, user, refused } = readAuth(socket.handshake.auth)
     if (documents && Object.keys(documents).length > connectionContext.maxDocuments)
       throw new InkcastError('too_many_documents')
     // without a token it would be another anonymous user
@@ -192,6 +197,7 @@ export function createHandshake ({
     if (owner !== undefined) replaced.set(connection, owner)
     own(connection)
     if (opened) openings.set(connection, opened)
+    if (refused !== undefined) refusals.set(connection, refused)
     if (since !== undefined) userLogs.prepare(connection, since)
   }
 
@@ -284,20 +290,22 @@ export function createHandshake ({
     /**
      * Called when a client is connected: from here on the disconnect handler releases the user.
      * @param {Connection} connection
-     * @returns {{ documents: import('./handshake-auth.js').HandshakeDocuments | undefined, replaces: Connection |
-     *   undefined }} documents to open, and the connection that it replaces
+     * @returns {{ documents?: import('./handshake-auth.js').HandshakeDocuments | undefined,
+     *   refused?: import('./handshake-auth.js').RefusedPart[] | undefined, replaces: Connection | undefined }}
+     *   documents to open, refused parts of the handshake, and the connection that it replaces
      */
     connected (connection) {
       keepUser(connection)
       const documents = openings.get(connection)
       if (documents !== undefined) openings.delete(connection)
+      const refused = refusals.get(connection)
       const { conn } = connection
-      if (conn[kOwner] === connection) return { documents, replaces: replaced.get(connection) }
+      if (conn[kOwner] === connection) return { documents, refused, replaces: replaced.get(connection) }
       // another namespace of the client was connected meanwhile
       const replaces = conn[kOwner]
       const { client } = /** @type {any} */ (connection.socket)
       conn[kOwner] = client.decoder.connection = connection
-      return { documents, replaces }
+      return { documents, refused, replaces }
     },
 
     /**

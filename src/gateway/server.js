@@ -18,6 +18,7 @@ import { timesWithPolls } from '../process/socket-times.js'
 import { createReceipts } from '../receipts/receipts.js'
 import { parserFor } from '../socketio/codec.js'
 import { lightenHandshakes } from '../socketio/handshake-hooks.js'
+import { createUndecoded } from '../socketio/undecoded.js'
 import { LoneAdapter } from '../socketio/adapter.js'
 import { spareOwnRooms } from '../socketio/own-rooms.js'
 import { makeAcksLazily } from '../socketio/shared-listeners.js'
@@ -41,6 +42,9 @@ import { createUserLogs } from './user-logs.js'
 
 /** Maximum size of a client's message besides its data, bytes: event name, guid, packet type. */
 const PACKET_OVERHEAD = 16_384
+
+/** Engine.IO's error code for clients of Socket.IO 2 and older. */
+const UNSUPPORTED_PROTOCOL = 5
 
 /**
  * One Socket.IO worker, assembled from its parts. `parts` lists them in the order of their start; they stop in the
@@ -218,8 +222,12 @@ export function createGateway ({
     extended: extensions !== undefined
   })
 
+  const undecoded = createUndecoded({ metrics, log, clock })
+  engine.on('connection_error', ({ code, context }) => {
+    if (code === UNSUPPORTED_PROTOCOL) undecoded('protocol', `EIO=${context.protocol}: a client of Socket.IO 2, which needs version 3 or 4`)
+  })
   const io = new Server({
-    parser: parserFor(limits.maxDocumentsPerConnection),
+    parser: parserFor(limits.maxDocumentsPerConnection, undecoded),
     serveClient: false,
     connectTimeout: 20_000,
     adapter: rooms?.adapter ?? LoneAdapter,

@@ -38,8 +38,9 @@ function writeMsgpack (encoded, options) {
 /**
  * The `parser` option of the Socket.IO server. Its Encoder is JSON's until `useCodec` is called.
  * @param {number} maxDocuments that a handshake may name
+ * @param {import('./undecoded.js').NoteUndecoded} note
  */
-export const parserFor = (maxDocuments) => ({ Encoder: RoomEncoder, Decoder: decoderFor(maxDocuments) })
+export const parserFor = (maxDocuments, note) => ({ Encoder: RoomEncoder, Decoder: decoderFor(maxDocuments, note) })
 
 /**
  * The Engine.IO messages of a packet.

@@ -2,9 +2,10 @@ import * as json from 'socket.io-parser'
 import { TooManyValues } from '../wire/msgpack.js'
 import { rememberPacket } from '../wire/raw-value.js'
 import { hasMoreValues, isNestedDeeper } from '../wire/value.js'
-import { kRefused, RATE_LIMITED, refusal, TOO_DEEP, TOO_MANY_VALUES } from '../admission/rate-limit.js'
+import { kRefused, RATE_LIMITED, TOO_MANY_VALUES, UNREADABLE } from '../admission/rate-limit.js'
 import { readMsgpackPacket } from './msgpack-packet.js'
-import { jsonHead, msgpackHead } from './packet-head.js'
+import { connectHead, jsonHead, msgpackHead } from './packet-head.js'
+import { WrongPacket, answerTo } from './undecoded.js'
 
 /**
  * The connection of an admitted client, which limits what the client may send.
@@ -14,7 +15,13 @@ import { jsonHead, msgpackHead } from './packet-head.js'
  * @property {boolean} overworked its packets must not be decoded now
  * @property {(ms: number) => void} decoded counts CPU time
  * @property {(ackId: number) => void} acknowledged
- * @property {(code: 'rate_limited') => void} disconnect
+ * @property {(code: 'rate_limited' | 'bad_value', retryInMs?: number, message?: string) => void} disconnect
+ * @property {boolean} open
+ * @property {string} [uid]
+ *
+ * @typedef {object} DecoderSettings the same for all connections of a worker
+ * @property {number} earlyValues allowed in a packet before the client is admitted
+ * @property {import('./undecoded.js').NoteUndecoded} note
  */
 
 /** CONNECT packets per connection: a refused client may retry, and each attempt verifies a token. */
@@ -38,15 +45,19 @@ const LARGE = 1024
  */
 const DEEP_FROM = 16_384
 
+/** Attachments of an event. */
+const MAX_ATTACHMENTS = 10
 /** The defaults of socket.io-parser, in one object for all connections. */
-const DECODER_OPTIONS = Object.freeze({ reviver: undefined, maxAttachments: 10 })
+const DECODER_OPTIONS = Object.freeze({ reviver: undefined, maxAttachments: MAX_ATTACHMENTS })
 
 /** An acknowledgement in the main namespace, with or without attachments, whose id may be a receipt's. */
 const JSON_ACK = /^(?:3|6\d{1,2}-)(\d{10})(?!\d)/
 
 /**
  * socket.io-parser's Decoder, for both codecs: the first packet of a connection decides (text is JSON, binary is
- * msgpack; a JSON client never begins with an attachment). Socket.IO closes the connection if it throws.
+ * msgpack; a JSON client never begins with an attachment). An event that cannot be decoded is answered with an error if
+ * it has an id; for other packets the client gets the error, and its connection is closed. If the decoder throws,
+ * Socket.IO closes the connection.
  */
 class Decoder extends json.Decoder {
   /** @type {import('../wire/packet.js').Codec | undefined} */
@@ -58,18 +69,18 @@ class Decoder extends json.Decoder {
   #connects = 0
   /** Attachments of a refused packet that have not arrived yet. */
   #passingOver = 0
-  #earlyValues
+  #settings
   /**
    * The only listener of the only event, Socket.IO's Client, until the decoder is destroyed. It needs no table.
    * @type {((packet: json.Packet) => void) | undefined}
    */
   #listener
 
-  /** @param {number} earlyValues allowed in a packet before the client is admitted */
-  constructor (earlyValues) {
+  /** @param {DecoderSettings} settings */
+  constructor (settings) {
     super()
     Object.assign(this, { opts: DECODER_OPTIONS })
-    this.#earlyValues = earlyValues
+    this.#settings = settings
   }
 
   /** @override @param {'decoded'} event @param {any} listener @returns {this} */
@@ -88,7 +99,7 @@ class Decoder extends json.Decoder {
   get _callbacks () { return { $decoded: this.#listener === undefined ? [] : [this.#listener] } }
   set _callbacks (none) {}
 
-  /** @override @param {string | Buffer} data @throws {Error} if it is no packet, or not allowed now */
+  /** @override @param {string | Buffer} data @throws {Error} if the client is not admitted, and its packet is wrong */
   add (data) {
     this.codec ??= typeof data === 'string' ? 'json' : 'msgpack'
     const { connection } = this
@@ -104,18 +115,73 @@ class Decoder extends json.Decoder {
 
   /** @param {string | Buffer} data */
   #read (data) {
-    if (this.codec === 'msgpack') this.#readMsgpack(data)
-    else if (typeof data === 'string' && !this.#assembling && this.#passingOver === 0) this.#readText(data)
-    else if (typeof data !== 'string' && this.#passingOver > 0) this.#passingOver--
-    else if (this.#passingOver > 0) throw new Error('an attachment is missing')
-    else super.add(data)
+    try {
+      if (this.codec === 'msgpack') this.#readMsgpack(data)
+      else if (typeof data === 'string' && !this.#assembling && this.#passingOver === 0) this.#readText(data)
+      else if (typeof data !== 'string' && this.#passingOver > 0) this.#passingOver--
+      else if (this.#passingOver > 0) throw new WrongPacket('attachments', 'an attachment is missing')
+      else super.add(data)
+    } catch (error) {
+      this.#refuseUndecoded(data, /** @type {Error} */ (error))
+    }
+  }
+
+  /**
+   * @param {string | Buffer} data
+   * @param {Error} error
+   * @throws {Error} if there is nothing to answer, and nobody to tell
+   */
+  #refuseUndecoded (data, error) {
+    const { connection } = this
+    const kind = this.#kindOf(data, error)
+    this.#settings.note(kind, error.message, connection)
+    const head = this.#headOf(data)
+    if (connection === undefined) {
+      if (kind === 'connect' || head?.type !== json.PacketType.CONNECT || head.nsp !== '/') throw error
+      return this.#listener?.({ type: json.PacketType.CONNECT, nsp: '/', data: UNREADABLE })
+    }
+    if (!connection.open) throw error
+    Object.assign(this, { reconstructor: null })
+    const answer = answerTo(kind, error)
+    // an event with too many values is well formed: without an id it is dropped alone
+    if (head === undefined || !isEvent(head) || (head.id === undefined && kind !== 'values'))
+      return connection.disconnect('bad_value', undefined, answer.error.message)
+    // a small packet of msgpack is counted after it was decoded
+    const counted = this.codec === 'json' || data.length > LARGE || connection.mayHandle()
+    this.#refuse(head, counted ? answer : RATE_LIMITED)
+    this.#passingOver = head.attachments
+  }
+
+  /** @param {string | Buffer} data @param {Error} error @returns {import('./undecoded.js').Kind} */
+  #kindOf (data, error) {
+    if (error instanceof WrongPacket) return error.kind
+    if (error instanceof TooManyValues) return 'values'
+    if (this.codec === 'msgpack') return 'msgpack'
+    // the last attachment puts the event together
+    if (typeof data !== 'string') return this.#assembling ? 'placeholder' : 'attachments'
+    return this.#assembling || (jsonHead(data)?.attachments ?? 0) > MAX_ATTACHMENTS ? 'attachments' : 'json'
+  }
+
+  /**
+   * @param {string | Buffer} data that cannot be decoded
+   * @returns {import('./packet-head.js').Head | undefined} of the packet that it completes, or begins
+   */
+  #headOf (data) {
+    if (this.codec === 'msgpack') return typeof data === 'string' ? undefined : msgpackHead(data)
+    /** @type {{ id?: number, nsp: string, data: any[], type: number } | undefined} */
+    const pending = /** @type {any} */ (this).reconstructor?.reconPack
+    // text, or an attachment of no event: the client and this decoder no longer agree about the packets
+    if (typeof data === 'string') return pending === undefined ? jsonHead(data) ?? connectHead(data) : undefined
+    if (pending === undefined) return undefined
+    const { id, nsp, type, data: [event] } = pending
+    return { id, nsp, type, event, attachments: 0 }
   }
 
   /** @param {string} text */
   #readText (text) {
     this.#check(text[0] === '0')
     if (this.connection === undefined) {
-      if (hasMoreValues(text, this.#earlyValues)) return this.#refuseEarly(text.startsWith('0{'))
+      if (hasMoreValues(text, this.#settings.earlyValues)) return this.#refuseEarly(text.startsWith('0{'))
     } else if (this.#passOver(text)) return
     if (text.length > LARGE && text[0] === '2') this.#readLargeEvent(text)
     else super.add(text)
@@ -146,7 +212,9 @@ class Decoder extends json.Decoder {
    */
   #objection (connection, text) {
     if (!connection.mayHandle()) return RATE_LIMITED
-    return text.length > DEEP_FROM && isNestedDeeper(text, MAX_DEPTH) ? TOO_DEEP : undefined
+    if (text.length <= DEEP_FROM || !isNestedDeeper(text, MAX_DEPTH)) return undefined
+    this.#settings.note('depth', `more than ${MAX_DEPTH} levels`, connection)
+    return answerTo('depth')
   }
 
   /**
@@ -158,8 +226,7 @@ class Decoder extends json.Decoder {
     const head = jsonHead(text)
     const { connection } = this
     if (head === undefined || connection === undefined) return false
-    const isEvent = head.type === json.PacketType.EVENT || head.type === json.PacketType.BINARY_EVENT
-    if (isEvent) {
+    if (isEvent(head)) {
       const refused = this.#objection(connection, text)
       if (refused === undefined) return false
       this.#refuse(head, refused)
@@ -173,7 +240,7 @@ class Decoder extends json.Decoder {
 
   /** @param {string | Buffer} data */
   #readMsgpack (data) {
-    if (typeof data === 'string') throw new Error('text from a client that uses msgpack')
+    if (typeof data === 'string') throw new WrongPacket('msgpack', 'text from a client that uses msgpack')
     const { connection } = this
     const head = connection !== undefined && data.length > LARGE ? msgpackHead(data) : undefined
     if (head?.type === json.PacketType.EVENT) {
@@ -182,28 +249,28 @@ class Decoder extends json.Decoder {
       return this.#drop(head, head.nsp === '/' ? head.id : undefined)
     let read
     try {
-      read = readMsgpackPacket(data, MAX_DEPTH, connection === undefined ? this.#earlyValues : MAX_VALUES)
+      read = readMsgpackPacket(data, MAX_DEPTH, connection === undefined ? this.#settings.earlyValues : MAX_VALUES)
     } catch (error) {
-      if (!(error instanceof TooManyValues)) throw error
-      const { type, nsp, id, event } = head ?? msgpackHead(data)
+      const { type, nsp } = head ?? msgpackHead(data)
       this.#check(type === json.PacketType.CONNECT)
-      if (connection === undefined) return this.#refuseEarly(type === json.PacketType.CONNECT && nsp === '/')
-      if (type !== json.PacketType.EVENT) throw error
-      return this.#refuse({ id, nsp, event }, refusal(error))
+      if (connection !== undefined || !(error instanceof TooManyValues)) throw error
+      return this.#refuseEarly(type === json.PacketType.CONNECT && nsp === '/')
     }
     const { packet, extensions } = read
-    const isEvent = packet.type === json.PacketType.EVENT
+    const event = packet.type === json.PacketType.EVENT
     this.#check(packet.type === json.PacketType.CONNECT)
-    if (head === undefined && isEvent && connection !== undefined && !connection.mayHandle())
+    if (head === undefined && event && connection !== undefined && !connection.mayHandle())
       return this.#refuse({ id: packet.id, nsp: packet.nsp, event: packet.data[0] }, RATE_LIMITED)
     if (packet.type === json.PacketType.ACK && packet.nsp === '/') this.#acknowledge(packet.id)
-    if (isEvent && packet.nsp === '/' && (extensions || data.length > LARGE)) rememberPacket(packet.data, data)
+    if (event && packet.nsp === '/' && (extensions || data.length > LARGE)) rememberPacket(packet.data, data)
     this.#listener?.(packet)
   }
 
   /** @param {boolean} isConnect a CONNECT gets a response @throws {TooManyValues} */
   #refuseEarly (isConnect) {
-    if (!isConnect) throw new TooManyValues(this.#earlyValues)
+    const error = new TooManyValues(this.#settings.earlyValues)
+    if (!isConnect) throw error
+    this.#settings.note('values', error.message)
     this.#listener?.({ type: json.PacketType.CONNECT, nsp: '/', data: TOO_MANY_VALUES })
   }
 
@@ -242,14 +309,19 @@ class Decoder extends json.Decoder {
   #check (isConnect) {
     if (this.connection !== undefined) return
     if (isConnect) this.#connects++
-    if (this.#connects === 0) throw new Error('the first packet must be CONNECT')
-    if (this.#connects > MAX_CONNECTS) throw new Error('too many CONNECT packets')
+    if (this.#connects === 0) throw new WrongPacket('connect', 'the first packet must be CONNECT')
+    if (this.#connects > MAX_CONNECTS) throw new WrongPacket('connect', 'too many CONNECT packets')
   }
 }
+
+/** @param {{ type: number }} head */
+const isEvent = ({ type }) => type === json.PacketType.EVENT || type === json.PacketType.BINARY_EVENT
 
 /**
  * One class for all gateways of a process: with a class for each, V8 would discard the code compiled in the warm-up at
  * the first client.
  * @param {number} maxDocuments that a handshake may name
+ * @param {import('./undecoded.js').NoteUndecoded} [note]
  */
-export const decoderFor = (maxDocuments) => Decoder.bind(null, EARLY_VALUES + EARLY_VALUES_PER_DOCUMENT * maxDocuments)
+export const decoderFor = (maxDocuments, note = () => {}) =>
+  Decoder.bind(null, { earlyValues: EARLY_VALUES + EARLY_VALUES_PER_DOCUMENT * maxDocuments, note })

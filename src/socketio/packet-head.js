@@ -11,22 +11,29 @@ import { contentOf, endOf, fieldOf } from '../wire/msgpack-walk.js'
  * @property {number} attachments that follow
  */
 
-/** Packets of types 2, 3, 5 and 6: attachments, namespace, id, and the event's name unless it has escapes. */
-const HEAD = /^([2356])(?:(\d{1,2})-)?(?:(\/[^,]{0,256}),)?(\d{0,15})(?:\["([^"\\]{1,64})")?/
+/**
+ * Packets of types 2, 3, 5 and 6: attachments, namespace, id, and the event's name unless it has escapes. A longer id
+ * than that of any client is none: the answer would have another one.
+ */
+const HEAD = /^(?:([23])|([56])(\d{1,15})-)(?:(\/[^,]{0,256}),)?(?:(\d{1,15})(?!\d))?(?:\["([^"\\]{1,64})")?/
 
 /** @param {string} text @returns {Head | undefined} undefined: another type, or not a packet */
 export function jsonHead (text) {
   const head = HEAD.exec(text)
   if (head === null) return undefined
-  const [, type, attachments, nsp, id, event] = head
+  const [, plain, binary, attachments, nsp, id, event] = head
   return {
-    type: Number(type),
+    type: Number(plain ?? binary),
     nsp: nsp ?? '/',
-    id: id === '' ? undefined : Number(id),
+    id: id === undefined ? undefined : Number(id),
     event: event ?? '',
     attachments: Number(attachments ?? 0)
   }
 }
+
+/** @param {string} text @returns {Head | undefined} of a CONNECT to the main namespace */
+export const connectHead = (text) =>
+  /^0(?!\/)/.test(text) ? { type: 0, nsp: '/', id: undefined, event: '', attachments: 0 } : undefined
 
 /** @param {Buffer} bytes msgpack, not checked yet @returns {Head} */
 export function msgpackHead (bytes) {

@@ -77,34 +77,10 @@ describe('a handshake', () => {
     assert.equal((await refused(t, { token: 'x' }, { address: both.url })).data.code, 'unauthorized')
   })
 
-  test('must have fields of the right type, and may have other fields', async (t) => {
+  test('needs a token of the right type and not too many documents, and may have other fields', async (t) => {
     const token = await signToken({ sub: 'u' })
-    const position = { epoch: 'e', offset: 0 }
-    for (const auth of [
-      { token: 5 },
-      { token: {} },
-      { token: ['x'] },
-      { token, client: 5 },
-      { token, client: '' },
-      { token, client: 'x'.repeat(257) },
-      { token, client: 'a\nb' },
-      { token, documents: [] },
-      { token, documents: 'x' },
-      { token, documents: { a: 1 } },
-      { token, documents: { a: { epoch: 'e' } } },
-      { token, documents: { a: { state: 5 } } },
-      { token, documents: { a: { ...position, more: 1 } } },
-      { token, documents: { a: { epoch: 'e', offset: -1 } } },
-      { token, documents: { '': null } },
-      { token, documents: { ['x'.repeat(257)]: null } },
-      { token, documents: { 'a\nb': null } }
-    ]) {
-      assert.deepEqual(
-        (await refused(t, auth)).data,
-        { code: 'bad_request', retryable: false },
-        JSON.stringify(auth).slice(-60)
-      )
-    }
+    for (const auth of [{ token: 5 }, { token: {} }, { token: ['x'] }])
+      assert.deepEqual((await refused(t, auth)).data, { code: 'bad_request', retryable: false }, JSON.stringify(auth))
     const many = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`d${i}`, null]))
     assert.deepEqual((await refused(t, { token, documents: many })).data, {
       code: 'too_many_documents',
@@ -117,20 +93,19 @@ describe('a handshake', () => {
     await nothingLeft(server, bus)
   })
 
-  test('is refused for its number of documents first, then for its token, and only then for single documents', async (t) => {
+  test('is refused for its number of documents first, then for its token, and never for a part', async (t) => {
     const token = await signToken({ sub: 'u' })
     const few = { 'a\nb': 1 }
     const many = { ...few, b: 1, c: 1, d: 1, e: 1, f: 1 }
     for (const [auth, code] of [
       [{ documents: few }, 'unauthorized'],
       [{ token: 'x', documents: few }, 'unauthorized'],
-      [{ token, documents: few }, 'bad_request'],
       [{ documents: many }, 'too_many_documents'],
       [{ token, documents: many }, 'too_many_documents']
     ]) {
       assert.equal((await refused(t, auth)).data.code, code)
     }
-    await nothingLeft(server, bus)
+    await connectClient(t, url, { auth: { token, documents: few } })
   })
 
   test('with more values than its documents need is refused before it is decoded', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseCallers } from '../../../src/api/callers/callers-schema.js'
 import { identityFromClaims } from '../../../src/auth/identity.js'
+import { InkcastError } from '../../../src/common/errors.js'
 import { parse } from '../../../src/common/schema.js'
 import { BLOCKS } from '../../../src/config/blocks.js'
 import { parseRules } from '../../../src/documents/rules/file.js'
@@ -106,9 +107,12 @@ test('in the claims of a token', () => assertNoLeak(
 test('in what a client sends', async () => {
   const position = { epoch: 'e', offset: 1 }
   const state = { a: 1 }
-  await assertNoLeak(withSecrets({ token: 't', client: 'c', documents: {}, user: position }), readAuth, 20)
+  await assertNoLeak(withSecrets({ token: 't', client: 'c', documents: {}, user: position }), (auth) => {
+    for (const { error } of readAuth(auth).refused ?? []) throw error
+  }, 20)
   await assertNoLeak(withSecrets({ minutes: { ...position, state, members: true } }), (documents) => {
-    if (typeof documents === 'object' && documents !== null) readDocuments(documents)
+    if (typeof documents !== 'object' || documents === null) return
+    for (const opening of readDocuments(documents).values()) if (opening instanceof InkcastError) throw opening
   }, 15)
   for (const [{ schema }, argument] of /** @type {[{ schema: any }, unknown][]} */ ([
     [join, { guid: 'a', position, state, members: true }],
