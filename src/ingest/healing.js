@@ -6,8 +6,9 @@ import { leaderEpochOf } from '../kafka/record.js'
  * Restores the records of a Kafka partition that Redis lost when it came back as another generation. The partition is
  * read again from its mark, which went back together with the documents: records below the mark were written before it
  * and exist, records behind it are published again and get their previous offsets. Reads of the documents concerned
- * wait until this is done; where it cannot be proved complete, these documents start over with a new epoch. Why it is
- * safe: docs/decisions/0094-generations-of-redis.md
+ * wait until this is done; where it cannot be proved complete, these documents start over with a new epoch. Records
+ * without a log are carried out once: not again below the offset that the group has committed. Why it is safe:
+ * docs/decisions/0094-generations-of-redis.md
  *
  * @typedef {'begun' | 'done' | 'failed'} State
  *
@@ -28,6 +29,7 @@ import { leaderEpochOf } from '../kafka/record.js'
  * @property {State} state
  * @property {number} next in state 'begun', the offset after the last record that is done
  * @property {number} until offset at which it is done
+ * @property {number} committed in state 'begun', the offset up to which the group had read the partition
  * @property {number | undefined} epoch of the partition's leader; another leader may have written other records
  * @property {number} jumps number of batches that did not follow the previous one
  */
@@ -42,12 +44,16 @@ const MAX_JUMPS = 5
  * @param {HealingStore} dependencies.store
  * @param {(partition: number) => Promise<{ low: number, high: number }>} dependencies.ends current ends of a
  *   partition
- * @param {(partition: number, next: number) => Promise<unknown>} dependencies.rewind commits this offset, and reads on
- *   from there; rejects if the partition is not assigned
+ * @param {(partition: number) => Promise<number>} dependencies.committed offset up to which the group has read a
+ *   partition, -1 for none
+ * @param {(partition: number, next: number, committed: number) => Promise<unknown>} dependencies.rewind reads on from
+ *   this offset, without a commit below the committed one; rejects if the partition is not assigned
+ * @param {(origin: import('../bus/origin.js').Origin) => void} dependencies.carriedOut records without a log up to this
+ *   one were carried out
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {import('../common/log.js').Log} dependencies.log
  */
-export function createHealing ({ store, ends, rewind, clock, log }) {
+export function createHealing ({ store, ends, committed, rewind, carriedOut, clock, log }) {
   /** Healing of assigned partitions by source. @type {Map<string, Healing>} */
   const sources = new Map()
 
@@ -78,7 +84,7 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
   async function begin (source, partition) {
     const { generation, state, mark, age } = await store.look(source)
     /** @type {Healing} */
-    const healing = { generation, state: 'failed', next: 0, until: 0, epoch: undefined, jumps: 0 }
+    const healing = { generation, state: 'failed', next: 0, until: 0, committed: -1, epoch: undefined, jumps: 0 }
     if (state === 'done' || state === 'failed') {
       sources.set(source, { ...healing, state })
       return true
@@ -92,8 +98,9 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
     else if (at.epoch === undefined || next < low)
       await giveUp(source, healing, 'Kafka no longer has them, or does not report leader epochs')
     else {
-      Object.assign(healing, { next, until: high, epoch: at.epoch })
-      await rewind(partition, next)
+      Object.assign(healing, { next, until: high, committed: await committed(partition), epoch: at.epoch })
+      carriedOut({ source, sequence: healing.committed - 1, epoch: at.epoch })
+      await rewind(partition, next, healing.committed)
       await note(source, healing, 'begun')
       log.info({ source, from: next, until: high }, 'redis may have lost records: they are read again from Kafka')
     }
@@ -108,7 +115,7 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
     if (healing.state !== 'begun') return true
     if (!contiguous) {
       if (++healing.jumps > MAX_JUMPS) await giveUp(source, healing, 'the consumer reads at other offsets')
-      else await rewind(partition, healing.next)
+      else await rewind(partition, healing.next, healing.committed)
       return healing.state !== 'begun'
     }
     if (messages.some((message) => leaderEpochOf(message) !== healing.epoch))

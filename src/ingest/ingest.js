@@ -69,7 +69,9 @@ export function createIngest ({
   const healing = createHealing({
     store: markStore,
     ends: (partition) => consumer.ends(partition),
-    rewind: (partition, next) => consumer.rewind(partition, next),
+    committed: (partition) => consumer.committed(partition),
+    rewind: (partition, next, committed) => consumer.rewind(partition, next, committed),
+    carriedOut: marks.carriedOut,
     clock,
     log
   })

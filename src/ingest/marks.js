@@ -7,6 +7,8 @@ const INTERVAL = 1000
 const MAX_AGE = 5 * 60_000
 
 /**
+ * @typedef {import('../bus/origin.js').Origin} Origin
+ *
  * Storage of marks; `createRedisMarks`.
  * @typedef {object} MarkStore
  * @property {(sources: string[]) => Promise<(string | null)[]>} read
@@ -38,6 +40,8 @@ const MAX_AGE = 5 * 60_000
 export function createMarks ({ store, clock, log, interval = INTERVAL }) {
   /** @type {Map<string, Mark>} by source, of assigned partitions */
   const marks = new Map()
+  /** Newest records without a log that are known to be carried out, by source. @type {Map<string, Origin>} */
+  const floors = new Map()
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let stopped = false
@@ -100,18 +104,22 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
       await retry(() => load([source]), { signal, clock, backoff: new Backoff({ min: 20, max: 1000 }) })
     },
 
+    /** The mark has gone back together with Redis. @param {Origin} origin records without a log up to it are done */
+    carriedOut (origin) { floors.set(origin.source, origin) },
+
     /**
-     * @param {import('../bus/origin.js').Origin} origin of a record without a log
+     * @param {Origin} origin of a record without a log
      * @param {number} timestamp of the record, ms since 1970
      * @returns {boolean} whether it counts as carried out before: it is below the mark, or old if there is none
      */
     passesOver (origin, timestamp) {
+      if (isCovered(origin, floors.get(origin.source))) return true
       const at = marks.get(origin.source)?.at
       return at === undefined ? clock.now() - timestamp > MAX_AGE : isCovered(origin, at)
     },
 
     /**
-     * @param {import('../bus/origin.js').Origin} origin of the newest record that is done
+     * @param {Origin} origin of the newest record that is done
      * @param {object} place
      * @param {number} place.timestamp of the record
      * @param {boolean} place.last whether it is the partition's last record
@@ -131,7 +139,7 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
     /** Forgets marks of reassigned partitions. @param {(source: string) => boolean} isOurs */
     keep (isOurs) {
       save()
-      for (const source of marks.keys()) if (!isOurs(source)) marks.delete(source)
+      for (const known of [marks, floors]) for (const source of known.keys()) if (!isOurs(source)) known.delete(source)
     },
 
     async stop () {

@@ -15,6 +15,8 @@ const COMMIT_INTERVAL = 1000
 export function createCommits ({ commit, topic, topicId, log, interval = COMMIT_INTERVAL }) {
   /** Uncommitted offset after the last record that is done, by partition. @type {Map<number, number>} */
   const offsets = new Map()
+  /** Offset below which nothing is committed, by partition. @type {Map<number, number>} */
+  const floors = new Map()
   let generation = 0
   /** @type {NodeJS.Timeout | undefined} */
   let timer
@@ -52,10 +54,18 @@ export function createCommits ({ commit, topic, topicId, log, interval = COMMIT_
      * @param {number} next offset after the last record that is done
      */
     done (since, partition, next) {
-      if (since !== generation) return
+      if (since !== generation || next < (floors.get(partition) ?? 0)) return
       offsets.set(partition, next)
       schedule()
     },
+
+    /**
+     * The partition is read again from an earlier offset. Commits stay where they are until it is done up to this one:
+     * they say which records without a log were carried out.
+     * @param {number} partition
+     * @param {number} floor
+     */
+    hold (partition, floor) { floors.set(partition, floor) },
 
     /**
      * Commits now. Never rejects.
@@ -67,6 +77,7 @@ export function createCommits ({ commit, topic, topicId, log, interval = COMMIT_
     reset () {
       generation++
       offsets.clear()
+      floors.clear()
     },
 
     close () {

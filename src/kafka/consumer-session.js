@@ -11,7 +11,8 @@ import { createTopicWatch } from './topic-watch.js'
  *
  * @typedef {object} ConsumerSession
  * @property {(error: unknown) => void} fail ends it as if the consumer had failed with this error
- * @property {(partition: number, next: number) => Promise<void>} rewind see createConsumer
+ * @property {(partition: number, next: number, floor: number) => void} rewind see createConsumer
+ * @property {() => Promise<void>} flush see createConsumer
  * @property {(signal: AbortSignal) => Promise<void>} run until the signal aborts; rejects when the consumer fails
  * @property {(partition: number) => Promise<number | undefined>} readable number of records of an assigned partition
  *   that could be read and were not; undefined: unknown
@@ -205,12 +206,11 @@ export function createSession ({
 
     readable: lag.readable,
 
-    async rewind (partition, next) {
+    flush: () => commits.flush(),
+
+    rewind (partition, next, floor) {
       if (!positions.has(partition)) throw new Error(`partition ${partition} is not assigned to this consumer`)
-      // no pending or failed commit may overtake this one
-      commits.reset()
-      await subscription.commit([{ partition, offset: next, metadata: topicWatch.id }])
-      if (!positions.has(partition)) throw new Error(`partition ${partition} was reassigned`)
+      commits.hold(partition, floor)
       positions.set(partition, next)
       subscription.seek(partition, next)
     },

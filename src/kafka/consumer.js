@@ -148,14 +148,30 @@ export function createConsumer ({
     },
 
     /**
-     * Commits an offset of an assigned partition and continues there. To be called during a batch of that partition,
-     * which ends with it.
+     * Reads an assigned partition again from an earlier offset. To be called during a batch of that partition, which
+     * ends with it. Commits do not go back.
      * @param {number} partition
      * @param {number} next
+     * @param {number} committed
      */
-    async rewind (partition, next) {
+    async rewind (partition, next, committed) {
       if (session === undefined) throw new Error('the consumer is being replaced')
-      await session.rewind(partition, next)
+      session.rewind(partition, next, committed)
+    },
+
+    /**
+     * @param {number} partition
+     * @returns {Promise<number>} the offset up to which the group has read it, -1 if the group has committed nothing
+     */
+    async committed (partition) {
+      await session?.flush()
+      const inspector = await kafka.inspect({ retries: 1 })
+      try {
+        const all = await inspector.committed(settings.groupId, settings.topic)
+        return all.find((each) => each.partition === partition)?.offset ?? -1
+      } finally {
+        inspector.close()
+      }
     },
 
     /** @param {number} partition @returns {Promise<{ low: number, high: number }>} its current first and end offset */

@@ -69,12 +69,16 @@ async function scene (test) {
   })
   const kafka = await testKafka(t, { partitions: 2 })
   const redis = pair.connections[2]
-  const { ingest } = await startIngest(kafka, {
-    bus: /** @type {any} */ (pair.publisher),
-    markStore: createRedisMarks({ redis }),
-    times: CANARIES
-  })
-  redis.onBack(() => ingest.suspect())
+  const start = async () => {
+    const { ingest, stop } = await startIngest(kafka, {
+      bus: /** @type {any} */ (pair.publisher),
+      markStore: createRedisMarks({ redis }),
+      times: CANARIES
+    })
+    redis.onBack(() => ingest.suspect())
+    return stop
+  }
+  let stopIngest = await start()
   const guids = range(6).map(() => fresh())
   let sent = 0
   /** Publishes the next numbers to each document. @param {number} count */
@@ -112,7 +116,15 @@ async function scene (test) {
   const positions = await pair.second.positions(guids)
 
   return {
-    server, admin, pair, here, there, guids, members, marks, produce, join, positions,
+    kafka, inboxes, server, admin, pair, here, there, guids, members, marks, produce, join, positions,
+
+    /** Ends ingest, and begins another one after Redis has lost everything since the last snapshot. */
+    async loseWithIngest () {
+      await stopIngest()
+      await server.kill('SIGKILL')
+      await server.restart()
+      stopIngest = await start()
+    },
 
     /**
      * @param {number} count of records that are delivered and then lost by Redis
@@ -243,4 +255,25 @@ test('after a restore that failed the next one works, and history shows where re
     assert.deepEqual(found(records), [...range(10, 1), ...range(45, 31)])
     assert.deepEqual(found(records.filter(({ lost }) => lost)), [31])
   }
+})
+
+test('records without a log are not carried out again after Redis and ingest have ended together', async (t) => {
+  const { admin, kafka, inboxes: [inbox], members, produce, loseWithIngest } = await scene(t)
+  const everyone = (/** @type {string} */ value) =>
+    kafka.produce([{ key: '*', value: JSON.stringify(value), headers: { 'x-operator': 'everyone' } }])
+  const values = () => inbox.directs.map(({ value }) => JSON.parse(String(value)))
+  await admin.save()
+  await produce(5)
+  for (const value of ['a', 'b', 'c']) await everyone(value)
+  await waitFor(() => values().length === 3, { timeout: 20_000, message: 'the messages to everyone' })
+  await loseWithIngest()
+  await produce(1)
+  await everyone('d')
+  await waitFor(() => values().includes('d') && members.every(({ member }) => member.numbers.at(-1) === 16), {
+    timeout: 30_000,
+    message: () => `later records: ${members.map(({ member }) => member.numbers.at(-1))}`
+  })
+  assert.deepEqual(values(), ['a', 'b', 'c', 'd'])
+  for (const { member } of members)
+    assert.deepEqual([member.numbers.filter((number) => number > 10), member.resyncs], [range(6, 11), []])
 })
