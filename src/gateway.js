@@ -34,6 +34,7 @@ import { createRedisParts, createWorkerSessions } from './gateway/redis-parts.js
 import { runRole } from './role.js'
 import { createExtensions } from './extensions/extensions.js'
 import { createCleaning } from './sessions/cleaning.js'
+import { Standing } from './workers/standing.js'
 import { createTakenNumbers } from './workers/taken-numbers.js'
 import { createWorkerLease, thisMachine } from './workers/worker-lease.js'
 import { createWorkerWatch, incarnationName } from './workers/worker-watch.js'
@@ -117,7 +118,7 @@ async function composeGateway ({
     redis, durability, config, rules, worker: lease, inspector, tracing, metrics, log, clock
   })
   const groups = streamGroups(config)
-  const stream = createRedisStream({ redis, durability, groups })
+  const stream = createRedisStream({ redis, durability, groups, latestTime: () => lease.time.latest() })
   const loopback = createLoopbackUplink({ publisher: parts.publisher, log })
   const uplink =
     config.mode === 'kafka'
@@ -167,8 +168,10 @@ async function composeGateway ({
     'authenticator',
     createAuthenticator({ settings: config.auth, log, clock })
   )
-  const access = createAccess({ settings: config.auth, log, metrics, clock })
+  const access = createAccess({ settings: config.auth, log, metrics, clock, orderTime: () => lease.time.now() })
   lifecycle.onStop('access', () => access.stop())
+  const standing = new Standing({ lease, catchUp: () => parts.bus.catchUp(), log })
+  lifecycle.onStop('standing', () => standing.stop())
   const hooked = await testing
   const gateway = createGateway({
     config,
@@ -184,6 +187,7 @@ async function composeGateway ({
     newId: createSessionIds(lease.number),
     hooked,
     misrouted,
+    mayAct: () => standing.good,
     isReady: () => status.notReady().length === 0,
     inspector,
     tracing,
@@ -207,7 +211,9 @@ async function composeGateway ({
   // the launcher, before it stops this process in a reload
   process.on('message', (/** @type {any} */ message) => { if (message?.type === 'move') gateway.moves.all(message.rate) })
   status.addWarnings(gateway.overload.warnings)
+  lease.onUnsure(() => standing.lost())
   lease.onReborn((incarnation) => {
+    standing.reborn()
     sessions.reborn(incarnation)
     gateway.presence.renew()
   })

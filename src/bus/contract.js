@@ -92,6 +92,8 @@ import { laneOf } from '../wire/publication.js'
  * @property {(uid: string, orders: import('./orders.js').Order[]) => void} onOrders the orders of the last seven days
  *   about a user of this worker: with `addUser`, before it resolves, and with each renewal of the user; not called for
  *   an empty list
+ * @property {() => void} [onOrdersDropped] orders for this worker were lost while its lease had ended: its connections
+ *   must begin again, which read what lasts
  * @property {(guids: string[]) => void} onReconnect live delivery of these documents was interrupted and works again:
  *   compare with the ends of their logs, because records of the interruption are missing (`positions` may still reject
  *   with `unavailable` for a moment). Publications for users, connections and everyone may be lost as well; missed

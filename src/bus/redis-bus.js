@@ -11,6 +11,7 @@ import { createRedisLogs } from './redis-logs.js'
 import { decodeDirect, decodeRecord, orderOf } from './redis-payload.js'
 import { createRedisPublish, META_TTL } from './redis-publish.js'
 import { createKeptOrders } from './redis-orders.js'
+import { createRegistry } from './registry.js'
 import { createUserRoutes } from './redis-user-routes.js'
 import { createRollback } from './rollback.js'
 
@@ -39,25 +40,32 @@ const READ_ORDERS_WITHIN = 5000
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} [dependencies.workerNumber] undefined: this bus only publishes
+ * @param {() => boolean} [dependencies.isOwner] whether this process has the worker number, default: true
  * @param {import('./contract.js').HistoryLimits} [dependencies.history] of all documents, if there is no `historyOf`
  * @param {import('./contract.js').HistoryOf} [dependencies.historyOf]
  * @param {import('../redis/durability/durability.js').Durability} [dependencies.durability] what `publish` waits for
  * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
- * @returns {Bus}
+ * @returns {Bus & { catchUp: () => Promise<void> }} catchUp: carries out the orders that this worker has missed, and
+ *   registers its users again
  */
 export function createRedisBus ({
-  redis, log, metrics, workerNumber, history = HISTORY, historyOf = () => history, durability,
+  redis, log, metrics, workerNumber, isOwner, history = HISTORY, historyOf = () => history, durability,
   idempotency, clock = systemClock
 }) {
   const { channels } = redis
-  const publish = createRedisPublish({ redis, historyOf, durability, idempotency, clock })
+  const registry = createRegistry({ redis, clock })
+  const publish = createRedisPublish({ redis, registry, historyOf, durability, idempotency, clock })
   const users =
     workerNumber === undefined ? undefined : createUserRoutes({ redis, metrics, workerNumber, onOrders, clock })
   const kept =
     workerNumber === undefined
       ? undefined
-      : createKeptOrders({ redis, workerNumber, onMessage: (message) => onDirect(message), metrics })
+      : createKeptOrders({
+          redis, workerNumber, isOwner, metrics,
+          onMessage: (message) => onDirect(message),
+          onDropped: () => handlers?.onOrdersDropped?.()
+        })
   const rollback = createRollback({
     redis,
     readEnd: async (guid) => (await attempt('positions', () => logs.ends([guid])))[0],
@@ -175,7 +183,9 @@ export function createRedisBus ({
     async start (receivers) {
       handlers = receivers
       running = true
+      registry.start()
       if (workerNumber === undefined) return
+      await retry(async () => kept?.begin(), { signal: stopping.signal })
       users?.start()
       kept?.start()
       const mine = [workerChannel(workerNumber), EVERYONE_CHANNEL]
@@ -187,6 +197,7 @@ export function createRedisBus ({
     async stop () {
       running = false
       stopping.abort(new InkcastError('unavailable', 'the bus is stopped'))
+      registry.stop()
       users?.stop()
       kept?.stop()
       for (const guid of rollback.guids()) channels.unsubscribe(documentChannel(guid))
@@ -232,6 +243,12 @@ export function createRedisBus ({
         ends.forEach((end, i) => rollback.note(guids[i], end))
         return ends
       }),
+
+    async catchUp () {
+      if (!running) return
+      await kept?.read()
+      await users?.lost()
+    },
 
     addUser: (uid) => attempt('add_user', async () => users?.add(uid)),
 

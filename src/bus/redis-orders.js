@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { InkcastError } from '../common/errors.js'
 import { LruCache } from '../common/lru.js'
 import {
-  documentChannel, orderReport, userOrders, userWorkers, workerChannel, workerOrders, WORKERS
+  documentChannel, orderReport, userOrdered, userOrders, userWorkers, workerChannel, workerOrders, WORKERS
 } from '../redis/keys.js'
 import { encodeEnvelope } from '../wire/envelope.js'
 import { workerOfSid } from '../wire/session-id.js'
@@ -12,7 +12,7 @@ import { decodeDirect, encodeDirect, orderAmongRecords } from './redis-payload.j
 /**
  * Orders (`isOrder`) through Redis. They are about access, so unlike records for users they must arrive: Redis keeps
  * each order for its worker until the worker has carried it out, and live delivery is only the fast path. A kick, a
- * revoke or a restore is also kept for the user, for workers that register the user later (order-2.lua, users-n.lua).
+ * revoke or a restore is also kept for the user, for workers that register the user later (order-3.lua, users-n.lua).
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
  * @typedef {import('./contract.js').CarriedOut} CarriedOut
@@ -24,8 +24,13 @@ import { decodeDirect, encodeDirect, orderAmongRecords } from './redis-payload.j
  * new incarnation, without connections.
  */
 const KEPT = 900
-/** Maximum number of orders kept for one worker; above it publishing an order rejects with `unavailable`. */
+/**
+ * Maximum number of orders kept for one worker. Above it publishing an order rejects with `unavailable`, or, if the
+ * lease of the worker has ended, all of them are dropped.
+ */
 const MAX_KEPT = 10_000
+/** In place of orders that were dropped. Workers of earlier versions drop it, as a message that is malformed. */
+const DROPPED = 'dropped'
 /** Interval at which a worker reads its kept orders, ms. */
 const READ_EVERY = 2000
 /** Timeout of a publisher that waits for a live worker to carry out an order, ms. Longer than READ_EVERY. */
@@ -49,16 +54,18 @@ const NO_VALUE = Buffer.alloc(0)
  * The publishing half.
  * @param {object} dependencies
  * @param {RedisConnection} dependencies.redis
+ * @param {Pick<ReturnType<typeof import('./registry.js').createRegistry>, 'assertComplete'>} dependencies.registry
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
-export function createOrderPublish ({ redis, clock }) {
+export function createOrderPublish ({ redis, registry, clock }) {
   /**
    * @param {Publication} publication
    * @param {number} now
    * @returns {Promise<{ at: number, workers: (number | string)[] }>}
    */
   async function keep ({ operator, guid, uid, sid, ttl }, now) {
-    if (operator === 'close') return { at: now, workers: await redis.client.zrange(WORKERS.expiry, '0', '-1') }
+    // owners, not leases: a worker whose lease has ended may continue, with its connections
+    if (operator === 'close') return { at: now, workers: await redis.client.hkeys(WORKERS.owners) }
     if (sid !== undefined && operator !== 'revoke' && operator !== 'restore') {
       const owner = workerOfSid(sid)
       return { at: now, workers: owner === undefined ? [] : [owner] }
@@ -67,7 +74,7 @@ export function createOrderPublish ({ redis, clock }) {
     if (operator === 'join' || operator === 'leave')
       return { at: now, workers: await redis.client.zrange(workersKey, '0', '-1') }
     const [at, ...workers] = await redis.scripts.order(
-      [workersKey, userOrders(/** @type {string} */ (uid))],
+      [workersKey, userOrders(/** @type {string} */ (uid)), userOrdered(/** @type {string} */ (uid))],
       [
         orderName({ operator, guid, ttl }), ORDER_TTL, MAX_ORDERS, EVERY_DOCUMENT, ttl ?? '',
         ...(operator === 'restore' ? restoredNames(guid) : [])
@@ -75,6 +82,9 @@ export function createOrderPublish ({ redis, clock }) {
     )
     return { at: Number(at), workers }
   }
+
+  /** @param {number | string} worker */
+  const isLeased = async (worker) => await redis.scripts.leased([WORKERS.expiry, WORKERS.watched], [worker]) === 1
 
   /**
    * @param {number | string} worker
@@ -88,8 +98,12 @@ export function createOrderPublish ({ redis, clock }) {
       redis.scripts.tell([kept, workerChannel(worker)], [id, message, KEPT, MAX_KEPT, first])
     const end = clock.monotonic() + PATIENCE
     let heard = await told('1')
-    if (heard < 0)
-      throw new InkcastError('unavailable', 'the queue of orders is full for a worker that does not read it')
+    if (heard < 0) {
+      if (await isLeased(worker))
+        throw new InkcastError('unavailable', 'the queue of orders is full for a worker that does not read it')
+      await redis.scripts.drop([kept], [DROPPED, KEPT])
+      return 0
+    }
     for (let wait = LOOK_AFTER; ; wait = Math.min(2 * wait, TELL_AGAIN)) {
       if (heard > 0) {
         await clock.sleep(wait)
@@ -98,7 +112,7 @@ export function createOrderPublish ({ redis, clock }) {
       }
       // a worker that has ended may leave its subscription for a while
       const isSlow = wait === TELL_AGAIN
-      if ((heard === 0 || isSlow) && await redis.scripts.leased([WORKERS.expiry], [worker]) !== 1) return 0
+      if ((heard === 0 || isSlow) && !await isLeased(worker)) return 0
       if (clock.monotonic() >= end) {
         throw new InkcastError(
           'unavailable',
@@ -123,7 +137,11 @@ export function createOrderPublish ({ redis, clock }) {
     // clients never receive the value of other orders
     const value = publication.operator === 'close' || publication.operator === 'leave' ? publication.value : NO_VALUE
     const message = encodeDirect([encodeEnvelope({ ...publication, value }, at, id)])
-    const counts = await Promise.all(workers.map((worker) => tell(worker, id, message)))
+    const [counts] = await Promise.all([
+      Promise.all(workers.map((worker) => tell(worker, id, message))),
+      // after the list was read: before, it could be lost in between
+      registry.assertComplete()
+    ])
     // workers of earlier versions report nothing. With a cluster the channels of worker and document may use two
     // connections: on the document's channel the revoke arrives before the records that follow it
     if (redis.isCluster && publication.operator === 'revoke') {
@@ -142,10 +160,15 @@ export function createOrderPublish ({ redis, clock }) {
  * @param {RedisConnection} dependencies.redis
  * @param {number} dependencies.workerNumber
  * @param {(message: Buffer) => void} dependencies.onMessage as from the worker's channel
+ * @param {() => void} [dependencies.onDropped] orders for this worker were dropped, because its lease had ended and
+ *   they were too many
+ * @param {() => boolean} [dependencies.isOwner] false: another process may have the number, and the orders are its own
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} [dependencies.readEvery] ms
  */
-export function createKeptOrders ({ redis, workerNumber, onMessage, metrics, readEvery = READ_EVERY }) {
+export function createKeptOrders ({
+  redis, workerNumber, onMessage, onDropped = () => {}, isOwner = () => true, metrics, readEvery = READ_EVERY
+}) {
   const key = workerOrders(workerNumber)
   /** Number of connections by order. @type {LruCache<Promise<number>>} */
   const known = new LruCache(MAX_KNOWN)
@@ -158,10 +181,15 @@ export function createKeptOrders ({ redis, workerNumber, onMessage, metrics, rea
 
   async function readOnce () {
     const kept = await redis.client.hgetallBuffer(key)
-    const ids = Object.keys(kept)
-    if (ids.length === 0) return
+    if (Object.keys(kept).length === 0) return
+    if (!isOwner()) throw new InkcastError('unavailable', 'the lease of the worker number has ended')
+    if (DROPPED in kept) {
+      delete kept[DROPPED]
+      onDropped()
+      await redis.client.hdel(key, DROPPED)
+    }
     const unreported = []
-    for (const id of ids) {
+    for (const id of Object.keys(kept)) {
       const { unheard, reports } = look(kept[id])
       if (unheard) metrics.kept_orders.inc()
       onMessage(kept[id])
@@ -213,6 +241,12 @@ export function createKeptOrders ({ redis, workerNumber, onMessage, metrics, rea
 
   return {
     read,
+
+    /**
+     * Drops the orders of the processes that had this number before: they were about other connections. To be called
+     * before this process has connections, and before it receives orders.
+     */
+    async begin () { await redis.client.del(key) },
 
     start () {
       timer ??= setInterval(() => {

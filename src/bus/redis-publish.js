@@ -45,10 +45,13 @@ const DIRECT = Object.freeze({ position: null, duplicate: false })
  * @param {import('../redis/durability/durability.js').Durability} [dependencies.durability] default: nothing is
  *   waited for
  * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
+ * @param {Pick<ReturnType<typeof import('./registry.js').createRegistry>, 'assertComplete'>} dependencies.registry
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
-export function createRedisPublish ({ redis, historyOf, durability = NO_WAIT, idempotency = IDEMPOTENCY, clock }) {
-  const order = createOrderPublish({ redis, clock })
+export function createRedisPublish ({
+  redis, registry, historyOf, durability = NO_WAIT, idempotency = IDEMPOTENCY, clock
+}) {
+  const order = createOrderPublish({ redis, registry, clock })
   let pendingBytes = 0
 
   /** @param {string} guid @param {Encoded[]} encoded @returns {Promise<Published[]>} */

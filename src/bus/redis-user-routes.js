@@ -8,9 +8,12 @@ import { slotIn } from '../redis/hash-slot.js'
  * receiver. Registering a user also returns the kicks and revokes about the user.
  */
 
-/** Interval of renewals, ms; entries expire after three intervals, so two renewals may fail. */
+/**
+ * Interval of renewals, ms. Entries expire by the wall clock of Redis: after eight intervals, so that two renewals may
+ * fail and the clock may be set forward by 1,000 s before the users are registered again.
+ */
 const RENEW_AFTER = 5 * 60_000
-const EXPIRES_AFTER = 3 * RENEW_AFTER / 1000
+const EXPIRES_AFTER = 8 * RENEW_AFTER / 1000
 /** At most RENEWALS per PAUSE, ms. */
 const RENEWALS = 2000
 const PAUSE = 1000
@@ -61,6 +64,11 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let renewing = false
+  /**
+   * Resolved when no registration is older than `lostAt`.
+   * @type {{ done: Promise<void>, resolve: () => void } | null}
+   */
+  let renewal = null
 
   /**
    * Changes to send, by hash slot with Redis Cluster. The fixed cost of a call is higher than that of ten users in it,
@@ -150,6 +158,15 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
     } finally {
       renewing = false
     }
+    tellRenewed()
+  }
+
+  /** A failed or new loss leaves the oldest user behind: the others wait for the next round. */
+  function tellRenewed () {
+    const oldest = users.values().next().value
+    if (oldest !== undefined && oldest.renewedAt < lostAt) return
+    renewal?.resolve()
+    renewal = null
   }
 
   return {
@@ -159,8 +176,21 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
       timer = undefined
     },
 
-    /** Redis has lost its data: registers all users again. */
-    lost () { lostAt = clock.monotonic() },
+    /**
+     * Redis has lost its data: registers all users again.
+     * @returns {Promise<void>} resolves when all are registered
+     */
+    lost () {
+      lostAt = clock.monotonic()
+      if (renewal === null) {
+        let resolve = () => {}
+        const done = new Promise((/** @type {(value: void) => void} */ settle) => { resolve = settle })
+        renewal = { done, resolve }
+      }
+      const { done } = renewal
+      renew()
+      return done
+    },
 
     /** @param {string} uid @returns {Promise<void>} after a rejection the user is not registered */
     async add (uid) {

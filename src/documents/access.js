@@ -21,13 +21,15 @@ const WARN_EVERY = 60_000
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'closed_grants'>} [dependencies.metrics]
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {() => number} [dependencies.orderTime] ms since 1970 by the clock that sets the times of orders; default: the
+ *   wall clock of this process
  */
-export function createAccess ({ settings, log, metrics, clock = systemClock }) {
+export function createAccess ({ settings, log, metrics, clock = systemClock, orderTime = () => clock.now() }) {
   const hook = settings.accessUrl === undefined ? null : createAccessHook({ url: settings.accessUrl, log, clock })
   /** @type {WeakMap<readonly Grant[], ReturnType<typeof compile>>} */
   const compiled = new WeakMap()
   /** Kicks and revokes of users with connections here, or with a handshake in progress: bounded by their number. */
-  const orders = new Orders(undefined, clock)
+  const orders = new Orders(undefined, { now: orderTime })
   let warnAgainAt = -Infinity
 
   /**
@@ -68,7 +70,7 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
       const { uid, grants } = identity
       // the common case: no revokes on this worker
       const revokedAt = orders.size === 0 ? 0 : orders.revokedAt(uid, guid)
-      if (orders.size > 0 && orders.closedUntil(uid, guid) > clock.now()) {
+      if (orders.size > 0 && orders.closedUntil(uid, guid) > orderTime()) {
         metrics?.closed_grants.inc()
         return false
       }
@@ -90,6 +92,9 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
      * @param {string} guid
      */
     readOnly (identity, guid) { return identity.grants !== null && this.check(identity, guid, 'write') !== true },
+
+    /** @param {string} uid @returns {boolean} whether the user may not connect at present */
+    isBanned: (uid) => orders.bannedUntil(uid) > orderTime(),
 
     /** Kicks and revokes of users of this worker. */
     orders,

@@ -4,6 +4,7 @@ import { kOwner } from '../engine/link.js'
 import { useCodec } from '../socketio/codec.js'
 import { assignId } from '../socketio/handshake-hooks.js'
 import { Connection, kConnection } from './connection.js'
+import { assertMayAct } from './handlers/standing.js'
 import { readAuth, readDocuments } from './handshake-auth.js'
 import { NamespaceConnection } from './namespace-connection.js'
 import { describeSocket } from './socket-data.js'
@@ -26,12 +27,14 @@ const MAX_NAMESPACES = 100
  * @param {import('./connection.js').ConnectionContext} dependencies.connectionContext
  * @param {ReturnType<typeof import('./user-logs.js').createUserLogs>} dependencies.userLogs
  * @param {() => boolean} dependencies.isDraining
+ * @param {() => boolean} dependencies.mayAct whether clients may use their rights on this worker now
  * @param {(uid: string) => boolean} dependencies.isBanned whether a registered user may not connect
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  */
 export function createHandshake ({
-  authenticator, users, maxPerUser, newConnectionId, connectionContext, userLogs, isDraining, isBanned, metrics, log
+  authenticator, users, maxPerUser, newConnectionId, connectionContext, userLogs, isDraining, mayAct, isBanned, metrics,
+  log
 }) {
   /**
    * Documents of handshakes in progress.
@@ -122,6 +125,7 @@ export function createHandshake ({
       metrics.connections_refused.inc({ reason: 'user' })
       throw new InkcastError('too_many_connections')
     }
+    assertMayAct({ mayAct })
     await users.register(uid)
     const isOpen = /** @type {any} */ (conn).readyState === 'open'
     if (isOpen && !isBanned(uid)) return

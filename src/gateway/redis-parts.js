@@ -30,7 +30,12 @@ export function createRedisParts ({
   redis, durability, config, rules, worker, inspector, tracing, metrics, log, clock
 }) {
   const workerNumber = worker.number
-  const bus = createRedisBus({ redis, durability, workerNumber, historyOf: rules.historyOf, log, metrics, clock })
+  const bus = createRedisBus({
+    redis, durability, workerNumber,
+    isOwner: () => worker.held !== false,
+    historyOf: rules.historyOf,
+    log, metrics, clock
+  })
   return {
     bus,
     publisher: createPublisher({ bus, limits: config.limits, metrics, clock, inspector, tracing }),

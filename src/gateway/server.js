@@ -70,6 +70,8 @@ const UNSUPPORTED_PROTOCOL = 5
  * @param {import('../receipts/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] combines the parts of
  *   receipts from all workers; default: this worker is the only one
  * @param {import('../peers/misrouted-requests.js').MisroutedRequests} [dependencies.misrouted]
+ * @param {() => boolean} [dependencies.mayAct] whether clients may use their rights on this worker now
+ *   (workers/standing.js); default: always
  * @param {() => boolean} [dependencies.isReady] the answer of the health route; default: ready
  * @param {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [dependencies.fallback]
  *   handles requests that are not for Socket.IO
@@ -87,6 +89,7 @@ export function createGateway ({
   config, bus, presenceStore, uplink, sessions, directory, publisher, authenticator, access, newId, hooked, rooms,
   extensions, receiptParts, misrouted, certificate,
   rulesOf = withoutRules(config.history),
+  mayAct = () => true,
   isReady = () => true,
   fallback = notFound,
   publicPort = createPublicPort(config.gateway),
@@ -170,7 +173,7 @@ export function createGateway ({
   const inputLimits = new InputLimits({ maxBytes, perSecond: limits.maxHandshakesPerSecond }, metrics, clock)
   const context = {
     feeds, presence, access, rulesOf, authenticator, expiry, lifeCycle, publisher, bus, uplink, inspector, tracing,
-    limits,
+    limits, mayAct,
     operationRates: createOperationRates(operationRatesOf(limits)),
     metrics, clock, log
   }
@@ -215,7 +218,8 @@ export function createGateway ({
       spliced: hooked
     },
     isDraining: () => drain.active,
-    isBanned: (uid) => access.orders.bannedUntil(uid) > clock.now()
+    mayAct,
+    isBanned: (uid) => access.isBanned(uid)
   })
   const events = createConnectionEvents({
     context, directory, users, heartbeat, inputLimits, handshake, userLogs, drain, hooked,
@@ -266,6 +270,10 @@ export function createGateway ({
       return tracing.active ? traced(publication, {}, carryOut) : carryOut()
     },
     onOrders: userCommands.onOrders,
+    onOrdersDropped () {
+      log.warn({ connections: directory.size }, 'orders were lost: all clients of this worker reconnect')
+      for (const connection of [...directory.all()]) connection.giveUp('unavailable, reconnect')
+    },
     onReconnect (guids) {
       feeds.check(guids).catch((error) => log.debug({ err: error }, 'documents could not be compared with their logs'))
     }

@@ -61,8 +61,10 @@ export const EVERYONE_CHANNEL = `${PREFIX}everyone`
  */
 export const userWorkers = (uid) => `${PREFIX}{u:${uid}}:workers`
 
-/** @param {string} uid @returns {string} sorted set: names of orders about a user (order-2.lua), by time, ms */
+/** @param {string} uid @returns {string} sorted set: names of orders about a user (order-3.lua), by time, ms */
 export const userOrders = (uid) => `${PREFIX}{u:${uid}}:orders`
+/** @param {string} uid @returns {string} string: time of the last order about a user, ms */
+export const userOrdered = (uid) => `${PREFIX}{u:${uid}}:ordered`
 /**
  * @param {number | string} workerNumber
  * @returns {string} hash: orders that a worker has not read yet, by id (tell-2.lua)
@@ -136,7 +138,11 @@ export const WORKERS = Object.freeze({
   /** Sorted set: ended incarnations that are not cleaned up, by the time at which cleaning may begin, ms. */
   unclean: `${PREFIX}{workers}:unclean`,
   /** String: time of the last search for expired leases, ms. */
-  watched: `${PREFIX}{workers}:watched`
+  watched: `${PREFIX}{workers}:watched`,
+  /** Hash: workers that register their users again after a loss of data, by number. */
+  settling: `${PREFIX}{workers}:settling`,
+  /** String: names this data about the workers; another one after Redis has lost it. */
+  registry: `${PREFIX}{workers}:registry`
 })
 
 /** Reports of all processes (report-2.lua). */

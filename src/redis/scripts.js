@@ -23,6 +23,7 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<[place: number, ...names_and_times: string[]][]>} users
  * @property {(keys: string[], args: Argument[]) => Promise<[at: string, ...workerNumbers: string[]]>} order
  * @property {(keys: string[], args: Argument[]) => Promise<number>} tell
+ * @property {(keys: string[], args: Argument[]) => Promise<number>} drop
  * @property {(keys: string[], args: Argument[]) => Promise<unknown>} carried
  * @property {(keys: string[], args: Argument[]) => Promise<number>} outcome
  * @property {(keys: string[], args: Argument[]) => Promise<number>} leased
@@ -37,7 +38,9 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<0 | 1>} forget
  * @property {(keys: string[], args: Argument[]) => Promise<string[]>} receipt
  * @property {(keys: string[], args: Argument[]) => Promise<[number: number, incarnation: string]>} claim
- * @property {(keys: string[], args: Argument[]) => Promise<[secret: string, incarnation: string, lost: 0 | 1]>} renew
+ * @property {(keys: string[], args: Argument[]) => Promise<[secret: string, incarnation: string, lost: 0 | 1,
+ *   time: string]>} renew
+ * @property {(keys: string[], args: Argument[]) => Promise<[name: string, workers: number, settling: number]>} registry
  * @property {(keys: string[], args: Argument[]) => Promise<[newest: string, nextExpiry: number, ended: string[],
  *   claimed: string[]]>} watch
  * @property {(keys: string[], args: Argument[]) => Promise<string>} presence

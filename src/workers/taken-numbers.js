@@ -22,7 +22,8 @@ export function createTakenNumbers ({ redis, clock }) {
       const now = clock.monotonic()
       if (now - asked >= FRESH) {
         asked = now
-        taken = redis.scripts.numbers([WORKERS.expiry], []).then((numbers) => new Set(numbers.map(Number)))
+        taken = redis.scripts.numbers([WORKERS.expiry, WORKERS.watched], [])
+          .then((numbers) => new Set(numbers.map(Number)))
       }
       return (await taken).has(number)
     }

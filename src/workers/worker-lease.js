@@ -5,6 +5,7 @@ import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
 import { isAlive } from '../process/alive.js'
+import { RedisTime } from '../redis/redis-time.js'
 import { WORKERS } from '../redis/keys.js'
 import { MAX_WORKERS } from '../wire/session-id.js'
 
@@ -16,8 +17,9 @@ import { MAX_WORKERS } from '../wire/session-id.js'
  * it stops if Redis reports that another process has its number. After an outage or a loss of data in Redis the worker
  * registers again at once; until then other workers do not find its sessions, and it is not ready.
  *
- * A renewal also detects that Redis has lost its data without losing connections (FLUSHALL, a restore): all parts of
- * this process with data in Redis are notified, as after a reconnect.
+ * A renewal also detects that Redis has lost its data without losing connections (FLUSHALL, a restore), and that its
+ * wall clock was set, by which keys expire: all parts of this process with data in Redis are notified, as after a
+ * reconnect.
  *
  * An incarnation of a number lasts from its lease to the end of the lease, however it ends (worker-watch.js reports
  * ends). A worker that could not renew in time while others could, and whose number is still free, continues as another
@@ -27,6 +29,8 @@ import { MAX_WORKERS } from '../wire/session-id.js'
 /** Time until the lease of a worker that no longer renews it expires, ms. */
 export const LEASE_TIME = 10_000
 const RENEWALS_PER_LEASE = 3
+/** Whether users are being registered again: yes, no, or only if the renewal finds that Redis has lost its data. */
+const [SETTLING, SETTLED, IF_LOST] = ['1', '0', '?']
 /** How long a free number is kept for the slot that had it, ms: other slots take others. */
 const KEEP_TIME = 300_000
 
@@ -85,6 +89,10 @@ export function createWorkerLease ({
   let incarnation = 0
   /** @type {(incarnation: number) => void} */
   let onReborn = () => {}
+  /** @type {(() => void) | undefined} */
+  let onUnsure
+  let settling = false
+  const time = new RedisTime(systemClock)
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   /** Known end of the lease, monotonic ms: counted from before the call to Redis, so never later than the real end. */
@@ -93,18 +101,24 @@ export function createWorkerLease ({
   let secrets = [ownSecret]
   const logLimit = new LogLimit()
 
-  /** @param {number} time ms; 0 releases the number */
-  const renewFor = (time) =>
+  /** @param {number} duration ms; 0 releases the number */
+  const renewFor = (duration) =>
     redis.scripts.renew(
-      [WORKERS.expiry, WORKERS.owners, WORKERS.secret, WORKERS.incarnations, WORKERS.ending],
-      [/** @type {number} */ (number), token, time, owner, secrets[0], incarnation]
+      [
+        WORKERS.expiry, WORKERS.owners, WORKERS.secret, WORKERS.incarnations, WORKERS.ending, WORKERS.settling,
+        WORKERS.registry, WORKERS.watched
+      ],
+      [
+        /** @type {number} */ (number), token, duration, owner, secrets[0], incarnation,
+        settling ? SETTLING : onUnsure === undefined ? SETTLED : IF_LOST
+      ]
     )
 
   /** @param {boolean} [back] called by `onBack`, so all parts already know that Redis may have lost its data */
   async function renew (back = false) {
     const asked = systemClock.monotonic()
     try {
-      const [secret, renewed, missing] = await renewFor(leaseTime)
+      const [secret, renewed, missing, now] = await renewFor(leaseTime)
       if (secret === '') {
         endRenewal()
         log.fatal(
@@ -125,11 +139,19 @@ export function createWorkerLease ({
       heldUntil = asked + leaseTime
       logLimit.reset()
       if (secret !== secrets[0]) secrets = [secret, secrets[0]]
-      const elsewhere = await redis.hasLost()
-      if ((missing === 1 || elsewhere) && !back) {
+      const step = Math.round(time.note(asked, Number(now)))
+      const lost = await redis.hasLost() || missing === 1
+      if (step !== 0) {
+        log.warn(
+          { workerNumber: number, stepMs: step },
+          'the clock of redis was set: this worker writes its own data again'
+        )
+      } else if (lost && !back) {
         log.warn({ workerNumber: number }, 'redis has lost its data: this worker writes its own data again')
-        redis.lost()
       }
+      if (!lost && step === 0) return
+      onUnsure?.()
+      if (!back) redis.lost()
     } catch (error) {
       if (logLimit.due()) log.warn({ err: error }, 'the worker number could not be renewed, retrying')
     }
@@ -161,6 +183,22 @@ export function createWorkerLease ({
      */
     onReborn (listener) { onReborn = listener },
 
+    /**
+     * @param {() => void} listener the only one; called when Redis may have lost what this worker has registered. Until
+     *   `settles(false)` orders about users are refused in the cluster
+     */
+    onUnsure (listener) { onUnsure = listener },
+
+    /** @param {boolean} begins whether the worker begins, or has ended, to register its users again */
+    settles (begins) {
+      if (settling === begins) return
+      settling = begins
+      if (timer !== undefined) renew()
+    },
+
+    /** The clock of Redis. */
+    time,
+
     /** @returns {number} */
     get number () {
       if (number === undefined) throw new Error('the lease has not been claimed')
@@ -185,7 +223,8 @@ export function createWorkerLease ({
     /** @throws {InkcastError} unavailable: Redis is unavailable, or all numbers are taken */
     async start () {
       const keys = [
-        WORKERS.expiry, WORKERS.owners, WORKERS.slots, WORKERS.incarnations, WORKERS.ending, WORKERS.ended
+        WORKERS.expiry, WORKERS.owners, WORKERS.slots, WORKERS.incarnations, WORKERS.ending, WORKERS.ended,
+        WORKERS.watched, WORKERS.settling
       ]
       const [claimed, begun] = await redis.scripts.claim(
         keys,
@@ -210,7 +249,7 @@ export function createWorkerLease ({
      * @returns {Promise<WorkerAddress | undefined>} undefined: the number is free
      */
     async owner (workerNumber) {
-      const json = await redis.scripts.owner([WORKERS.expiry, WORKERS.owners], [workerNumber])
+      const json = await redis.scripts.owner([WORKERS.expiry, WORKERS.owners, WORKERS.watched], [workerNumber])
       return json === null ? undefined : JSON.parse(json)
     }
   }

@@ -63,7 +63,10 @@ export function createWorkerWatch ({
   async function look () {
     const wanted = clean !== undefined && claimed === '' ? 1 : 0
     const [last, nextExpiry, ended, claims] = await redis.scripts.watch(
-      [WORKERS.expiry, WORKERS.incarnations, WORKERS.ending, WORKERS.ended, WORKERS.unclean, WORKERS.watched],
+      [
+        WORKERS.expiry, WORKERS.incarnations, WORKERS.ending, WORKERS.ended, WORKERS.unclean, WORKERS.watched,
+        WORKERS.settling
+      ],
       [newest, leaseTime, interval * (PAUSE / INTERVAL), grace, claimTime, wanted, TOLD_FOR, claimed]
     )
     newest = last

@@ -17,6 +17,7 @@
  * @property {import('../../tracing/tracing.js').Tracing} tracing
  * @property {import('../../config/load.js').Config['limits']} limits
  * @property {ReturnType<typeof import('../../admission/operation-rates.js').createOperationRates>} operationRates
+ * @property {() => boolean} mayAct whether clients may use their rights on this worker now (workers/standing.js)
  * @property {import('../../metrics/metrics.js').Metrics} metrics
  * @property {import('../../common/clock.js').Clock} clock
  * @property {import('../../common/log.js').Log} log

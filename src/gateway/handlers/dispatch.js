@@ -9,6 +9,7 @@ import * as send from './send.js'
 import * as signal from './signal.js'
 import * as state from './state.js'
 import { parseInput } from './input.js'
+import { assertMayAct } from './standing.js'
 import { refusedUndecoded } from './queue-order.js'
 import { kRefused } from '../../admission/rate-limit.js'
 
@@ -33,6 +34,12 @@ const HANDLERS = new Map(Object.entries({
   'doc:state': state,
   'auth:refresh': refresh
 }))
+
+/**
+ * Events that use no right: a client may always give one up, and a new token is used with the next event. `doc:send`
+ * checks by itself (`mayWrite`), in its turn in a queue: a later edit must not be accepted before one that was refused.
+ */
+const WITHOUT_STANDING = new Set(['doc:leave', 'auth:refresh', 'doc:send'])
 
 /** @param {unknown} event @returns {boolean} whether the gateway handles it, if only to refuse it */
 export const isKnownEvent = (event) => event === kRefused || HANDLERS.has(event)
@@ -95,6 +102,7 @@ export async function answerEvent (connection, event, args, context) {
   try {
     const handler = HANDLERS.get(event)
     if (handler === undefined) throw new InkcastError('unknown_event')
+    if (!WITHOUT_STANDING.has(label)) assertMayAct(context)
     if (args.length !== 1) throw new InkcastError('bad_request', `${event} takes one argument`)
     const input = handler.isPlain?.(args[0]) ? args[0] : parseInput(handler.schema, args[0])
     const answer = await handler.handle(connection, input, context)

@@ -5,6 +5,7 @@ import { newTraceId } from '../../wire/headers.js'
 import { withStandardDates } from '../../wire/msgpack-extensions.js'
 import { parseTraceparent } from '../../wire/traceparent.js'
 import { takeEvent } from '../document-rate.js'
+import { assertMayAct } from './standing.js'
 import { checkEventName, data, encodeData, event, guid } from './input.js'
 import { inOrder } from './queue-order.js'
 
@@ -40,11 +41,12 @@ export async function handle (connection, input, context) {
  * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
-async function send (connection, input, { access, rulesOf, uplink, tracing, limits, clock }) {
+async function send (connection, input, context) {
+  const { rulesOf, uplink, tracing, limits, clock } = context
   const { guid, event = 'message', data, queue } = input
   const { rate, echo } = rulesOf(guid)
   if (rate !== undefined) takeEvent(connection, guid, rate, clock.monotonic())
-  await mayWrite(connection, guid, access)
+  await mayWrite(connection, guid, context)
   const { value, contentType } = encodeData(connection, data)
   if (value.length > limits.maxRecordBytes) throw new InkcastError('value_too_large')
   const standard = contentType === 'application/msgpack' ? withStandardDates(value) : value
@@ -82,12 +84,14 @@ async function send (connection, input, { access, rulesOf, uplink, tracing, limi
 /**
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
- * @param {import('./context.js').HandlerContext['access']} access
- * @throws {InkcastError} not_joined, forbidden
+ * @param {Pick<import('./context.js').HandlerContext, 'access' | 'mayAct'>} context
+ * @throws {InkcastError} not_joined, forbidden, unavailable
  */
-export async function mayWrite (connection, guid, access) {
+export async function mayWrite (connection, guid, context) {
+  assertMayAct(context)
   if (!connection.document(guid)?.joined) throw new InkcastError('not_joined')
-  if (!await access.check(connection.identity, guid, 'write')) throw new InkcastError('forbidden')
-  // access may have been revoked during the check
+  if (!await context.access.check(connection.identity, guid, 'write')) throw new InkcastError('forbidden')
+  // access may have been revoked during the check, or the worker cut off
+  assertMayAct(context)
   if (!connection.document(guid)?.joined) throw new InkcastError('not_joined')
 }

@@ -19,12 +19,13 @@ export const schema = strictObject({
  * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
-export async function handle (connection, { guid, event, data }, { access, rulesOf, publisher, clock }) {
+export async function handle (connection, { guid, event, data }, context) {
+  const { rulesOf, publisher, clock } = context
   const { signals, echo, rate } = rulesOf(guid)
   if (!connection.document(guid)?.joined) throw new InkcastError('not_joined')
   if (signals === 'nobody') throw new InkcastError('forbidden', 'this document has no signals')
   if (rate !== undefined) takeEvent(connection, guid, rate, clock.monotonic())
-  if (signals === 'writers') await mayWrite(connection, guid, access)
+  if (signals === 'writers') await mayWrite(connection, guid, context)
   const { value, contentType, checked } = encodeData(connection, data)
   await publisher.publish({
     operator: 'broadcast',

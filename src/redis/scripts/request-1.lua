@@ -11,7 +11,12 @@ if found[1] and found[1] ~= ARGV[1] then return {'other'} end
 if found[4] then return {'done', found[4]} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if found[3] and tonumber(found[3]) > now and found[5] ~= ARGV[5] then return {'busy'} end
+if found[3] and tonumber(found[3]) > now and found[5] ~= ARGV[5] then
+  -- The clock was set back: the work ends when it would if it had begun now.
+  local latest = now + tonumber(ARGV[3])
+  if tonumber(found[3]) > latest then redis.call('HSET', KEYS[1], 'u', string.format('%.0f', latest)) end
+  return {'busy'}
+end
 local traceId = found[2] or ARGV[2]
 redis.call('HSET', KEYS[1], 'f', ARGV[1], 't', traceId, 'p', ARGV[5], 'u', string.format('%.0f', now + tonumber(ARGV[3])))
 redis.call('EXPIRE', KEYS[1], ARGV[4])

@@ -10,7 +10,12 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local lease = redis.call('HGET', KEYS[2], 'l:' .. group)
 if lease then
   local other, ends = string.match(lease, '^(.*)|(%d+)$')
-  if other ~= holder and tonumber(ends) > now then return {} end
+  if other ~= holder and tonumber(ends) > now then
+    -- The clock was set back: the lease ends when it would if it had been renewed now.
+    local latest = now + tonumber(ARGV[3])
+    if tonumber(ends) > latest then redis.call('HSET', KEYS[2], 'l:' .. group, other .. '|' .. string.format('%.0f', latest)) end
+    return {}
+  end
 end
 redis.call('HSET', KEYS[2], 'l:' .. group, holder .. '|' .. string.format('%.0f', now + tonumber(ARGV[3])))
 if ARGV[6] ~= '0' then redis.call('HSET', KEYS[2], 'failing', string.format('%.0f', now + tonumber(ARGV[6]))) end

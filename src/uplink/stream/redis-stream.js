@@ -10,7 +10,8 @@ import { decodeRecord, encodeHead, entryOf, failing as serviceFails, full, partO
 const PER_MS = 4096
 
 /**
- * Ids of Redis are times: they grow also after the stream was lost.
+ * Ids of Redis are times: they grow also after the stream was lost, and with `latestTime` also if the clock of Redis
+ * was set back meanwhile.
  * @param {string} id `<ms>-<number>`
  * @returns {number} below 2^53 until the year 2039
  */
@@ -29,10 +30,12 @@ function sequenceOf (id) {
  * @param {readonly string[]} dependencies.groups
  * @param {string} [dependencies.name] of the stream; for tests
  * @param {{ records: number, bytes: number }} [dependencies.limits] per part
+ * @param {() => number} [dependencies.latestTime] the highest time that Redis may have reached, ms since 1970
  * @returns {import('./contract.js').UplinkStream}
  */
 export function createRedisStream ({
-  redis: { client, scripts, channels }, durability = NO_WAIT, groups, name = 'uplink', limits = LIMITS
+  redis: { client, scripts, channels }, durability = NO_WAIT, groups, name = 'uplink', limits = LIMITS,
+  latestTime = () => 0
 }) {
   const keys = Array.from({ length: PARTS }, (_, part) => uplinkPart(name, part))
   const stopping = new AbortController()
@@ -50,7 +53,10 @@ export function createRedisStream ({
       return durability.confirmed([meta], async () => {
         const result = await scripts.append(
           [log, meta, channel, queue ? uplinkQueueMark(name, part, guid, queue.id) : log],
-          [encodeHead(record), record.value, limits.records, limits.bytes, queue?.number ?? '', QUEUE_MARK_TTL]
+          [
+            encodeHead(record), record.value, limits.records, limits.bytes, queue?.number ?? '', QUEUE_MARK_TTL,
+            Math.floor(latestTime()), FAILING
+          ]
         ).catch((error) => { throw toInkcastError(error) })
         if (result < 0) throw result === -1 ? full() : serviceFails()
         return { duplicate: result === 0 }

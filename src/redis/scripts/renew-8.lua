@@ -1,24 +1,30 @@
 -- Renews the lease of a worker number, and keeps the secret that all workers share.
 -- KEYS  1 expiry of each number (sorted set, ms)  2 owner of each number (hash, JSON)  3 the shared secret
 --       4 incarnation of each number that has one (hash)  5 incarnations that have ended themselves (list)
+--       6 numbers whose workers register their users again (hash)  7 name of this data about the workers
+--       8 time of the last watch, ms
 -- ARGV  1 number  2 token of the owner  3 lease time, ms; 0: release the number
 --       4 owner as JSON, written again after Redis has lost its data  5 a secret, used if there is none  6 incarnation
+--       7 '1' the worker registers its users again, '0' it does not, '?' it does if Redis has lost its data
 -- Returns the shared secret, or '' if another process has the number now; the incarnation, a new one if the lease had
--- ended; and 1 if the number had no owner, which means that Redis has lost its data.
+-- ended; 1 if the number had no owner, which means that Redis has lost its data; and the time, ms.
+--@include lease_time
+local time = redis.call('TIME')
+local wall = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local owner = redis.call('HGET', KEYS[2], ARGV[1])
-if owner and cjson.decode(owner).token ~= ARGV[2] then return { '', ARGV[6], 0 } end
+if owner and cjson.decode(owner).token ~= ARGV[2] then return { '', ARGV[6], 0, wall } end
 local incarnation = ARGV[6]
 if tonumber(ARGV[3]) == 0 then
   redis.call('ZREM', KEYS[1], ARGV[1])
   redis.call('HDEL', KEYS[2], ARGV[1])
+  redis.call('HDEL', KEYS[6], ARGV[1])
   if redis.call('HGET', KEYS[4], ARGV[1]) == incarnation then
     redis.call('HDEL', KEYS[4], ARGV[1])
     redis.call('RPUSH', KEYS[5], ARGV[1] .. '.' .. incarnation)
   end
-  return { ARGV[5], incarnation, 0 }
+  return { ARGV[5], incarnation, 0, wall }
 end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = leaseTime(KEYS[8])
 if not owner then
   redis.call('HSET', KEYS[2], ARGV[1], ARGV[4])
 else
@@ -27,4 +33,10 @@ end
 redis.call('HSET', KEYS[4], ARGV[1], incarnation)
 redis.call('ZADD', KEYS[1], string.format('%.0f', now + tonumber(ARGV[3])), ARGV[1])
 redis.call('SET', KEYS[3], ARGV[5], 'NX')
-return { redis.call('GET', KEYS[3]), incarnation, owner and 0 or 1 }
+redis.call('SET', KEYS[7], ARGV[2] .. wall, 'NX')
+if ARGV[7] == '1' or (ARGV[7] == '?' and not owner) then
+  redis.call('HSET', KEYS[6], ARGV[1], incarnation)
+else
+  redis.call('HDEL', KEYS[6], ARGV[1])
+end
+return { redis.call('GET', KEYS[3]), incarnation, owner and 0 or 1, wall }

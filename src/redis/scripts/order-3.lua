@@ -4,12 +4,26 @@
 -- KEYS  1 the user's workers (sorted set: worker number by the second at which the registration expires)
 --       2 orders about the user (sorted set: name of the order by the time of the last one, ms; of orders with a time
 --         of their own: by their end)
+--       3 time of the last order of all, ms
 -- ARGV  1 name of the order  2 seconds to keep orders  3 maximum number of orders  4 name that replaces the oldest
 --       5 seconds until the order ends, '' without an end of its own  6 … names of orders that this one takes back
 -- Returns the time of the order, ms, and the worker numbers.
 local workers, orders = KEYS[1], KEYS[2]
 local time = redis.call('TIME')
-local ms = time[1] * 1000 + math.floor(time[2] / 1000)
+local wall = time[1] * 1000 + math.floor(time[2] / 1000)
+
+-- The time of an order is also its number: workers carry out only an order that is newer than those they know. So it
+-- grows also when the clock was set back.
+local last = redis.call('GET', KEYS[3])
+if not last then
+  -- orders of earlier versions
+  local known = redis.call('ZRANGE', orders, 0, -1, 'WITHSCORES')
+  for i = 1, #known, 2 do
+    local kind = string.sub(known[i], 1, 1)
+    if kind ~= 'b' and kind ~= 'U' then last = math.max(last or 0, tonumber(known[i + 1])) end
+  end
+end
+local ms = math.max(wall, (tonumber(last) or 0) + 1)
 local now = string.format('%.0f', ms)
 local ends = ARGV[5] == '' and now or string.format('%.0f', ms + ARGV[5] * 1000)
 for i = 6, #ARGV do redis.call('ZREM', orders, ARGV[i]) end
@@ -30,7 +44,8 @@ if excess > 0 then
 end
 
 local kept = tonumber(ARGV[2])
-local last = redis.call('ZRANGE', orders, -1, -1, 'WITHSCORES')
-if last[2] then kept = math.max(kept, math.ceil((last[2] - ms) / 1000)) end
+local latest = redis.call('ZRANGE', orders, -1, -1, 'WITHSCORES')
+if latest[2] then kept = math.max(kept, math.ceil((latest[2] - wall) / 1000)) end
 redis.call('EXPIRE', orders, string.format('%.0f', kept))
+redis.call('SET', KEYS[3], now, 'EX', string.format('%.0f', kept))
 return { now, unpack(redis.call('ZRANGE', workers, 0, -1)) }

@@ -2,12 +2,13 @@
 -- has had a moment ago: its process may be restarting.
 -- KEYS  1 expiry of each number (sorted set, ms)  2 owner of each number (hash, JSON)  3 number of each slot (hash)
 --       4 incarnation of each number that has one (hash)  5 incarnations that have ended themselves (list)
---       6 ended ones (sorted set, ms)
+--       6 ended ones (sorted set, ms)  7 time of the last watch, ms
+--       8 numbers whose workers register their users again (hash)
 -- ARGV  1 slot  2 owner as JSON, with its token  3 lease time, ms  4 total of worker numbers
 --       5 token of an owner that is known to be dead, or ''  6 how long a number is kept for its slot, ms
 -- Returns the number and its incarnation, or -1 if all are taken.
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+--@include lease_time
+local now = leaseTime(KEYS[7])
 
 -- Free: without an owner, with an expired lease, or with a dead owner.
 local function free (number)
@@ -60,6 +61,7 @@ end
 for _, slot in ipairs(slots[number] or {}) do redis.call('HDEL', KEYS[3], slot) end
 redis.call('ZADD', KEYS[1], string.format('%.0f', now + tonumber(ARGV[3])), number)
 redis.call('HSET', KEYS[2], number, ARGV[2])
+redis.call('HDEL', KEYS[8], number)
 redis.call('HSET', KEYS[3], ARGV[1], number)
 
 -- Incarnations of a number always increase: the time of the lease, which makes them distinct even if Redis has lost the

@@ -1,0 +1,63 @@
+import { InkcastError } from '../common/errors.js'
+import { WORKERS } from '../redis/keys.js'
+
+/**
+ * How long workers that this process knew may be missing after a loss of data, ms: the lease of one that died together
+ * with the data would have ended by then (worker-lease.js, and a look of worker-watch.js).
+ */
+const MISSING = 13_000
+/** Interval at which the number of workers is noted, ms. */
+const NOTE_EVERY = 5000
+
+/**
+ * Tells whether Redis knows all workers and their users. After a loss of data (FLUSHALL, an empty restart) an empty
+ * list is not "nobody": workers write their data again within seconds. This process recognizes the loss by the name of
+ * the data, and waits until there are as many workers as before and none of them registers its users any more.
+ *
+ * @param {object} dependencies
+ * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts'>} dependencies.redis
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ */
+export function createRegistry ({ redis, clock }) {
+  /** Of the data that is known to be complete. @type {{ name: string, workers: number } | undefined} */
+  let complete
+  /** Time when the loss was noticed, monotonic ms. @type {number | undefined} */
+  let lostAt
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+
+  /** @returns {Promise<boolean>} whether every worker and user is known */
+  async function look () {
+    const [name, workers, settling] = await redis.scripts.registry(
+      [WORKERS.registry, WORKERS.incarnations, WORKERS.settling], []
+    )
+    if (complete !== undefined && name !== complete.name) {
+      lostAt ??= clock.monotonic()
+      if (workers < complete.workers && clock.monotonic() - lostAt < MISSING) return false
+    }
+    if (settling > 0) return false
+    // without workers there may be a name later: that is no loss
+    complete = name === '' ? undefined : { name, workers }
+    lostAt = undefined
+    return true
+  }
+
+  return {
+    start () {
+      look().catch(() => {})
+      // a failure shows in the command that needs it
+      timer ??= setInterval(() => look().catch(() => {}), NOTE_EVERY).unref()
+    },
+
+    stop () {
+      clearInterval(timer)
+      timer = undefined
+    },
+
+    /** @throws {InkcastError} unavailable */
+    async assertComplete () {
+      if (await look()) return
+      throw new InkcastError('unavailable', 'redis has lost its data, and the workers write theirs again')
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { Backoff, retry } from '../common/backoff.js'
+
+/**
+ * Whether this worker may exercise the rights of its clients.
+ *
+ * Kicks, revokes, bans and closes count as carried out when the lease of a worker has ended: the cluster does not wait
+ * for it. So without a valid lease its clients get `unavailable`. A worker that continues as another incarnation first
+ * carries out the orders that it has missed, and registers its users again, because their registrations may have
+ * expired. While it does so, orders about users are refused elsewhere (renew-6.lua, "settling").
+ */
+export class Standing {
+  #lease
+  #catchUp
+  #log
+  #stopping = new AbortController()
+  /** Orders of the time without a lease may not have been carried out yet. */
+  #behind = false
+  /** Number of the newest loss: a catch-up that began before it proves nothing. */
+  #losses = 0
+  #running = false
+
+  /**
+   * @param {object} dependencies
+   * @param {Pick<ReturnType<typeof import('./worker-lease.js').createWorkerLease>, 'held' | 'settles'>}
+   *   dependencies.lease
+   * @param {() => Promise<unknown>} dependencies.catchUp carries out missed orders, and registers all users again
+   * @param {import('../common/log.js').Log} dependencies.log
+   */
+  constructor ({ lease, catchUp, log }) {
+    this.#lease = lease
+    this.#catchUp = catchUp
+    this.#log = log
+  }
+
+  /** Whether clients may use their rights on this worker now. */
+  get good () { return !this.#behind && this.#lease.held }
+
+  /** The lease had ended: the cluster has accepted orders without this worker. */
+  reborn () {
+    this.#behind = true
+    this.lost()
+  }
+
+  /** Redis may have lost the registrations of this worker's users. */
+  lost () {
+    this.#losses++
+    this.#lease.settles(true)
+    if (!this.#running) this.#settle()
+  }
+
+  async #settle () {
+    this.#running = true
+    try {
+      for (let settled = 0; settled !== this.#losses;) {
+        settled = this.#losses
+        await retry(() => this.#catchUp(), {
+          signal: this.#stopping.signal,
+          backoff: new Backoff({ min: 100, max: 5000 }),
+          onFailure: (error) => this.#log.debug({ err: error }, 'missed orders could not be read, retrying')
+        })
+      }
+      this.#behind = false
+      this.#lease.settles(false)
+    } catch {
+      // stopped
+    } finally {
+      this.#running = false
+    }
+  }
+
+  stop () { this.#stopping.abort() }
+}
