@@ -14,6 +14,7 @@ import { sequenceText } from './origin.js'
 import { moveAsked, moveTold } from './redis-move.js'
 import { createOrderPublish } from './redis-orders.js'
 import { encodeDirect } from './redis-payload.js'
+import { createRegistry } from './registry.js'
 
 /**
  * The publishing half of the Redis bus.
@@ -45,11 +46,12 @@ const DIRECT = Object.freeze({ position: null, duplicate: false })
  * @param {import('../redis/durability/durability.js').Durability} [dependencies.durability] default: nothing is
  *   waited for
  * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
- * @param {Pick<ReturnType<typeof import('./registry.js').createRegistry>, 'assertComplete'>} dependencies.registry
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {Pick<ReturnType<typeof createRegistry>, 'assertComplete'>} [dependencies.registry] default: one that looks
+ *   with each order only
  */
 export function createRedisPublish ({
-  redis, registry, historyOf, durability = NO_WAIT, idempotency = IDEMPOTENCY, clock
+  redis, historyOf, durability = NO_WAIT, idempotency = IDEMPOTENCY, clock, registry = createRegistry({ redis, clock })
 }) {
   const order = createOrderPublish({ redis, registry, clock })
   let pendingBytes = 0

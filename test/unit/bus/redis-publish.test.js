@@ -8,7 +8,6 @@ import { encodeEnvelope } from '../../../src/wire/envelope.js'
 import { entry, plain, publication, range } from '../../contract/bus-fixture.js'
 
 const history = { size: 10, ttl: 60 }
-const registry = { assertComplete: async () => {} }
 
 describe('publish over redis', () => {
   test('limits pending publications', async () => {
@@ -22,7 +21,7 @@ describe('publish over redis', () => {
           })
       }
     })
-    const publish = createRedisPublish({ redis, registry, historyOf: () => history, clock: systemClock })
+    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock })
     const value = Buffer.alloc(2 ** 24)
     const waiting = range(3).map((i) => publish([entry(`d${i}`, 0, { value })]))
     await assert.rejects(publish([entry('d3', 0, { value })]), { code: 'unavailable' })
@@ -47,7 +46,7 @@ describe('publish over redis', () => {
         }
       }
     })
-    const publish = createRedisPublish({ redis, registry, historyOf: () => history, clock: systemClock })
+    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock })
     // the first 256 are published
     await assert.rejects(publish(range(600).map((i) => entry('d', i))), { code: 'timeout' })
     assert.deepEqual(calls, [256, 256])
@@ -67,7 +66,7 @@ describe('publish over redis', () => {
           async spublish () { throw new Error('redis does not answer') }
         }
       })
-      const publish = createRedisPublish({ redis, registry, historyOf: () => history, clock: systemClock })
+      const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock })
       await assert.rejects(
         publish([{ publication: publication({ operator: 'user', uid: 'u', keep: true }) }]),
         (error) => toInkcastError(error).code === code
@@ -87,7 +86,7 @@ describe('publish over redis', () => {
         }
       }
     })
-    const publish = createRedisPublish({ redis, registry, historyOf: () => history, clock: systemClock })
+    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock })
     await publish(range(5).map(() => entry('d', 0, { value: Buffer.alloc(1.5 * 2 ** 20) })))
     assert.deepEqual(calls, [2, 2, 1])
     await publish([entry('d', 0, { value: Buffer.alloc(9 * 2 ** 20) })])
