@@ -5,13 +5,13 @@ import { ensureTopics } from '../kafka/topics.js'
 import { isUnhealed } from '../bus/origin.js'
 import { NO_INSPECTOR } from '../inspect/inspector.js'
 import { NO_TRACING } from '../tracing/tracing.js'
-import { headerText } from '../kafka/record.js'
+import { headerText, leaderEpochOf } from '../kafka/record.js'
 import { HEADER } from '../wire/headers.js'
-import { leaderEpochOf } from '../kafka/record.js'
 import { createHealing } from './healing.js'
 import { createLanes } from './lanes.js'
 import { forEachLimited } from './limited.js'
 import { createMarks } from './marks.js'
+import { ProducerMistakes } from './producer-mistakes.js'
 import { NO_STAGES, traceBatch } from './traced-batch.js'
 import { route, sourceOf } from './router.js'
 import { createWatchdog } from './watchdog.js'
@@ -79,6 +79,7 @@ export function createIngest ({
    * @type {Map<number, { at: string, noticed: number }>} partitions that have lost their end; noticed: monotonic time
    */
   const lostEnds = new Map()
+  const mistakes = new ProducerMistakes({ log, clock })
   /** @type {Set<number>} partitions of this assignment with a warning about skipped records in the log */
   const warnedOfPassed = new Set()
   let topicId = ''
@@ -142,6 +143,7 @@ export function createIngest ({
     if (!(await healing.ready(source, batch, signal))) return 0
     const generation = healing.generation(source)
     await marks.ready(source, signal)
+    for (const { headers, offset } of messages) mistakes.look(headers, { topic, partition, offset })
     const { lanes, refused, canaries, passed } = route(messages, {
       source,
       healed: generation,
@@ -168,7 +170,11 @@ export function createIngest ({
           { err: error.cause, topic, partition, offset: messages[index].offset },
           `${error.message}: the record goes to the dead-letter topic`
         )
-      await deadLetter.send({ topic, partition, message: messages[index], reason: error.code }, signal)
+      else mistakes.refused(error, { topic, partition, offset: messages[index].offset })
+      await deadLetter.send(
+        { topic, partition, message: messages[index], reason: error.code, detail: error.message },
+        signal
+      )
       publisher.refused(String(messages[index].headers?.[HEADER.operator]), error)
       stages.get(index)?.fail(error)
       if (inspector.active) tellDeadLetter(partition, messages[index], error)

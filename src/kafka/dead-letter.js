@@ -20,8 +20,12 @@ import { HEADER } from '../wire/headers.js'
  * @property {string} topic
  * @property {number} partition
  * @property {import('./contract.js').KafkaRecord} message
- * @property {string} reason why it cannot be delivered
+ * @property {string} reason why it cannot be delivered: a code
+ * @property {string} [detail] the same in a sentence, without anything of the value
  */
+
+/** Characters of a sentence. */
+const MAX_DETAIL = 1000
 
 /**
  * Writes records that cannot be delivered to the dead-letter topic, unchanged, with the reason and their origin.
@@ -72,7 +76,7 @@ export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
  * @param {boolean} truncated without key, value and the producer's headers
  * @returns {import('./producer.js').ProducerRecord}
  */
-export function deadLetterRecord ({ topic, partition, message, reason }, truncated) {
+export function deadLetterRecord ({ topic, partition, message, reason, detail }, truncated) {
   /** @type {import('./contract.js').Headers} */
   const headers = {}
   if (!truncated) {
@@ -84,6 +88,8 @@ export function deadLetterRecord ({ topic, partition, message, reason }, truncat
     }
   }
   headers[HEADER.reason] = reason
+  if (detail === undefined) delete headers[HEADER.detail]
+  else headers[HEADER.detail] = detail.slice(0, MAX_DETAIL)
   headers[HEADER.topic] = topic
   headers[HEADER.partition] = String(partition)
   const unreadable = message.unreadable

@@ -29,6 +29,7 @@ export const HEADER = Object.freeze({
   number: 'x-seq',
   // dead letters
   reason: 'x-reason',
+  detail: 'x-message',
   topic: 'x-topic',
   partition: 'x-partition',
   offset: 'x-offset',
@@ -153,10 +154,37 @@ function traceIdFrom (traceId, ofParent) {
   return ofParent ?? newTraceId()
 }
 
+/**
+ * Headers that only observers read: a wrong one never decides over a record.
+ * @type {Map<string, (text: string) => boolean>} by name, whether a text is a right one
+ */
+const OBSERVED = new Map(Object.entries({
+  [HEADER.traceparent]: (text) => parseTraceparent(text) !== null,
+  [HEADER.traceId]: isId,
+  [HEADER.timestamp]: isTimestamp
+}))
+
+/**
+ * @param {string} name
+ * @returns {((text: string) => boolean) | undefined} undefined: the header is part of what the record says
+ */
+export const observed = (name) => OBSERVED.get(name)
+
+/** Earlier than any record: 1973, or a time in seconds, ms. */
+const EARLIEST = 1e11
+
+/** @param {string} text */
+function isTimestamp (text) {
+  return /^\d{1,15}$/.test(text) && Number(text) >= EARLIEST
+}
+
 /** @param {string | undefined} text @param {number} fallback */
 function timestampFrom (text, fallback) {
   if (text === undefined) return fallback
-  if (!/^\d{1,15}$/.test(text)) throw new InkcastError('bad_header', 'x-timestamp must be milliseconds since 1970')
+  if (!isTimestamp(text)) {
+    const hint = /^\d{9,11}$/.test(text) ? ', and this looks like seconds' : ''
+    throw new InkcastError('bad_header', `x-timestamp must be milliseconds since 1970${hint}`)
+  }
   return Number(text)
 }
 

@@ -18,12 +18,12 @@ const BACKSLASH = 0x5c
  */
 export function checkValue (value, contentType) {
   if (contentType === 'application/json') {
-    if (!isUtf8(value)) throw new InkcastError('bad_utf8')
+    if (!isUtf8(value)) throw new InkcastError('bad_utf8', framingOf(value))
     const text = value.toString()
     try {
       JSON.parse(text)
     } catch (error) {
-      throw new InkcastError('bad_value', 'the value is not valid JSON')
+      throw new InkcastError('bad_value', framingOf(value) ?? `the value is not valid JSON${placeOf(text, error)}`)
     }
     if (isNestedDeeper(text, MAX_DEPTH))
       throw new InkcastError('bad_value', `the value is nested deeper than ${MAX_DEPTH} levels`)
@@ -34,6 +34,35 @@ export function checkValue (value, contentType) {
   } else {
     throw new InkcastError('bad_content_type', 'content-type must be application/json or application/msgpack')
   }
+}
+
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
+
+/**
+ * What stands in front of the JSON, for those who wonder because it is valid where they look at it.
+ * @param {Buffer} value that is not valid JSON
+ * @returns {string | undefined}
+ */
+function framingOf (value) {
+  if (value.length === 0) return 'the value is empty: JSON has null for nothing'
+  if (value.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK))
+    return 'the value begins with a byte order mark (ef bb bf): send UTF-8 without it'
+  if (value.length > 5 && value[0] === 0)
+    return `the value begins with ${value.subarray(0, 5).toString('hex')}, which looks like the framing of a schema registry: use a serializer without it`
+  return undefined
+}
+
+/**
+ * @param {string} text that JSON.parse has refused
+ * @param {unknown} error its own, whose message has a part of the text
+ * @returns {string}
+ */
+function placeOf (text, error) {
+  const { message } = /** @type {Error} */ (error)
+  const at = /at position (\d+)/.exec(message)?.[1]
+  if (at !== undefined) return ` at character ${at}`
+  if (/end of JSON input/.test(message)) return `: it ends too early, after ${text.length} characters`
+  return /[[:,\s](?:NaN|-?Infinity)[\],}\s]/.test(` ${text} `) ? ': JSON has neither NaN nor Infinity' : ''
 }
 
 /**

@@ -33,6 +33,13 @@ test('a dead letter has the record, its reason and its origin', () => {
   })
 })
 
+test('a dead letter has a sentence where there is one, and never that of the record', () => {
+  const { headers } = deadLetterRecord({ ...letter(), detail: 'x-keep must be true or false' }, true)
+  assert.equal(headers['x-message'], 'x-keep must be true or false')
+  assert.equal(deadLetterRecord(letter({ headers: { 'x-message': 'mine' } }), false).headers['x-message'], undefined)
+  assert.equal(String(deadLetterRecord({ ...letter(), detail: 'a'.repeat(5000) }, true).headers['x-message']).length, 1000)
+})
+
 test('headers of the record for reason and origin are overwritten', () => {
   const { headers } = deadLetterRecord(letter({ headers: { 'x-reason': 'mine', 'x-offset': ['1', '2'] } }), false)
   assert.deepEqual(headers, {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { publicationFromMessage } from '../../../src/kafka/record.js'
+import { isId } from '../../../src/wire/publication.js'
 
 /** @param {object} message */
 const messageOf = (message) =>
@@ -91,4 +92,23 @@ test('the value is a copy; a tombstone\'s is empty', () => {
     publicationFromMessage(messageOf({ headers: { 'x-operator': 'kick', 'x-uid': 'u' }, value: null })).value.length,
     0
   )
+})
+
+test('a header that only observers read never decides over a record: a wrong one counts as absent', () => {
+  const names = ['traceparent', 'x-trace-id', 'x-timestamp']
+  const wrong = [
+    Buffer.from([0xff, 0xfe]), Buffer.from([0]), '', ' ', 'nonsense', '-1', '1e3', '0', '1690000000', 'a\nb', '\u0000', 'x'.repeat(257),
+    '9'.repeat(16), '00-zz-zz-01', Buffer.alloc(0), ['1', 'nonsense\n'], null
+  ]
+  let cases = 0
+  for (const name of names) {
+    for (const value of wrong) {
+      const headers = { 'x-operator': 'broadcast', 'x-guid': 'd', [name]: value }
+      const { guid, timestamp, traceId, traceparent } = publicationFromMessage(messageOf({ headers }))
+      assert.deepEqual([guid, timestamp, traceparent], ['d', 1_700_000_000_000, undefined], `${name}: ${value}`)
+      assert.ok(isId(traceId) && (name !== 'x-trace-id' || traceId.length === 32 || traceId === value), traceId)
+      cases++
+    }
+  }
+  assert.equal(cases, 51)
 })

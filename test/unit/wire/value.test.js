@@ -113,3 +113,24 @@ test('other content types are refused', () => {
   for (const type of ['', 'text/plain', 'application/JSON', 'application/json; charset=utf-8'])
     assert.throws(() => checkValue(Buffer.from('1'), type), { code: 'bad_content_type' })
 })
+
+test('a value that is not JSON is named as what it looks like, with the place and without a part of it', () => {
+  for (const [value, message] of /** @type {[Buffer | string, RegExp][]} */ ([
+    ['', /^the value is empty/],
+    ['\ufeff{}', /^the value begins with a byte order mark \(ef bb bf\)/],
+    [Buffer.concat([Buffer.from([0, 0, 0, 0, 7]), Buffer.from('{"a":1}')]), /^the value begins with 0000000007, .* schema registry/],
+    [Buffer.concat([Buffer.from([0, 0, 0, 0, 7]), Buffer.from([0x02, 0xff])]), /^the value begins with 0000000007, .* schema registry/],
+    ['{"secret":1} {"secret":2}', /^the value is not valid JSON at character 13$/],
+    ['{"secret":"word"', /^the value is not valid JSON(?: at character 16|: it ends too early, after 16 characters)$/],
+    ['{"secret":NaN}', /^the value is not valid JSON: JSON has neither NaN nor Infinity$/],
+    ['[Infinity]', /neither NaN nor Infinity$/],
+    ['secret', /^the value is not valid JSON$/]
+  ])) {
+    assert.throws(() => checkValue(Buffer.from(value), 'application/json'), (/** @type {any} */ error) => {
+      assert.match(error.message, message)
+      assert.ok(!error.message.includes('secret') || message.source.includes('secret'), error.message)
+      assert.match(error.code, /^bad_(?:value|utf8)$/)
+      return true
+    })
+  }
+})
