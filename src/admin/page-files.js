@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sirv from 'sirv'
+import { createRenderedDocs } from './rendered-docs.js'
 
 /**
  * The files of the status page: its own, uPlot from node_modules, and the docs that it links to. They contain nothing
@@ -20,6 +20,7 @@ const VENDOR = new Set(['/uPlot.esm.js', '/uPlot.min.css'])
 export function createPageFiles () {
   const page = sirv(fileURLToPath(new URL('./page/', import.meta.url)), { etag: true, maxAge: 0 })
   const docs = sirv(DOCS, { etag: true, maxAge: 0, dev: true, extensions: [] })
+  const rendered = createRenderedDocs(DOCS)
   const vendor = sirv(path.join(UPLOT, 'dist'), { etag: true, maxAge: 86_400 })
 
   return (req, res, next) => {
@@ -33,17 +34,14 @@ export function createPageFiles () {
       return docs(req, res, next)
     }
     const name = /^\/docs\/([a-z0-9-]+\.md)$/.exec(pathname)?.[1]
-    if (name !== undefined) return void answerDoc(name, res).catch(next)
+    if (name !== undefined) {
+      return void rendered(name).then((html) => {
+        res.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(html)
+      }, next)
+    }
     if (!pathname.startsWith('/vendor/')) return page(req, res, next)
     req.url = pathname.slice('/vendor'.length)
     if (VENDOR.has(req.url)) vendor(req, res, next)
     else next()
   }
-}
-
-/** @param {string} name @param {import('http').ServerResponse} res */
-async function answerDoc (name, res) {
-  const text = await readFile(path.join(DOCS, name), 'utf8')
-  const { renderDoc } = await import('./doc-page.js')
-  res.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(renderDoc(text))
 }

@@ -13,13 +13,14 @@ const MAX_BYTES = 1_000_000
 /**
  * @param {Pick<import('../bus/contract.js').Bus, 'history' | 'positions'>} bus
  * @param {string} guid
- * @param {{ before?: number | undefined, limit: number, maxBytes?: number }} query before: offset; default: the end of
- *   the log. maxBytes: of all values, default 1 MB
+ * @param {{ before?: number | undefined, limit: number, maxBytes?: number, onBytes?: (bytes: number) => void }} query
+ *   before: offset; default: the end of the log. maxBytes: of all values, default 1 MB. onBytes: called with the bytes
+ *   of the values read until now; may throw
  * @returns {Promise<{ records: BusRecord[], position: Position | null, more: boolean }>} the newest records below
  *   `before`, in order, with `after`; fewer than `limit` if they are large; the end of the log; whether there are
  *   earlier ones
  */
-export async function readBackwards (bus, guid, { before, limit, maxBytes = MAX_BYTES }) {
+export async function readBackwards (bus, guid, { before, limit, maxBytes = MAX_BYTES, onBytes }) {
   const [end] = await bus.positions([guid])
   if (end == null) return { records: [], position: null, more: false }
   /** @type {BusRecord[]} newest first */
@@ -45,6 +46,7 @@ export async function readBackwards (bus, guid, { before, limit, maxBytes = MAX_
       bytes += record.publication.value.length
       if (found.length === limit || (bytes > maxBytes && found.length > 0)) return answer(record.offset, true)
       found.push(record)
+      onBytes?.(bytes)
     }
     last -= span
     if (within.length < span / 2) sparse *= 4

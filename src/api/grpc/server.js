@@ -42,7 +42,7 @@ const TIMES = { operation: 30_000, leave: 500, stop: 10_000 }
  * @param {Readonly<{ maxRecordBytes: number }>} dependencies.limits config.limits
  * @param {import('../callers/callers.js').Callers} dependencies.callers started
  * @param {Omit<import('../operations/operation.js').Call, 'params' | 'query' | 'header' | 'body' | 'batch' | 'caller' |
- *   'now' | 'answerHeader' | 'admit' | 'refused'>} dependencies.services what operations need
+ *   'now' | 'answerHeader' | 'answering' | 'admit' | 'refused'>} dependencies.services what operations need
  * @param {import('./events.js').OpenEvents} dependencies.openEvents
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {Pick<import('../../metrics/metrics.js').Metrics, 'grpc_calls' | 'grpc_streams' | 'grpc_in_progress' |
@@ -104,8 +104,11 @@ export function createGrpcApi ({
         const { request } = call
         const given = callFrom(entry, request)
         const size = given.body?.length ?? given.batch?.reduce((sum, { value }) => sum + (value?.length ?? 0), 0) ?? 0
-        const permit = requestLimit.enter(size)
-        const whole = { ...services, ...given, now: clock.now(), answerHeader () {} }
+        const permit = requestLimit.enter(size, name)
+        const whole = {
+          ...services, ...given, now: clock.now(), answerHeader () {},
+          answering: (/** @type {number} */ bytes) => permit.answer(bytes)
+        }
         const running = runOperation(entry, whole, { callers, caller })
         running.catch(() => {}).finally(() => permit.release())
         const answer = await withinTime(running, TIMES.operation)

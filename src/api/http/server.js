@@ -8,6 +8,7 @@ import { HEADER, newTraceId } from '../../wire/headers.js'
 import { MAX_ID_BYTES } from '../../wire/publication.js'
 import { createRequestLimit } from '../request-limit.js'
 import { answerBadHttp, errorAnswer, translateError } from './errors.js'
+import { Exchanges } from './exchanges.js'
 import { bodySize, checkBodyHeaders, checkIds, headerText, setHeader, withinTime } from './request.js'
 import { operations } from '../operations/index.js'
 import { runOperation } from '../operations/run.js'
@@ -18,9 +19,18 @@ import { openapi } from './openapi.js'
 /** @typedef {import('fastify').FastifyReply} Reply */
 /** @typedef {import('../callers/caller.js').Caller} Caller */
 /** @typedef {{ caller: Caller, permit: import('../request-limit.js').Permit }} Admitted */
+/** @typedef {import('./exchanges.js').Exchange} Exchange */
 
 const MAX_REQUESTS = 1000
-/** Maximum bytes of all bodies in progress: this, or this number of the largest body if that is more. */
+/**
+ * Requests without a token that may wait on a connection for the answer before. A connection with more is closed: Node
+ * would keep all of their answers until the client reads the first one.
+ */
+const MAX_PIPELINED = 1
+/**
+ * Maximum bytes of all bodies in progress, and of all answers: this, or this number of the largest body if that is
+ * more.
+ */
 const MAX_BODY_BYTES = 64 * 2 ** 20
 const MAX_LARGEST_BODIES = 8
 const MAX_CONNECTIONS = 5000
@@ -74,6 +84,7 @@ export function createHttpApi (
     maxRequests: MAX_REQUESTS,
     maxBytes: Math.max(MAX_BODY_BYTES, MAX_LARGEST_BODIES * maxRecordBytes)
   })
+  const exchanges = new Exchanges()
   /** @type {WeakMap<Request, Admitted>} */
   const admitted = new WeakMap()
   let leaving = false
@@ -116,11 +127,13 @@ export function createHttpApi (
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
   server.addHook('onRequest', async (request, reply) => {
-    countWhenOver(request, reply)
+    const exchange = exchanges.begin(request.raw.socket, reply.raw)
+    countWhenOver(request, reply, exchange)
     reply.header('cache-control', 'no-store')
     if (stopping) throw new InkcastError('draining')
     // RFC 9112, 3.2; Node's own answer to that has no body
     if (request.headers.host === undefined) throw new InkcastError('bad_request', 'the header host is missing')
+    if (exchange.pipelined > 0 && callers.needToken && hasNoCredential(request)) await takeTurn(request, exchange)
     const found = whoCalls(request)
     const caller = found instanceof Promise ? await found : found
     if (caller !== undefined) callers.checkDebt(caller)
@@ -128,9 +141,11 @@ export function createHttpApi (
     const { maxBytes = maxRecordBytes, takesBody } =
       /** @type {{ maxBytes?: number, takesBody?: boolean }} */ (request.routeOptions.config)
     if (takesBody) checkBodyHeaders(request.headers)
-    const permit = requestLimit.enter(bodySize(request.headers, maxBytes))
-    reply.raw.once('close', () => permit.release())
-    if (caller !== undefined) admitted.set(request, { caller, permit })
+    // what anybody may read was made once: it holds nothing that callers need
+    if (caller === undefined) return
+    const permit = requestLimit.enter(bodySize(request.headers, maxBytes), caller.name)
+    exchange.ended.then(() => permit.release())
+    admitted.set(request, { caller, permit })
   })
   server.addHook('onSend', async (_request, reply) => {
     if (leaving) reply.header('connection', 'close')
@@ -138,8 +153,9 @@ export function createHttpApi (
   server.setErrorHandler((error, _request, reply) => sendError(reply, error))
   server.setNotFoundHandler((_request, reply) => sendError(reply, notFound()))
 
-  const description = openapi(operations, { maxRecordBytes })
-  server.get('/openapi.json', { config: { operation: 'openapi', open: true } }, async () => description)
+  const description = Buffer.from(JSON.stringify(openapi(operations, { maxRecordBytes })))
+  server.get('/openapi.json', { config: { operation: 'openapi', open: true } }, async (_request, reply) =>
+    reply.type(JSON_TYPE).send(description))
   addReference?.(server)
   for (const entry of operations) {
     const { method, path, operation, query, body, answer: fields } = entry
@@ -162,6 +178,7 @@ export function createHttpApi (
           body: /** @type {Buffer | null | undefined} */ (request.body) ?? undefined,
           now: clock.now(),
           answerHeader: (name, value) => setHeader(reply, name, value),
+          answering: (bytes) => permit.answer(bytes),
           publish,
           publishLane,
           bus,
@@ -172,10 +189,10 @@ export function createHttpApi (
         permit.hold()
         running.catch(() => {}).finally(() => permit.release())
         const answer = await withinTime(running, operationTimeout)
-        return reply
-          .code(fields === undefined ? 202 : 200)
-          .type('application/json; charset=utf-8')
-          .send(answer)
+        const bytes = Buffer.isBuffer(answer) ? answer : Buffer.from(JSON.stringify(answer))
+        // until the caller has read it
+        permit.answer(bytes.length)
+        return reply.code(fields === undefined ? 202 : 200).type(JSON_TYPE).send(bytes)
       }
     })
   }
@@ -207,11 +224,27 @@ export function createHttpApi (
     })
   }
 
-  /** @param {Request} request @param {Reply} reply */
-  function countWhenOver (request, reply) {
+  /** @param {Request} request */
+  function hasNoCredential ({ headers, socket }) {
+    return headers.authorization === undefined && certificateOf(socket) === undefined
+  }
+
+  /**
+   * One answer at a time.
+   * @param {Request} request
+   * @param {Exchange} exchange
+   */
+  async function takeTurn ({ raw: { socket } }, { pipelined, before }) {
+    if (pipelined <= MAX_PIPELINED) await before
+    else socket.destroy()
+    if (socket.destroyed) throw new InkcastError('bad_request', 'the connection has ended')
+  }
+
+  /** @param {Request} request @param {Reply} reply @param {Exchange} exchange */
+  function countWhenOver (request, reply, { ended }) {
     const { operation = 'unknown' } = /** @type {{ operation?: string }} */ (request.routeOptions.config ?? {})
     const began = clock.monotonic()
-    reply.raw.once('close', () => {
+    ended.then(() => {
       const caller = admitted.get(request)?.caller.name ?? 'unknown'
       metrics.api_request_seconds.labels(operation, caller, 'http').observe((clock.monotonic() - began) / 1000)
       // 499, as in nginx: the caller disconnected before the answer
@@ -232,7 +265,7 @@ export function createHttpApi (
     const { code, retryInMs } = body.error
     if (retryInMs !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(retryInMs / 1000))))
     else if (status === 503 || code === 'request_in_progress') reply.header('retry-after', '1')
-    reply.code(status).type('application/json; charset=utf-8').send(body)
+    reply.code(status).type(JSON_TYPE).send(body)
   }
 
   return {
@@ -274,6 +307,7 @@ export function createHttpApi (
   }
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8'
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** @param {readonly import('../operations/operation.js').Operation[]} operations */

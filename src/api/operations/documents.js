@@ -170,7 +170,7 @@ export const documentOperations = [
     summary: 'Read the document\'s log: the records after a position, or the newest ones',
     query: historyQuery,
     answer: { guid: { type: 'string' }, ...historyAnswer },
-    handle: ({ params: { guid }, query, bus }) => history(bus, guid, query, { guid })
+    handle: (call) => history(call, call.params.guid, { guid: call.params.guid })
   },
   {
     method: 'POST',
@@ -207,18 +207,19 @@ async function cut ({ params: { guid }, body, bus }) {
 }
 
 /**
- * @param {Call['bus']} bus
+ * @param {Pick<Call, 'bus' | 'query' | 'answering'>} call
  * @param {string} guid of the document, or name of a user's log
- * @param {unknown} query checked against `historyQuery`
  * @param {Record<string, string>} owner of the log, for the answer
  */
-export async function history (bus, guid, query, owner) {
+export async function history ({ bus, query, answering }, guid, owner) {
   const { epoch, offset, limit } = /** @type {{ epoch?: string, offset?: number, limit: number }} */ (query)
   if (epoch !== undefined && offset !== undefined)
-    return answer(owner, await readLog(bus, guid, { epoch, offset }, limit))
+    return answer(owner, await readLog({ bus, answering }, guid, { epoch, offset }, limit))
   if (epoch !== undefined || offset !== undefined) throw new InkcastError('bad_request', 'epoch and offset go together')
 
-  const { position, records } = await readBackwards(bus, guid, { limit, maxBytes: MAX_ANSWER_BYTES })
+  const { position, records } = await readBackwards(bus, guid, {
+    limit, maxBytes: MAX_ANSWER_BYTES, onBytes: answering
+  })
   return answer(owner, { position, gap: null, records: records.map(encodeRecord) })
 }
 
@@ -230,13 +231,13 @@ export async function history (bus, guid, query, owner) {
  */
 
 /**
- * @param {Call['bus']} bus
+ * @param {Pick<Call, 'bus' | 'answering'>} call
  * @param {string} guid
  * @param {import('../../wire/position.js').Position} since
  * @param {number} limit
  * @returns {Promise<Read>}
  */
-async function readLog (bus, guid, { epoch, offset }, limit) {
+async function readLog ({ bus, answering }, guid, { epoch, offset }, limit) {
   /** @type {Buffer[]} */
   const records = []
   let bytes = 0
@@ -251,7 +252,7 @@ async function readLog (bus, guid, { epoch, offset }, limit) {
     for (const record of page) {
       const encoded = encodeRecord(record)
       records.push(encoded)
-      bytes += encoded.length
+      answering(bytes += encoded.length)
       offset = record.offset
       if (records.length === limit || bytes > MAX_ANSWER_BYTES) return { position, gap, records }
     }

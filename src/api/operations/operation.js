@@ -39,6 +39,8 @@
  * @property {string} caller the caller's name
  * @property {number} now ms since 1970
  * @property {(name: string, value: string) => void} answerHeader
+ * @property {(bytes: number) => void} answering counts the bytes of a large answer while it is made: those of all that
+ *   there is of it until now. Throws `unavailable`
  * @property {import('../publish.js').Publish} publish checks that the caller may, and names the caller as the source
  * @property {import('../publish-lane.js').PublishLane} publishLane for publications that `admit` has returned
  * @property {BatchItem[]} [batch] what a door has decoded in place of `body`

@@ -13,6 +13,6 @@ export const userOperations = [
     summary: 'Read the user\'s log: the records after a position, or the newest ones',
     query: historyQuery,
     answer: { uid: { type: 'string' }, ...historyAnswer },
-    handle: ({ params: { uid }, query, bus }) => history(bus, userLog(uid), query, { uid })
+    handle: (call) => history(call, userLog(call.params.uid), { uid: call.params.uid })
   }
 ]
