@@ -174,7 +174,7 @@ describe('an operator acts on its own targets, and they decide the right, in eve
       const { results } = await client.call('PublishBatch', {
         publications: CASES.map(({ item }) => ({ ...item, value: bytesOf(item.operator) }))
       })
-      // all of a document or none: the others of that document are told so
+      // all publications of a document or none: the others get batch_refused, and are sent alone
       await check('PublishBatch', given, async (item) => {
         const { error } = results[CASES.findIndex((one) => one.item === item)]
         if (error?.code !== 'batch_refused') return error?.code
