@@ -5,7 +5,7 @@ import { createLog } from './common/log.js'
 import { Membership } from './document/membership.js'
 import { createPositions } from './document/positions.js'
 import { randomId } from './common/random-id.js'
-import { utf8Length } from './connection/size.js'
+import { utf8Length } from './common/utf8.js'
 import { UserLog } from './user/user-log.js'
 import { Waiting } from './common/waiting.js'
 

@@ -267,6 +267,16 @@ export class Connection {
       return
     }
     if (attempt !== this.#attempt) return
+    const manager = /** @type {any} */ (this.socket.io)
+    if (this.#options.parser || (this.#options.io && manager.encoder)) {
+      try {
+        manager.encoder = (await import('./msgpack.js')).exactEncoder(manager.encoder)
+      } catch (error) {
+        if (attempt === this.#attempt) this.#unreachable(error)
+        return
+      }
+      if (attempt !== this.#attempt) return
+    }
     // WebSocket first; if that failed, long polling, which upgrades to WebSocket where possible
     this.socket.io.opts.transports =
       this.#options.transports ?? (this.#pollingFirst ? ['polling', 'websocket'] : ['websocket', 'polling'])

@@ -1,3 +1,5 @@
+import { utf8Length } from '../common/utf8.js'
+
 /** Socket.IO's number of an event. */
 const EVENT = 2
 /** Room for the packet's type and for further digits of an acknowledgement's number. */
@@ -20,7 +22,3 @@ export function packetSize ({ encoder, engine }, event, argument) {
     ? utf8Length(message)
     : (message.byteLength ?? message.size) * factor))
 }
-
-const encoder = new TextEncoder()
-/** @param {string} text @returns {number} bytes */
-export const utf8Length = (text) => encoder.encode(text).length

@@ -1,5 +1,6 @@
 import msgpack from 'socket.io-msgpack-parser'
 import * as json from 'socket.io-parser'
+import { encodeForClient } from '../wire/msgpack.js'
 import { decoderFor } from './decoder.js'
 
 /**
@@ -8,7 +9,16 @@ import { decoderFor } from './decoder.js'
  * @typedef {import('../wire/packet.js').Codec} Codec
  */
 
-const encoders = { json: new json.Encoder(), msgpack: new msgpack.Encoder() }
+class MsgpackEncoder extends msgpack.Encoder {
+  /** @override @param {any} packet @returns {any} */
+  encode (packet) {
+    // an answer with the values of records, as sent by other clients and services
+    if (packet.type === json.PacketType.ACK && packet.data[0]?.records !== undefined) return [encodeForClient(packet)]
+    return super.encode(packet)
+  }
+}
+
+const encoders = { json: new json.Encoder(), msgpack: new MsgpackEncoder() }
 
 const kPacket = Symbol('packet')
 const kMsgpack = Symbol('msgpack')

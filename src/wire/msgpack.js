@@ -1,22 +1,33 @@
 import { isUtf8 } from 'node:buffer'
 import { decode, encode } from '@msgpack/msgpack'
 import { InkcastError } from '../common/errors.js'
-import { extensionCodec } from './msgpack-extensions.js'
+import { extensionCodec, stockExtensions } from './msgpack-extensions.js'
+
+/** @typedef {import('@msgpack/msgpack').EncoderOptions<undefined>} EncoderOptions */
 
 /**
  * @param {unknown} value plain data; Buffers become msgpack binary, and half a surrogate pair U+FFFD, because it has no
  *   UTF-8 and strict decoders throw
+ * @param {EncoderOptions} [options]
  * @returns {Buffer}
  */
-export function encodeMsgpack (value) {
-  const bytes = encode(value, { maxDepth: 512 })
-  const encoded = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return mayHoldSurrogates(encoded) ? encodeWellFormed(value) : encoded
+export function encodeMsgpack (value, options) {
+  const encoded = encoded512(value, options)
+  return mayHoldSurrogates(encoded) ? encoded512(wellFormed(value), options) : encoded
 }
 
-/** @param {unknown} value @returns {Buffer} */
-function encodeWellFormed (value) {
-  const bytes = encode(wellFormed(value), { maxDepth: 512 })
+/**
+ * A message for a client with socket.io-msgpack-parser. The parser's own encoder is faster, but changes half a
+ * surrogate pair and whole numbers from 2^64 on.
+ * @param {object} packet
+ * @returns {Buffer}
+ */
+export const encodeForClient = (packet) =>
+  encodeMsgpack(packet, { extensionCodec: stockExtensions, ignoreUndefined: true })
+
+/** @param {unknown} value @param {EncoderOptions} [options] @returns {Buffer} */
+function encoded512 (value, options) {
+  const bytes = encode(value, { ...options, maxDepth: 512 })
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
