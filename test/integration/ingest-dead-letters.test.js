@@ -21,7 +21,7 @@ const BAD = [
   ['bad_target', { value: '{}', headers: { 'x-operator': 'everyone', 'x-guid': 'd' } }],
   ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': Buffer.from([0x64, 0xff]) } }],
   ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-ephemeral': 'yes' } }],
-  ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-timestamp': 'now' } }],
+  ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-keep': 'yes' } }],
   [
     'bad_header',
     { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-except': Array(101).fill('c').join() } }
@@ -92,7 +92,10 @@ test('a hundred bad records of every kind do not delay others and are kept with 
   for (const { key, value, headers } of letters) {
     const [reason, message] = /** @type {[string, import('kafkajs').Message]} */ (bad.get(headers.number))
     const origin = /** @type {import('../helpers/kafka-ingest.js').Received} */ (origins.get(headers.number))
-    const { 'x-reason': reasonGiven, 'x-topic': topic, 'x-partition': partition, 'x-offset': offset, ...own } = headers
+    const {
+      'x-reason': reasonGiven, 'x-message': detail, 'x-topic': topic, 'x-partition': partition, 'x-offset': offset, ...own
+    } = headers
+    assert.ok(detail.length > 10, detail)
     assert.deepEqual(
       [headers.number, reasonGiven, topic, partition, offset],
       [headers.number, reason, kafka.downlinkTopic, String(origin.partition), String(origin.offset)]
@@ -137,6 +140,7 @@ test('a record that is too large for the dead-letter topic is kept without its v
       others: [],
       headers: {
         'x-reason': 'bad_value',
+        'x-message': headers['x-message'],
         'x-topic': kafka.downlinkTopic,
         'x-partition': headers['x-partition'],
         'x-offset': '1',
@@ -199,6 +203,7 @@ test('a compressed batch that is a bomb or unreadable is kept as a whole and doe
   const [{ value, headers }] = await kafka.readAll(kafka.deadLetterTopic, 1)
   assert.deepEqual(headers, {
     'x-reason': 'bad_value',
+    'x-message': 'the record batch cannot be read',
     'x-topic': kafka.downlinkTopic,
     'x-partition': '0',
     'x-offset': '1',
@@ -256,6 +261,7 @@ test('a zstd batch of thousands of empty frames, which Kafka accepts, is kept as
   const [{ value, headers }] = await kafka.readAll(kafka.deadLetterTopic, 1)
   assert.deepEqual(headers, {
     'x-reason': 'bad_value',
+    'x-message': 'the record batch cannot be read',
     'x-topic': kafka.downlinkTopic,
     'x-partition': '0',
     'x-offset': '0',

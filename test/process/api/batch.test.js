@@ -23,7 +23,7 @@ test('a batch publishes for documents, users and connections, and answers for ea
       { operator: 'user', uid: 'ada', value: 'hi', receipt: true },
       { guid: 'b', valueBase64: Buffer.from([0x93, 1, 2, 3]).toString('base64'), contentType: 'application/msgpack' },
       { operator: 'kick', sid: 'x' },
-      { guid: 'a', value: { n: 2 }, traceId: 't2', ephemeral: true, timestamp: 7 }
+      { guid: 'a', value: { n: 2 }, traceId: 't2', ephemeral: true, timestamp: 1_700_000_000_007 }
     ]
   })
   assert.equal(status, 200)
