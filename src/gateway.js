@@ -33,6 +33,7 @@ import { createNullRedis } from './rehearsal/null-redis.js'
 import { createRedisParts, createWorkerSessions } from './gateway/redis-parts.js'
 import { runRole } from './role.js'
 import { createExtensions } from './extensions/extensions.js'
+import { createOrphans } from './receipts/orphans.js'
 import { createCleaning } from './sessions/cleaning.js'
 import { Standing } from './workers/standing.js'
 import { createTakenNumbers } from './workers/taken-numbers.js'
@@ -142,6 +143,9 @@ async function composeGateway ({
     store: sessionStore, config, uplink, worker: lease, directory: connections, metrics, log, clock
   })
   const cleanUp = createCleaning({ store: sessionStore, uplink, log, clock })
+  const closeReceipts = createOrphans({
+    redis, uplink, timeout: config.limits.receiptTimeout, metrics, log, clock
+  })
   const taken = createTakenNumbers({ redis, clock })
   const misrouted = createMisroutedRequests({
     workerNumber: lease.number,
@@ -258,6 +262,7 @@ async function composeGateway ({
       clean: async (number, incarnation, signal) => {
         await parts.presenceStore.forget(number, incarnationName(number, incarnation), { surely: true })
         await cleanUp(number, incarnation, signal)
+        await closeReceipts(number, incarnation, signal)
       },
       log
     })

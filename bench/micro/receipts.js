@@ -27,7 +27,13 @@ const connections = Array.from(
 )
 
 /** Other workers take part and never report. @type {import('../../src/receipts/redis-receipts.js').ReceiptParts} */
-const parts = { announce: async () => {}, report: async (_id, part) => [part], close: async () => [] }
+const parts = {
+  holder: () => '1.1',
+  announce: async () => {},
+  settled: async () => {},
+  report: async (_id, part) => [part],
+  close: async () => []
+}
 
 async function used () {
   for (let i = 0; i < 3; i++) {

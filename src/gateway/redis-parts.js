@@ -52,7 +52,12 @@ export function createRedisParts ({
     sessionStore: createRedisSessions({ redis, services: hasServices(config) }),
     receiptParts:
       hasServices(config)
-        ? createReceiptParts({ redis, workerNumber, timeout: config.limits.receiptTimeout })
+        ? createReceiptParts({
+            redis,
+            workerNumber,
+            incarnation: () => incarnationName(workerNumber, worker.incarnation),
+            timeout: config.limits.receiptTimeout
+          })
         : undefined,
     rooms: createRedisRooms({ redis, settings: config.extensions, metrics, log })
   }

@@ -47,6 +47,8 @@ export class Receipt extends WheelEntry {
   reported = false
   /** This worker is announced to the others. */
   announced = false
+  /** The incarnation that holds it for the case that this worker dies; undefined: nothing is stored for it. */
+  holder = /** @type {string | undefined} */ (undefined)
   /** Of a traced record. @type {import('../tracing/stage.js').Stage | undefined} */
   stage
   /** Time of the next check, ms. */
@@ -70,6 +72,13 @@ export class Receipt extends WheelEntry {
     this.sharedId = sharedId
     this.at = at
     this.onMember = onMember
+  }
+
+  /** @returns {import('./summary.js').Subject} */
+  get about () {
+    const { guid, uid, sid, event, traceId } = this
+    const traceparent = this.stage?.traceparent
+    return { guid, uid, sid, event, traceId, ...(traceparent !== undefined && { traceparent }) }
   }
 
   get delivered () { return this.asked + this.unasked }

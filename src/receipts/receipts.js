@@ -4,7 +4,7 @@ import { NO_INSPECTOR } from '../inspect/inspector.js'
 import { NO_TRACING } from '../tracing/tracing.js'
 import { TICK, TimingWheel } from '../heartbeat/wheel.js'
 import { ACK_IDS, FIRST_ACK_ID, Receipt } from './receipt.js'
-import { summarise } from './summary.js'
+import { receiptRecord } from './summary.js'
 
 /**
  * The receipts of one worker: clients are asked to acknowledge a record with `x-receipt`. After all acknowledgements,
@@ -22,7 +22,7 @@ export const SETTLE = 1000
 /** Delay after its own deadline until a worker closes a receipt without the others, ms. Exported for tests: a time. */
 export const GRACE = 2000
 /** Time for retries with Redis and the uplink; after it a receipt is lost, ms. */
-const GIVE_UP = 60_000
+export const GIVE_UP = 60_000
 /** Receipts closed in one turn of the event loop. */
 const BATCH = 1000
 /** Timeout for summaries in progress when the worker stops, ms. */
@@ -134,13 +134,22 @@ export function createReceipts ({
       plan(receipt, receipt.at + receiptTimeout)
     }
     // After all members are added, which happens in this turn.
-    if (receipt.sharedId !== undefined) queueMicrotask(() => announce(receipt))
+    if (parts !== undefined && nameOf(receipt) !== undefined) queueMicrotask(() => announce(receipt, parts))
   }
 
-  /** @param {Receipt} receipt */
-  async function announce (receipt) {
+  /** @param {Receipt} receipt @returns {string | undefined} its id among what this worker leaves if it dies */
+  const nameOf = ({ sharedId, ackId }) => sharedId ?? (ackId === undefined ? undefined : String(ackId))
+
+  /** @param {Receipt} receipt @param {NonNullable<typeof parts>} to */
+  async function announce (receipt, to) {
     try {
-      await parts?.announce(/** @type {string} */ (receipt.sharedId), receipt.delivered)
+      const { about, delivered, unasked, sharedId } = receipt
+      receipt.holder = to.holder()
+      await to.announce(
+        /** @type {string} */ (nameOf(receipt)),
+        { about, delivered, unasked, shared: sharedId !== undefined },
+        receipt.holder
+      )
       receipt.announced = true
     } catch (error) {
       log.debug({ err: error }, 'a receipt could not be announced')
@@ -193,18 +202,17 @@ export function createReceipts ({
   }
 
   /** @param {Receipt} receipt @param {(import('./summary.js').Part | number)[]} all */
-  async function send ({ guid, uid, sid, event, traceId, stage }, all) {
-    const value = Buffer.from(JSON.stringify(summarise(all)))
-    await insist(() =>
-      uplink.send({
-        operator: 'receipt',
-        guid, uid, sid, event, traceId,
-        ...(stage?.traceparent !== undefined && { traceparent: stage.traceparent }),
-        timestamp: clock.now(),
-        contentType: 'application/json',
-        value
-      })
-    )
+  async function send ({ about }, all) {
+    const record = receiptRecord(about, all, clock.now())
+    await insist(() => uplink.send(record))
+  }
+
+  /** From now on nothing is lost if this worker dies. @param {Receipt} receipt */
+  function settled (receipt) {
+    if (receipt.holder === undefined) return
+    parts?.settled(/** @type {string} */ (nameOf(receipt)), receipt.holder).catch((error) =>
+      log.debug({ err: error }, 'a closed receipt could not be removed: it expires'))
+    receipt.holder = undefined
   }
 
   /**
@@ -233,6 +241,7 @@ export function createReceipts ({
       })
       .finally(() => {
         handingOver.delete(done)
+        settled(receipt)
         if (!receipt.reported) weigh(receipt, 0)
       })
     handingOver.add(done)

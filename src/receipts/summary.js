@@ -21,6 +21,12 @@
  * @property {number} unasked clients that were not asked because too many receipts were pending
  */
 
+/**
+ * What a receipt is about: headers of its record.
+ * @typedef {Pick<import('../uplink/contract.js').UplinkRecord,
+ *   'guid' | 'uid' | 'sid' | 'event' | 'traceId' | 'traceparent'>} Subject
+ */
+
 /** Clients that are named in a summary. */
 export const MAX_MISSING = 100
 
@@ -66,6 +72,20 @@ export function summarise (parts) {
     unasked
   }
 }
+
+/**
+ * @param {Subject} about
+ * @param {(Part | number)[]} parts
+ * @param {number} timestamp ms since 1970
+ * @returns {import('../uplink/contract.js').UplinkRecord}
+ */
+export const receiptRecord = (about, parts, timestamp) => ({
+  operator: 'receipt',
+  ...about,
+  timestamp,
+  contentType: 'application/json',
+  value: Buffer.from(JSON.stringify(summarise(parts)))
+})
 
 /** @param {number[]} counts by code @param {number} total @param {number} q */
 function quantile (counts, total, q) {

@@ -108,6 +108,13 @@ export const uplinkQueueMark = (name, part, guid, queue) => `${PREFIX}{${name}:$
  */
 export const receiptParts = (receiptId) => `${PREFIX}{receipt:${receiptId}}`
 
+/**
+ * @param {string} incarnation `<number>.<ms>`
+ * @returns {string} hash: the open receipts of a worker, by id: what its successor needs to close them, as JSON
+ */
+export const workerReceipts = (incarnation) =>
+  `${PREFIX}{w:${incarnation.slice(0, incarnation.indexOf('.'))}}:receipts:${incarnation}`
+
 /** Sharded channel on which watches of the inspector are announced. */
 export const WATCHES_CHANNEL = `${PREFIX}watches`
 /** @param {string} id of a watch @returns {string} sharded channel of what processes have seen of it */

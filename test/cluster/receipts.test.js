@@ -21,7 +21,7 @@ let cluster
 /** @type {Awaited<ReturnType<typeof topics.collect>>} */
 let uplink
 before(async () => {
-  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, RECEIPT_TIMEOUT: String(TIMEOUT), ...topics.env })
+  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, RECEIPT_TIMEOUT: String(TIMEOUT), PRESENCE_GRACE: '1000', ...topics.env })
   uplink = await topics.collect(topics.uplink)
 }, { timeout: 90_000 })
 
@@ -149,4 +149,33 @@ test('after a worker is killed there is one summary that counts its members', { 
     [clients.length, 0, clients.length - gone.length, gone.length]
   )
   await waitFor(cluster.ready, { timeout: 20_000 })
+})
+
+test('if all connections of a record were on a worker that was killed, its receipt comes nevertheless', { timeout: 120_000 }, async (t) => {
+  const clients = await members(t, randomUUID(), 2, false)
+  const told = await Promise.all([clients[0], clients.find(({ id }) => workerOf(id) !== workerOf(clients[0].id))].map(
+    async (client) => {
+      assert.ok(client !== undefined)
+      const [trace, guid] = [`${randomUUID()}-`, randomUUID()]
+      const uid = await waitFor(
+        async () => (await (await fetch(`${cluster.apiUrl}/v1/sockets/${client.id}`)).json()).uid,
+        { message: 'the session' }
+      )
+      assert.equal((await client.ask('doc:join', { guid })).ok, true)
+      for (const path of [`documents/${guid}/broadcast`, `users/${uid}/send`, `sockets/${client.id}/send`])
+        await cluster.post(`/v1/${path}`, 1, { 'x-receipt': 'true', 'x-trace-id': trace + path[0] })
+      await waitFor(() => client.received.length >= 3, { message: () => client.received })
+      return { client, trace }
+    }
+  ))
+  const victim = (await childrenOf(cluster.pid)).find(({ role }) => role === 'gateway')
+  process.kill(/** @type {{ pid: number }} */ (victim).pid, 'SIGKILL')
+  await waitFor(() => told.some(({ client }) => !client.connected), { timeout: 10_000 })
+  for (const { trace } of told.filter(({ client }) => !client.connected)) {
+    const kinds = () => summaries(trace).map(({ headers }) => headers['x-trace-id'].slice(trace.length))
+    await waitFor(() => kinds().length === 3, { timeout: 20_000, message: kinds })
+    assert.deepEqual(kinds().sort(), ['d', 's', 'u'])
+    for (const { summary } of summaries(trace))
+      assert.deepEqual([summary.delivered, summary.acknowledged, summary.more], [1, 0, 1])
+  }
 })

@@ -33,6 +33,8 @@ export class FakeParts {
   /** @type {Map<string, Map<number, object | number>>} */
   all = new Map()
   failing = false
+  /** Ids that workers would leave behind. @type {Set<string>} */
+  held = new Set()
 
   /** @param {number} worker @returns {import('../../../src/receipts/redis-receipts.js').ReceiptParts} */
   of (worker) {
@@ -50,7 +52,12 @@ export class FakeParts {
       return [...parts.values()]
     }
     return {
-      announce: async (id, clients) => { await note(id, clients, false) },
+      holder: () => `${worker}.1`,
+      announce: async (id, { delivered, shared }, holder) => {
+        if (shared) await note(id, delivered, false)
+        this.held.add(`${holder} ${id}`)
+      },
+      settled: async (id, holder) => this.held.delete(`${holder} ${id}`),
       report: note,
       close: async (id) => {
         if (this.failing) throw new Error('redis is unavailable')
