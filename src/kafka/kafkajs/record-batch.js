@@ -5,8 +5,9 @@ import { createBudget } from '../codecs/budget.js'
 /**
  * Reads record batches (format 2, Kafka 0.11 and later): https://kafka.apache.org/documentation/#recordbatch
  *
- * It makes the same objects as kafkajs, in a sixth of the time. A batch that cannot be read becomes one
- * `UnreadableBatch`; kafkajs throws for the whole response, so that one bad batch stops all partitions permanently.
+ * It makes the same objects as kafkajs, in a sixth of the time, and one more where a batch has lost its last records. A
+ * batch that cannot be read becomes one `UnreadableBatch`; kafkajs throws for the whole response, so that one bad batch
+ * stops all partitions permanently.
  */
 
 /**
@@ -30,6 +31,8 @@ const LENGTH_AT = 8
 const LENGTH_END = 12
 const LEADER_EPOCH_AT = 12
 const MAGIC_AT = 16
+/** Of the last record, from the first one. */
+const LAST_OFFSET_AT = 23
 const MAGIC = 2
 
 const CODEC_MASK = 0x07
@@ -113,7 +116,7 @@ function unreadable (batch, error) {
     ...message(
       0,
       String(readInt64(batch, 35)),
-      String(firstOffset + Math.max(0, batch.readInt32BE(23))),
+      String(firstOffset + Math.max(0, batch.readInt32BE(LAST_OFFSET_AT))),
       null,
       batch,
       {},
@@ -140,13 +143,14 @@ function readRecords (batch, bytes, messages) {
   const isControl = (attributes & CONTROL) !== 0
   const context = contextOf(batch)
   const reader = new Reader(bytes)
+  let offset = -1
   for (let i = 0; i < count; i++) {
     const length = reader.varint()
     const end = reader.at + length
     if (!(length >= 0 && end <= bytes.length)) throw new Error('kafka: a record is cut off')
     const recordAttributes = bytes[reader.at++]
     const timestamp = firstTimestamp + reader.varint()
-    const offset = firstOffset + reader.varint()
+    offset = firstOffset + reader.varint()
     const key = reader.slice()
     const value = reader.slice()
     const headers = reader.headers(end)
@@ -159,6 +163,12 @@ function readRecords (batch, bytes, messages) {
         key, value, headers, isControl, context
       )
     )
+  }
+  // Compaction has removed its last records, or all: reading continues after them, as after a control record.
+  const last = firstOffset + batch.readInt32BE(LAST_OFFSET_AT)
+  if (offset < last) {
+    const timestamp = String(readInt64(batch, 35))
+    messages.push(message(0, timestamp, String(last), null, null, {}, true, context))
   }
 }
 

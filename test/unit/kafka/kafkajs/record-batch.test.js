@@ -11,6 +11,7 @@ const load = createRequire(import.meta.url)
 const Decoder = load('kafkajs/src/protocol/decoder')
 const Encoder = load('kafkajs/src/protocol/encoder')
 const { RecordBatch } = load('kafkajs/src/protocol/recordBatch/v0')
+const Batch = load('kafkajs/src/consumer/batch')
 const Record = load('kafkajs/src/protocol/recordBatch/record/v0')
 const stock = load('kafkajs/src/protocol/requests/fetch/v4/decodeMessages')
 
@@ -113,6 +114,22 @@ describe('record batches are read as kafkajs reads them', () => {
     }
   })
 
+  for (const kept of [0, 1, 3])
+    for (const next of ['cut off', 'whole'])
+      test(`with a batch of which compaction has kept ${kept} of 4 records, and a next one that is ${next}`, async () => {
+        const first = Buffer.from(await batchOf(SAMPLES.slice(0, kept), { firstOffset: 10 }))
+        first.writeInt32BE(3, 23)
+        const bytes = Buffer.concat([first, await batchOf(SAMPLES, { firstOffset: 14 })])
+        const partitionData = {
+          partition: 0,
+          highWatermark: '100',
+          messages: await readRecordBatches(next === 'whole' ? bytes : bytes.subarray(0, bytes.length - 1))
+        }
+        const batch = new Batch('t', '10', partitionData)
+        assert.equal(batch.messages.length, kept + (next === 'whole' ? SAMPLES.length : 0))
+        assert.equal(batch.lastOffset(), next === 'whole' ? '17' : '13', 'reading continues after the batch')
+      })
+
   test('with the time of the broker, control records', async () => {
     const batch = withAttributes(await batchOf(SAMPLES), 0x08 | 0x20)
     const messages = await readRecordBatches(batch)
@@ -143,9 +160,10 @@ test('compressed batches above the limit are left for the next call, but never a
   const empty = Buffer.from(batch)
   empty.writeInt32BE(0, 57)
   assert.deepEqual(
-    (await readRecordBatches(Buffer.concat([empty, empty, batches[2]]))).map(({ offset }) => offset),
-    ['2'],
-    'memory of earlier ones is released'
+    (await readRecordBatches(Buffer.concat([empty, empty, batches[2]]))).map(({ offset, isControlRecord }) =>
+      [offset, isControlRecord]),
+    [['0', true], ['0', true]],
+    'batches without a record count as well'
   )
 })
 
