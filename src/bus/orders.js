@@ -124,6 +124,7 @@ export class Orders {
   noteAll (uid, orders) {
     const times = new Map(orders)
     return orders.filter(([name, at]) => {
+      if (name.startsWith(restoreName())) return this.#noteRestore(uid, name, at, times)
       const order = readOrderName(name)
       if (order !== null && name !== KICK) {
         const guid = order.operator === 'kick' ? undefined : order.guid
@@ -133,6 +134,20 @@ export class Orders {
       }
       return this.note(uid, name, at)
     })
+  }
+
+  /**
+   * Notes a restore that Redis has: what it took back is not there any more, unless it was ordered again.
+   * @param {string} uid @param {string} name @param {number} at @param {Map<string, number>} times of orders in Redis
+   */
+  #noteRestore (uid, name, at, times) {
+    if (!this.note(uid, name, at)) return false
+    for (const restored of restoredNames(name.slice(restoreName().length) || undefined)) {
+      const known = this.#users.get(uid)?.get(restored) ?? 0
+      // a revoke that is newer than the list
+      if (!times.has(restored) && !(restored.startsWith('r') && known > at)) this.#remove(uid, restored)
+    }
+    return true
   }
 
   /** @param {string} uid @param {string} guid @returns {number} time of the last revoke, ms since 1970; 0: never */
