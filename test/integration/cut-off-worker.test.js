@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { workerOrders, WORKERS } from '../../src/redis/keys.js'
 import { publication } from '../contract/bus-fixture.js'
 import { connectClient } from '../helpers/clients.js'
 import { startProxy } from '../helpers/proxy.js'
@@ -43,7 +44,7 @@ test('a worker that is cut off from Redis takes nothing from its clients, and of
   assert.equal(cut.sent.splice(0).length, 1)
 
   proxy.hang()
-  const leased = () => redis.client.zscore('inkcast:{workers}:expiry', String(cut.lease.number))
+  const leased = () => redis.client.zscore(WORKERS.expiry, String(cut.lease.number))
   await waitFor(async () => await leased() === null, { message: 'the end of the lease' })
   assert.equal(cut.standing.good, false)
   // the last quarter keeps its rights
@@ -82,4 +83,33 @@ test('a worker that is cut off from Redis takes nothing from its clients, and of
   }, { message: () => `75 ends, ${ended.size}; 25 who send again, ${accepted.size}` })
   assert.deepEqual([...accepted].filter((i) => i < 75), [], 'of users who have lost their rights')
   assert.equal(cut.standing.good, true)
+})
+
+test('a worker whose lease had ended, and which continues, closes what was closed meanwhile', async (t) => {
+  const { proxy, cut, redis, order } = await scene(t)
+  const clients = await Promise.all(Array.from({ length: 10 }, async (_, i) =>
+    connectClient(t, cut.url, { auth: { token: await tokenOf(`user-${i}`) } })))
+  for (const client of clients) assert.equal((await client.ask('doc:join', { guid: 'd' })).ok, true)
+  proxy.hang()
+  await waitFor(async () => await redis.client.zscore(WORKERS.expiry, String(cut.lease.number)) === null)
+  const closed = clients.map((client) => client.next('doc:closed'))
+  await order({ operator: 'close', guid: 'd', value: Buffer.from('{}') })
+  proxy.heal()
+  for (const [{ guid }] of await Promise.all(closed)) assert.equal(guid, 'd')
+})
+
+test('orders that nobody reads do not block others: they are dropped, and if their worker continues, its clients reconnect', async (t) => {
+  const { proxy, cut, redis, order } = await scene(t)
+  const client = await connectClient(t, cut.url, { auth: { token: await tokenOf('ada') } })
+  const kept = workerOrders(cut.lease.number)
+  const fill = () => redis.client.hset(kept, ...Array.from({ length: 10_000 }, (_, i) => [`id-${i}`, 'x']).flat())
+  proxy.hang()
+  await fill()
+  await assert.rejects(order({ operator: 'kick', uid: 'ada' }), { code: 'unavailable' }, 'its lease is still valid')
+  await waitFor(async () => await redis.client.zscore(WORKERS.expiry, String(cut.lease.number)) === null)
+  for (let i = 0; i < 3; i++) await order({ operator: 'leave', uid: 'ada', guid: 'd' })
+  assert.equal(await redis.client.hlen(kept), 3)
+  const ended = client.next('disconnect')
+  proxy.heal()
+  await ended
 })
