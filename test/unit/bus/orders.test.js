@@ -63,3 +63,21 @@ test('the number of users is limited, dropping the one with the oldest order; af
   orders.sweep(ORDER_TTL * 1000 + 3)
   assert.deepEqual(['ada', 'cid'].map((uid) => orders.of(uid).length), [0, 1])
 })
+
+test('a restore that is read with a registration takes back what it restores, but nothing newer', () => {
+  const restore = orderName({ operator: 'restore', guid: 'd' })
+  /** @type {[known: [string, number][], read: [string, number][], left: string[]][]} */
+  const cases = [
+    [[['rd', 5]], [[restore, 6]], []],
+    [[['rd', 7]], [[restore, 6]], ['rd']],
+    [[['bd', 90]], [[restore, 6]], []],
+    [[['bd', 90], ['rd', 4]], [[restore, 6], ['bd', 95]], ['bd']],
+    [[['rd', 5], ['re', 5]], [[restore, 6], ['re', 5]], ['re']]
+  ]
+  for (const [known, read, left] of cases) {
+    const orders = new Orders()
+    for (const [name, at] of known) orders.note('ada', name, at)
+    orders.noteAll('ada', read)
+    assert.deepEqual(orders.of('ada').map(([name]) => name).filter((name) => name !== restore).sort(), left)
+  }
+})

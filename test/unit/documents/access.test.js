@@ -163,3 +163,20 @@ test('the number of pending requests is limited, and stop ends them', async (t) 
   access.stop()
   await Promise.all(open)
 })
+
+test('bans and closed documents end by the clock that set them, however much the wall clock of the gateway is ahead', () => {
+  const clock = manualClock()
+  const { log } = recordingLog()
+  let orderTime = clock.now()
+  for (const ahead of [-60_000, 60_000, 3_600_000]) {
+    clock.step(ahead)
+    const access = createAccess({ settings: {}, log, clock, orderTime: () => orderTime })
+    access.orders.noteOrder({ operator: 'kick', uid: 'ada', guid: undefined, ttl: 30 }, orderTime)
+    access.orders.noteOrder({ operator: 'revoke', uid: 'ada', guid: 'd', ttl: 30 }, orderTime)
+    const holds = () => [access.isBanned('ada'), access.check(identityWith(null), 'd', 'read')]
+    orderTime += 29_999
+    assert.deepEqual(holds(), [true, false])
+    orderTime += 1
+    assert.deepEqual(holds(), [false, true])
+  }
+})
