@@ -8,6 +8,7 @@ import { randomId } from './common/random-id.js'
 import { utf8Length } from './common/utf8.js'
 import { UserLog } from './user/user-log.js'
 import { Waiting } from './common/waiting.js'
+import { throwIfAborted } from './common/within.js'
 
 /**
  * @typedef {import('./connection/connection.js').ClientState} ClientState
@@ -178,13 +179,13 @@ export class Client {
    * @returns {Promise<import('./document/document.js').Document<Events, Presence, Signals>>} resolves when the document
    *   is joined, and loaded if there is a `load`. Without a connection it waits for one
    * @throws {ClientError} if the gateway refuses the document, or after the `timeout`. An abort of the `signal` rejects
-   *   with the reason of the signal
+   *   with the reason of the signal, a `load` that is no function with a TypeError
    */
   async open (guid, options = {}) {
     const { state, reason } = this
     if (reason !== null && (state === 'closed' || state === 'refused')) throw reason
-    options.signal?.throwIfAborted()
-    const Loader = options.load && (await import('./document/loader.js')).Loader
+    throwIfAborted(options.signal)
+    const Loader = options.load && (await import('./document/loader.js')).loaderFor(options.load)
     const Participation = (options.state !== undefined || options.presence) &&
       (await import('./presence/participation.js')).Participation
     // a handshake with an invalid guid would be refused with all its documents

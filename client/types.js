@@ -41,8 +41,8 @@
  * @param {{ position: Position, reason: LoadReason, signal: AbortSignal }} request position: where the client is in the
  *   log; signal: aborts when the answer is no longer needed
  * @returns {Promise<Position | { position: Position } | void>} the position that the service's answer contains: later
- *   records follow, earlier ones are dropped. Nothing: exactly `position`. A rejection is repeated after a pause,
- *   unless the error's `retryable` is false
+ *   records follow, earlier ones are dropped. Nothing: exactly `position`. After a rejection, or anything else, the
+ *   client calls it again after a pause, unless the error's `retryable` is false
  */
 
 /**
@@ -80,7 +80,7 @@
  * - `presence`: `doc.presence` has changed.
  * - `closed`: something other than `doc.close()` has closed the document; the error has the cause, and the code of the
  *   service if a service closed it.
- * - `doc:status`: `doc.status` has changed.
+ * - `doc:status`: `doc.status` or `doc.reason` has changed.
  * - `doc:pending`: `doc.pending` has changed.
  * - `doc:dropped`: the gateway has refused a queued edit for good.
  *
@@ -96,7 +96,7 @@
  * @property {(diff: import('./presence/presence.js').PresenceDiff<Presence>) => void} presence
  * @property {(error: import('./common/error.js').ClientError) => void} closed
  */
-/** @typedef {{ 'doc:status': (status: Status) => void }} StatusEvents */
+/** @typedef {{ 'doc:status': (status: Status, reason: ClientError | null) => void }} StatusEvents */
 /** @typedef {{ 'doc:pending': (pending: readonly QueuedSend[]) => void }} PendingEvents */
 /** @typedef {import('./common/error.js').ClientError} ClientError */
 /** @typedef {{ 'doc:dropped': (edit: QueuedSend, error: ClientError) => void }} DroppedEvents */

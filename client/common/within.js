@@ -12,7 +12,7 @@ import { ClientError } from './error.js'
 export function within (promise, { signal, timeout }, message) {
   if (signal === undefined && timeout === undefined) return promise
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal?.reason)
+    const abort = () => reject(signal?.reason ?? abortError())
     const timer = timeout === undefined
       ? undefined
       : setTimeout(() => reject(new ClientError({ code: 'timeout', message, retryable: true })), timeout)
@@ -26,6 +26,15 @@ export function within (promise, { signal, timeout }, message) {
 }
 
 /**
+ * As the method of AbortSignal, which React Native and older browsers lack.
+ * @param {AbortSignal | undefined} signal
+ */
+export function throwIfAborted (signal) { if (signal?.aborted) throw signal.reason ?? abortError() }
+
+/** Before browsers had `signal.reason`. */
+const abortError = () => Object.assign(new Error('this operation was aborted'), { name: 'AbortError' })
+
+/**
  * @param {number} ms
  * @param {AbortSignal} signal
  * @returns {Promise<void>} rejects with the reason of the signal
@@ -34,7 +43,7 @@ export const pause = (ms, signal) => new Promise((resolve, reject) => {
   const end = () => {
     clearTimeout(timer)
     signal.removeEventListener('abort', end)
-    if (signal.aborted) reject(signal.reason)
+    if (signal.aborted) reject(signal.reason ?? abortError())
     else resolve()
   }
   const timer = setTimeout(end, ms)

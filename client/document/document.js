@@ -37,6 +37,9 @@ export class Document {
   #loader
   /** @type {import('../types.js').Status} */
   #status = 'joining'
+  /** The last one that was reported. @type {import('../common/error.js').ClientError | null} */
+  #reason = null
+  #onReason
   #held = new Held((event, args) => this.#dispatch(event, args))
   /** The option `echo`: whether it receives this client's own messages. @readonly @type {boolean} */
   echo
@@ -49,11 +52,12 @@ export class Document {
   /**
    * @internal
    * @param {import('../types.js').Shared} membership
-   * @param {{ echo?: boolean | undefined, load?: import('../types.js').Load | undefined }} options
+   * @param {Pick<import('./membership.js').OpenOptions, 'echo' | 'load' | 'onReason'>} options
    * @param {typeof import('./loader.js').Loader} [Loader] if there is a `load`
    */
-  constructor (membership, { echo = false, load }, Loader) {
+  constructor (membership, { echo = false, load, onReason }, Loader) {
     this.#membership = membership
+    this.#onReason = onReason
     this.#held.reasons.add(NO_LISTENER)
     this.#loader = load === undefined || Loader === undefined ? null : new Loader({
       load,
@@ -98,6 +102,13 @@ export class Document {
     if (!this.#membership.joined) return 'joining'
     return this.#loader?.loading ? 'loading' : 'live'
   }
+
+  /**
+   * Why the document is not up to date: the error of the last call of `load`, or the error that has closed the
+   * document. Null if there is none.
+   * @returns {import('../common/error.js').ClientError | null}
+   */
+  get reason () { return this.#error ?? this.#loader?.reason ?? null }
 
   /**
    * Resolves when the document is joined and loaded, at once if it is.
@@ -279,12 +290,15 @@ export class Document {
     }
   }
 
-  /** @internal emits `doc:status` if the status has changed */
+  /** @internal emits `doc:status` if the status or the reason has changed */
   _checkStatus () {
-    const { status } = this
-    if (status === this.#status) return
+    const { status, reason } = this
+    if (reason !== this.#reason) {
+      this.#reason = reason
+      this.#onReason?.(reason)
+    } else if (status === this.#status) return
     this.#status = status
-    this.#emitter.emit('doc:status', status)
+    this.#emitter.emit('doc:status', status, reason)
   }
 
   /**

@@ -1,5 +1,5 @@
 import { delayBefore } from '../connection/delay.js'
-import { pause } from '../common/within.js'
+import { pause, throwIfAborted } from '../common/within.js'
 
 /**
  * Loads a document from the service that stores it, and finds the records between its answer and those that arrive
@@ -22,6 +22,7 @@ const MAX_READ = 10_000
  * @property {(query: { before: number, limit: number }) =>
  *   Promise<{ records: LoggedRecord[], position: Position }>} history
  * @property {(what: string, detail?: import('../common/log.js').LogEntry['detail']) => void} log
+ * @property {(error: unknown) => void} failed `load` is to blame, and is called again
  */
 
 /**
@@ -44,27 +45,26 @@ const MAX_READ = 10_000
 export async function loadDocument ({ load, reason, signal, source }) {
   for (let failures = 0; ; failures++) {
     if (failures > 0) await pause(delayBefore(failures - 1), signal)
-    let position, answer
+    let position, from
     try {
       position = await source.joined()
     } catch {
-      signal.throwIfAborted()
+      throwIfAborted(signal)
       continue // refused for now; open documents continue when the client connects again
     }
-    signal.throwIfAborted()
+    throwIfAborted(signal)
     try {
-      answer = await load({ position: { ...position }, reason, signal })
+      from = positionIn(await load({ position: { ...position }, reason, signal })) ?? position
     } catch (error) {
-      signal.throwIfAborted()
+      throwIfAborted(signal)
       if (/** @type {any} */ (error)?.retryable === false) throw error
-      source.log('load failed', String(/** @type {any} */ (error)?.message ?? error))
+      source.failed(error)
       continue
     }
-    signal.throwIfAborted()
-    const from = positionOf(answer) ?? position
+    throwIfAborted(signal)
     const end = source.position()
     if (from.epoch !== end.epoch) {
-      source.log('load failed', 'the service returned a position in another log')
+      source.failed(new Error('the service returned a position in another log'))
       continue
     }
     if (from.offset >= end.offset || source.holds(from.offset, end.offset))
@@ -73,16 +73,27 @@ export async function loadDocument ({ load, reason, signal, source }) {
       source.log('history failed', error.code)
       return null
     })
-    signal.throwIfAborted()
+    throwIfAborted(signal)
     if (records !== null) return { from, records, to: end.offset }
     source.log('load too old', { from: from.offset, end: end.offset })
   }
 }
 
-/** @param {any} answer of `load` @returns {Position | null} */
-function positionOf (answer) {
-  const { epoch, offset } = answer?.position ?? answer ?? {}
-  return typeof epoch === 'string' && Number.isSafeInteger(offset) && offset >= 0 ? { epoch, offset } : null
+/**
+ * @param {any} answer of `load`: a position, an object with one, or nothing
+ * @returns {Position | null}
+ * @throws {TypeError} it is something else: without a position the page would get records that it has already
+ */
+function positionIn (answer) {
+  const position = Object(answer) === answer && 'position' in answer ? answer.position : answer
+  if (position === undefined || position === null) return null
+  const { epoch, offset } = position
+  if (typeof epoch === 'string' && epoch !== '' && Number.isSafeInteger(offset) && offset >= 0) return { epoch, offset }
+  let got = String(position)
+  try {
+    got = JSON.stringify(position).slice(0, 100)
+  } catch {}
+  throw new TypeError(`it returned ${got}: return { epoch, offset }, a text and a whole number, or nothing`)
 }
 
 /**

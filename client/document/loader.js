@@ -6,6 +6,16 @@ const LOAD = 'load'
 
 /** @typedef {import('./positions.js').Position} Position */
 
+/**
+ * @param {unknown} load the option
+ * @returns {typeof Loader}
+ * @throws {TypeError} it is no function
+ */
+export function loaderFor (load) {
+  if (typeof load !== 'function') throw new TypeError(`the option \`load\` of open must be a function; got ${typeof load}`)
+  return Loader
+}
+
 /** Loads one opened document, again after each resync, and holds its events meanwhile. */
 export class Loader {
   #options
@@ -13,13 +23,16 @@ export class Loader {
   #controller = null
   /** The answer of the service contains the records up to here. @type {Position | null} */
   #floor = null
+  #warned = false
+  /** Why the last call of `load` failed; null: it did not. @type {ClientError | null} */
+  reason = null
 
   /**
    * @param {object} options
    * @param {import('../types.js').Load} options.load
    * @param {import('../types.js').Shared} options.membership
    * @param {import('./held.js').Held} options.held events of the document
-   * @param {() => void} options.onChange `loading` has changed
+   * @param {() => void} options.onChange `loading` or `reason` has changed
    * @param {() => void} options.onLoaded after the records were dispatched
    * @param {(error: ClientError) => void} options.onFailed `load` does not want to be repeated
    */
@@ -73,7 +86,8 @@ export class Loader {
           position: () => /** @type {Position} */ (membership.position),
           holds: (after, upTo) => this.#holds(after, upTo),
           history: (query) => membership.history(query),
-          log: membership.log
+          log: membership.log,
+          failed: (error) => this.#failed(error)
         }
       })
       this.#controller = null
@@ -84,17 +98,27 @@ export class Loader {
         ...held.events.filter(([, [, meta]]) => !(meta?.offset <= to))
       ])
       membership.log('loaded', from)
+      this.reason = null
       onChange()
       held.release(LOAD)
       onLoaded()
     } catch (error) {
       if (signal.aborted) return // by a newer load, or the document was closed
       this.#controller = null
-      const { message } = /** @type {Error} */ (error)
-      onFailed(
-        new ClientError({ code: 'load_failed', message: `the document cannot be loaded: ${message}` }, { cause: error })
-      )
+      onFailed(failure(error, 'the document cannot be loaded'))
     }
+  }
+
+  /** `load` has failed, and is called again. @param {unknown} error */
+  #failed (error) {
+    const { membership, onChange } = this.#options
+    const reason = failure(error, '`load` failed, and is called again', true)
+    membership.log('load failed', reason.message)
+    // a failure that goes on is reported once
+    if (reason.message !== this.reason?.message) this.reason = reason
+    if (!this.#warned) console.warn(`inkcast: document ${JSON.stringify(membership.guid)}: ${reason.message}`, error)
+    this.#warned = true
+    onChange()
   }
 
   /** @param {number} after @param {number} upTo @returns {boolean} whether all records of that range are held */
@@ -104,3 +128,8 @@ export class Loader {
     return next > upTo
   }
 }
+
+/** @param {any} error of `load` @param {string} what @param {boolean} [retryable] */
+const failure = (error, what, retryable) => new ClientError(
+  { code: 'load_failed', message: `${what}: ${error?.message ?? error}`, retryable }, { cause: error }
+)

@@ -46,6 +46,8 @@ import { within } from '../common/within.js'
  *   that is, if there is no service. Default false
  * @property {boolean | undefined} [offline] whether `open` resolves at once, also without a connection: for a page that
  *   shows what the outbox keeps. `doc.ready` resolves when the document is joined and loaded. Default false
+ * @property {((reason: ClientError | null) => void) | undefined} [onReason] called when `doc.reason` changes, also
+ *   while `open` waits
  * @property {AbortSignal | undefined} [signal] its abort ends the wait for the document
  * @property {number | undefined} [timeout] maximum wait for the document, ms. Default: none
  */

@@ -1,6 +1,7 @@
 import { delayAfter } from '../connection/delay.js'
 import { ClientError, closedError } from '../common/error.js'
 import { randomId } from '../common/random-id.js'
+import { throwIfAborted } from '../common/within.js'
 
 /**
  * The queued edits of one user in one document: first those that other pages left behind (a reload, a crash), queue by
@@ -180,7 +181,7 @@ export class DocumentQueue {
   async #adopt (id) {
     this.#taken.add(id)
     const left = (await this.#store.load(this.#key)).get(id) ?? []
-    this.#closing.signal.throwIfAborted()
+    throwIfAborted(this.#closing.signal)
     if (left.length === 0 || this.#lanes.some((lane) => lane.id === id)) return
     this.#log('edits taken over', left.length)
     const edits = left.map((stored) =>

@@ -1,3 +1,5 @@
+import { throwIfAborted } from '../common/within.js'
+
 /** @typedef {import('./contract.js').Lock} Lock */
 
 /** The browser's; not in the types of Node. @type {any} */
@@ -8,7 +10,7 @@ export const hasWebLocks = () => browser.navigator?.locks !== undefined
 
 /** @type {Lock} */
 export const webLock = (name, signal, wait = true) => new Promise((resolve, reject) => {
-  signal.throwIfAborted()
+  throwIfAborted(signal)
   // Web Locks do not take both options
   const options = wait ? { signal } : { ifAvailable: true }
   browser.navigator.locks.request(name, options, (/** @type {object | null} */ lock) => new Promise((release) => {
@@ -36,7 +38,7 @@ export function processLock () {
     holders.set(name, mine)
     mine.then(() => { if (holders.get(name) === mine) holders.delete(name) })
     await before
-    signal.throwIfAborted()
+    throwIfAborted(signal)
     return true
   }
 }

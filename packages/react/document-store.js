@@ -47,7 +47,8 @@ import { lasting } from './lasting.js'
  * @typedef {object} DocumentSnapshot
  * @property {import('inkcast-client').Status} status
  * @property {Data} data
- * @property {Error | null} error why it could not be opened, or was closed
+ * @property {Error | null} error why it could not be opened, or was closed; while `status` is `loading`: why the last
+ *   call of `load` failed, which the client repeats
  * @property {readonly import('inkcast-client').QueuedSend[]} pending
  * @property {Document | null} doc null until it is open
  */
@@ -102,11 +103,14 @@ async function open (client, latest, guid, signal, set, data) {
       echo,
       offline,
       signal,
-      ...(load && {
+      onReason: (error) => { if (!signal.aborted) set({ error }) },
+      // the client says what is wrong with something else
+      ...(load && typeof load !== 'function' && { load }),
+      ...(typeof load === 'function' && {
         async load (request) {
           set({ status: 'loading' })
           const { data, position } = await /** @type {typeof load} */ (latest.current.load)(request)
-          request.signal.throwIfAborted()
+          if (request.signal.aborted) return
           set({ data })
           return position
         }

@@ -11,7 +11,8 @@ import { useClient } from './provider.js'
  * @template [Data=undefined]
  * @param {string} guid
  * @param {import('./document-store.js').DocumentOptions<Data, Events> & { state?: Presence | undefined,
- *   throwErrors?: boolean | undefined }} [options] throwErrors: an error goes to the nearest error boundary
+ *   throwErrors?: boolean | undefined }} [options] throwErrors: an error that ends the document goes
+ *   to the nearest error boundary
  * @returns {Omit<import('./document-store.js').DocumentSnapshot<Data>, 'doc'> & {
  *   doc: import('inkcast-client').Document<Events, Presence, Signals> | null }}
  */
@@ -29,6 +30,7 @@ export function useDocument (guid, options = {}) {
     keep(next)
   }
   const snapshot = useSyncExternalStore(store.subscribe, store.snapshot, store.before)
-  if (options.throwErrors && snapshot.error !== null) throw snapshot.error
+  // a failed `load` is repeated
+  if (options.throwErrors && snapshot.error !== null && snapshot.status === 'closed') throw snapshot.error
   return snapshot
 }

@@ -102,7 +102,8 @@ export class InkcastProvider extends Emitter {
     super()
     const { load, store, headers = () => ({}), awareness, presence = true, state = {}, presenceFields = ['user'] } =
       options ?? {}
-    if (load === undefined) throw new TypeError('InkcastProvider needs the option `load`: the service with the document')
+    if (typeof load !== 'function' && typeof load !== 'string' && !(load instanceof URL))
+      throw new TypeError('InkcastProvider needs the option `load`: the URL of the service with the document, or a function')
     this.guid = guid
     this.doc = doc
     this.#client = client
@@ -202,6 +203,7 @@ export class InkcastProvider extends Emitter {
       let isLoaded = false
       const document = await this.#client.open(this.guid, {
         signal,
+        onReason: (reason) => { if (reason?.retryable && !signal.aborted) this.emit('error', reason) },
         load: async (request) => {
           isLoaded = true
           return this.#load(request)
@@ -226,7 +228,7 @@ export class InkcastProvider extends Emitter {
   /** @param {import('inkcast-client').Document<any, any, any>} document */
   #listen (document) {
     this.#document = document
-    document.on(this.#event, (/** @type {unknown} */ payload) => this.#apply(toBytes(payload)))
+    document.on(this.#event, (/** @type {unknown} */ payload) => this.#apply(toBytes(payload) ?? payload))
     document.on(RELOAD, (/** @type {unknown} */ _payload, { epoch, offset }) => {
       // an answer of the service that is older than the record brings the record again
       const asked = `${epoch}:${offset}`
@@ -254,16 +256,19 @@ export class InkcastProvider extends Emitter {
     this.#outgoing.pause()
     this.#known = null
     const { update, position: loaded } = await this.#service.load({ guid: this.guid, position, reason, signal })
-    signal.throwIfAborted()
+    if (signal.aborted) return
+    const bytes = toBytes(update)
+    if (bytes === null && update !== null && update !== undefined)
+      throw new TypeError('`update` must be bytes, or null if there is no document yet')
     this.#known = []
-    this.#apply(update ?? null)
+    if (bytes !== null) this.#apply(bytes)
     return loaded ?? undefined
   }
 
-  /** @param {Uint8Array | null} update of others */
+  /** @param {any} update of others; of a record, possibly something else */
   #apply (update) {
-    if (update === null) return
     try {
+      if (!(update instanceof Uint8Array)) throw new TypeError(`it is no bytes, but ${typeof update}`)
       Y.applyUpdate(this.doc, update, this)
       this.#known?.push(update)
     } catch (error) {
@@ -318,8 +323,10 @@ export class InkcastProvider extends Emitter {
 
   /** @param {Uint8Array} update */
   async #store (update) {
-    const signal = this.#session?.signal ?? AbortSignal.abort()
-    await /** @type {Store} */ (this.#service.store)(update, { guid: this.guid, signal })
+    const session = this.#session ?? new AbortController()
+    // closed meanwhile
+    if (this.#session === null) session.abort()
+    await /** @type {Store} */ (this.#service.store)(update, { guid: this.guid, signal: session.signal })
   }
 
   #checkStatus () {
