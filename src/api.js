@@ -110,7 +110,7 @@ async function composeApi ({
   lifecycle.onStop('api: leave', () => Promise.all([api.leave(), leaveGrpc()]))
   if (config.uplink.url !== undefined) {
     const webhook = createWebhook({
-      settings: config.uplink, rulesOf: rules.rulesOf, publish: callers.publishFor(callers.webhook, publish), log,
+      settings: config.uplink, rulesOf: rules.rulesOf, caller: callers.forWebhook(publish), log,
       metrics, clock
     })
     await lifecycle.start('webhook', uplinkTopic === undefined

@@ -166,7 +166,7 @@ export async function composeEmbedded ({
   }
   if (config.uplink.url !== undefined) {
     const webhook = createWebhook({
-      settings: config.uplink, rulesOf: rules.rulesOf, publish: callers.publishFor(callers.webhook, publish), log,
+      settings: config.uplink, rulesOf: rules.rulesOf, caller: callers.forWebhook(publish), log,
       metrics, clock
     })
     await lifecycle.start('webhook', webhook.senderFrom(stream))

@@ -68,8 +68,7 @@ export function createDelivery ({ request, answers, log, metrics, clock }) {
     const backoff = new Backoff(RETRY)
     for (;;) {
       try {
-        const { text } = await post(id, body, signal)
-        await answers(id, text, signal)
+        await answers(id, await post(id, body, signal), signal)
         return null
       } catch (error) {
         signal.throwIfAborted()

@@ -5,12 +5,15 @@ import { BATCH_TYPE } from './cloud-events.js'
 const TIMEOUT = 15_000
 /** Largest answer, bytes. */
 const MAX_ANSWER = 8 * 2 ** 20
+/** Longest hint in a log line, characters. */
+const MAX_HINT = 300
 /** A longer `retry-after` is shortened, ms. */
 const MAX_RETRY_AFTER = 60_000
 
 /**
  * @typedef {object} Answer
  * @property {string} text '' if the service has nothing to say
+ * @property {boolean} [tooLarge] it was not read: the events are accepted nevertheless
  */
 
 /** The service did not accept a batch. */
@@ -54,9 +57,9 @@ export function createRequest ({ url, sign, clock, request = fetch }) {
       signal
     })
     const { status, headers } = response
-    if (response.ok) return { text: await textOf(response) }
+    if (response.ok) return answerOf(response)
     await response.body?.cancel()
-    throw new WebhookError(`HTTP ${status}`, { status, retryAfter: retryAfterOf(headers.get('retry-after')) })
+    throw new WebhookError(`HTTP ${status}${hintOf(status, headers.get('location'), url)}`, { status, retryAfter: retryAfterOf(headers.get('retry-after')) })
   }
 
   return async (id, body, signal) => {
@@ -70,17 +73,28 @@ export function createRequest ({ url, sign, clock, request = fetch }) {
   }
 }
 
-/** @param {Response} response */
-async function textOf (response) {
+/** @param {Response} response @returns {Promise<Answer>} */
+async function answerOf (response) {
   /** @type {Uint8Array[]} */
   const chunks = []
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
-    if (bytes > MAX_ANSWER) throw new WebhookError(`the answer has more than ${MAX_ANSWER} bytes`, { status: 413 })
+    if (bytes > MAX_ANSWER) return { text: '', tooLarge: true }
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString()
+  return { text: Buffer.concat(chunks).toString() }
+}
+
+/** @param {number} status @param {string | null} location @param {string} url @returns {string} what to do about it */
+function hintOf (status, location, url) {
+  if (status === 401) return ': check UPLINK_SECRETS'
+  if (status < 300 || status > 399) return ''
+  const known = location !== null && URL.canParse(location, url)
+  if (!known) return ': redirects are not followed'
+  // a query may have a credential
+  const { origin, pathname } = new URL(location, url)
+  return `: redirects are not followed (location: ${origin}${pathname})`.slice(0, MAX_HINT)
 }
 
 /** @param {string | null} text @returns {number | undefined} ms */

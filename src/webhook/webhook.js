@@ -13,16 +13,16 @@ import { createStreamSender } from './stream-sender.js'
  * @param {object} dependencies
  * @param {Readonly<{ url?: string, secrets: readonly string[] }>} dependencies.settings config.uplink
  * @param {import('../documents/rules/rules.js').RulesOf} dependencies.rulesOf
- * @param {import('../api/publish.js').Publish} dependencies.publish
+ * @param {ReturnType<import('../api/callers/callers.js').Callers['forWebhook']>} dependencies.caller the service
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
-export function createWebhook ({ settings: { url, secrets }, rulesOf, publish, log, metrics, clock }) {
+export function createWebhook ({ settings: { url, secrets }, rulesOf, caller, log, metrics, clock }) {
   if (url === undefined) throw new TypeError('UPLINK_URL is not set')
   const delivery = createDelivery({
     request: createRequest({ url, sign: createSigner(secrets), clock }),
-    answers: createAnswers({ publish, log, metrics, clock }),
+    answers: createAnswers({ ...caller, log, metrics, clock }),
     log,
     metrics,
     clock

@@ -40,6 +40,45 @@ export function rawItems (text, list, field) {
 }
 
 /**
+ * Counts what JSON.parse would make of the items of a list, before it does: objects and arrays cost far more than their
+ * bytes.
+ *
+ * @param {string} text `{ "<list>": [ … ] }`, or anything else
+ * @returns {{ items: number, fields: number }} items: of all lists together; fields: most fields of one object
+ */
+export function countItems (text) {
+  let depth = 0
+  let items = 0
+  let fields = 0
+  let top = 1
+  let own = 0
+  /** Whether anything stands before it in the list or object. */
+  let begun = false
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char <= 0x20) continue
+    if (depth === 2 && !begun && char !== 0x5d && char !== 0x7d) {
+      begun = true
+      items++
+    }
+    if (char === QUOTE) {
+      at = endOfString(text, at) - 1
+      if (at < 0) break
+    } else if (char === 0x5b || char === 0x7b) {
+      if (++depth === 2) begun = false
+      else if (depth === 3) own = 1
+    } else if (char === 0x5d || char === 0x7d) {
+      depth--
+    } else if (char === 0x2c) {
+      if (depth === 1) fields = Math.max(fields, ++top)
+      else if (depth === 2) items++
+      else if (depth === 3) fields = Math.max(fields, ++own)
+    }
+  }
+  return { items, fields }
+}
+
+/**
  * @param {string} text
  * @param {number} at where an object begins
  * @param {number} maxDepth of its values
@@ -68,10 +107,11 @@ export function space (text, at) {
   return at
 }
 
-/** @param {string} text @param {number} at where a string begins @returns {number} where it ends */
+/** @param {string} text @param {number} at where a string begins @returns {number} where it ends; 0: it does not */
 export function endOfString (text, at) {
   for (;;) {
     at = text.indexOf('"', at + 1)
+    if (at === -1) return 0
     let backslashes = 0
     while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++
     if (backslashes % 2 === 0) return at + 1

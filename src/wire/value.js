@@ -57,7 +57,7 @@ function framingOf (value) {
  * @param {unknown} error its own, whose message has a part of the text
  * @returns {string}
  */
-function placeOf (text, error) {
+export function placeOf (text, error) {
   const { message } = /** @type {Error} */ (error)
   const at = /at position (\d+)/.exec(message)?.[1]
   if (at !== undefined) return ` at character ${at}`

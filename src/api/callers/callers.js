@@ -31,6 +31,10 @@ const CACHED_TOKENS = 1000
  * caller is refused before its request is read.
  */
 const FREE_REFUSALS = { perSecond: 1000, burst: 2000 }
+/** Decoding for this time costs a caller as much as a refusal, ms of CPU time. */
+const DECODING_PER_REFUSAL = 0.25
+/** Shorter requests are not measured, bytes: their number is limited by the rate. */
+const MEASURED = 64 * 1024
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
@@ -186,15 +190,50 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
     chargeRefusals(caller, count)
   }
 
+  /**
+   * Decodes a part of a request, and charges the caller the CPU time that it took: bytes do not show it.
+   *
+   * @template T
+   * @param {Caller} caller
+   * @param {number} bytes of that part
+   * @param {() => T} decode
+   * @returns {T}
+   */
+  function decoding (caller, bytes, decode) {
+    if (bytes < MEASURED) return decode()
+    const before = process.cpuUsage()
+    try {
+      return decode()
+    } finally {
+      const { user, system } = process.cpuUsage(before)
+      chargeRefusals(caller, (user + system) / 1000 / DECODING_PER_REFUSAL)
+    }
+  }
+
   /** @param {Caller} caller @param {Publication} publication */
   function admitPublication (caller, publication) {
     admit(caller, publication)
     return { ...publication, source: caller.name }
   }
 
+  /**
+   * @param {Caller} caller
+   * @param {import('../publish.js').Publish} publish
+   * @returns {import('../publish.js').Publish}
+   */
+  const publishFor = (caller, publish) => async (publication) => publish(admitPublication(caller, publication))
+
   return {
-    /** The service at UPLINK_URL: all rights, unless API_CALLERS_FILE narrows them. */
-    webhook,
+    /**
+     * The service at UPLINK_URL: all rights, unless API_CALLERS_FILE narrows them.
+     * @param {import('../publish.js').Publish} publish
+     */
+    forWebhook: (publish) => ({
+      publish: publishFor(webhook, publish),
+      refused: (/** @type {number | undefined} */ count) => refused(webhook, count),
+      decoding: (/** @type {number} */ bytes, /** @type {() => any} */ decode) => decoding(webhook, bytes, decode),
+      owes: () => owes(webhook)
+    }),
 
     /** Whether callers need a token or a certificate; otherwise only those on this machine are served. */
     needToken,
@@ -266,6 +305,8 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
      */
     refused,
 
+    decoding,
+
     /** @type {(caller: Caller) => number} ms for which nothing of the caller may be read; 0: it may */
     owes,
 
@@ -278,7 +319,8 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
       const retryInMs = owes(caller)
       if (retryInMs > 0) {
         metrics.api_calls.count(caller.name, 'rate_limited')
-        throw new InkcastError('rate_limited', `too many publications of the caller ${caller.name} were refused`, {
+        const { name } = caller
+        throw new InkcastError('rate_limited', `requests of the caller ${name} were refused too often, or took too long to decode`, {
           retryInMs
         })
       }
@@ -300,10 +342,8 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
 
     /**
      * The publish path for one caller.
-     * @param {Caller} caller
-     * @param {import('../publish.js').Publish} publish
-     * @returns {import('../publish.js').Publish}
+     * @type {(caller: Caller, publish: import('../publish.js').Publish) => import('../publish.js').Publish}
      */
-    publishFor: (caller, publish) => async (publication) => publish(admitPublication(caller, publication))
+    publishFor
   }
 }

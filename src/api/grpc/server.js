@@ -42,7 +42,8 @@ const TIMES = { operation: 30_000, leave: 500, stop: 10_000 }
  * @param {Readonly<{ maxRecordBytes: number }>} dependencies.limits config.limits
  * @param {import('../callers/callers.js').Callers} dependencies.callers started
  * @param {Omit<import('../operations/operation.js').Call, 'params' | 'query' | 'header' | 'body' | 'batch' | 'caller' |
- *   'now' | 'answerHeader' | 'answering' | 'admit' | 'refused'>} dependencies.services what operations need
+ *   'now' | 'answerHeader' | 'answering' | 'admit' | 'refused' |
+ *   'decoding'>} dependencies.services what operations need
  * @param {import('./events.js').OpenEvents} dependencies.openEvents
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {Pick<import('../../metrics/metrics.js').Metrics, 'grpc_calls' | 'grpc_streams' | 'grpc_in_progress' |

@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { InkcastError, publicError } from '../../common/errors.js'
 import { publicationFromItem } from '../../wire/item.js'
-import { rawItems } from '../../wire/json-walk.js'
+import { countItems, rawItems } from '../../wire/json-walk.js'
 import { laneOf } from '../../wire/publication.js'
+import { placeOf } from '../../wire/value.js'
 import { idempotencyKeyFrom } from '../idempotency/publish-once.js'
 
 /**
@@ -14,6 +15,8 @@ import { idempotencyKeyFrom } from '../idempotency/publish-once.js'
  */
 
 export const MAX_PUBLICATIONS = 1000
+/** More than a publication has, also when it has each one twice. */
+const MAX_FIELDS = 50
 /** One call of the bus takes as many. */
 export const MAX_PER_LANE = 256
 /** What a batch may have beside one value of the largest size, bytes. */
@@ -131,9 +134,9 @@ export const batchOperations = [{
  * All or none of a document's publications are published, in one call of the bus.
  * @param {Call} call
  */
-async function publishBatch ({
-  header, body, batch = readBatch(header, body), caller, now, admit, refused, publishLane
-}) {
+async function publishBatch (call) {
+  const { caller, now, admit, refused, publishLane } = call
+  const batch = call.batch ?? readBatch(call)
   if (batch.length === 0 || batch.length > MAX_PUBLICATIONS) {
     refused(batch.length)
     throw new InkcastError('bad_request', `a batch has 1 to ${MAX_PUBLICATIONS} publications`)
@@ -194,16 +197,35 @@ const laneOfItem = (item) =>
   typeof item?.guid === 'string' && (item.operator ?? 'broadcast') === 'broadcast' ? `d:${item.guid}` : ''
 
 /**
- * @param {Call['header']} header
- * @param {Buffer} [body]
+ * Counts the publications before it decodes them, and charges the caller what decoding took.
+ * @param {Pick<Call, 'header' | 'body' | 'refused' | 'decoding'>} call
  * @returns {BatchItem[]} the values of `value` byte for byte
  * @throws {InkcastError} bad_content_type, bad_request, bad_utf8, bad_value
  */
-function readBatch (header, body = Buffer.alloc(0)) {
-  if (/^application\/msgpack\b/.test(header('content-type') ?? ''))
-    throw new InkcastError('bad_content_type', 'a batch is JSON; msgpack values go into valueBase64')
-  if (!isUtf8(body)) throw new InkcastError('bad_utf8')
-  const json = body.toString()
+function readBatch ({ header, body = Buffer.alloc(0), refused, decoding }) {
+  let count = 1
+  try {
+    return decoding(body.length, () => {
+      if (/^application\/msgpack\b/.test(header('content-type') ?? ''))
+        throw new InkcastError('bad_content_type', 'a batch is JSON; msgpack values go into valueBase64')
+      if (!isUtf8(body)) throw new InkcastError('bad_utf8', 'the body is not valid UTF-8')
+      const json = body.toString()
+      const { items, fields } = countItems(json)
+      if (items > MAX_PUBLICATIONS) {
+        count = items
+        throw new InkcastError('bad_request', `a batch has 1 to ${MAX_PUBLICATIONS} publications`)
+      }
+      if (fields > MAX_FIELDS) throw new InkcastError('bad_request', `a publication has at most ${MAX_FIELDS} fields`)
+      return itemsOf(json)
+    })
+  } catch (error) {
+    refused(count)
+    throw error
+  }
+}
+
+/** @param {string} json @returns {BatchItem[]} */
+function itemsOf (json) {
   const items = parse(json)
   const values = rawItems(json, 'publications', 'value')
   if (values === null) throw new InkcastError('bad_value', 'a value is nested too deep')
@@ -221,9 +243,15 @@ const isMsgpack = (item) => item.contentType !== undefined && !/^application\/js
 
 /** @param {string} json @returns {unknown[]} */
 function parse (json) {
+  const wanted = 'the body must be { "publications": [ … ] }'
+  if (json === '') throw new InkcastError('bad_request', `the body is empty: ${wanted}`)
+  let given
   try {
-    const { publications, ...others } = JSON.parse(json)
-    if (Array.isArray(publications) && Object.keys(others).length === 0) return publications
-  } catch {}
-  throw new InkcastError('bad_request', 'the body must be { "publications": [ … ] }')
+    given = JSON.parse(json)
+  } catch (error) {
+    throw new InkcastError('bad_request', `${wanted}: it is not valid JSON${placeOf(json, error)}`, { cause: error })
+  }
+  const { publications, ...others } = given ?? {}
+  if (Array.isArray(publications) && Object.keys(others).length === 0) return publications
+  throw new InkcastError('bad_request', wanted)
 }

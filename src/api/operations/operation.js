@@ -47,6 +47,7 @@
  * @property {(publication: import('../../wire/publication.js').Publication) =>
  *   import('../../wire/publication.js').Publication} admit the same check, for what is published in another way; throws
  *   forbidden or rate_limited. Each call counts as one publication of the caller's rate
+ * @property {<T>(bytes: number, decode: () => T) => T} decoding calls `decode`, and charges the caller its CPU time
  * @property {(count?: number) => void} refused charges the caller for publications that were refused before `admit`
  * @property {Pick<import('../../bus/contract.js').Bus, 'positions' | 'history' | 'cut'>} bus
  * @property {Pick<import('../../presence/contract.js').PresenceStore, 'page'>} presence

@@ -58,3 +58,58 @@ test('a batch with too many publications is charged as a whole, and for two seco
   clock.advance(2000)
   assert.equal((await publish([{ guid: 'notes/1', value: 1 }])).body.failed, 0)
 })
+
+/**
+ * Batches that are small in bytes and large in what decoding makes of them.
+ * @type {Record<string, (size: number) => string>}
+ */
+const LARGE = {
+  'empty objects': (size) => `{"publications":[${'{},'.repeat(size / 3)}{}]}`,
+  'empty arrays': (size) => `{"publications":[${'[],'.repeat(size / 3)}[]]}`,
+  numbers: (size) => `{"publications":[${'1,'.repeat(size / 2)}1]}`,
+  'empty texts': (size) => `{"publications":[${'"",'.repeat(size / 3)}""]}`,
+  'fields of one item': (size) =>
+    `{"publications":[{${Array.from({ length: size / 11 }, (_, i) => `"${i}":1`).join()}}]}`,
+  'fields of the body': (size) => `{${Array.from({ length: size / 11 }, (_, i) => `"${i}":1`).join()},"publications":[]}`,
+  'a text that does not end': (size) => `{"publications":["${'x'.repeat(size)}`,
+  'brackets that do not end': (size) => '['.repeat(size)
+}
+
+for (const [kind, make] of Object.entries(LARGE)) {
+  test(`a batch is counted before it is decoded: ${kind}`, async (t) => {
+    const { call } = await start(t)
+    const body = make(2_000_000)
+    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
+    const { status, body: answer } = await call('POST', '/v1/publish', { headers, body })
+    assert.deepEqual([status, answer.error.code], [400, 'bad_request'])
+    // a message about JSON would come from the decoder
+    const counted = /^(?:a batch has 1 to 1000 publications|a publication has at most 50 fields)$/
+    assert.match(answer.error.message, kind.includes('not end') ? /it is not valid JSON/ : counted)
+  })
+}
+
+test('the CPU time of decoding values is charged', async (t) => {
+  const { call, clock } = await start(t)
+  const value = `[${'[],'.repeat(1_000_000)}[]]`
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
+  const send = () => call('POST', '/v1/publish', { headers, body: `{"publications":[{"guid":"notes/1","value":${value}}]}` })
+  let tries = 0
+  while ((await send()).status !== 429) assert.ok(++tries < 100)
+  clock.advance(2000)
+  assert.notEqual((await send()).status, 429)
+})
+
+test('the place of a mistake in the JSON of a batch is named, and an empty body', async (t) => {
+  const { call } = await start(t)
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
+  for (const [body, message] of /** @type {[string, RegExp][]} */ ([
+    ['{"publications":[{]}', /it is not valid JSON at character 18$/],
+    ['{"publications":[', /it is not valid JSON: it ends too early, after 17 characters$/],
+    ['{"publications":[{"guid":"a","value":NaN}]}', /not valid JSON: JSON has neither NaN nor Infinity$/],
+    ['', /^the body is empty: the body must be/],
+    ['null', /^the body must be \{ "publications": \[ … \] \}$/]
+  ])) {
+    const { body: answer } = await call('POST', '/v1/publish', { headers, body })
+    assert.match(answer.error.message, message)
+  }
+})

@@ -208,7 +208,7 @@ describe('an operator acts on its own targets, and they decide the right, in eve
       /** @type {import('../../../src/wire/publication.js').Publication[]} */
       const published = []
       const answers = createAnswers({
-        publish: callers.publishFor(callers.webhook, async (publication) => {
+        ...callers.forWebhook(async (publication) => {
           published.push(checkPublication(publication, { maxBytes: 100 }))
           return { traceId: publication.traceId }
         }),
@@ -217,7 +217,7 @@ describe('an operator acts on its own targets, and they decide the right, in eve
       await check('webhook', given, async (item) => {
         const traceId = JSON.stringify(item)
         const publication = { ...item, traceId, valueBase64: bytesOf(item.operator).toString('base64') }
-        await answers('batch', JSON.stringify({ publish: [publication] }), AbortSignal.timeout(10_000))
+        await answers('batch', { text: JSON.stringify({ publish: [publication] }) }, AbortSignal.timeout(10_000))
         if (published.some((one) => one.traceId === traceId)) return undefined
         return 'forbidden'
       })

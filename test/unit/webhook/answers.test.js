@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createCallers } from '../../../src/api/callers/callers.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
+import { checkPublication } from '../../../src/wire/publication.js'
+import { createAnswers } from '../../../src/webhook/answers.js'
+import { createDelivery } from '../../../src/webhook/delivery.js'
+import { createRequest, WebhookError } from '../../../src/webhook/request.js'
+import { createSigner } from '../../../src/webhook/signature.js'
+import { callersFile } from '../../helpers/callers-file.js'
+import { countedBy } from '../../helpers/counted.js'
+import { manualClock } from '../../helpers/manual-clock.js'
+import { recordingLog } from '../../helpers/recording-log.js'
+
+const SIGNAL = new AbortController().signal
+const URL = 'https://service.example/events'
+
+/**
+ * The answers of a service with narrowed rights.
+ * @param {import('node:test').TestContext} t
+ * @param {object} [rights]
+ */
+async function start (t, rights = { operators: ['broadcast'], guids: ['notes/*'] }) {
+  const { log, lines } = recordingLog()
+  /** @type {number[]} */
+  const slept = []
+  const clock = manualClock()
+  clock.sleep = async (ms) => {
+    slept.push(ms)
+    clock.advance(ms)
+  }
+  const metrics = createMetrics({ processMetrics: false })
+  const { path } = callersFile(t, { callers: [{ name: 'webhook', ...rights }] })
+  const callers = createCallers({ settings: { tokens: [], callersFile: path }, production: false, log, metrics, clock })
+  await callers.start()
+  t.after(() => callers.stop())
+  lines.length = 0
+  /** @type {import('../../../src/wire/publication.js').Publication[]} */
+  const published = []
+  const answers = createAnswers({
+    ...callers.forWebhook(async (publication) => {
+      published.push(checkPublication(publication, { maxBytes: 1000 }))
+      return { traceId: publication.traceId }
+    }),
+    log, metrics, clock
+  })
+  return {
+    published, lines, slept, answers, metrics, log, clock,
+    results: () => countedBy(metrics.webhook_publications),
+    /** @param {object | string} body */
+    answer: (body) => answers('batch.1', { text: typeof body === 'string' ? body : JSON.stringify(body) }, SIGNAL)
+  }
+}
+
+/**
+ * Answers that are small in bytes and large in what decoding makes of them.
+ * @type {Record<string, string>}
+ */
+const LARGE = {
+  'empty lists': `{"publish":[${'[],'.repeat(700_000)}[]]}`,
+  'empty objects': `{"publish":[${'{},'.repeat(700_000)}{}]}`,
+  numbers: `{"publish":[${'1,'.repeat(1_000_000)}1]}`,
+  'fields of one publication': `{"publish":[{${Array.from({ length: 200_000 }, (_, i) => `"${i}":1`).join()}}]}`,
+  'fields of the answer': `{${Array.from({ length: 200_000 }, (_, i) => `"${i}":1`).join()},"publish":[]}`
+}
+
+for (const [kind, body] of Object.entries(LARGE)) {
+  test(`an answer is counted before it is decoded: ${kind}`, async (t) => {
+    const { answer, lines, published, results } = await start(t)
+    await answer(body)
+    assert.deepEqual(await results(), { bad_request: 1 })
+    assert.match(lines[0].text, /at most (?:1000 publications|50 fields)/)
+    assert.deepEqual([lines.length, published.length], [1, 0])
+  })
+}
+
+/** Kinds of publications that are refused. @type {Record<string, unknown>} */
+const REFUSED = {
+  'not an object': 7,
+  'an unknown field': { evnt: 'x' },
+  'no right to the document': { guid: 'minutes', value: 1 },
+  'no right to the operator': { operator: 'everyone', guid: 'notes/1', value: 1 },
+  'a reserved event': { guid: 'notes/1', event: 'doc:join', value: 1 },
+  'no value': { guid: 'notes/1' }
+}
+
+for (const [kind, one] of Object.entries(REFUSED)) {
+  test(`refused publications are one line of the log without a stack, and charged: ${kind}`, async (t) => {
+    const { answer, lines, published, slept } = await start(t, {
+      operators: ['broadcast'], guids: ['notes/*'], rate: { perSecond: 100, burst: 200 }
+    })
+    await answer({ publish: Array.from({ length: 200 }, () => one) })
+    assert.equal(published.length, 0)
+    assert.equal(lines.length, 1, JSON.stringify(lines))
+    assert.doesNotMatch(lines[0].text, /\n\s+at /)
+    assert.deepEqual(slept, [])
+    // the rate is used up
+    await answer({ publish: [{ guid: 'notes/1', value: 1 }] })
+    assert.equal(published.length, 1)
+    assert.notEqual(slept.length, 0)
+  })
+}
+
+test('after too many refusals the next answer waits', async (t) => {
+  const { answer, slept, published } = await start(t)
+  for (let i = 0; i < 3; i++) await answer({ publish: Array.from({ length: 1000 }, () => ({ guid: 'minutes', value: 1 })) })
+  await answer({ publish: [{ guid: 'notes/1', value: 1 }] })
+  assert.equal(published.length, 1)
+  assert.ok(slept.length > 0 && slept.every((ms) => ms <= 2000), slept.join())
+})
+
+test('an answer that is no JSON object is noted once, and an empty one never', async (t) => {
+  const { answer, lines, results } = await start(t)
+  for (const body of ['', ' \n']) await answer(body)
+  assert.equal(lines.length, 0)
+  for (const body of ['OK', '<html>', '[1]', 'OK']) await answer(body)
+  assert.deepEqual(lines.map(({ level }) => level), ['info'])
+  assert.match(lines[0].text, /not a JSON object/)
+  assert.deepEqual(await results(), {})
+})
+
+test('a mistake in the JSON of an answer is named with its place', async (t) => {
+  const { answer, lines } = await start(t)
+  await answer('{"publish":[{]}')
+  assert.match(lines[0].text, /not valid JSON at character 13/)
+})
+
+/** @param {() => Response} respond */
+const requestTo = (respond) =>
+  createRequest({ url: URL, sign: createSigner([]), clock: manualClock(), request: async () => respond() })
+
+test('the events of an accepted answer above 8 MB are accepted, and its publications refused', async (t) => {
+  const { answers, metrics, log, clock, results, lines } = await start(t)
+  let sent = 0
+  const body = () => new ReadableStream({
+    pull (controller) {
+      if (++sent > 10_000) controller.close()
+      else controller.enqueue(new Uint8Array(2 ** 20).fill(0x20))
+    }
+  })
+  const delivery = createDelivery({
+    request: requestTo(() => new Response(body(), { status: 200 })), answers, log, metrics, clock
+  })
+  const entry = /** @type {any} */ ({
+    id: '1', source: '/inkcast/uplink/1', sequence: 1,
+    record: { operator: 'message', guid: 'a', traceId: 't', timestamp: 1, contentType: 'application/json', value: Buffer.from('1') }
+  })
+  await delivery.deliver([entry], { signal: SIGNAL, onRefused: () => assert.fail('refused') })
+  assert.deepEqual(await results(), { value_too_large: 1 })
+  assert.deepEqual(await countedBy(metrics.webhook_events), { 'message ok': 1 })
+  assert.match(lines[0].text, /the events are accepted/)
+  assert.ok(sent < 20, `${sent} MB were read`)
+})
+
+for (const [status, location, message] of /** @type {[number, string | undefined, string][]} */ ([
+  [401, undefined, 'HTTP 401: check UPLINK_SECRETS'],
+  [403, undefined, 'HTTP 403'],
+  [503, 'https://elsewhere.example/', 'HTTP 503'],
+  ...[301, 302, 303, 307, 308].map((status) => [
+    status, 'https://user:secret@elsewhere.example/events?key=secret',
+    `HTTP ${status}: redirects are not followed (location: https://elsewhere.example/events)`
+  ]),
+  [308, '/other', 'HTTP 308: redirects are not followed (location: https://service.example/other)'],
+  [308, 'https://[', 'HTTP 308: redirects are not followed'],
+  [308, undefined, 'HTTP 308: redirects are not followed']
+])) {
+  test(`an answer with ${status} ${location ?? ''} says what to do`, async () => {
+    const respond = () => new Response(null, { status, headers: location === undefined ? {} : { location } })
+    await assert.rejects(requestTo(respond)('1', Buffer.from('[]'), SIGNAL), (error) => {
+      assert.ok(error instanceof WebhookError)
+      assert.deepEqual([error.message, error.status], [message, status])
+      return true
+    })
+  })
+}
