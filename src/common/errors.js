@@ -190,7 +190,7 @@ export const ERRORS = Object.freeze({
     message: 'not available at the moment',
     retryable: true,
     status: 503,
-    when: 'Redis, Kafka, the key set or the access service does not respond in time, Redis denies a command, or Redis does not confirm writes (`PUBLISH_WAIT`); `/ready` has the state of Redis and Kafka. Or a queue is full: too many clients connect at once, or too many messages wait for Kafka, Redis or your service. Retry after a pause.'
+    when: 'Redis, Kafka, the key set or the access service does not respond in time, the gateway worker is cut off from Redis for more than 10 s, Redis denies a command, or Redis does not confirm writes (`PUBLISH_WAIT`); `/ready` has the state of Redis and Kafka. Or a queue is full: too many clients connect at once, or too many messages wait for Kafka, Redis or your service. Retry after a pause.'
   },
   timeout: {
     message: 'no answer in time',
