@@ -73,7 +73,7 @@ const HOW = [
   'The other rows are inkcast. Their rates are divided by the CPU time that its processes used (launcher, api, gateways; without Redis): "2,000 connections/s per core" means that a core which does nothing else opens 2,000 connections in a second.',
   'This CPU time is of everything that happened meanwhile. In "deliveries/s per core" it includes heartbeat and receipts, and in scenario 4 also the handshakes of the clients that come back. In "connections/s per core" of scenario 4 it includes the deliveries.',
   '"KB per connection" is the resident memory of all processes, less what they had before the first connection, divided by the connections. A process frees other memory meanwhile, so with few connections the difference is below the noise.',
-  '"Growth of memory in the hold" compares the memory at the end of the hold (the time in which all clients stay connected) with that at its beginning. A negative figure means that memory was freed.'
+  '"Growth of memory in the hold" compares the memory at the end of the hold (the time in which all clients stay connected) with that at its beginning. A negative figure means that memory was freed. In scenario 4 it is mostly garbage: V8 keeps closed connections until its next full collection, and lets the heap grow to twice its size until then. The soak (docs/soak.md) measures after a collection, and shows whether anything is kept.'
 ]
 
 /** @param {Saved[]} saved @returns {string} Markdown: a table beside the published figures, and how it is to be read */

@@ -13,6 +13,11 @@ const KINDS = {
  * that Kafka and services may repeat it (7 days), and answers of idempotent requests (15 minutes).
  */
 export const LASTING = ['document meta', 'document keys', 'request']
+/**
+ * A group that is as large as the activity of the last minute: documents without members, whose versions go on for a
+ * while. It must be gone at the end, but says nothing about growth.
+ */
+export const PASSING = ['document present:meta']
 /** The one list of workers that have ended, which the first of them begins. */
 export const ENDED = 'workers ended'
 /**

@@ -42,8 +42,11 @@ const SECOND = 1000
 const MINUTE = 60_000
 /** Share of the time after which faults move connections to other workers, and growth is not measured any more. */
 export const STEADY = 0.85
-/** For all clients to be connected at the time of a sample, ms; then for what they did to be over. */
-const CALM = { connected: 30_000, over: 2500 }
+/**
+ * For all clients to be connected at the time of a sample, ms; then for what they did to be over: users who have left
+ * are held for PRESENCE_GRACE (5 s).
+ */
+const CALM = { connected: 30_000, over: 7000 }
 /** For keys to expire after the clients have left, and for reads that keep them, ms. */
 const SETTLE = 240_000
 /** Records are kept for this long after the last one of a document, s. */

@@ -1,7 +1,7 @@
 /**
  * The figures that must not grow in a soak, and the check whether they did.
  */
-import { EXPIRING, LASTING } from './keys.js'
+import { EXPIRING, LASTING, PASSING } from './keys.js'
 import { growthOf } from './statistics.js'
 
 /**
@@ -62,7 +62,7 @@ export const FIGURES = [
   })),
   {
     name: 'keys of Redis', unit: 'count', back: 0, spare: 0,
-    read: (sample) => ({ value: keysOf(sample, LASTING), owner: '' }),
+    read: (sample) => ({ value: keysOf(sample, [...LASTING, ...PASSING]), owner: '' }),
     rest: (sample) => keysOf(sample, LEFT_OUT)
   },
   {

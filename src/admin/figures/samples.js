@@ -1,3 +1,4 @@
+import { History } from './history.js'
 import { noValues, readingOf } from './reading.js'
 import { carriedOver, sampleBetween } from './sample.js'
 
@@ -33,8 +34,7 @@ const KEPT = HOUR / EVERY
  * @param {import('../../common/log.js').Log} dependencies.log
  */
 export function createSamples ({ processes: all, clock, log }) {
-  /** @type {Sample[]} */
-  const samples = []
+  const history = new History(KEPT)
   /** @type {Reading | undefined} */
   let last
   /** @type {import('../processes.js').Overview} */
@@ -59,10 +59,8 @@ export function createSamples ({ processes: all, clock, log }) {
       ...processes.get(name) ?? { seconds: 0, values: noValues() }
     }))
     const ready = read.processes.filter(({ notReady }) => notReady.length === 0).length
-    samples.push({ ...sample, at: clock.now(), ready })
+    history.push({ ...sample, at: clock.now(), ready })
     last = reading
-    const oldest = clock.now() - HOUR
-    while (samples.length > KEPT || samples[0]?.at < oldest) samples.shift()
   }
 
   /** @returns {Promise<void>} shared by all callers while it runs */
@@ -102,7 +100,7 @@ export function createSamples ({ processes: all, clock, log }) {
         overview,
         rows,
         partitions: [...last?.partitions.values() ?? []].sort((a, b) => Number(a.partition) - Number(b.partition)),
-        samples: samples.filter(({ at }) => at > after)
+        samples: history.after(Math.max(after, clock.now() - HOUR - 1))
       }
     }
   }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { COUNTS, GAUGES, PARTITION_METRICS, STAGE_METRIC, STAGES } from '../../../src/admin/figures/columns.js'
 import { quantile, readingOf } from '../../../src/admin/figures/reading.js'
 import { carriedOver, sampleBetween } from '../../../src/admin/figures/sample.js'
 import { createSamples } from '../../../src/admin/figures/samples.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
+import { collectGarbage } from '../../helpers/collect-garbage.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
@@ -139,4 +141,34 @@ test('samples of the last hour are kept, at most 720, and concurrent readers sha
   assert.ok(kept.length <= 720 && kept.length >= 719, String(kept.length))
   assert.ok(clock.now() - kept[0].at <= 3_600_000)
   assert.equal((await samples.read(kept[kept.length - 2].at)).samples.length, 1)
+})
+
+test('the figures of an hour take their memory at the start: the heap does not grow while they fill', async () => {
+  const clock = manualClock()
+  const sources = Object.values({ ...GAUGES, ...COUNTS }).map(({ metric }) => metric)
+  const gateway = () => processOf('gateway-0', Object.fromEntries(sources.map((metric) =>
+    [metric, [[clock.now() / 7, { result: 'ok', quantile: 'p99' }]]])))
+  const samples = createSamples({
+    processes: { async read () { return { processes: [gateway()], reasons: [] } } },
+    clock,
+    log: recordingLog().log
+  })
+  const used = async (/** @type {number} */ times) => {
+    for (let i = 0; i < times; i++) {
+      await clock.advance(5000)
+      await samples.read(clock.now())
+    }
+    let least = Infinity
+    for (let i = 0; i < 5; i++) {
+      collectGarbage()
+      await turn()
+      least = Math.min(least, process.memoryUsage().heapUsed)
+    }
+    return least
+  }
+  await used(100)
+  const before = await used(10)
+  const growth = await used(600) - before
+  assert.ok(growth < 500_000, `${growth} bytes for 600 samples`)
+  assert.ok((await samples.read(0)).samples.length > 700)
 })

@@ -144,6 +144,8 @@ describe('verdict', () => {
   test('growth of the keys while the clients are there counts', () => {
     const keys = (/** @type {number} */ at) => ({ 'user workers': at > 0 && at < 60 ? 1000 + at : 0 })
     assert.match(problems((at) => ({ keys: keys(at) }))[0], /^keys of Redis: growth of/)
+    const passing = (/** @type {number} */ at) => ({ 'document present:meta': at > 0 && at < 60 ? 200 + at : 0 })
+    assert.deepEqual(problems((at) => ({ keys: passing(at) })), [], 'as many as were used in the last minute')
   })
 
   test('a worker that was replaced is no growth', () => {
@@ -153,6 +155,7 @@ describe('verdict', () => {
   test('what is left after the clients have gone counts', () => {
     const left = (/** @type {Record<string, number>} */ keys) => problems((at) => at === 60 ? { keys } : {})
     assert.match(left({ 'user held': 3 })[0], /^keys of Redis: 55 after all clients left, 52 before they came; user held: 3, 0 before$/)
+    assert.match(left({ 'document present:meta': 3 })[0], /^keys of Redis: 55 after/)
     assert.deepEqual(left({ 'document meta': 4000, request: 9000 }), [], 'outlive their document by design')
     assert.deepEqual(left({ 'user workers': 500, 'worker present': 1, 'workers ended': 1 }), [],
       'of workers that were killed')
