@@ -32,6 +32,7 @@ const WALL_CLOCK = {
   'src/socketio/handshake-hooks.js': 'handshake time that Socket.IO shows',
   'src/peers/peer-listener.js': 'time in the proof of another machine',
   'src/receipts/orphans.js': 'timestamp of a record',
+  'src/peers/session-listener.js': 'time in the proof of another worker',
   'src/receipts/receipts.js': 'timestamp of a record',
   'src/gateway/server.js': 'latencies from timestamps of other machines; when something was heard from a client last',
   'src/peers/owner-client.js': 'time in the proof for another machine',

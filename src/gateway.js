@@ -1,5 +1,6 @@
 import os from 'node:os'
 import path from 'node:path'
+import { sessionSocket } from './admin/run-directory.js'
 import { hasServices, streamGroups } from './config/load.js'
 import { apiUrl, needsToken } from './process/banner.js'
 import { createAuthenticator } from './auth/authenticator.js'
@@ -10,8 +11,8 @@ import { launcherControl } from './demo/control/answers.js'
 import { createDemo } from './demo/server.js'
 import { createSlotPort } from './gateway/public-port.js'
 import { acceptHandovers } from './peers/handover.js'
-import { serveEngine } from './engine/http.js'
 import { createPeerListener } from './peers/peer-listener.js'
+import { createSessionListener } from './peers/session-listener.js'
 import { testHooks } from './rehearsal/self-test.js'
 import { Directory } from './gateway/directory.js'
 import { createGateway } from './gateway/server.js'
@@ -60,6 +61,7 @@ async function composeGateway ({
     createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics })
   )
   const directory = path.dirname(privatePath)
+  const sessionPath = sessionSocket(directory, 'gateway', launcher.slot)
   const certificate = gatewayCertificate({ config, directory, log, metrics, clock })
   const peerTls = peerCertificate({ config, log, metrics, clock })
   await startCertificates([certificate, peerTls], { lifecycle, status })
@@ -85,6 +87,7 @@ async function composeGateway ({
             },
             certificate: peerTls,
             metrics,
+            log,
             clock,
             times: timesWithPolls(config.heartbeat)
           })
@@ -98,7 +101,7 @@ async function composeGateway ({
     address: {
       machine,
       pid: process.pid,
-      path: privatePath,
+      path: sessionPath,
       ...(peerListener
         ? { peer: { host: /** @type {string} */ (peerHost), port: peerListener.port(), tls: peerTls !== undefined } }
         : {})
@@ -236,11 +239,19 @@ async function composeGateway ({
     })
   }
   // During the drain, requests from other workers still arrive; the number is given back only after it.
-  const own = {
-    handleRequest: gateway.engine.handleOwnRequest.bind(gateway.engine),
-    handleUpgrade: gateway.engine.handleOwnUpgrade.bind(gateway.engine)
-  }
-  await listenPrivately((server, fallback) => serveEngine(server, own, fallback))
+  await listenPrivately()
+  await lifecycle.start(
+    'session listener',
+    createSessionListener({
+      path: sessionPath,
+      engine: gateway.engine,
+      secrets: () => lease.secrets,
+      times: timesWithPolls(config.heartbeat),
+      metrics,
+      log,
+      clock
+    })
+  )
   lifecycle.onStop('handovers', acceptHandovers(gateway.httpServer))
   redis.onBack(() => sessions.lost())
   await lifecycle.startAll(gateway.parts)

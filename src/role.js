@@ -20,7 +20,6 @@ import { createLog, exitAfterLog } from './common/log.js'
 import { createLogLevel } from './common/log-level-control.js'
 import { createMetrics } from './metrics/metrics.js'
 import { createMemoryAtRest } from './process/memory-at-rest.js'
-import { timesWithPolls } from './process/socket-times.js'
 import { startError } from './process/start-error.js'
 import { flushTraces, Tracing } from './tracing/tracing.js'
 
@@ -41,11 +40,9 @@ const START_TIME = 60
  * @property {(message: string) => void} onWaits reports, at any log level, what the start waits for
  * @property {import('./inspect/parts.js').PrivateRoutes} privateRoutes
  * @property {() => Promise<import('./overview/contract.js').ProcessReport>} describe this process, for the overview
- * @property {(serve?: Serve) => Promise<void>} listenPrivately opens the private listener; it is closed after the parts
- *   that start later have stopped. Default: opened last
+ * @property {() => Promise<void>} listenPrivately opens the private listener; it is closed after the parts that start
+ *   later have stopped. Default: opened last
  */
-
-/** @typedef {(server: import('http').Server, fallback: import('http').RequestListener) => void} Serve */
 
 /**
  * @typedef {object} Composed
@@ -98,14 +95,10 @@ export async function runRole (role, compose, { configFile } = {}) {
     let listening = false
     /** @type {RoleContext['privateRoutes']} */
     const privateRoutes = new Map()
-    /** @param {Serve} [serve] what else is served there */
-    const listenPrivately = async (serve) => {
+    const listenPrivately = async () => {
       if (!listening)
         await lifecycle.start(
-          'private listener',
-          createPrivateListener({
-            path: privatePath, status, logLevel, routes: privateRoutes, serve, times: timesWithPolls(config.heartbeat)
-          })
+          'private listener', createPrivateListener({ path: privatePath, status, logLevel, routes: privateRoutes, log })
         )
       listening = true
     }

@@ -1,5 +1,6 @@
 import net from 'node:net'
 import { listen } from '../process/listen.js'
+import { createListenerGuard } from '../process/listener-guard.js'
 import { destroyAfter, endSocket } from '../process/socket-times.js'
 import { loadBetween, sampleOf, weightOf } from './load.js'
 import { CORDONED } from './status.js'
@@ -61,7 +62,7 @@ export function createAgent ({ settings, workers, processes: all, log, clock, li
     return last.line
   }
 
-  const server = net.createServer((socket) => {
+  const server = net.createServer(createListenerGuard({ name: 'agent', log }).connection((socket) => {
     socket.on('error', () => {})
     destroyAfter(socket, TIMEOUT)
     socket.resume()
@@ -70,7 +71,7 @@ export function createAgent ({ settings, workers, processes: all, log, clock, li
       // HAProxy leaves everything as it is then
       socket.destroy()
     })
-  })
+  }))
   server.maxConnections = MAX_CONNECTIONS
 
   return {

@@ -27,13 +27,13 @@ export function createInspectProxy ({ directory }) {
 
   /**
    * @param {string} socketPath
-   * @param {URL} url
+   * @param {URLSearchParams} query
    * @param {http.ServerResponse} res
    * @returns {Promise<http.IncomingMessage | null>} null: the process cannot answer it
    */
-  function ask (socketPath, url, res) {
+  function ask (socketPath, query, res) {
     return new Promise((resolve) => {
-      const req = http.get({ socketPath, path: `/inspect${url.search}`, agent: false, timeout: TIMEOUT }, (answer) => {
+      const req = http.get({ socketPath, path: `/inspect?${query}`, agent: false, timeout: TIMEOUT }, (answer) => {
         req.setTimeout(0)
         const { statusCode } = answer
         // 404: an earlier version, while processes are replaced
@@ -49,16 +49,16 @@ export function createInspectProxy ({ directory }) {
 
   /**
    * @param {http.ServerResponse} res
-   * @param {URL} url
+   * @param {URLSearchParams} query
    * @returns {Promise<void>} resolves when it has ended
    * @throws {InkcastError} rate_limited, unavailable
    */
-  return async function inspect (res, url) {
+  return async function inspect (res, query) {
     if (open >= MAX_OPEN) throw new InkcastError('rate_limited', 'as many watches are open as are allowed')
     open++
     try {
       for (const socketPath of await sockets()) {
-        const answer = await ask(socketPath, url, res)
+        const answer = await ask(socketPath, query, res)
         if (res.destroyed) return
         if (answer === null) continue
         const { statusCode = 500, headers } = answer

@@ -16,15 +16,17 @@ const UPLOT = path.dirname(createRequire(import.meta.url).resolve('uplot/package
 /** Files of uPlot by their path on the page. */
 const VENDOR = new Set(['/uPlot.esm.js', '/uPlot.min.css'])
 
-/** @returns {(req: import('http').IncomingMessage, res: import('http').ServerResponse, next: () => void) => void} */
+/**
+ * @returns {(req: import('http').IncomingMessage, res: import('http').ServerResponse, path: string, next: () => void) =>
+ *   void} path: of the request
+ */
 export function createPageFiles () {
   const page = sirv(fileURLToPath(new URL('./page/', import.meta.url)), { etag: true, maxAge: 0 })
   const docs = sirv(DOCS, { etag: true, maxAge: 0, dev: true, extensions: [] })
   const rendered = createRenderedDocs(DOCS)
   const vendor = sirv(path.join(UPLOT, 'dist'), { etag: true, maxAge: 86_400 })
 
-  return (req, res, next) => {
-    const { pathname } = new URL(req.url ?? '/', 'http://localhost')
+  return (req, res, pathname, next) => {
     res.setHeader('content-security-policy', POLICY)
     res.setHeader('x-content-type-options', 'nosniff')
     res.setHeader('referrer-policy', 'no-referrer')

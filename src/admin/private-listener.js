@@ -2,12 +2,12 @@ import http from 'node:http'
 import inspector from 'node:inspector'
 import { rm } from 'node:fs/promises'
 import { listen } from '../process/listen.js'
+import { createListenerGuard } from '../process/listener-guard.js'
 import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
 
 /**
- * The unix socket on which the processes of one machine talk to each other: the launcher asks for the status, and
- * other gateway workers forward requests of our sessions. Only this machine's same user can open it: its directory
- * is private.
+ * The unix socket on which a process of this machine is asked for its status and gets commands. Only this machine's
+ * same user can open it: its directory is private. Bytes of clients never come here (src/peers/session-listener.js).
  *
  * @param {object} dependencies
  * @param {string} dependencies.path of the socket
@@ -15,10 +15,10 @@ import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
  * @param {import('../common/log-level-control.js').LogLevelControl} [dependencies.logLevel]
  * @param {ReadonlyMap<string, (req: http.IncomingMessage, res: http.ServerResponse) => void>} [dependencies.routes]
  *   further ones, by path
- * @param {(server: http.Server, fallback: http.RequestListener) => void} [dependencies.serve] what else is served there
+ * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../process/socket-times.js').Times} [dependencies.times]
  */
-export function createPrivateListener ({ path, status, logLevel, routes, serve, times = TIMES }) {
+export function createPrivateListener ({ path, status, logLevel, routes, log, times = TIMES }) {
   /** @type {http.RequestListener} */
   const answer = (req, res) => {
     if (req.url === '/loglevel' && logLevel !== undefined) return void answerLevel(req, res, logLevel)
@@ -34,11 +34,9 @@ export function createPrivateListener ({ path, status, logLevel, routes, serve, 
       () => res.writeHead(500).end()
     )
   }
-  // other workers keep their connections for 30 s
   const server = http.createServer(serverOptions(times))
   endSockets(server, times)
-  if (serve) serve(server, answer)
-  else server.on('request', answer)
+  server.on('request', createListenerGuard({ name: 'private', log }).request(answer))
 
   return {
     async start () {

@@ -7,8 +7,8 @@ import { TICKET_FILE } from '../tls/ticket-keys.js'
 
 /**
  * The run directory, through which the processes of one machine find each other. Each has a unix socket
- * `<role>-<number>.<pid>.sock` there. A process that can open one can read and take over sessions, so only this user
- * has access to the directory.
+ * `<role>-<number>.<pid>.sock` there, and a gateway worker a second one, `<role>-<number>.<pid>.peer`. A process that
+ * can open them can read and take over sessions, so only this user has access to the directory.
  */
 
 /** Socket of the demo's control in the launcher. Not `.sock`: it is no process that is asked for its status. */
@@ -22,6 +22,13 @@ const MADE = /^inkcast-(\d+)-\w{6}$/
 
 /** @param {string} directory @param {string} role @param {number} slot @returns {string} */
 export const privateSocket = (directory, role, slot) => path.join(directory, `${role}-${slot}.${process.pid}.sock`)
+
+/**
+ * The listener of a worker for requests of its sessions that reached other workers (src/peers/session-listener.js). Not
+ * `.sock`: bytes of clients come here, and no command is carried out.
+ * @param {string} directory @param {string} role @param {number} slot @returns {string}
+ */
+export const sessionSocket = (directory, role, slot) => path.join(directory, `${role}-${slot}.${process.pid}.peer`)
 
 /**
  * Creates a new run directory, and removes those of killed processes.
@@ -96,7 +103,7 @@ async function removeStaleSockets (directory) {
 
 /** @param {string} file name of a socket @returns {boolean} whether its process has gone */
 export function isStale (file) {
-  const pid = /\.(\d+)\.sock$/.exec(file)?.[1]
+  const pid = /\.(\d+)\.(?:sock|peer)$/.exec(file)?.[1]
   return pid !== undefined && !isAlive(Number(pid))
 }
 

@@ -3,6 +3,8 @@ import https from 'node:https'
 import { AggregatorRegistry } from 'prom-client'
 import { isPublicName } from '../process/host-name.js'
 import { listen } from '../process/listen.js'
+import { createListenerGuard } from '../process/listener-guard.js'
+import { targetOf } from '../process/request-target.js'
 import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
 import { createAdminAccess } from './access.js'
 import { answerError, answerJson } from './answers.js'
@@ -80,22 +82,22 @@ export function createAdminServer ({
    * `GET /status`: the figures of the status page, later than `after` (docs/status.md).
    * @param {http.IncomingMessage} req
    * @param {http.ServerResponse} res
-   * @param {URL} url
+   * @param {URLSearchParams} query
    */
-  async function status (req, res, url) {
+  async function status (req, res, query) {
     checkRight(req, 'read')
-    answerJson(res, 200, statusAnswer(await samples.read(Number(url.searchParams.get('after') ?? 0) || 0)))
+    answerJson(res, 200, statusAnswer(await samples.read(Number(query.get('after') ?? 0) || 0)))
   }
 
   /**
    * `GET /inspect`: what all processes see of a document, a user or a trace (docs/status.md).
    * @param {http.IncomingMessage} req
    * @param {http.ServerResponse} res
-   * @param {URL} url
+   * @param {URLSearchParams} query
    */
-  async function watch (req, res, url) {
+  async function watch (req, res, query) {
     checkRight(req, 'read')
-    await inspect?.(res, url)
+    await inspect?.(res, query)
   }
 
   /** @type {http.RequestListener} */
@@ -106,8 +108,9 @@ export function createAdminServer ({
       if (res.headersSent) res.destroy()
       else res.writeHead(500).end()
     }
-    const url = new URL(req.url ?? '/', 'http://localhost')
-    const path = url.pathname
+    const target = targetOf(req)
+    if (target === null) return void res.writeHead(400, { connection: 'close' }).end()
+    const { path, query } = target
     if (!production && isPublicName(req.headers.host))
       res
         .writeHead(403, { 'content-type': 'text/plain' })
@@ -122,15 +125,16 @@ export function createAdminServer ({
     else if (path === '/metrics') metrics(res).catch(fail)
     else if (path === '/ready') ready(res).catch(fail)
     else if (path === '/live') res.writeHead(200, { 'content-type': 'application/json' }).end('{"live":true}')
-    else if (path === '/inspect' && inspect !== undefined) watch(req, res, url).catch((error) => answerError(res, error, log))
-    else if (path === '/status') status(req, res, url).catch((error) => answerError(res, error, log))
-    else files(req, res, () => notFound(res))
+    else if (path === '/inspect' && inspect !== undefined) watch(req, res, query).catch((error) => answerError(res, error, log))
+    else if (path === '/status') status(req, res, query).catch((error) => answerError(res, error, log))
+    else files(req, res, path, () => notFound(res))
   }
   // whether a client certificate is required is known from the files: with authorities there is no other way in
   const secure = certificate?.serverOptions()
   const server = secure === undefined
-    ? http.createServer(serverOptions(times), answer)
-    : https.createServer({ ...serverOptions(times), ...secure, rejectUnauthorized: true }, answer)
+    ? http.createServer(serverOptions(times))
+    : https.createServer({ ...serverOptions(times), ...secure, rejectUnauthorized: true })
+  server.on('request', createListenerGuard({ name: 'admin', log }).request(answer))
   if (server instanceof https.Server) certificate?.serve(server)
   endSockets(server, times)
   server.maxConnections = MAX_CONNECTIONS

@@ -9,10 +9,11 @@ import { readUpgrade } from './request.js'
  *
  * @param {import('http').Server} server new
  * @param {number} patience timeout for the first bytes, ms: Node's timeout for the headers of a request
+ * @param {import('../process/listener-guard.js').ListenerGuard} guard of the server
  * @param {(request: import('./request.js').Upgrade, netSocket: import('net').Socket, rest: Buffer) => boolean} take
  *   false: Node handles it
  */
-export function readFirstBytes (server, patience, take) {
+export function readFirstBytes (server, patience, guard, take) {
   const event = server instanceof https.Server ? 'secureConnection' : 'connection'
   const [toNode] = server.listeners(event)
   server.removeAllListeners(event)
@@ -24,19 +25,22 @@ export function readFirstBytes (server, patience, take) {
     received (_, netSocket) { netSocket.destroy() },
     ended () {}
   }
+  const read = guard.connection((netSocket, /** @type {Buffer} */ chunk) => {
+    const upgrade = readUpgrade(chunk, netSocket)
+    if (upgrade !== null && take(upgrade.request, netSocket, upgrade.rest)) {
+      // The handshake is queued, or was refused.
+      if (readerOf(netSocket) === first) setReader(netSocket, waiting)
+      return
+    }
+    removeReader(netSocket)
+    toNode.call(server, netSocket)
+    netSocket.emit('data', chunk)
+  })
   const first = {
     /** @param {Buffer} chunk @param {import('net').Socket} netSocket */
     received (chunk, netSocket) {
       silent.delete(netSocket)
-      const upgrade = readUpgrade(chunk, netSocket)
-      if (upgrade !== null && take(upgrade.request, netSocket, upgrade.rest)) {
-        // The handshake is queued, or was refused.
-        if (readerOf(netSocket) === first) setReader(netSocket, waiting)
-        return
-      }
-      removeReader(netSocket)
-      toNode.call(server, netSocket)
-      netSocket.emit('data', chunk)
+      read(netSocket, chunk)
     },
     /** @param {import('net').Socket} netSocket */
     ended (netSocket) { silent.delete(netSocket) }

@@ -194,7 +194,8 @@ export function createGateway ({
     },
     certificate,
     isDraining: () => drain.active,
-    times: timesWithPolls(config.heartbeat)
+    times: timesWithPolls(config.heartbeat),
+    log
   })
   connectionLimits.watch(httpServer)
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { InkcastError, publicError } from '../common/errors.js'
+import { targetOf } from '../process/request-target.js'
 import { isId } from '../wire/publication.js'
 
 /**
@@ -35,7 +36,7 @@ export function createInspectFeed ({ transport, inspector, log }) {
    * @param {import('http').ServerResponse} res
    */
   async function serve (req, res) {
-    const watch = watchOf(new URL(req.url ?? '/', 'http://localhost').searchParams)
+    const watch = watchOf(targetOf(req)?.query ?? new URLSearchParams())
     if (inspector.full) throw new InkcastError('rate_limited', 'as many watches are open as are allowed')
     let leftOut = 0
     let announced = 0

@@ -9,17 +9,19 @@ import { PROOF_HEADER } from './request-proof.js'
 /**
  * Requests that reached the wrong worker. A session id names the worker that owns the session, so no table is needed:
  * each request is passed on by itself, also on a keep-alive connection of several sessions. An upgrade is handed over
- * with its connection where the launcher supports it; everything else is forwarded to the owner's private listener, or
- * over TCP to its peer listener on another machine.
+ * with its connection where the launcher supports it; everything else is forwarded to the owner's session listener, or
+ * over TCP to its peer listener on another machine. These listeners carry out no command but the release of a session,
+ * which needs a proof.
  *
  * @typedef {ReturnType<typeof createMisroutedRequests>} MisroutedRequests
  * @typedef {import('./owner-routes.js').Route} Route
  * @typedef {import('http').IncomingMessage} IncomingMessage
  */
 
-/** Hop-by-hop headers (RFC 9110, 7.6.1); Node's client sets its own. */
+/** Headers of one hop: those of RFC 9110, 7.6.1, and an expectation that is met already. Node's client sets its own. */
 const HOP_BY_HOP = new Set([
   'connection',
+  'expect',
   'keep-alive',
   'proxy-connection',
   'te',
@@ -27,8 +29,12 @@ const HOP_BY_HOP = new Set([
   'transfer-encoding',
   'upgrade'
 ])
+/** Headers that are never taken from a client. */
+const OURS = new Set([PROOF_HEADER, 'content-length'])
 /** The owner does not accept connections. */
 const UNREACHABLE = Symbol('unreachable')
+/** @type {Record<string, string>} */
+const NO_BODY = Object.freeze({})
 /** Engine.IO's own response for an unknown session, after which clients reconnect. */
 const UNKNOWN_SID = '{"code":1,"message":"Session ID unknown"}'
 
@@ -143,10 +149,12 @@ export function createMisroutedRequests ({
     // The client disconnected while the owner was looked up; `close` is not emitted again.
     if (res.destroyed) return Promise.resolve(true)
     return new Promise((resolve) => {
+      const framing = framingOf(req)
       const headers = {
         ...Object.fromEntries(
-          Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.has(name) && name !== PROOF_HEADER)
+          Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.has(name) && !OURS.has(name))
         ),
+        ...framing,
         ...owners.proof(route, req.method, req.url)
       }
       let connected = false
@@ -162,7 +170,8 @@ export function createMisroutedRequests ({
           connected = true
           socket.setTimeout(0)
           if (req.method === 'GET') forwarded.add({ route, req, client: res })
-          req.pipe(out)
+          if (framing === NO_BODY) out.end()
+          else req.pipe(out)
         })
       })
       out.on('error', (error) => {
@@ -173,8 +182,11 @@ export function createMisroutedRequests ({
         else res.destroy()
         resolve(true)
       })
-      // A client that disconnects must not leave a poll open at the owner.
-      res.on('close', () => out.destroy())
+      // A client that disconnects must not leave a poll open at the owner. The rest of a body is read and dropped.
+      res.on('close', () => {
+        out.destroy()
+        req.unpipe(out).resume()
+      })
     })
   }
 
@@ -218,6 +230,19 @@ export function createMisroutedRequests ({
       })
     })
   }
+}
+
+/**
+ * The header that frames the body of a request on its way. Without one, Node's client would write the body of a GET as
+ * it is, and the owner would read it as the next request.
+ * @param {IncomingMessage} req
+ * @returns {Record<string, string>}
+ */
+function framingOf ({ method, headers }) {
+  if (headers['transfer-encoding'] !== undefined) return { 'transfer-encoding': 'chunked' }
+  const length = headers['content-length']
+  if (length !== undefined && Number(length) > 0) return { 'content-length': length }
+  return method === 'POST' ? { 'content-length': '0' } : NO_BODY
 }
 
 /** @param {string[]} rawHeaders names and values in turn @returns {string[]} */

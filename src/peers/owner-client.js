@@ -2,6 +2,8 @@ import http from 'node:http'
 import https from 'node:https'
 import net, { isIP } from 'node:net'
 import tls from 'node:tls'
+import { RELEASE } from '../engine/request.js'
+import { ExactAgent } from './exact-agents.js'
 import { PROOF_HEADER, proofFor } from './request-proof.js'
 import { createSecureAgent, isSecure } from './secure-agent.js'
 
@@ -21,21 +23,21 @@ const IDLE_TIME = 30_000
 const PEER_IDLE_TIME = 1000
 
 /**
- * Connections and requests to owners of sessions: to the private listener of a worker of this machine, or to the peer
+ * Connections and requests to owners of sessions: to the session listener of a worker of this machine, or to the peer
  * listener of another machine, with a proof and, where it requires one, with TLS.
  *
  * @typedef {ReturnType<typeof createOwnerClient>} OwnerClient
  *
  * @param {object} dependencies
- * @param {() => string} dependencies.secret for the proof to other machines (request-proof.js)
+ * @param {() => string} dependencies.secret for the proof (request-proof.js)
  * @param {import('../tls/certificate.js').Certificate} [dependencies.certificate] of this machine, for owners on other
  *   machines that require one
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createOwnerClient ({ secret, certificate, clock }) {
   const agents = {
-    path: new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: IDLE_TIME }),
-    host: new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: PEER_IDLE_TIME })
+    path: new ExactAgent({ keepAlive: true, maxFreeSockets: 64, timeout: IDLE_TIME }),
+    host: new ExactAgent({ keepAlive: true, maxFreeSockets: 64, timeout: PEER_IDLE_TIME })
   }
   const secure = createSecureAgent(certificate)
 
@@ -56,7 +58,9 @@ export function createOwnerClient ({ secret, certificate, clock }) {
      * @returns {Record<string, string>} headers that the owner asks for
      */
     proof: ({ listener }, method, url) =>
-      'host' in listener ? { [PROOF_HEADER]: proofFor(secret(), method ?? '', url ?? '', clock.now()) } : {},
+      'host' in listener || method === RELEASE
+        ? { [PROOF_HEADER]: proofFor(secret(), method ?? '', url ?? '', clock.now()) }
+        : {},
 
     /**
      * @param {Route} route

@@ -14,10 +14,11 @@ import { notFound, serveEngine } from '../engine/http.js'
  * @param {import('../tls/certificate.js').Certificate} [dependencies.certificate] started; workers must show one of the
  *   same authorities. Default: no TLS
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {import('../process/socket-times.js').Times} [dependencies.times]
  */
-export function createPeerListener ({ address: { host, ports }, certificate, metrics, clock, times = TIMES }) {
+export function createPeerListener ({ address: { host, ports }, certificate, metrics, log, clock, times = TIMES }) {
   /** @type {import('../engine/engine.js').Engine | undefined} */
   let engine
   /** @type {() => readonly string[]} */
@@ -30,17 +31,23 @@ export function createPeerListener ({ address: { host, ports }, certificate, met
   if (server instanceof https.Server) certificate?.serve(server)
   endSockets(server, times)
   serveEngine(server, {
-    handleRequest (req, res) {
-      const owner = engineFor(req)
-      if (owner) owner.handleOwnRequest(req, res)
-      else res.writeHead(403, { connection: 'close' }).end()
+    engine: {
+      handleRequest (req, res) {
+        const owner = engineFor(req)
+        if (owner) owner.handleOwnRequest(req, res)
+        else res.writeHead(403, { connection: 'close' }).end()
+      },
+      handleUpgrade (req, socket, head) {
+        const owner = engineFor(req)
+        if (owner) owner.handleOwnUpgrade(req, socket, head)
+        else endSocket(socket, responseOf(403), times.linger)
+      }
     },
-    handleUpgrade (req, socket, head) {
-      const owner = engineFor(req)
-      if (owner) owner.handleOwnUpgrade(req, socket, head)
-      else endSocket(socket, responseOf(403), times.linger)
-    }
-  }, notFound, times)
+    fallback: notFound,
+    name: 'peers',
+    times,
+    log
+  })
 
   /**
    * @param {http.IncomingMessage} req

@@ -1,6 +1,6 @@
-import https from 'node:https'
 import { isIP } from 'node:net'
 import tls from 'node:tls'
+import { ExactSecureAgent } from './exact-agents.js'
 
 /** Idle timeout of a connection to another machine, ms; the same as without TLS. */
 const IDLE_TIME = 1000
@@ -11,7 +11,7 @@ const IDLE_TIME = 1000
  * @param {import('../tls/certificate.js').Certificate} [certificate] of this machine
  */
 export function createSecureAgent (certificate) {
-  /** @type {https.Agent | undefined} */
+  /** @type {import('node:https').Agent | undefined} */
   let agent
   let version = 0
 
@@ -22,13 +22,13 @@ export function createSecureAgent (certificate) {
   }
 
   return {
-    /** @returns {https.Agent} @throws {Error} without a certificate */
+    /** @returns {import('node:https').Agent} @throws {Error} without a certificate */
     agent () {
       const current = options()
       if (agent === undefined || certificate?.version !== version) {
         // the connections of the old one end when they are idle
         version = certificate?.version ?? 0
-        agent = new https.Agent({
+        agent = new ExactSecureAgent({
           keepAlive: true,
           maxFreeSockets: 64,
           timeout: IDLE_TIME,

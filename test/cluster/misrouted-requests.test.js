@@ -8,6 +8,7 @@ import { ownRedisUrl } from '../helpers/own-redis.js'
 import { oneToEach, rawConnection, textFrame, upgradeRequest, workerOf } from '../helpers/pinned.js'
 import { childrenOf } from '../helpers/processes.js'
 import { rawWebSocket } from '../helpers/raw-client.js'
+import { smuggleNothing } from '../helpers/smuggling.js'
 import { waitFor } from '../helpers/wait.js'
 
 const REDIS_URL = await ownRedisUrl(fileScope())
@@ -104,6 +105,12 @@ for (const workers of [2, 3]) {
         }
       }
     )
+
+    test('no request in the body of another one reaches a worker', { timeout: 90_000 }, async (t) => {
+      const sent = await smuggleNothing(cluster.url, [cluster])
+      t.diagnostic(`${sent} requests`)
+      assert.equal(await misroutedTotal(cluster, 'refused'), 0)
+    })
 
     test(
       'an upgrade that reaches another worker is handed over, with the bytes that arrive with it and directly after it',

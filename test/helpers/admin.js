@@ -34,6 +34,7 @@ export async function startAdmin (t, env = {}) {
     path: privateSocket(directory, 'gateway', 0),
     status,
     routes: new Map([['/move', createMoveRoute(moves)]]),
+    log,
     logLevel: createLogLevel({ log, usual: config.admin.logLevel })
   })
   await listener.start()

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { certificate } from './balancer.js'
 import { connectClient, createClient } from './clients.js'
+import { smuggleNothing } from './smuggling.js'
 import { waitFor } from './wait.js'
 
 /**
@@ -120,6 +121,11 @@ export function testBehind ({ name, skip, startMachine, startBalancer, settings 
     const answer = await fetch(`${plainUrl}/socket.io/?EIO=4&transport=polling`, { redirect: 'manual' })
     assert.equal(answer.status, 308)
     assert.equal(answer.headers.get('location'), `https://${new URL(plainUrl).host}/socket.io/?EIO=4&transport=polling`)
+  })
+
+  test(`no request in the body of another one reaches a worker behind ${name}`, { skip, timeout: 120_000 }, async (t) => {
+    const sent = await smuggleNothing(scene.terminating.url, [scene.first, scene.second], ca)
+    t.diagnostic(`${sent} requests`)
   })
 
   test(`clients of every kind work behind ${name} that passes TLS through`, { skip, timeout: 120_000 }, async (t) => {

@@ -49,6 +49,6 @@ export async function startLauncherControl ({ config, runDirectory, slots, reloa
   })
   await lifecycle.start('demo control', control)
   await lifecycle.start('demo control listener', createPrivateListener({
-    path: controlSocket(runDirectory), status, routes: new Map([[CONTROL_PATH, createControlRoute(control.ask)]])
+    path: controlSocket(runDirectory), status, routes: new Map([[CONTROL_PATH, createControlRoute(control.ask)]]), log
   }))
 }

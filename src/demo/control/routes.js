@@ -1,6 +1,7 @@
 import { InkcastError } from '../../common/errors.js'
 import { answerError, answerJson, readBody } from '../../admin/answers.js'
 import { isLocalRequest } from '../../process/local-request.js'
+import { targetOf } from '../../process/request-target.js'
 import { isId } from '../../wire/publication.js'
 import { nothingHere } from './answers.js'
 
@@ -22,7 +23,9 @@ export function createControlRoutes ({ ask, inspect, log }) {
   /** @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res */
   async function answer (req, res) {
     const { method = 'GET' } = req
-    const { pathname, searchParams } = new URL(req.url ?? '/', 'http://localhost')
+    const target = targetOf(req)
+    if (target === null) throw new InkcastError('bad_request')
+    const { path: pathname, query: searchParams } = target
     const isLocal = isLocalRequest(req)
     // not an error: the page shows the reason
     if (!isLocal && method === 'GET' && pathname === `${PREFIX}state`) {

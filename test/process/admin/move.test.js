@@ -3,6 +3,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { createMoveControl } from '../../../src/admin/control/move.js'
 import { createPrivateListener } from '../../../src/admin/private-listener.js'
+import { recordingLog } from '../../helpers/recording-log.js'
 import { makeDirectory, removeDirectory } from '../../services/directory.js'
 
 /**
@@ -18,6 +19,7 @@ async function setUp (t) {
     const listener = createPrivateListener({
       path: path.join(directory, `${name}.${i + 1}.sock`),
       status: /** @type {any} */ ({}),
+      log: recordingLog().log,
       routes: new Map([['/move', (_req, res) => {
         events.push(`${name} moves its clients`)
         res.end(JSON.stringify({ connections: 10 }))

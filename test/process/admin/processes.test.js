@@ -12,6 +12,8 @@ import { makeDirectory, removeDirectory } from '../../services/directory.js'
 
 /** @typedef {import('../../../src/admin/status.js').ProcessStatus} ProcessStatus */
 
+const { log } = recordingLog()
+
 /**
  * A run directory, and processes that listen in it.
  * @param {import('node:test').TestContext} t
@@ -24,7 +26,7 @@ function machine (t) {
     /** @param {string} name role and slot @param {number} pid @param {() => Promise<string[]>} notReady */
     async process (name, pid, notReady) {
       const status = /** @type {any} */ ({ read: async () => ({ name, notReady: await notReady(), metrics: [] }) })
-      const listener = createPrivateListener({ path: path.join(directory, `${name}.${pid}.sock`), status })
+      const listener = createPrivateListener({ path: path.join(directory, `${name}.${pid}.sock`), status, log })
       t.after(() => listener.stop())
       await listener.start()
       return listener
@@ -118,7 +120,7 @@ test('/ready reports the warnings of serving processes, with their names', async
   const status = createStatus({ name: 'ingest-0', metrics: createMetrics({ processMetrics: false }) })
   status.addWarnings(() => ['partition 3 lost records'])
   status.started()
-  const listener = createPrivateListener({ path: path.join(directory, 'ingest-0.1.sock'), status })
+  const listener = createPrivateListener({ path: path.join(directory, 'ingest-0.1.sock'), status, log })
   t.after(() => listener.stop())
   await listener.start()
   const processes = createProcesses({ directory, expected: { ingest: 1 } })
@@ -126,7 +128,7 @@ test('/ready reports the warnings of serving processes, with their names', async
     settings: { host: '127.0.0.1', port: 0 },
     production: false,
     processes,
-    log: recordingLog().log,
+    log,
     clock: systemClock
   })
   t.after(() => server.stop())
@@ -141,7 +143,7 @@ test('/metrics keeps what a process has counted that ended', async (t) => {
   const start = async (/** @type {number} */ pid) => {
     const metrics = createMetrics({ role: 'gateway' })
     const status = createStatus({ name: `gateway-${pid}`, metrics })
-    const listener = createPrivateListener({ path: path.join(directory, `gateway-${pid}.${pid}.sock`), status })
+    const listener = createPrivateListener({ path: path.join(directory, `gateway-${pid}.${pid}.sock`), status, log })
     t.after(() => listener.stop())
     await listener.start()
     return { metrics, listener }
@@ -153,7 +155,7 @@ test('/metrics keeps what a process has counted that ended', async (t) => {
     settings: { host: '127.0.0.1', port: 0 },
     production: false,
     processes: createProcesses({ directory, expected: { gateway: 1 } }),
-    log: recordingLog().log,
+    log,
     clock: systemClock
   })
   t.after(() => server.stop())

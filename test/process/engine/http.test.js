@@ -44,7 +44,7 @@ describe('requests outside Socket.IO', () => {
       '/documents/%',
       '/documents/%00',
       '/embedded-documents.js',
-      '/socket.io'
+      '/socket.iox'
     ]) {
       assert.equal((await fetch(development.url + path)).status, 404, path)
     }

@@ -144,7 +144,7 @@ const LISTENERS = {
     const directory = makeDirectory('sockets')
     const file = path.join(directory, 'x.sock')
     const status = /** @type {any} */ ({ read: async () => ({ text: MEGABYTE }) })
-    const listener = createPrivateListener({ path: file, status, times: SHORT })
+    const listener = createPrivateListener({ path: file, status, log, times: SHORT })
     await listener.start()
     t.after(async () => {
       await listener.stop()
@@ -156,6 +156,7 @@ const LISTENERS = {
     const listener = createPeerListener({
       address: { host: '127.0.0.1', ports: [0] },
       metrics: createMetrics({ processMetrics: false }),
+      log,
       clock: manualClock(),
       times: SHORT
     })
@@ -173,7 +174,7 @@ const LISTENERS = {
  */
 async function gateway (t, engine, secure, times = SHORT) {
   const server = createHttpServer({
-    engine, fallback: answerLarge, certificate: secure, isDraining: () => false, times
+    engine, fallback: answerLarge, certificate: secure, isDraining: () => false, times, log
   })
   await listen(server, { host: '127.0.0.1', port: 0 })
   t.after(() => {

@@ -5,6 +5,7 @@ import { createPeerListener } from '../../../src/peers/peer-listener.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { rawHttp } from '../../helpers/raw-http.js'
+import { recordingLog } from '../../helpers/recording-log.js'
 import { freePorts } from '../../services/ports.js'
 
 const SECRETS = ['the secret of this cluster', 'the one before it']
@@ -17,7 +18,7 @@ const URL_PATH = '/socket.io/?EIO=4&transport=polling&sid=AAAAAAAAAAAAAAAAAAAA'
 async function startListener (t, ports = [0]) {
   const metrics = createMetrics({ processMetrics: false })
   const clock = manualClock()
-  const listener = createPeerListener({ address: { host: '127.0.0.1', ports }, metrics, clock })
+  const listener = createPeerListener({ address: { host: '127.0.0.1', ports }, metrics, log: recordingLog().log, clock })
   await listener.start()
   t.after(() => listener.stop())
   /** @type {string[]} */

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { createHttpServer, notFound } from '../../../src/engine/http.js'
 import { listen } from '../../../src/process/listen.js'
 import { makeAuthority, replaceFile, startCertificate } from '../../helpers/certificates.js'
+import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /** @typedef {import('node:test').TestContext} TestContext */
@@ -33,7 +34,7 @@ async function serve (t, { ocsp = false, more } = {}) {
   const started = await startCertificate(t, { cert, key, ...ocsp ? { ocsp: staple } : {} }, more)
   const server = createHttpServer({
     engine: /** @type {any} */ ({ usesEngineSocket: false }),
-    fallback: notFound, certificate: started.certificate, isDraining: () => false
+    fallback: notFound, certificate: started.certificate, isDraining: () => false, log: recordingLog().log
   })
   await listen(server, { host: '127.0.0.1', port: 0 })
   t.after(() => {
