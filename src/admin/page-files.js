@@ -17,8 +17,9 @@ const UPLOT = path.dirname(createRequire(import.meta.url).resolve('uplot/package
 const VENDOR = new Set(['/uPlot.esm.js', '/uPlot.min.css'])
 
 /**
- * @returns {(req: import('http').IncomingMessage, res: import('http').ServerResponse, path: string, next: () => void) =>
- *   void} path: of the request
+ * @typedef {import('http').IncomingMessage} Request
+ * @typedef {import('http').ServerResponse} Response
+ * @returns {(req: Request, res: Response, path: string, next: () => void) => void} path: of the request
  */
 export function createPageFiles () {
   const page = sirv(fileURLToPath(new URL('./page/', import.meta.url)), { etag: true, maxAge: 0 })
