@@ -12,15 +12,18 @@ import { NO_INSPECTOR } from '../../src/inspect/inspector.js'
 import { Outbox } from '../../src/delivery/outbox.js'
 import { EngineSocket } from '../../src/engine/engine-socket.js'
 import { valueOf } from '../message.js'
+import { UserBudget } from '../../src/admission/user-budget.js'
 import { META, publicationOf, runBenchmarks } from './run.js'
 
 const MEMBERS = [100, 10_000]
 const value = valueOf(1, 1, 1)
 const nothing = () => {}
 
+const rates = ratesOf({ maxEventsPerSecond: 100, maxBytesPerSecond: 2 ** 20, maxRecordBytes: 2 ** 20 })
 const connectionContext = {
   maxDocuments: 100,
-  rates: ratesOf({ maxEventsPerSecond: 100, maxBytesPerSecond: 2 ** 20, maxRecordBytes: 2 ** 20 }),
+  rates,
+  budgetOf: () => new UserBudget(rates, 0),
   tally: { json: 0, msgpack: 0, bytes: 0 },
   clock: systemClock,
   outbox: new Outbox({ compressFrom: 0, latencyBudget: 0 }),

@@ -2,7 +2,7 @@ import { InkcastError, publicError } from '../common/errors.js'
 
 /**
  * The rate limit of one client: token buckets that are refilled together. A few numbers and no timer, because every
- * connection has one.
+ * connection has one. Bytes and CPU time are those of the user (user-budget.js).
  *
  * Events above their rate are refused one by one, before they are decoded. Packets are counted before that, so that a
  * client that continues anyway is disconnected before it costs more. The CPU time of decoding counts too, because bytes
@@ -28,13 +28,6 @@ export const UNREADABLE = Object.freeze({})
 const PACKETS_PER_EVENT = 11
 /** Burst of packets, and bytes above their burst, in seconds of their rates. */
 const PATIENCE = 10
-/**
- * CPU time per second for one client, ms; the burst is twice that, plus one event.
- */
-const WORK = 250
-/** Only decoding is measured; checking, transcoding and delivery take about twice as long again. */
-const WORK_PER_DECODING = 3
-
 /**
  * @typedef {object} Rates the same for all connections
  * @property {number} events per second; the burst is twice that
@@ -64,23 +57,22 @@ export function ratesOf ({ maxEventsPerSecond, maxBytesPerSecond, maxRecordBytes
 
 export class RateLimit {
   #rates
+  #budget
   #at
   #events
-  #bytes
   #packets
-  #work = 2 * WORK
 
-  /** @param {Rates} rates @param {number} now ms */
-  constructor (rates, now) {
+  /** @param {Rates} rates @param {import('./user-budget.js').UserBudget} budget of its user @param {number} now ms */
+  constructor (rates, budget, now) {
     this.#rates = rates
+    this.#budget = budget
     this.#at = now
     this.#events = 2 * rates.events
-    this.#bytes = rates.byteBurst
     this.#packets = rates.packetBurst
   }
 
   /**
-   * Counts a received packet. Its bytes may exceed the bucket: events are refused until the debt is paid.
+   * Counts a received packet. Its bytes may exceed the budget: events are refused until the debt is paid.
    * @param {number} bytes
    * @param {number} now ms
    * @param {number} [count] of frames that are not packets, such as pings and fragments, which are counted together
@@ -88,51 +80,42 @@ export class RateLimit {
    */
   packet (bytes, now, count = 1) {
     this.#refill(now)
-    this.#bytes -= bytes
     this.#packets -= count
-    return this.#packets >= 0 && this.#bytes >= -this.#rates.byteDebt
+    return this.#budget.received(this.#rates, bytes) && this.#packets >= 0
   }
 
   /** Takes back the packet that was counted last. */
   refundPacket () { this.#packets++ }
 
-  /**
-   * Counts CPU time, which bytes do not show: a megabyte of empty lists takes a hundred times as long as one string.
-   * @param {number} ms of CPU that decoding took
-   */
-  decoded (ms) { this.#work -= WORK_PER_DECODING * ms }
+  /** @param {number} ms of CPU that decoding took */
+  decoded (ms) { this.#budget.decoded(ms) }
 
-  /**
-   * Counts a response that is larger than its request. Responses alone never exceed the limit: half of the debt stays
-   * reserved for received bytes.
-   * @param {number} bytes
-   */
-  answered (bytes) { this.#bytes = Math.max(this.#bytes - bytes, Math.min(this.#bytes, -this.#rates.byteDebt / 2)) }
+  /** @param {number} bytes of a response */
+  answered (bytes) { this.#budget.answered(this.#rates, bytes) }
 
   /** @param {number} now ms @returns {boolean} whether its packets must not be decoded */
   overworked (now) {
     this.#refill(now)
-    return this.#work < 0
+    return this.#budget.overworked
   }
 
   /** @param {number} now ms @returns {boolean} whether one more event may be handled; false: nothing was counted */
   event (now) {
     this.#refill(now)
-    if (this.#events < 1 || this.#bytes < 0 || this.#work < 0) return false
+    if (this.#events < 1 || !this.#budget.event()) return false
     this.#events--
     return true
   }
 
   /** @param {number} now */
   #refill (now) {
+    this.#budget.refill(this.#rates, now)
     // A clock that is set back must not empty the buckets.
     const seconds = Math.max(0, now - this.#at) / 1000
     this.#at = now
     if (seconds === 0) return
-    const { events, bytes, byteBurst, packets, packetBurst } = this.#rates
+    const { events, packets, packetBurst } = this.#rates
     this.#events = Math.min(2 * events, this.#events + seconds * events)
-    this.#bytes = Math.min(byteBurst, this.#bytes + seconds * bytes)
     this.#packets = Math.min(packetBurst, this.#packets + seconds * packets)
-    this.#work = Math.min(2 * WORK, this.#work + seconds * WORK)
   }
 }

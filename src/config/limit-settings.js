@@ -61,7 +61,8 @@ export const limits = block('Limits', {
     as: 'maxBytesPerSecond',
     type: integer(1024, 2 ** 40),
     default: '1048576',
-    describe: 'Bytes that one connection may send per second. A burst may have `MAX_RECORD_BYTES` more.'
+    describe:
+      'Bytes that one user may send to one gateway worker per second, over all connections together. A burst may have `MAX_RECORD_BYTES` more.'
   },
   MAX_WAITING_BYTES: {
     as: 'maxWaitingBytes',
@@ -134,9 +135,9 @@ export const limits = block('Limits', {
   MAX_CONNECTIONS_PER_USER: {
     as: 'maxConnectionsPerUser',
     type: integer(0, 10_000_000),
-    default: '1000',
+    default: '50',
     describe:
-      'Connections of one user to one gateway worker. Further ones are refused with `too_many_connections`. 0: no limit.'
+      'Connections of one user to one gateway worker. Further ones are refused with `too_many_connections`. Set more for an account that many people or devices share. 0: no limit.'
   },
   MAX_CONNECTIONS_PER_ADDRESS: {
     as: 'maxConnectionsPerAddress',

@@ -26,6 +26,7 @@ export const kConnection = Symbol('connection')
  * @typedef {object} ConnectionContext
  * @property {number} maxDocuments
  * @property {import('../admission/rate-limit.js').Rates} rates
+ * @property {(uid: string) => import('../admission/user-budget.js').UserBudget} budgetOf a registered user
  * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last scrape
  * @property {import('../common/clock.js').Clock} clock
  * @property {import('../delivery/outbox.js').Outbox} outbox
@@ -87,7 +88,7 @@ export class Connection {
     this.codec = codec
     this.client = client
     this.context = context
-    this.#rateLimit = new RateLimit(context.rates, context.clock.monotonic())
+    this.#rateLimit = new RateLimit(context.rates, context.budgetOf(identity.uid), context.clock.monotonic())
   }
 
   /**

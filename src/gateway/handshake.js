@@ -320,9 +320,10 @@ export function createHandshake ({
      */
     standIn (socket) {
       const { identity, codec, client } = /** @type {Connection} */ (owners.get(socket))
+      const registering = users.register(identity.uid)
       const connection = new NamespaceConnection(socket, identity, codec, client, connectionContext)
       Object.assign(socket, { [kConnection]: connection })
-      users.register(identity.uid).catch(() => connection.giveUp('unavailable, reconnect'))
+      registering.catch(() => connection.giveUp('unavailable, reconnect'))
       return connection
     },
 

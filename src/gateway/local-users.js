@@ -1,25 +1,73 @@
+import { UserBudget } from '../admission/user-budget.js'
+
+/**
+ * Users that left with a part of their budget used, and may come back; beyond this the oldest are forgotten.
+ */
+const MAX_GONE = 10_000
+
+/** A user with an open or connecting connection on this worker, and the budget of these connections. */
+class LocalUser extends UserBudget {
+  /** Open and connecting connections. */
+  count = 0
+  /** Pending registration. @type {Promise<void> | null} */
+  ready = null
+}
+
 /**
  * The users with an open or connecting connection on this worker. The bus sends their records here from before their
- * first connection is confirmed until their last one has closed. Orders about them are remembered for the same time.
+ * first connection is confirmed until their last one has closed. Orders about them are remembered for the same time. A
+ * budget that was used is remembered until it is full again: closing the connections does not renew it.
  *
  * @param {object} dependencies
  * @param {Pick<import('../bus/contract.js').Bus, 'addUser' | 'removeUser'>} dependencies.bus
  * @param {import('../bus/orders.js').Orders} dependencies.orders
+ * @param {import('../admission/rate-limit.js').Rates} dependencies.rates
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  */
-export function createLocalUsers ({ bus, orders, metrics, log }) {
-  /** @type {Map<string, { count: number, ready: Promise<void> | null }>} bounded by the number of connections */
+export function createLocalUsers ({ bus, orders, rates, metrics, log, clock }) {
+  /** @type {Map<string, LocalUser>} bounded by the number of connections */
   const users = new Map()
+  /** Users without a connection, the one that left first is first. @type {Map<string, LocalUser>} */
+  const gone = new Map()
+
+  /** @param {string} uid @returns {LocalUser} without a connection yet */
+  function enter (uid) {
+    const before = gone.get(uid)
+    gone.delete(uid)
+    const user = before ?? new LocalUser(rates, clock.monotonic())
+    users.set(uid, user)
+    return user
+  }
+
+  /** @param {string} uid @param {LocalUser} user whose last connection has gone */
+  function leave (uid, user) {
+    users.delete(uid)
+    orders.forget(uid)
+    user.refill(rates, clock.monotonic())
+    if (!user.used) return
+    if (gone.size >= MAX_GONE) gone.delete(/** @type {string} */ (gone.keys().next().value))
+    gone.set(uid, user)
+  }
 
   return {
     /** @param {string} uid @returns {number} open and connecting connections of the user here */
     count: (uid) => users.get(uid)?.count ?? 0,
 
+    /**
+     * @param {string} uid registered
+     * @returns {UserBudget} of all connections of the user here
+     */
+    budgetOf: (uid) => /** @type {LocalUser} */ (users.get(uid)),
+
     /** @param {string} uid @throws {import('../common/errors.js').InkcastError} unavailable */
     async register (uid) {
       let user = users.get(uid)
-      if (user === undefined) users.set(uid, user = { count: 0, ready: bus.addUser(uid) })
+      if (user === undefined) {
+        user = enter(uid)
+        user.ready = bus.addUser(uid)
+      }
       user.count++
       try {
         await user.ready
@@ -28,10 +76,7 @@ export function createLocalUsers ({ bus, orders, metrics, log }) {
       } catch (error) {
         metrics.bus_errors.inc({ operation: 'addUser' })
         // the next connection retries
-        if (--user.count === 0 && users.get(uid) === user) {
-          users.delete(uid)
-          orders.forget(uid)
-        }
+        if (--user.count === 0 && users.get(uid) === user) leave(uid, user)
         throw error
       }
     },
@@ -43,8 +88,7 @@ export function createLocalUsers ({ bus, orders, metrics, log }) {
     release (uid) {
       const user = users.get(uid)
       if (user === undefined || --user.count > 0) return
-      users.delete(uid)
-      orders.forget(uid)
+      leave(uid, user)
       bus.removeUser(uid).catch((error) => {
         metrics.bus_errors.inc({ operation: 'removeUser' })
         log.debug({ err: error }, 'removeUser failed')

@@ -122,7 +122,8 @@ export function createGateway ({
     createDelivery: (guid, payload) => new PresenceDelivery(guid, payload),
     metrics, log, clock
   })
-  const users = createLocalUsers({ bus, orders: access.orders, metrics, log })
+  const rates = ratesOf(limits)
+  const users = createLocalUsers({ bus, orders: access.orders, rates, metrics, log, clock })
   const userLogs = createUserLogs({ feeds, bus, metrics, log, clock })
   const userCommands = createUserCommands({
     directory, feeds, receipts, lifeCycle, presence, users, userLogs,
@@ -169,7 +170,6 @@ export function createGateway ({
     metrics, log
   })
   const maxBytes = limits.maxRecordBytes + PACKET_OVERHEAD
-  const rates = ratesOf(limits)
   const inputLimits = new InputLimits({ maxBytes, perSecond: limits.maxHandshakesPerSecond }, metrics, clock)
   const context = {
     feeds, presence, access, rulesOf, authenticator, expiry, lifeCycle, publisher, bus, uplink, inspector, tracing,
@@ -209,6 +209,7 @@ export function createGateway ({
     connectionContext: {
       maxDocuments: limits.maxDocumentsPerConnection,
       rates, tally, receipts, inspector, clock,
+      budgetOf: users.budgetOf,
       outbox,
       backlogs: new Backlogs(limits, metrics, clock),
       listMembers (connection, guid) {

@@ -116,3 +116,23 @@ export const ADMITTED = {
   ),
   'unknown events': client(EVENTS, same(frame(TEXT, '421["no-such-event",{}]')))
 }
+
+/** Connections of one user, each within the limits of a connection. */
+const MANY = 60
+
+/** @param {Attack} attack of one connection @returns {Attack} of many, of the same user */
+const many = (attack) => async (target) => {
+  const sent = await Promise.all(Array.from({ length: MANY }, () => attack(target)))
+  return {
+    connections: sent.reduce((sum, { connections }) => sum + connections, 0),
+    bytes: sent.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+}
+
+/** Attacks by one user over many connections. @type {Record<string, Attack>} */
+export const ONE_USER = {
+  'broad JSON over 60 connections': many(ADMITTED['broad JSON']),
+  'a million empty maps a second over 60 connections': many(ADMITTED['a million empty maps a second']),
+  'records of 10 KB over 60 connections': many(ADMITTED['records of 10 KB that are kept']),
+  'signals to 100 members over 60 connections': many(ADMITTED['signals to 100 members'])
+}

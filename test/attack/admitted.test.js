@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ADMITTED } from './admitted.js'
+import { ADMITTED, ONE_USER } from './admitted.js'
 import { attacked, SECONDS } from './scene.js'
 
 /**
@@ -8,6 +8,8 @@ import { attacked, SECONDS } from './scene.js'
  * not stall.
  */
 const P99 = SECONDS >= 60 ? 200 : 1000
+/** The same for one user with many connections. */
+const P99_ONE_USER = SECONDS >= 60 ? 500 : 2000
 
 for (const name of Object.keys(ADMITTED)) {
   test(`one client at its limits starves no other client: ${name}`, async (t) => {
@@ -15,5 +17,16 @@ for (const name of Object.keys(ADMITTED)) {
     assert.deepEqual({ closed, missing }, { closed: 0, missing: 0 })
     assert.ok((latency.p99 ?? Infinity) < P99, `others waited ${latency.p99} ms (p99)`)
     assert.ok(memory.most < 2 * memory.before, `memory grew from ${memory.before} to ${memory.most} MB`)
+  })
+}
+
+for (const name of Object.keys(ONE_USER)) {
+  test(`one user with many connections starves no other client: ${name}`, async (t) => {
+    // more connections than the default allows
+    const env = { MAX_CONNECTIONS_PER_USER: '0' }
+    const { latency, closed, missing, memory } = await attacked(t, name, { who: 'one user', env })
+    assert.deepEqual({ closed, missing }, { closed: 0, missing: 0 })
+    assert.ok((latency.p99 ?? Infinity) < P99_ONE_USER, `others waited ${latency.p99} ms (p99)`)
+    assert.ok(memory.most < memory.before + 200, `memory grew from ${memory.before} to ${memory.most} MB`)
   })
 }

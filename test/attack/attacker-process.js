@@ -1,12 +1,15 @@
 /**
- * The attacker, in a process of its own. Arguments: the kind of attacker, the attack's name and its target (wire.js) as
+ * The attacker, in a process of its own. Arguments: the attack's name and its target (wire.js) as
  * JSON. The process reports the bytes sent, and keeps its connections open until its parent ends it.
  */
-import { ADMITTED } from './admitted.js'
+import { constants, setPriority } from 'node:os'
+import { ADMITTED, ONE_USER } from './admitted.js'
 import { ANONYMOUS, SECURE } from './anonymous.js'
 
-const [, , who, name, target] = process.argv
-const attack = (who === 'anybody' ? { ...ANONYMOUS, ...SECURE } : ADMITTED)[name]
+const [, , name, target] = process.argv
+const attack = { ...ANONYMOUS, ...SECURE, ...ADMITTED, ...ONE_USER }[name]
+// on a small machine the attacker would take the cores of the gateway and the witnesses
+setPriority(constants.priority.PRIORITY_LOW)
 process.on('disconnect', () => process.exit(0))
 const { connections, bytes } = await attack(JSON.parse(target))
 process.send?.({ connections, bytes })

@@ -35,7 +35,7 @@ const ALONE = SECONDS >= 60 ? 5000 : 1000
  * @param {import('node:test').TestContext} t
  * @param {string} name of the attack
  * @param {object} options
- * @param {'anybody' | 'a client'} options.who
+ * @param {import('./rows.js').Row['who']} options.who
  * @param {boolean} [options.secure] the gateway speaks TLS
  * @param {Record<string, string>} [options.env]
  * @returns {Promise<import('./rows.js').Row>}
@@ -81,7 +81,7 @@ export async function attacked (t, name, { who, secure = false, env = {} }) {
     token: sign({ sub: 'attacker' }),
     seconds: SECONDS
   }
-  const attacker = fork(ATTACKER, [who, name, JSON.stringify(target)])
+  const attacker = fork(ATTACKER, [name, JSON.stringify(target)])
   t.after(() => attacker.kill('SIGKILL'))
   const begin = performance.now()
   const [sent] = await Promise.race([

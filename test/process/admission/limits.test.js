@@ -9,16 +9,19 @@ import { rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
 import { kConnection } from '../../../src/gateway/connection.js'
 import { RateLimit, ratesOf } from '../../../src/admission/rate-limit.js'
+import { UserBudget } from '../../../src/admission/user-budget.js'
 
 describe('the input of a connection', () => {
   const rates = ratesOf({ maxEventsPerSecond: 10, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
+
+  const limitAt = (/** @type {number} */ now) => new RateLimit(rates, new UserBudget(rates, now), now)
 
   /** @param {RateLimit} rateLimit @param {number} now @param {number} tries */
   const events = (rateLimit, now, tries) =>
     Array.from({ length: tries }, () => rateLimit.event(now)).filter(Boolean).length
 
   test('allows twice the rate of events at once, and the rate from then on', () => {
-    const rateLimit = new RateLimit(rates, 1000)
+    const rateLimit = limitAt(1000)
     assert.equal(events(rateLimit, 1000, 50), 20)
     assert.equal(events(rateLimit, 1099, 50), 0)
     assert.equal(events(rateLimit, 1100, 50), 1)
@@ -30,7 +33,7 @@ describe('the input of a connection', () => {
   })
 
   test('allows no event while its bytes exceed the limit', () => {
-    const rateLimit = new RateLimit(rates, 0)
+    const rateLimit = limitAt(0)
     assert.equal(rateLimit.packet(1500, 0), true)
     assert.equal(events(rateLimit, 0, 1), 1)
     assert.equal(rateLimit.packet(2000, 0), true)
@@ -40,21 +43,37 @@ describe('the input of a connection', () => {
   })
 
   test('allows ten seconds\' worth of packets at once, and of excess bytes', () => {
-    const packets = new RateLimit(rates, 0)
+    const packets = limitAt(0)
     for (let i = 0; i < 1100; i++) assert.equal(packets.packet(0, 0), true)
     assert.equal(packets.packet(0, 0), false)
     assert.equal(packets.packet(0, 1000), true)
-    const bytes = new RateLimit(rates, 0)
+    const bytes = limitAt(0)
     assert.equal(bytes.packet(11_500, 0), true)
     assert.equal(bytes.packet(1, 0), false)
   })
 })
 
+test('the events of one user are limited over all connections, as for five of them', () => {
+  const rates = ratesOf({ maxEventsPerSecond: 10, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
+  for (const connections of [1, 4, 5, 6, 60]) {
+    const budget = new UserBudget(rates, 0)
+    const limits = Array.from({ length: connections }, () => new RateLimit(rates, budget, 0))
+    const served = (/** @type {number} */ now) => {
+      let count = 0
+      for (let i = 0; i < 30; i++) for (const limit of limits) if (limit.event(now)) count++
+      return count
+    }
+    assert.equal(served(0), 20 * Math.min(connections, 5))
+    assert.equal(served(1000), 10 * Math.min(connections, 5))
+  }
+})
+
 describe('the CPU time of a connection', () => {
   const rates = ratesOf({ maxEventsPerSecond: 1000, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
+  const limitAt = (/** @type {number} */ now) => new RateLimit(rates, new UserBudget(rates, now), now)
 
   test('may be a quarter of a core, twice that at once, including the work after decoding', () => {
-    const rateLimit = new RateLimit(rates, 0)
+    const rateLimit = limitAt(0)
     assert.equal(rateLimit.event(0), true)
     rateLimit.decoded(160)
     assert.equal(rateLimit.event(0), true)
@@ -71,7 +90,7 @@ describe('the CPU time of a connection', () => {
   })
 
   test('includes the bytes of its responses, which alone never disconnect it', () => {
-    const rateLimit = new RateLimit(rates, 0)
+    const rateLimit = limitAt(0)
     rateLimit.answered(1500)
     assert.equal(rateLimit.event(0), true)
     rateLimit.answered(500)

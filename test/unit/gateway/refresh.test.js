@@ -7,6 +7,7 @@ import { handle as join } from '../../../src/gateway/handlers/join.js'
 import { handle as refresh } from '../../../src/gateway/handlers/refresh.js'
 import { NO_INSPECTOR } from '../../../src/inspect/inspector.js'
 import { ratesOf } from '../../../src/admission/rate-limit.js'
+import { UserBudget } from '../../../src/admission/user-budget.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { settle } from '../../helpers/scripted-socket.js'
 
@@ -37,7 +38,9 @@ async function setUp (t, ...open) {
     /** @type {any} */ (identities.old),
     'json',
     undefined,
-    /** @type {any} */ ({ maxDocuments: MAX_DOCUMENTS, rates, clock, inspector: NO_INSPECTOR })
+    /** @type {any} */ ({
+      maxDocuments: MAX_DOCUMENTS, rates, budgetOf: () => new UserBudget(rates, 0), clock, inspector: NO_INSPECTOR
+    })
   )
   const expiry = createExpiry({ clock })
   expiry.start()

@@ -1,0 +1,85 @@
+/**
+ * What the connections of one user may cost a worker together: bytes, CPU time and events. Without it a user with many
+ * connections would have the sum of their limits. Numbers without a timer, because every user of a worker has them.
+ */
+
+/**
+ * Connections of a user that may send events at their full rate. The CPU time of small events is not measured; most of
+ * it is delivery to the members of the document.
+ */
+const FULL_RATES = 5
+
+/**
+ * CPU time per second for one user, ms; the burst is twice that, plus one event.
+ */
+const WORK = 250
+/** Only decoding is measured; checking, transcoding and delivery take about twice as long again. */
+const WORK_PER_DECODING = 3
+
+/** @typedef {import('./rate-limit.js').Rates} Rates */
+
+export class UserBudget {
+  #at
+  #bytes
+  #work = 2 * WORK
+  #events
+
+  /** @param {Rates} rates @param {number} now ms */
+  constructor (rates, now) {
+    this.#at = now
+    this.#bytes = rates.byteBurst
+    this.#events = 2 * FULL_RATES * rates.events
+  }
+
+  /** @param {Rates} rates @param {number} now ms */
+  refill (rates, now) {
+    // A clock that is set back must not empty the budget.
+    const seconds = Math.max(0, now - this.#at) / 1000
+    this.#at = now
+    if (seconds === 0) return
+    this.#bytes = Math.min(rates.byteBurst, this.#bytes + seconds * rates.bytes)
+    this.#work = Math.min(2 * WORK, this.#work + seconds * WORK)
+    const events = FULL_RATES * rates.events
+    this.#events = Math.min(2 * events, this.#events + seconds * events)
+  }
+
+  /**
+   * Counts received bytes. They may exceed the budget: events are refused until the debt is paid.
+   * @param {Rates} rates
+   * @param {number} bytes
+   * @returns {boolean} false: the user floods
+   */
+  received (rates, bytes) {
+    this.#bytes -= bytes
+    return this.#bytes >= -rates.byteDebt
+  }
+
+  /**
+   * Counts a response that is larger than its request. Responses alone never exceed the limit: half of the debt stays
+   * reserved for received bytes.
+   * @param {Rates} rates
+   * @param {number} bytes
+   */
+  answered (rates, bytes) {
+    this.#bytes = Math.max(this.#bytes - bytes, Math.min(this.#bytes, -rates.byteDebt / 2))
+  }
+
+  /**
+   * Counts CPU time, which bytes do not show: a megabyte of empty lists takes a hundred times as long as one string.
+   * @param {number} ms of CPU that decoding took
+   */
+  decoded (ms) { this.#work -= WORK_PER_DECODING * ms }
+
+  /** Whether packets must not be decoded. */
+  get overworked () { return this.#work < 0 }
+
+  /** @returns {boolean} whether one more event may be handled; false: nothing was counted */
+  event () {
+    if (this.#events < 1 || this.#bytes < 0 || this.#work < 0) return false
+    this.#events--
+    return true
+  }
+
+  /** Whether something of it was used that matters after the user has gone: it must not be given twice. */
+  get used () { return this.#bytes < 0 || this.#work < 2 * WORK || this.#events < 1 }
+}
