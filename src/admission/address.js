@@ -4,10 +4,20 @@ import { BlockList, isIP } from 'node:net'
  * The address of a request's client: the peer of its connection, or the address that a trusted proxy reports.
  */
 
-/** IPv4-mapped IPv6 address. */
-const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
+/** IPv4-mapped IPv6 addresses, with the last 32 bits as IPv4 or as two groups. */
+const MAPPED = /^(?:0{0,4}:){2,5}:?ffff:(?:(\d+\.\d+\.\d+\.\d+)|([\da-f]{1,4}):([\da-f]{1,4}))$/i
+/** `1.2.3.4:80` */
+const V4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/
+/** `[2001:db8::1]`, `[2001:db8::1]:80` */
+const BRACKETED = /^\[([^\]]+)\](?::\d{1,5})?$/
 /** Groups of an IPv6 address that identify a client: each one has a network of 64 bits. */
 const GROUPS = 4
+
+/** Networks of which no client of the internet can be: such a peer is a proxy, or on the same network. */
+const PRIVATE = proxyList([
+  '127.0.0.0/8', '::1', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '169.254.0.0/16',
+  'fe80::/10', 'fc00::/7'
+])
 
 /**
  * @param {readonly string[]} entries addresses and networks, as `10.0.0.0/8`
@@ -25,32 +35,55 @@ export function proxyList (entries) {
   return list
 }
 
+/** @param {BlockList} list @param {string} address @returns {boolean} */
+const has = (list, address) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+
+/**
+ * @param {string | undefined} peer of a connection
+ * @returns {boolean} whether it is private, on loopback, or not known
+ */
+export function isPrivate (peer) {
+  const address = plain(peer ?? '')
+  return address === '' || has(PRIVATE, address)
+}
+
 /**
  * @param {BlockList} proxies whose `X-Forwarded-For` is trusted
  * @returns {(peer: string | undefined, forwardedFor: string | undefined) => string} identifies
  *   one client; '' if there is none
  */
 export function createAddressOf (proxies) {
-  const isProxy = (/** @type {string} */ address) => proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
   return (peer, forwardedFor) => {
     let address = plain(peer ?? '')
     // From the last address, which the nearest proxy has seen itself, to the first one that is not a trusted proxy.
     const before = forwardedFor?.split(',') ?? []
-    while (before.length > 0 && isIP(address) !== 0 && isProxy(address)) {
-      const next = plain(/** @type {string} */ (before.pop()).trim())
-      if (isIP(next) === 0) break
+    while (before.length > 0 && address !== '' && has(proxies, address)) {
+      const next = plain(/** @type {string} */ (before.pop()))
+      if (next === '') break
       address = next
     }
     return isIP(address) === 6 ? networkOf(address) : address
   }
 }
 
-/** @param {string} address */
-const plain = (address) => MAPPED.exec(address)?.[1] ?? address
+/**
+ * Reads an address as proxies write it: with a port (Azure), in brackets, quoted, with a zone, or mapped to IPv6.
+ * @param {string} text
+ * @returns {string} without all that; '' if it is no address
+ */
+function plain (text) {
+  const bare = text.trim().replace(/^"(.*)"$/, '$1').trim()
+  const [address] = (V4_WITH_PORT.exec(bare)?.[1] ?? BRACKETED.exec(bare)?.[1] ?? bare).split('%')
+  if (isIP(address) !== 6) return isIP(address) === 0 ? '' : address
+  const [, v4, high, low] = MAPPED.exec(address) ?? []
+  if (high === undefined) return v4 ?? address
+  const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)]
+  return `${a >> 8}.${a & 255}.${b >> 8}.${b & 255}`
+}
 
 /** @param {string} address IPv6 @returns {string} its first 64 bits */
 function networkOf (address) {
-  const [head, tail] = address.split('%')[0].split('::')
+  const [head, tail] = address.split('::')
   const groups = head === '' ? [] : head.split(':')
   if (tail !== undefined) {
     const rest = tail === '' ? [] : tail.split(':')

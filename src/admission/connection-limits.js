@@ -1,4 +1,4 @@
-import { createAddressOf, proxyList } from './address.js'
+import { createAddressOf, isPrivate, proxyList } from './address.js'
 
 /**
  * Limits of a worker's connections: in total, so that descriptors remain for its own needs, and per address. (The limit
@@ -27,14 +27,17 @@ const kAddress = Symbol('address')
  * @param {object} dependencies
  * @param {Readonly<{ maxConnections: number, maxConnectionsPerAddress: number }>} dependencies.limits
  * @param {readonly string[]} dependencies.trustedProxies
+ * @param {boolean} dependencies.production
  * @param {() => number} dependencies.open open connections that this worker's listeners accepted
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
  */
 export function createConnectionLimits ({
   limits: { maxConnections, maxConnectionsPerAddress },
   trustedProxies,
+  production,
   open,
-  metrics
+  metrics, log
 }) {
   const last = maxConnections + REFUSED_AT_ONCE + Math.floor(REFUSED_SHARE * maxConnections)
   const addressOf = createAddressOf(proxyList(trustedProxies))
@@ -62,6 +65,26 @@ export function createConnectionLimits ({
   }
 
   metrics.onCollect(() => metrics.sockets.set(count()))
+
+  let warned = false
+
+  /**
+   * Without a trusted proxy a private peer does not count: it may be a proxy, and all its clients would be one.
+   * @param {any} req @param {any} socket
+   * @returns {boolean} whether the address of its client is counted
+   */
+  function counts (req, socket) {
+    if (maxConnectionsPerAddress === 0) return false
+    if (trustedProxies.length > 0 || !isPrivate(socket.remoteAddress)) return true
+    // In development everything is on one machine.
+    if (!warned && (production || req.headers['x-forwarded-for'] !== undefined)) {
+      warned = true
+      log.warn(
+        `a client has the private address ${socket.remoteAddress}, as behind a proxy: such clients do not count for MAX_CONNECTIONS_PER_ADDRESS. Set TRUSTED_PROXIES to the addresses of the proxies`
+      )
+    }
+    return false
+  }
 
   /** @param {any} counted the end of a request, or a session; released once */
   function release (counted) {
@@ -118,7 +141,7 @@ export function createConnectionLimits ({
         metrics.connections_refused.inc({ reason: 'worker' })
         return false
       }
-      if (maxConnectionsPerAddress === 0) return true
+      if (!counts(req, socket)) return true
       const address = addressOf(socket.remoteAddress, req.headers['x-forwarded-for'])
       if ((addresses.get(address) ?? 0) >= maxConnectionsPerAddress) {
         metrics.connections_refused.inc({ reason: 'address' })

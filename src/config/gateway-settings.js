@@ -86,7 +86,7 @@ export const gateway = block('Gateway', {
     type: listOf(isNetwork, 'each must be an address or a network, as 10.0.0.0/8'),
     default: '',
     describe:
-      'Addresses and networks of trusted proxies, comma separated, for `MAX_CONNECTIONS_PER_ADDRESS`. The last address in `X-Forwarded-For` that is not one of them counts as the client\'s address. Default: the header is ignored.'
+      'Addresses and networks of trusted proxies, comma separated, for `MAX_CONNECTIONS_PER_ADDRESS`. The last address in `X-Forwarded-For` that is not one of them counts as the client\'s address. Default: the header is ignored, and clients with a private or loopback address do not count.'
   },
   TRUST_PROXY: {
     as: 'trustProxy',

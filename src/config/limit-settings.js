@@ -142,9 +142,9 @@ export const limits = block('Limits', {
   MAX_CONNECTIONS_PER_ADDRESS: {
     as: 'maxConnectionsPerAddress',
     type: integer(0, 10_000_000),
-    default: '0',
+    default: '500',
     describe:
-      'Sessions from one address (IPv6: one /64) on one gateway worker. Further ones get 503 with `Retry-After`. Behind a proxy all clients have the proxy\'s address: set `TRUSTED_PROXIES` first. Companies and mobile networks share addresses, so allow hundreds. 0: no limit.'
+      'Sessions from one address (IPv6: one /64) on one gateway worker. Further ones get 503 with `Retry-After`. Behind a proxy all clients have the proxy\'s address: set `TRUSTED_PROXIES`. Until then, private and loopback addresses do not count. Companies and mobile networks share addresses, so allow hundreds. 0: no limit.'
   },
   MAX_REPLAY_BYTES: {
     as: 'maxReplayBytes',

@@ -147,7 +147,8 @@ export function createGateway ({
     timeout: settings.drainTimeout
   })
   const connectionLimits = createConnectionLimits({
-    limits, metrics,
+    limits, metrics, log,
+    production: config.production,
     trustedProxies: [...settings.trustedProxies, ...settings.trustProxy],
     open: () => publicPort.connections(httpServer)
   })

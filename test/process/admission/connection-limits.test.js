@@ -8,6 +8,7 @@ import { range } from '../../contract/bus-fixture.js'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { countedBy } from '../../helpers/counted.js'
 import { startEmbedded } from '../../helpers/embedded.js'
+import { recordingLog } from '../../helpers/recording-log.js'
 import { rawPolling, rawWebSocket } from '../../helpers/raw-client.js'
 import { SECRET, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -150,11 +151,23 @@ test('an address with too many sessions gets no more, and headers of trusted pro
 })
 
 test('the header of an untrusted proxy is ignored', async (t) => {
-  const server = await startEmbedded(t, { MAX_CONNECTIONS_PER_ADDRESS: '2' })
+  const server = await startEmbedded(t, { MAX_CONNECTIONS_PER_ADDRESS: '2', TRUSTED_PROXIES: '192.0.2.1' })
   const open = await Promise.all(range(2).map(() => rawWebSocket(t, server.url)))
   assert.equal(await upgrade(server.url, 'X-Forwarded-For: 1.2.3.4\r\n'), 503)
   open[0].ws.close()
   await waitFor(async () => await upgrade(server.url) === 101)
+})
+
+test('clients with a private address count once there are trusted proxies; until then one warning says so', async (t) => {
+  const { log, lines } = recordingLog()
+  const server = await startEmbedded(t, { MAX_CONNECTIONS_PER_ADDRESS: '1' }, log)
+  const told = () => lines.filter(({ text }) => text.includes('TRUSTED_PROXIES'))
+  const options = { extraHeaders: { 'X-Forwarded-For': '1.2.3.4' } }
+  await connectClient(t, server.url)
+  assert.equal(told().length, 0)
+  for (let i = 0; i < 3; i++) await connectClient(t, server.url, options)
+  assert.deepEqual(told().map(({ level }) => level), ['warn'])
+  assert.equal(server.gateway.connectionLimits.addresses, 0)
 })
 
 test('silent connections above the limit make room for clients, which get an answer', async (t) => {
