@@ -94,6 +94,7 @@ const caller = v.pipe(
     operations: some(operation),
     guids: some(pattern),
     uids: some(pattern),
+    groups: some(pattern),
     rate: v.optional(rate),
     rates: v.optional(record(rate, oneOf(rated)))
   }),
@@ -103,9 +104,9 @@ const caller = v.pipe(
     'has no credential: give it tokens, certificates or jwt'
   ),
   v.check(
-    ({ name, tokens, certificates, jwt, operations }) =>
-      name !== WEBHOOK || (tokens ?? certificates ?? jwt ?? operations) === undefined,
-    'is the service at UPLINK_URL: it has operators, guids, uids and rates, and neither credentials nor operations'
+    ({ name, tokens, certificates, jwt, operations, groups }) =>
+      name !== WEBHOOK || (tokens ?? certificates ?? jwt ?? operations ?? groups) === undefined,
+    'is the service at UPLINK_URL: it has operators, guids, uids and rates, and neither credentials, operations nor groups'
   ),
   v.check(
     ({ operators = [], operations = [] }) => operators.length + operations.length > 0,

@@ -10,6 +10,7 @@ import { Patterns } from './pattern.js'
  * @property {ReadonlySet<string> | null} operations others than those that publish; null: all
  * @property {Patterns} guids
  * @property {Patterns} uids
+ * @property {Patterns} groups of the uplink, which `events` reads and acknowledges
  */
 
 /**
@@ -20,6 +21,7 @@ import { Patterns } from './pattern.js'
  * @property {string} [guid]
  * @property {string} [uid]
  * @property {string} [sid]
+ * @property {string} [group] of the uplink
  * @property {string} [prefix] of the documents that are asked for
  */
 /** @typedef {Pick<import('../../wire/publication.js').Publication, 'operator' | 'guid' | 'uid' | 'sid'>} Targeted */
@@ -27,20 +29,21 @@ import { Patterns } from './pattern.js'
 const ALL = new Patterns(['*'])
 
 /** @type {Rights} */
-export const ALL_RIGHTS = Object.freeze({ operators: null, operations: null, guids: ALL, uids: ALL })
+export const ALL_RIGHTS = Object.freeze({ operators: null, operations: null, guids: ALL, uids: ALL, groups: ALL })
 
 /**
  * @param {{ operators?: readonly string[], operations?: readonly string[], guids?: readonly string[], uids?: readonly
- *   string[] }} settings of one caller in API_CALLERS_FILE; `*` for all
+ *   string[], groups?: readonly string[] }} settings of one caller in API_CALLERS_FILE; `*` for all
  * @returns {Rights}
  */
-export function rightsOf ({ operators = [], operations = [], guids = ['*'], uids = ['*'] }) {
+export function rightsOf ({ operators = [], operations = [], guids = ['*'], uids = ['*'], groups = ['*'] }) {
   const set = (/** @type {readonly string[]} */ names) => names.includes('*') ? null : new Set(names)
   return {
     operators: set(operators),
     operations: set(operations),
     guids: new Patterns(guids),
-    uids: new Patterns(uids)
+    uids: new Patterns(uids),
+    groups: new Patterns(groups)
   }
 }
 
@@ -54,7 +57,7 @@ export function rightsOf ({ operators = [], operations = [], guids = ['*'], uids
  * @param {Targeted | Request} request
  * @throws {InkcastError} forbidden
  */
-export function checkRights (name, { operators, operations, guids, uids }, request) {
+export function checkRights (name, { operators, operations, guids, uids, groups }, request) {
   const { guid, uid, sid } = 'operator' in request ? targetsOf(request) : request
   if ('operator' in request) {
     if (operators !== null && !operators.has(request.operator))
@@ -62,6 +65,8 @@ export function checkRights (name, { operators, operations, guids, uids }, reque
   } else if (operations !== null && !operations.has(request.operation)) {
     throw forbidden(name, `may not use the operation ${request.operation}`)
   }
+  if ('group' in request && request.group !== undefined && !groups.match(request.group))
+    throw forbidden(name, 'may not read the events of this group')
   if (guid !== undefined && !guids.match(guid)) throw forbidden(name, 'has no right to this document')
   if (uid !== undefined && !uids.match(uid)) throw forbidden(name, 'has no right to this user')
   if (sid !== undefined && !uids.all)

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { InkcastError } from '../../common/errors.js'
 
 /**
@@ -18,14 +19,14 @@ import { InkcastError } from '../../common/errors.js'
  * @param {any} call of gRPC, bidirectional
  * @param {object} dependencies
  * @param {OpenEvents} dependencies.open
- * @param {() => void} dependencies.admit throws when the caller may not read events any more
+ * @param {(group: string) => void} dependencies.admit throws when the caller may not read events of the group
  * @param {AbortSignal} dependencies.signal of the end of the process
  */
 export async function serveEvents (call, { open, admit, signal }) {
   /** Batches that the client has not acknowledged. @type {Map<string, () => void>} */
   const waiting = new Map()
   const ended = new AbortController()
-  let number = 0
+  let ownGroup = ''
   /** @type {{ start: () => Promise<void>, stop: () => Promise<void> } | undefined} */
   let source
   /** @type {unknown} */
@@ -39,8 +40,9 @@ export async function serveEvents (call, { open, admit, signal }) {
   const delivery = {
     failing: false,
     deliver: (entries, { signal: given }) => new Promise((resolve, reject) => {
-      try { admit() } catch (error) { end(error) }
-      const batch = String(++number)
+      try { admit(ownGroup) } catch (error) { end(error) }
+      // cannot be guessed: a client acknowledges only what it has read
+      const batch = randomUUID()
       const until = AbortSignal.any([given, ended.signal])
       const done = () => {
         waiting.delete(batch)
@@ -64,6 +66,8 @@ export async function serveEvents (call, { open, admit, signal }) {
     if (source === undefined) {
       try {
         if (group === undefined) throw new InkcastError('bad_request', 'the first message names the group')
+        admit(group)
+        ownGroup = group
         source = open(group, delivery)
         source.start().catch(end)
       } catch (error) { end(error) }

@@ -163,8 +163,8 @@ export function createGrpcApi ({
       onInProgress: (change) => metrics.grpc_in_progress.set(inProgress += change)
     })),
     Events: stream('events', (call, caller) => {
-      const admit = () => callers.admit(caller, { operation: 'events' })
-      admit()
+      const admit = (/** @type {string} */ group) => callers.admit(caller, { operation: 'events', group })
+      callers.check(caller, { operation: 'events' })
       return serveEvents(call, { open: openEvents, admit, signal: stopping.signal })
     })
   })
