@@ -193,7 +193,7 @@ test('every header that is described has an effect', async (t) => {
     'x-key': ['slide', 'key', 'slide'],
     'x-receipt': ['true', 'receipt', true],
     'x-trace-id': ['mine', 'traceId', 'mine'],
-    'x-timestamp': ['1234', 'timestamp', 1234],
+    'x-timestamp': ['1700000001234', 'timestamp', 1_700_000_001_234],
     'x-uid': ['ada', 'uid', 'ada'],
     'x-ttl': ['60', 'ttl', 60],
     traceparent: [traceparent, 'traceparent', traceparent]
