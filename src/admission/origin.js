@@ -75,7 +75,7 @@ export function createOrigins ({ allowed, development = false, anonymous = false
     const key = shown(origin ?? host)
     if (logged.has(key) || logged.size >= MAX_LOGGED) return
     logged.add(key)
-    log.warn({ origin: key, host: shown(host), referer: shown(referer) }, reason)
+    log.warn({ origin: key, host: shown(host), ...(referer !== undefined && { referer: shown(referer) }) }, reason)
     if (logged.size === MAX_LOGGED)
       log.warn(
         'further refused origins are not logged; inkcast_handshakes_total{result="origin_refused"} counts them'

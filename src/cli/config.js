@@ -1,4 +1,5 @@
 import { BLOCKS } from '../config/blocks.js'
+import { isSimilar } from '../common/similar.js'
 import { readSettings } from '../config/load.js'
 import { shownSetting } from '../config/shown.js'
 import { action, paint, print, table } from './common/terminal.js'
@@ -33,6 +34,11 @@ function showConfig (names, options) {
       (names.length === 0 || names.some((prefix) => name.startsWith(prefix))) &&
       (!options.set || source !== 'default'))
     .map(([name, { text, source }]) => ({ name, value: shown(name, text), source }))
+  if (rows.length === 0 && names.length > 0 && !options.set) {
+    const meant = Object.keys(written).filter((name) => names.some((given) => isSimilar(given, name)))
+    console.error(`inkcast: no setting begins with ${names.join(' or ')}${meant.length === 0 ? '' : `; did you mean ${meant.join(' or ')}?`}`)
+    return 1
+  }
   if (options.json) print(JSON.stringify({ mode: config.mode, settings: rows, problems }, null, 2))
   else {
     const head = ['NAME', 'VALUE', 'FROM']

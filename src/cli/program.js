@@ -47,7 +47,7 @@ export function createProgram () {
     .description('Real-time document gateway: what your services publish about a document reaches everyone who has it open.')
     .version(VERSION, '-v, --version', 'show the version')
     .helpOption('-h, --help', 'show this help, or that of a command')
-    .helpCommand(false)
+    .helpCommand('help [command]', 'show this help, or that of a command')
     .option('--config <file>', 'file with settings as NAME=value, in place of .env')
     .configureHelp({
       showGlobalOptions: true,

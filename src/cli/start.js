@@ -1,5 +1,6 @@
 import { action } from './common/terminal.js'
 import { settingsSource } from './common/settings.js'
+import { endWithNpm } from '../process/npm-parent.js'
 
 /** @param {import('commander').Command} program */
 export function addStart (program) {
@@ -21,6 +22,7 @@ async function start (options) {
   const source = settingsSource(options)
   const config = loadConfig(source)
   checkFiles(config)
+  endWithNpm()
   // load only what the mode needs: embedded mode starts without the Redis and Kafka clients
   if (config.mode === 'embedded') {
     const [{ runRole }, { composeEmbedded }] = await Promise.all([import('../role.js'), import('../embedded.js')])

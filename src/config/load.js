@@ -111,13 +111,17 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
     .filter((variable) => variable !== 'NODE_ENV' && !(variable in written) && !secretFiles.has(variable))
     .filter((variable) => !ofExtension(variable))
     .map((variable) => ({ name: variable, source: name })))
-  // a file of --config has nothing but settings
-  for (const { name, source } of unknown) if (source === file) problems.push(`${name}: no such setting (in ${file})`)
   const names = Object.keys(written)
-  config.misspelled = unknown.flatMap(({ name, source }) => {
+  /** @type {Misspelled[]} */
+  const misspelled = []
+  // a file of --config has nothing but settings
+  for (const { name, source } of unknown) {
     const meant = names.find((known) => isSimilar(name, known))
-    return meant === undefined ? [] : [{ name, meant, source }]
-  })
+    if (source === file)
+      problems.push(`${name}: no such setting (in ${file})${meant === undefined ? '' : `; did you mean ${meant}?`}`)
+    else if (meant !== undefined) misspelled.push({ name, meant, source })
+  }
+  config.misspelled = misspelled
   config.extensionSettings = Object.fromEntries(
     sources.toReversed().flatMap(({ values }) => Object.entries(values))
       .filter(([variable, value]) => ofExtension(variable) && value)
@@ -219,6 +223,7 @@ export const hasServices = (config) => config.mode === 'kafka' || streamGroups(c
  * @property {string} envFile read in place of a configFile, if it exists; '': none
  * @property {boolean} cordoned the machine is cordoned (src/admin/control/cordon.js)
  * @property {import('../common/log-level.js').LogLevel | undefined} logLevel that a person has set for all processes
+ * @property {string | undefined} script of package.json that npm runs (`npx` for npx); undefined: npm did not start it
  */
 /**
  * @param {Record<string, string | undefined>} [env]
@@ -236,6 +241,7 @@ export function launcherContext (env = process.env) {
     configFile: env.INKCAST_CONFIG_FILE,
     envFile: env.INKCAST_ENV_FILE ?? '.env',
     cordoned: env.INKCAST_CORDONED === '1',
+    script: env.npm_lifecycle_event,
     logLevel: isLogLevel(env.INKCAST_LOG_LEVEL) ? env.INKCAST_LOG_LEVEL : undefined
   }
 }

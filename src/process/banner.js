@@ -1,3 +1,5 @@
+import { launcherContext } from '../config/load.js'
+import { folderOf, REFERENCE } from './installed.js'
 import { phoneUrls } from './phone-urls.js'
 
 /**
@@ -5,13 +7,21 @@ import { phoneUrls } from './phone-urls.js'
  *
  * @param {import('../config/load.js').Config} config
  * @param {{ port: number, apiPort: number }} ports as they were bound
- * @param {Parameters<typeof phoneUrls>[1]} [interfaces] of this machine
+ * @param {object} [surroundings] for tests
+ * @param {Parameters<typeof phoneUrls>[1]} [surroundings.interfaces] of this machine
+ * @param {string} [surroundings.script] see LauncherContext
+ * @param {boolean} [surroundings.hasReference] the api has the page `/docs/`
  * @returns {string[]} lines
  */
-export function banner ({ production, gateway, api, mode }, { port, apiPort }, interfaces) {
+export function banner (
+  { production, gateway, api, admin, auth, mode },
+  { port, apiPort },
+  { interfaces, script = launcherContext().script, hasReference = folderOf(REFERENCE) !== undefined } = {}
+) {
   const scheme = gateway.tlsCertFile ? 'https' : 'http'
   const host = reachable(gateway.host)
   const token = needsToken(api) ? ' -H "authorization: Bearer $TOKEN"' : ''
+  const phones = phoneUrls({ host: gateway.host, scheme, port }, interfaces)
   const curl = `curl -X POST ${apiUrl({ ...api, port: apiPort })}/v1/documents/demo/broadcast -H "content-type: application/json"${token} -d '{"text":"Hello from curl"}'`
   return [
     '',
@@ -19,17 +29,27 @@ export function banner ({ production, gateway, api, mode }, { port, apiPort }, i
     '',
     production
       ? `  clients   ${scheme}://${host}:${port}`
-      : `  demo      ${scheme}://${host}:${port}   (open it in two tabs)`,
+      : `  demo      ${scheme}://${host}:${port}   (${auth.allowAnonymous ? 'open it in two tabs' : 'needs AUTH_ALLOW_ANONYMOUS=true: it has no token'})`,
     `  publish   ${curl}`,
-    ...(production ? [] : [phoneLine(phoneUrls({ host: gateway.host, scheme, port }, interfaces))]),
-    ...(production ? [] : [`  api       ${apiUrl({ ...api, port: apiPort })}/docs/`]),
+    ...(production ? [] : [phoneLine(phones, gateway.port, script)]),
+    ...(production ? [] : [`  api       ${apiUrl({ ...api, port: apiPort })}/${hasReference ? 'docs/' : 'openapi.json'}`]),
+    ...(api.grpcPort === undefined ? [] : [`  gRPC      ${reachable(api.host)}:${api.grpcPort}`]),
+    ...(admin.port > 0 ? [`  status    ${apiUrl(admin)}`] : []),
     ''
   ]
 }
 
-/** @param {string[]} urls @returns {string} how a phone, or another machine, reaches the demo */
-const phoneLine = ([url]) => url === undefined
-  ? '  phone     HOST=0.0.0.0 npm start   (now only this machine can connect)'
+/** How a person has started inkcast, by the script that npm runs. @type {Record<string, string>} */
+const COMMANDS = { start: 'npm start', npx: 'npx inkcast' }
+
+/**
+ * @param {string[]} urls
+ * @param {number} port of the setting
+ * @param {string | undefined} script
+ * @returns {string} how a phone, or another machine, reaches the demo
+ */
+const phoneLine = ([url], port, script = '') => url === undefined
+  ? `  phone     HOST=0.0.0.0 ${port === 3000 ? '' : `PORT=${port} `}${COMMANDS[script] ?? 'node cluster.js'}   (now only this machine can connect)`
   : `  phone     ${url}   (in the same network)`
 
 /** @param {{ host: string, port: number, tlsCertFile?: string }} api */

@@ -45,6 +45,7 @@ export function createEventLoopMonitor ({
   /** Delays in this window, and the CPU time during them, ms. CPU time at other times has no meaning here. */
   let late = 0
   let lateCpuMs = 0
+  let starting = true
 
   function cpuMsSoFar () {
     const { user, system } = cpuUsage()
@@ -74,6 +75,8 @@ export function createEventLoopMonitor ({
   function warn (p99) {
     const [lateMs, cpuMs] = [late, lateCpuMs]
     late = lateCpuMs = 0
+    // the first window has the start of the process: its code is compiled then
+    if (starting) { starting = false; return }
     if (p99 < LAG || !logLimit.due()) return
     log.warn(
       { p99Ms: Math.round(p99), lateMs: Math.round(lateMs), cpuMs: Math.round(cpuMs) },

@@ -1,7 +1,6 @@
-import { createRequire } from 'node:module'
-import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sirv from 'sirv'
+import { folderOf, REFERENCE } from '../../process/installed.js'
 
 /**
  * `/docs/`: openapi.json as a page on which operations can be tried, in development only. Its library is a development
@@ -21,12 +20,8 @@ const VENDOR = new Set(['/vendor/swagger-ui.css', '/vendor/swagger-ui-bundle.js'
 
 /** @returns {AddReference | undefined} undefined: the library is not installed, as after `npm ci --omit=dev` */
 export function createReference () {
-  let library
-  try {
-    library = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
-  } catch {
-    return undefined
-  }
+  const library = folderOf(REFERENCE)
+  if (library === undefined) return undefined
   const page = sirv(PAGE, { etag: true, maxAge: 0 })
   const vendor = sirv(library, { etag: true, maxAge: 86_400 })
 

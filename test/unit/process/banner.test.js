@@ -5,8 +5,11 @@ import { banner } from '../../../src/process/banner.js'
 
 const PORTS = { port: 3000, apiPort: 3001 }
 /** @param {Record<string, string>} env @param {string} [address] of this machine in its network */
-const lines = (env, address = '192.168.1.7') => banner(loadConfig({ env }), PORTS, () =>
-  /** @type {any} */ ({ eth0: address === '' ? [] : [{ family: 'IPv4', internal: false, address }] }))
+const lines = (env, address = '192.168.1.7', { script = 'start', hasReference = true } = {}) => banner(loadConfig({ env }), PORTS, {
+  interfaces: () => /** @type {any} */ ({ eth0: address === '' ? [] : [{ family: 'IPv4', internal: false, address }] }),
+  script,
+  hasReference
+})
 
 describe('the text after the start', () => {
   test('has the address of the demo, a command that publishes to it, and the api', () => {
@@ -25,6 +28,23 @@ describe('the text after the start', () => {
     assert.ok(lines({ HOST: '10.0.0.11' }).includes('  phone     http://10.0.0.11:3000   (in the same network)'))
     // a machine without a network
     assert.ok(lines({ HOST: '0.0.0.0' }, '').some((line) => line.includes('only this machine')))
+  })
+
+  test('names only commands and pages that are there', () => {
+    const text = lines({ PORT: '4000' }, '', { script: 'npx', hasReference: false }).join('\n')
+    assert.match(text, /phone +HOST=0\.0\.0\.0 PORT=4000 npx inkcast /)
+    assert.match(text, /api +http:\/\/localhost:3001\/openapi\.json$/m)
+    assert.match(lines({}, '', { script: 'dev' }).join('\n'), /HOST=0\.0\.0\.0 node cluster\.js /)
+  })
+
+  test('has the status page, and gRPC where it is on', () => {
+    assert.match(lines({}).join('\n'), /status +http:\/\/localhost:9100$/m)
+    assert.doesNotMatch(lines({}).join('\n'), /gRPC/)
+    assert.match(lines({ GRPC_PORT: '50051' }).join('\n'), /gRPC +localhost:50051$/m)
+  })
+
+  test('says that the demo has no token, where one is needed', () => {
+    assert.match(lines({ AUTH_JWT_SECRET: 'a'.repeat(32) }).join('\n'), /demo .*needs AUTH_ALLOW_ANONYMOUS=true/)
   })
 
   test('names neither demo nor phone in production', () => {

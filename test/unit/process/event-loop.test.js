@@ -6,8 +6,11 @@ import { createMetrics } from '../../../src/metrics/metrics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 
-/** Duration of each block of the loop, ms: above the p99 at which a warning is logged. */
-const STILL = 300
+/**
+ * Duration of each block of the loop, ms: above the p99 at which a warning is logged, also where a resting process is
+ * sampled every 250 ms.
+ */
+const STILL = 500
 
 /**
  * Returns the monitor's warning for a loop that is blocked repeatedly.
@@ -19,7 +22,7 @@ async function warningOf (t, cpuUsage) {
   const monitor = createEventLoopMonitor({
     metrics: createMetrics({ processMetrics: false }),
     log,
-    window: 5 * STILL,
+    window: 3 * STILL,
     cpuUsage
   })
   monitor.start()
@@ -50,7 +53,7 @@ test('CPU time outside of the delays does not count: a busy process may still be
     return { user, system: 0 }
   }
   const monitor = createEventLoopMonitor({
-    metrics: createMetrics({ processMetrics: false }), log, window: 5 * STILL, cpuUsage
+    metrics: createMetrics({ processMetrics: false }), log, window: 3 * STILL, cpuUsage
   })
   monitor.start()
   t.after(() => monitor.stop())
@@ -67,4 +70,16 @@ test('CPU time outside of the delays does not count: a busy process may still be
 
 test('a loop that is late for lack of CPU does not', async (t) => {
   assert.match(await warningOf(t), /uses little CPU: other processes/)
+})
+
+test('the first window says nothing: the code of a process is compiled at its start', async (t) => {
+  const { log, lines } = recordingLog()
+  const metrics = createMetrics({ processMetrics: false })
+  const monitor = createEventLoopMonitor({ metrics, log, window: 3 * STILL })
+  monitor.start()
+  t.after(() => monitor.stop())
+  await delay(120)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STILL)
+  await waitFor(async () => (await metrics.event_loop_lag_seconds.get()).values.some(({ value }) => value > 0.2))
+  assert.deepEqual(lines, [])
 })

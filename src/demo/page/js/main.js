@@ -86,10 +86,20 @@ function tellProblem (text) {
   problem.textContent = text
 }
 
+/** @param {string} state @param {{ code?: string, message: string } | null} reason */
+function tellState (state, reason) {
+  underneath.state(state, reason)
+  if (state !== 'refused' || reason === null) return
+  const remedy = reason.code === 'unauthorized'
+    ? '. This page has no token: start inkcast with AUTH_ALLOW_ANONYMOUS=true, or without a key for tokens'
+    : ''
+  tellProblem(`The gateway refuses this page: ${reason.message}${remedy}.`)
+}
+
 const opened = await view.open({
   ...options,
   onProblem: tellProblem,
-  onState: underneath.state,
+  onState: tellState,
   onLoad: ({ document }) => { byId('title').textContent = document.title },
   onChanges: (changes, meta) => { for (const { id } of changes) underneath.came(id, meta.ts) },
   onRecord: (meta) => arrived(meta),

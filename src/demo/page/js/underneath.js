@@ -27,6 +27,8 @@ export function createUnderneath () {
    *   of both machines
    */
   const latencies = []
+  /** When the page was connected for the last time, by its own clocks. */
+  let since = { at: -Infinity, ts: -Infinity }
   /** @type {Map<string, number>} send times of own changes, by id */
   const waiting = new Map()
   const counts = { records: 0, signals: 0 }
@@ -72,6 +74,7 @@ export function createUnderneath () {
       byId('state').dataset.state = state
       show('state-text', SENTENCES[state] ?? state)
       byId('state').title = reason?.message ?? ''
+      if (state === 'connected') since = { at: performance.now(), ts: Date.now() }
       draw()
     },
     /** @param {{ client: any, doc: any }} opened @param {number} loaded version of the document */
@@ -95,7 +98,8 @@ export function createUnderneath () {
       const at = waiting.get(id)
       waiting.delete(id)
       const latency = at === undefined ? Date.now() - ts : performance.now() - at
-      // missed records arrive late, and clocks differ: neither is a latency
+      // records from before the connection was back were missed, and clocks differ: neither is a latency
+      if (at === undefined ? ts < since.ts : at < since.at) return
       if (latency < 0 || latency > TOO_LONG) return
       latencies.push(latency)
       if (latencies.length > KEPT) latencies.shift()
