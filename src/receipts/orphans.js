@@ -54,8 +54,9 @@ export function createOrphans ({ redis, uplink, timeout, metrics, log, clock }) 
           const open = JSON.parse(some[i + 1])
           const part = { delivered: open.delivered, unasked: open.unasked, latencies: {}, missing: [] }
           const parts = open.shared ? await note(id, JSON.stringify(part), true) : [part]
-          // before it is sent: a second cleaner would send it again
-          if (await redis.client.hdel(key, id) === 1 && parts.length > 0) await send(open, parts, signal)
+          // of two cleaners one gets the parts, or removes the receipt of this worker alone
+          const removed = await redis.client.hdel(key, id) === 1
+          if (parts.length > 0 && (open.shared || removed)) await send(open, parts, signal)
         }))
       }
     } while (cursor !== '0')
