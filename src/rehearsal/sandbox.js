@@ -77,7 +77,9 @@ export async function openSandbox (config, createParts = () => ({})) {
       onWithdrawn () {}
     }),
     certificate,
-    access: /** @type {any} */ ({ check: async () => true, readOnly: () => false, orders: new Orders() }),
+    access: /** @type {any} */ ({
+      check: async () => true, readOnly: () => false, isBanned: () => false, orders: new Orders()
+    }),
     newId: createSessionIds(0),
     metrics,
     log,
