@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { InkcastError } from '../common/errors.js'
+import { isSimilar } from '../common/similar.js'
 import { ID_RULE, OPERATORS, isId, unknownOperator } from './publication.js'
 import { parseTraceparent } from './traceparent.js'
 
@@ -38,6 +39,23 @@ export const HEADER = Object.freeze({
   // ingest's own records
   canary: 'x-canary'
 })
+
+/** Headers of a publication, as its publisher sends them. @type {ReadonlySet<string>} */
+const OF_PUBLICATION = new Set([
+  HEADER.operator, HEADER.guid, HEADER.uid, HEADER.sid, HEADER.event, HEADER.except, HEADER.ephemeral, HEADER.keep,
+  HEADER.receipt, HEADER.traceId, HEADER.traceparent, HEADER.timestamp, HEADER.source, HEADER.idempotencyKey,
+  HEADER.key, HEADER.ttl
+])
+
+/**
+ * @param {string} name of a header that is like one of a publication, in lower case
+ * @returns {string | undefined} that one
+ */
+export function meantHeader (name) {
+  if (!name.startsWith('x-') || OF_PUBLICATION.has(name)) return undefined
+  for (const known of OF_PUBLICATION) if (isSimilar(name, known)) return known
+  return undefined
+}
 
 const MAX_EXCEPT = 100
 /** Longest revoke or ban with a time of its own, s: a year. */

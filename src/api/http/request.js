@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { InkcastError } from '../../common/errors.js'
-import { HEADER } from '../../wire/headers.js'
+import { HEADER, meantHeader } from '../../wire/headers.js'
 import { ID_RULE, isId } from '../../wire/publication.js'
 
 /**
@@ -12,6 +12,18 @@ export function checkIds (params) {
   for (const [name, value] of Object.entries(params))
     if (!isId(value)) throw new InkcastError('bad_target', `the ${name} is not a valid id: ${ID_RULE}`)
   return params
+}
+
+/**
+ * Refuses headers with a mistake in their name: the publication would be another one than its publisher wants.
+ * @param {import('node:http').IncomingHttpHeaders} headers
+ * @throws {InkcastError} bad_header
+ */
+export function checkHeaderNames (headers) {
+  for (const name in headers) {
+    const meant = meantHeader(name)
+    if (meant !== undefined) throw new InkcastError('bad_header', `the header ${name} is unknown; ${meant} is meant?`)
+  }
 }
 
 /**

@@ -9,7 +9,7 @@ import { MAX_ID_BYTES } from '../../wire/publication.js'
 import { createRequestLimit } from '../request-limit.js'
 import { answerBadHttp, errorAnswer, translateError } from './errors.js'
 import { Exchanges } from './exchanges.js'
-import { bodySize, checkBodyHeaders, checkIds, headerText, setHeader, withinTime } from './request.js'
+import { bodySize, checkBodyHeaders, checkHeaderNames, checkIds, headerText, setHeader, withinTime } from './request.js'
 import { operations } from '../operations/index.js'
 import { runOperation } from '../operations/run.js'
 import { certificateOf } from '../client-certificate.js'
@@ -138,8 +138,9 @@ export function createHttpApi (
     const caller = found instanceof Promise ? await found : found
     if (caller !== undefined) callers.checkDebt(caller)
     if (request.is404) throw notFound()
-    const { maxBytes = maxRecordBytes, takesBody } =
-      /** @type {{ maxBytes?: number, takesBody?: boolean }} */ (request.routeOptions.config)
+    const { maxBytes = maxRecordBytes, takesBody, hasHeaders } =
+      /** @type {{ maxBytes?: number, takesBody?: boolean, hasHeaders?: boolean }} */ (request.routeOptions.config)
+    if (hasHeaders) checkHeaderNames(request.headers)
     if (takesBody) checkBodyHeaders(request.headers)
     // what anybody may read was made once: it holds nothing that callers need
     if (caller === undefined) return
@@ -165,7 +166,7 @@ export function createHttpApi (
     server.route({
       method,
       url: path,
-      config: /** @type {any} */ ({ operation, maxBytes, takesBody }),
+      config: /** @type {any} */ ({ operation, maxBytes, takesBody, hasHeaders: entry.headers !== undefined }),
       ...(maxBytes !== undefined && { bodyLimit: maxBytes }),
       schema:
         query === undefined ? {} : { querystring: { type: 'object', properties: query, additionalProperties: false } },
@@ -202,9 +203,9 @@ export function createHttpApi (
       method: METHODS.filter((method) => !methods.includes(method)),
       url: path,
       config: { operation: 'unknown' },
-      handler (_request, reply) {
+      handler ({ method }, reply) {
         reply.header('allow', methods.join(', '))
-        throw new InkcastError('method_not_allowed')
+        throw new InkcastError('method_not_allowed', `this route has ${methods.join(' and ')}, not ${method}`)
       }
     })
   }
