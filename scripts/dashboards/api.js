@@ -9,7 +9,7 @@ export const api = {
     Now: [
       stat('Requests', 'HTTP, per second.', 'short', perSecond('api_requests_total')),
       stat('Errors', 'Status 5xx, per second.', 'short', perSecond('api_requests_total', 'status=~"5.."'), 1),
-      stat('gRPC streams', 'Open ones. Near 200 per process further ones are refused.', 'short', total('grpc_streams')),
+      stat('gRPC streams', 'Open ones. Each caller may have 100 per process.', 'short', total('grpc_streams')),
       stat('Wrong files', 'Files of settings that are wrong; the last correct ones stay in force.', 'short',
         total('settings_file_wrong'), 1)
     ],

@@ -16,11 +16,11 @@ import { InkcastError } from '../../common/errors.js'
  * @returns {{ start: () => Promise<void>, stop: () => Promise<void> }}
  * @throws {InkcastError} bad_request: there is no such group
  *
- * @param {any} call of gRPC, bidirectional
+ * @param {import('./call.js').Call} call
  * @param {object} dependencies
  * @param {OpenEvents} dependencies.open
  * @param {(group: string) => void} dependencies.admit throws when the caller may not read events of the group
- * @param {AbortSignal} dependencies.signal of the end of the process
+ * @param {AbortSignal} dependencies.signal ends the stream
  */
 export async function serveEvents (call, { open, admit, signal }) {
   /** Batches that the client has not acknowledged. @type {Map<string, () => void>} */
@@ -62,7 +62,7 @@ export async function serveEvents (call, { open, admit, signal }) {
     })
   }
 
-  call.on('data', (/** @type {{ group?: string, done?: string }} */ { group, done }) => {
+  call.on('message', (/** @type {{ group?: string, done?: string }} */ { group, done }) => {
     if (source === undefined) {
       try {
         if (group === undefined) throw new InkcastError('bad_request', 'the first message names the group')
@@ -73,9 +73,10 @@ export async function serveEvents (call, { open, admit, signal }) {
       } catch (error) { end(error) }
     } else if (done !== undefined) waiting.get(done)?.()
   })
-  for (const event of ['end', 'cancelled', 'error']) call.on(event, () => end(undefined))
-  const leave = () => end(new InkcastError('draining'))
+  for (const event of ['end', 'close']) call.on(event, () => end(undefined))
+  const leave = () => end(signal.reason)
   signal.addEventListener('abort', leave)
+  if (signal.aborted) leave()
   if (!ended.signal.aborted) await new Promise((resolve) => { ended.signal.addEventListener('abort', resolve) })
   signal.removeEventListener('abort', leave)
   await source?.stop()

@@ -14,24 +14,29 @@ const WINDOW = Object.freeze({ publications: 1024, bytes: 4 * 2 ** 20 })
  * @property {object} [result] for the client, once it is known
  * @property {number} bytes
  *
- * @param {any} call of gRPC, bidirectional
+ * @param {import('./call.js').Call} call
  * @param {object} dependencies
  * @param {string} dependencies.caller its name
  * @param {import('../operations/operation.js').Call['admit']} dependencies.admit
  * @param {import('../operations/operation.js').Call['refused']} dependencies.refused
  * @param {import('../publish-lane.js').PublishLane} dependencies.publishLane
- * @param {Pick<import('../../common/clock.js').Clock, 'now'>} dependencies.clock
- * @param {AbortSignal} dependencies.signal of the end of the process
+ * @param {() => number} dependencies.owes ms for which the caller may not be read
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {AbortSignal} dependencies.signal ends the stream, with the reason
+ * @param {() => number} dependencies.maxBytes of values in progress, at most
  * @param {(change: number) => void} dependencies.onInProgress
  * @returns {Promise<void>} resolves when everything that was read is answered; rejects with what ends the stream:
  *   unauthorized, token_expired
  */
-export async function servePublishStream (call, { caller, admit, refused, publishLane, clock, signal, onInProgress }) {
+export async function servePublishStream (call, {
+  caller, admit, refused, owes, publishLane, clock, signal, maxBytes, onInProgress
+}) {
   /** In the order of the publications. @type {Slot[]} */
   let slots = []
   let bytes = 0
   let blocked = false
   let ended = false
+  let inDebt = false
   /** @type {Error | undefined} */
   let failure
   /** @type {Map<string, { slot: Slot, publication: any }[]>} publications that wait for their lane's turn */
@@ -47,8 +52,9 @@ export async function servePublishStream (call, { caller, admit, refused, publis
 
   function flow () {
     if (ended) return
-    if (blocked || slots.length >= WINDOW.publications || bytes >= WINDOW.bytes) call.pause()
-    else if (call.isPaused()) call.resume()
+    const full = slots.length >= WINDOW.publications || bytes >= Math.min(WINDOW.bytes, maxBytes())
+    if (blocked || full || inDebt) call.pause()
+    else call.resume()
   }
 
   /** Sends the results that are known, up to the first that is not. */
@@ -59,8 +65,8 @@ export async function servePublishStream (call, { caller, admit, refused, publis
     const done = slots.slice(0, known)
     slots = slots.slice(known)
     onInProgress(-known)
-    const full = !call.cancelled && !call.write({ results: done.map(({ result }) => result) })
-    if (full && !blocked) {
+    const room = call.write({ results: done.map(({ result }) => result) })
+    if (!room && !blocked) {
       blocked = true
       call.once('drain', () => {
         blocked = false
@@ -88,7 +94,18 @@ export async function servePublishStream (call, { caller, admit, refused, publis
     lanes.delete(lane)
   }
 
-  call.on('data', (/** @type {{ publications?: any[] }} */ { publications = [] }) => {
+  /** Stops reading until the refusals of the caller are paid. */
+  async function payDebt () {
+    const ms = owes()
+    if (inDebt || ms === 0 || ended) return
+    inDebt = true
+    await clock.sleep(ms, signal).catch(() => {})
+    inDebt = false
+    flow()
+  }
+
+  call.on('message', (/** @type {{ publications?: any[] }} */ { publications = [] }) => {
+    if (publications.length === 0) refused()
     /** @type {string[]} */
     const begun = []
     const now = clock.now()
@@ -107,12 +124,13 @@ export async function servePublishStream (call, { caller, admit, refused, publis
       }
     }
     for (const lane of begun) publish(lane)
+    payDebt()
     flow()
   })
   call.on('end', end)
-  call.on('cancelled', end)
-  call.on('error', end)
+  call.on('close', end)
   signal.addEventListener('abort', end)
+  if (signal.aborted) end()
   await finished
   signal.removeEventListener('abort', end)
   if (failure !== undefined) throw failure

@@ -1,38 +1,52 @@
-import net from 'node:net'
-import tls from 'node:tls'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { Server, ServerCredentials, loadPackageDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
-import { ReflectionService } from '@grpc/reflection'
-import { HealthImplementation } from 'grpc-health-check'
 import { systemClock } from '../../common/clock.js'
 import { InkcastError, publicError } from '../../common/errors.js'
-import { leavePort } from '../../process/leave-port.js'
+import { TIMES as SOCKET_TIMES } from '../../process/socket-times.js'
 import { withinTime } from '../http/request.js'
-import { maxBatchBytes } from '../operations/batch.js'
+import { MAX_PUBLICATIONS, maxBatchBytes } from '../operations/batch.js'
 import { operations } from '../operations/index.js'
 import { runOperation } from '../operations/run.js'
-import { createRequestLimit } from '../request-limit.js'
-import { certificateOf } from '../client-certificate.js'
+import { requestLimitFor } from '../request-limit.js'
+import { Call } from './call.js'
 import { serveEvents } from './events.js'
+import { HEALTH_PROTO, Health } from './health.js'
+import { GrpcListener } from './listener.js'
 import { callFrom, responseFrom } from './messages.js'
 import { rpcOf } from './names.js'
 import { servePublishStream } from './publish-stream.js'
+import { reflectionEndpoints } from './reflection.js'
+import { OpenStreams } from './streams.js'
 import { statusFrom } from './status.js'
+
+/**
+ * @typedef {import('../callers/caller.js').Caller} Caller
+ * @typedef {import('../request-limit.js').Permit} Permit
+ *
+ * @typedef {object} Endpoint one rpc
+ * @property {string} operation its name in metrics
+ * @property {import('./call.js').Method} method
+ * @property {boolean} [open] it needs no credential
+ * @property {boolean} [streams] the client sends any number of messages; default: one
+ * @property {{ field: number, max: number }} [list] see checkFields
+ * @property {number} [maxBytes] of a message
+ * @property {(request: any, caller: Caller | undefined, permit: Permit) => object | Promise<object>} [answer] to the
+ *   one message; default: `serve`
+ * @property {(call: Call, given: any) => Promise<void>} [serve] resolves when the call is to end. `given` is the one
+ *   message; with `streams` the caller and the signal that ends the stream
+ */
 
 export const PROTO = fileURLToPath(new URL('inkcast.proto', import.meta.url))
 const SERVICE = 'inkcast.v1.Gateway'
-const MAX_REQUESTS = 1000
-const MAX_BODY_BYTES = 64 * 2 ** 20
-const MAX_CONNECTIONS = 1000
-const MAX_CALLS_PER_CONNECTION = 100
-/** PublishStream and Events together: each has a window of up to 4 MB. */
-const MAX_STREAMS = 200
+/** Calls whose credential is being looked up: keys of an issuer may have to be fetched. */
+const MAX_UNKNOWN = 1000
 /** Beside the values, a message has ids and names. */
 const MESSAGE_OVERHEAD = 64 * 1024
 /** ms */
-const TIMES = { operation: 30_000, leave: 500, stop: 10_000 }
+const TIMES = { ...SOCKET_TIMES, operation: 30_000, leave: 500, stop: 10_000 }
+/** Of the field `publications` in both messages that have it. */
+const PUBLICATIONS = Object.freeze({ field: 1, max: MAX_PUBLICATIONS })
 
 /**
  * The gRPC door for business services: the operations of the table, and two streams.
@@ -50,42 +64,20 @@ const TIMES = { operation: 30_000, leave: 500, stop: 10_000 }
  *   'api_request_seconds'>} dependencies.metrics
  * @param {import('../../common/clock.js').Clock} [dependencies.clock]
  * @param {import('../../tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
+ * @param {Partial<typeof TIMES>} [times] for tests
  */
 export function createGrpcApi ({
   settings, limits: { maxRecordBytes }, callers, services, openEvents, log, metrics, clock = systemClock,
   certificate
-}) {
-  const requestLimit = createRequestLimit({
-    maxRequests: MAX_REQUESTS, maxBytes: Math.max(MAX_BODY_BYTES, 8 * maxRecordBytes)
-  })
-  const stopping = new AbortController()
-  /** Client certificates of open connections, by the name that gRPC has for them. @type {Map<string, any>} */
-  const shown = new Map()
-  let streams = 0
+}, times) {
+  const allTimes = { ...TIMES, ...times }
+  const maxBytes = maxBatchBytes(maxRecordBytes) + MESSAGE_OVERHEAD
+  const requestLimit = requestLimitFor(maxRecordBytes)
+  const streams = new OpenStreams({ callers, metrics, limit: requestLimitFor(maxRecordBytes, Infinity) })
+  const health = new Health([SERVICE])
+  let draining = false
+  let unknown = 0
   let inProgress = 0
-
-  const definition = loadSync(PROTO, { longs: Number })
-  const grpc = new Server({
-    'grpc.max_receive_message_length': maxBatchBytes(maxRecordBytes) + MESSAGE_OVERHEAD,
-    'grpc.max_send_message_length': -1,
-    'grpc.max_concurrent_streams': MAX_CALLS_PER_CONNECTION
-  })
-  const health = new HealthImplementation({ '': 'SERVING', [SERVICE]: 'SERVING' })
-  health.addToServer(/** @type {any} */ (grpc))
-  new ReflectionService(definition).addToServer(grpc)
-
-  /** @param {any} call */
-  function whoCalls (call) {
-    if (stopping.signal.aborted) throw new InkcastError('draining')
-    const peer = call.getPeer()
-    const headers = { ...call.metadata.getMap(), host: call.getHost() }
-    return callers.identify({
-      authorization: headers.authorization === undefined ? undefined : String(headers.authorization),
-      certificate: shown.get(peer),
-      address: peer.replace(/:\d+$/, ''),
-      headers
-    })
-  }
 
   /** @param {string} operation @param {unknown} [error] */
   function ended (operation, error) {
@@ -94,128 +86,208 @@ export function createGrpcApi ({
     if (code === 'internal') log.error({ err: error, operation }, 'a call of gRPC failed')
   }
 
-  /** @param {import('../operations/operation.js').Operation} entry */
-  function unary (entry) {
-    return async (/** @type {any} */ call, /** @type {any} */ callback) => {
-      const began = clock.monotonic()
-      let name = 'unknown'
-      try {
-        const caller = await whoCalls(call)
-        name = caller.name
-        const { request } = call
-        const given = callFrom(entry, request)
-        const size = given.body?.length ?? given.batch?.reduce((sum, { value }) => sum + (value?.length ?? 0), 0) ?? 0
-        const permit = requestLimit.enter(size, name)
-        const whole = {
-          ...services, ...given, now: clock.now(), answerHeader () {},
-          answering: (/** @type {number} */ bytes) => permit.answer(bytes)
-        }
-        const running = runOperation(entry, whole, { callers, caller })
-        running.catch(() => {}).finally(() => permit.release())
-        const answer = await withinTime(running, TIMES.operation)
-        callback(null, responseFrom(entry, answer))
-        ended(entry.operation)
-      } catch (error) {
-        callback(statusFrom(error))
-        ended(entry.operation, error)
-      } finally {
-        metrics.api_request_seconds.labels(entry.operation, name, 'grpc').observe((clock.monotonic() - began) / 1000)
-      }
-    }
+  /**
+   * @param {import('node:http2').IncomingHttpHeaders} headers
+   * @param {import('./listener.js').Connection} connection
+   * @returns {Promise<Caller>}
+   */
+  async function whoCalls (headers, { address, certificate }) {
+    const found = callers.identify({
+      authorization: headers.authorization,
+      certificate,
+      address,
+      headers: { ...headers, host: headers[':authority'] ?? headers.host }
+    })
+    if (!(found instanceof Promise)) return found
+    if (unknown >= MAX_UNKNOWN) throw new InkcastError('unavailable', 'too many requests are in progress; try again')
+    unknown++
+    return found.finally(() => { unknown-- })
   }
 
   /**
-   * @param {string} operation
-   * @param {(call: any, caller: import('../callers/caller.js').Caller) => Promise<void>} serve
+   * @param {import('node:http2').ServerHttp2Stream} stream
+   * @param {import('node:http2').IncomingHttpHeaders} headers
+   * @param {import('./listener.js').Connection} connection
+   * @returns {Call | undefined} undefined: it is refused
    */
-  function stream (operation, serve) {
-    return async (/** @type {any} */ call) => {
-      // of a connection that is lost
-      call.on('error', () => {})
-      let entered = false
-      try {
-        if (streams >= MAX_STREAMS) throw new InkcastError('unavailable', 'too many streams are open; try again')
-        metrics.grpc_streams.set(++streams)
-        entered = true
-        await serve(call, await whoCalls(call))
-        if (stopping.signal.aborted) throw new InkcastError('draining')
-        call.end()
-        ended(operation)
-      } catch (error) {
-        ended(operation, error)
-        if (!call.cancelled) call.emit('error', statusFrom(error))
-      } finally {
-        if (entered) metrics.grpc_streams.set(--streams)
+  function onCall (stream, headers, connection) {
+    if (!headers['content-type']?.startsWith('application/grpc')) return refuse(stream, { ':status': 415 })
+    const endpoint = endpoints.get(String(headers[':path']))
+    if (endpoint === undefined) {
+      ended('unknown', new InkcastError('method_not_allowed'))
+      return refuse(stream, {
+        ':status': 200,
+        'content-type': 'application/grpc+proto',
+        ...statusFrom(new InkcastError('method_not_allowed', 'there is no such rpc'))
+      })
+    }
+    const call = new Call(stream, headers, {
+      method: endpoint.method, maxBytes: endpoint.maxBytes ?? maxBytes, times: allTimes, clock
+    })
+    serve(endpoint, call, connection)
+    return call
+  }
+
+  /** @param {Endpoint} endpoint @param {Call} call @param {import('./listener.js').Connection} connection */
+  async function serve (endpoint, call, connection) {
+    const { operation } = endpoint
+    const began = clock.monotonic()
+    let name = 'unknown'
+    try {
+      if (draining) throw new InkcastError('draining')
+      /** @type {Caller | undefined} */
+      let caller
+      if (endpoint.open) {
+        if (!connection.open(call)) throw new InkcastError('unavailable', 'too many calls without a credential')
+      } else {
+        caller = await whoCalls(call.headers, connection)
+        connection.admit()
+        callers.checkDebt(caller)
+        name = caller.name
       }
+      if (call.closed) return
+      if (endpoint.streams) await streams.serve(endpoint, call, /** @type {Caller} */ (caller))
+      else await serveOne(endpoint, call, caller)
+      if (draining && endpoint.answer === undefined) throw new InkcastError('draining')
+      call.finish()
+      ended(operation)
+    } catch (error) {
+      call.finish(error)
+      ended(operation, error)
+    } finally {
+      if (endpoint.answer !== undefined)
+        metrics.api_request_seconds.labels(operation, name, 'grpc').observe((clock.monotonic() - began) / 1000)
     }
   }
 
-  const { Gateway } = /** @type {any} */ (loadPackageDefinition(definition)).inkcast.v1
-  grpc.addService(Gateway.service, {
-    ...Object.fromEntries(operations.map((entry) => [rpcOf(entry), unary(entry)])),
-    PublishStream: stream('publishStream', (call, caller) => servePublishStream(call, {
-      caller: caller.name,
-      admit: (publication) => callers.admitPublication(caller, publication),
-      refused: (count) => callers.refused(caller, count),
-      publishLane: services.publishLane,
-      clock,
-      signal: stopping.signal,
-      onInProgress: (change) => metrics.grpc_in_progress.set(inProgress += change)
-    })),
-    Events: stream('events', (call, caller) => {
-      const admit = (/** @type {string} */ group) => callers.admit(caller, { operation: 'events', group })
-      callers.check(caller, { operation: 'events' })
-      return serveEvents(call, { open: openEvents, admit, signal: stopping.signal })
+  /** @param {Endpoint} endpoint @param {Call} call @param {Caller} [caller] */
+  async function serveOne (endpoint, call, caller) {
+    const permit = requestLimit.enter(0, caller?.name)
+    call.once('close', () => permit.release())
+    const request = await oneMessage(call, permit, endpoint, caller)
+    if (request === undefined) return
+    if (endpoint.answer === undefined) return endpoint.serve?.(call, request)
+    const answer = await endpoint.answer(request, caller, permit)
+    // until the client has read it
+    call.write(answer, (bytes) => permit.answer(bytes))
+  }
+
+  /**
+   * @param {Call} call
+   * @param {Permit} permit
+   * @param {Endpoint} endpoint
+   * @param {Caller} [caller]
+   * @returns {Promise<any>} undefined: the client has given the call up
+   */
+  const oneMessage = (call, permit, { list }, caller) => new Promise((resolve, reject) => {
+    /** @type {any} */
+    let request
+    call.on('message', (message) => {
+      if (request !== undefined) reject(new InkcastError('bad_request', 'the rpc takes one message'))
+      request = message
     })
+    call.on('end', () => {
+      if (request === undefined) reject(new InkcastError('bad_request', 'the message is missing'))
+      else resolve(request)
+    })
+    call.on('refused', (error) => {
+      if (caller !== undefined) callers.refused(caller, error.code === 'bad_request' ? list?.max : 1)
+      reject(error)
+    })
+    call.on('close', () => resolve(undefined))
+    call.read({ bytes: permit, list })
   })
 
-  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure())
-  // a server of its own: its port can be left before the calls end, and client certificates are optional
-  const server = certificate === undefined
-    ? net.createServer((socket) => injector.injectConnection(socket))
-    : tls.createServer({
-        ...certificate.serverOptions(),
-        ALPNProtocols: ['h2']
-      }, (socket) => {
-        const ofClient = certificateOf(socket)
-        const peer = `${socket.remoteAddress}:${socket.remotePort}`
-        if (ofClient !== undefined) {
-          shown.set(peer, ofClient)
-          socket.once('close', () => shown.delete(peer))
-        }
-        injector.injectConnection(socket)
+  /** @param {import('../operations/operation.js').Operation} entry @returns {Omit<Endpoint, 'method'>} */
+  const unary = (entry) => ({
+    operation: entry.operation,
+    list: typeof entry.body === 'object' && entry.body.batch ? PUBLICATIONS : undefined,
+    async answer (request, caller, permit) {
+      const whole = {
+        ...services, ...callFrom(entry, request), now: clock.now(), answerHeader () {},
+        answering: (/** @type {number} */ bytes) => permit.answer(bytes)
+      }
+      const running = runOperation(entry, whole, { callers, caller: /** @type {Caller} */ (caller) })
+      permit.hold()
+      running.catch(() => {}).finally(() => permit.release())
+      return responseFrom(entry, await withinTime(running, allTimes.operation))
+    }
+  })
+
+  const { [SERVICE]: methods } = /** @type {any} */ (loadSync(PROTO, { longs: Number }))
+  /** @type {Record<string, Omit<Endpoint, 'method'>>} */
+  const rpcs = {
+    ...Object.fromEntries(operations.map((entry) => [rpcOf(entry), unary(entry)])),
+    PublishStream: {
+      operation: 'publishStream',
+      streams: true,
+      list: PUBLICATIONS,
+      serve: (call, { caller, signal }) => servePublishStream(call, {
+        caller: caller.name,
+        admit: (publication) => callers.admitPublication(caller, publication),
+        refused: (count) => callers.refused(caller, count),
+        owes: () => callers.owes(caller),
+        publishLane: services.publishLane,
+        clock,
+        signal,
+        maxBytes: () => streams.share,
+        onInProgress: (change) => metrics.grpc_in_progress.set(inProgress += change)
       })
-  server.maxConnections = MAX_CONNECTIONS
-  if (server instanceof tls.Server) certificate?.serve(server)
+    },
+    Events: {
+      operation: 'events',
+      streams: true,
+      serve: (call, { caller, signal }) => {
+        const admit = (/** @type {string} */ group) => callers.admit(caller, { operation: 'events', group })
+        callers.check(caller, { operation: 'events' })
+        return serveEvents(call, { open: openEvents, admit, signal })
+      }
+    }
+  }
+  /** By path. @type {Map<string, Endpoint>} */
+  const endpoints = new Map([
+    ...Object.entries(rpcs).map(([rpc, endpoint]) => /** @type {const} */ (
+      [methods[rpc].path, { ...endpoint, method: methods[rpc] }])),
+    ...health.endpoints(),
+    ...reflectionEndpoints([PROTO, HEALTH_PROTO])
+  ])
+  const listener = new GrpcListener({
+    settings, certificate, onCall, clock, times: allTimes, onLook: () => streams.look()
+  })
 
   return {
     /** @throws {Error} if the port is taken */
     async start () {
-      await new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen({ host: settings.host, port: settings.grpcPort }, () => resolve(undefined))
-      })
+      await listener.start()
       log.info({ host: settings.host, port: this.port() }, 'gRPC api listens')
     },
 
     /** No new connections; clients that check the health find another process. */
     async leave () {
-      health.setStatus('', 'NOT_SERVING')
-      health.setStatus(SERVICE, 'NOT_SERVING')
-      await Promise.all([leavePort(/** @type {any} */ (server)), delay(TIMES.leave)])
+      health.leave()
+      await Promise.all([listener.leave(), delay(allTimes.leave)])
     },
 
     /** Answers what was read, ends streams with `draining`, and closes all connections within 10 s. */
     async stop () {
-      stopping.abort()
-      if (server.listening) server.close()
-      const late = setTimeout(() => grpc.forceShutdown(), TIMES.stop)
-      await new Promise((resolve) => { grpc.tryShutdown(() => resolve(undefined)) })
-      clearTimeout(late)
-      injector.destroy()
+      draining = true
+      streams.stop()
+      health.stop()
+      await listener.stop(allTimes.stop)
     },
 
     /** @returns {number} the port it listens on */
-    port: () => /** @type {import('node:net').AddressInfo} */ (server.address()).port
+    port: () => listener.port
   }
+}
+
+/**
+ * @param {import('node:http2').ServerHttp2Stream} stream
+ * @param {import('node:http2').OutgoingHttpHeaders} headers
+ * @returns {undefined}
+ */
+function refuse (stream, headers) {
+  stream.respond(headers, { endStream: true })
+  stream.close(0)
+  stream.resume()
 }

@@ -1,7 +1,16 @@
-import { Metadata, status } from '@grpc/grpc-js'
 import { ERRORS, publicError } from '../../common/errors.js'
 
 /** Errors as gRPC has them: a status code, the code of inkcast's table in metadata, and google.rpc.Status. */
+
+/** Status codes of gRPC (google/rpc/code.proto). */
+const status = Object.freeze({
+  UNKNOWN: 2, INVALID_ARGUMENT: 3, DEADLINE_EXCEEDED: 4, NOT_FOUND: 5, PERMISSION_DENIED: 7, RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9, ABORTED: 10, UNIMPLEMENTED: 12, INTERNAL: 13, UNAVAILABLE: 14, UNAUTHENTICATED: 16
+})
+export const { RESOURCE_EXHAUSTED } = status
+
+/** Trailers of a call that has succeeded. */
+export const OK = Object.freeze({ 'grpc-status': '0' })
 
 /** @type {Record<number, number>} by HTTP status; 409 depends on whether a retry may succeed */
 const CODES = {
@@ -31,19 +40,31 @@ export function statusOf (code) {
   return CODES[entry.status] ?? status.UNKNOWN
 }
 
-/** @param {unknown} error @returns {{ code: number, details: string, metadata: Metadata }} */
-export function statusFrom (error) {
+/**
+ * @param {unknown} error
+ * @param {number} [code] of gRPC; default: that of the error's code
+ * @returns {import('node:http2').OutgoingHttpHeaders} trailers
+ */
+export function statusFrom (error, code) {
   const { code: reason, message, retryable, retryInMs } = publicError(error)
-  const code = statusOf(reason)
+  const number = code ?? statusOf(reason)
   /** @type {Record<string, string>} */
   const facts = { retryable: String(retryable) }
   if (retryInMs !== undefined) facts.retryInMs = String(Math.ceil(retryInMs))
-  const metadata = new Metadata()
-  metadata.set('inkcast-code', reason)
-  for (const [name, value] of Object.entries(facts)) metadata.set(`inkcast-${name.toLowerCase()}`, value)
-  metadata.set('grpc-status-details-bin', encodeStatus(code, message, reason, facts))
-  return { code, details: message, metadata }
+  return {
+    'grpc-status': String(number),
+    'grpc-message': percentEncoded(message),
+    'inkcast-code': reason,
+    ...Object.fromEntries(Object.entries(facts).map(([name, value]) => [`inkcast-${name.toLowerCase()}`, value])),
+    'grpc-status-details-bin': encodeStatus(number, message, reason, facts).toString('base64')
+  }
 }
+
+/** @param {string} text @returns {string} as the header grpc-message has it */
+const percentEncoded = (text) => Array.from(Buffer.from(text), (byte) =>
+  byte >= 0x20 && byte < 0x7f && byte !== 0x25
+    ? String.fromCharCode(byte)
+    : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')
 
 /** google.rpc.Status with a google.rpc.ErrorInfo (google/rpc/status.proto, error_details.proto). */
 /** @param {number} code @param {string} message @param {string} reason @param {Record<string, string>} facts */

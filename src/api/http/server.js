@@ -6,7 +6,7 @@ import { leavePort } from '../../process/leave-port.js'
 import { TIMES as SOCKET_TIMES, serverOptions } from '../../process/socket-times.js'
 import { HEADER, newTraceId } from '../../wire/headers.js'
 import { MAX_ID_BYTES } from '../../wire/publication.js'
-import { createRequestLimit } from '../request-limit.js'
+import { MAX_CONNECTIONS, requestLimitFor } from '../request-limit.js'
 import { answerBadHttp, errorAnswer, translateError } from './errors.js'
 import { Exchanges } from './exchanges.js'
 import { bodySize, checkBodyHeaders, checkHeaderNames, checkIds, headerText, setHeader, withinTime } from './request.js'
@@ -21,19 +21,11 @@ import { openapi } from './openapi.js'
 /** @typedef {{ caller: Caller, permit: import('../request-limit.js').Permit }} Admitted */
 /** @typedef {import('./exchanges.js').Exchange} Exchange */
 
-const MAX_REQUESTS = 1000
 /**
  * Requests without a token that may wait on a connection for the answer before. A connection with more is closed: Node
  * would keep all of their answers until the client reads the first one.
  */
 const MAX_PIPELINED = 1
-/**
- * Maximum bytes of all bodies in progress, and of all answers: this, or this number of the largest body if that is
- * more.
- */
-const MAX_BODY_BYTES = 64 * 2 ** 20
-const MAX_LARGEST_BODIES = 8
-const MAX_CONNECTIONS = 5000
 /** Statuses of failures, which an alert counts: their series begin at 0. */
 const FAILURES = [...new Set(Object.values(ERRORS).map(({ status }) => status).filter((status) => status >= 500))]
 
@@ -80,10 +72,7 @@ export function createHttpApi (
 ) {
   const allTimes = { ...TIMES, ...times }
   const { operation: operationTimeout, stop: stopTimeout, leave: leaveTime } = allTimes
-  const requestLimit = createRequestLimit({
-    maxRequests: MAX_REQUESTS,
-    maxBytes: Math.max(MAX_BODY_BYTES, MAX_LARGEST_BODIES * maxRecordBytes)
-  })
+  const requestLimit = requestLimitFor(maxRecordBytes)
   const exchanges = new Exchanges()
   /** @type {WeakMap<Request, Admitted>} */
   const admitted = new WeakMap()

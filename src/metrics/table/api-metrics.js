@@ -31,8 +31,8 @@ export const API_METRICS = Object.freeze({
   grpc_streams: {
     type: 'gauge',
     labels: [],
-    help: 'Open streams of the gRPC api (`PublishStream`, `Events`), at most 200 in each api process.',
-    worry: 'Near 200: further streams are refused with `unavailable`.'
+    help: 'Open streams of the gRPC api (`PublishStream`, `Events`, reflection), at most 100 of each caller in each api process.',
+    worry: 'Growth without an end: a service opens streams and does not close them.'
   },
   grpc_in_progress: {
     type: 'gauge',

@@ -1,0 +1,142 @@
+import { once } from 'node:events'
+import { connect } from 'node:http2'
+import { loadSync } from '@grpc/proto-loader'
+import { createCallers } from '../../src/api/callers/callers.js'
+import { createGrpcApi, PROTO } from '../../src/api/grpc/server.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
+import { manualClock } from './manual-clock.js'
+import { recordingLog } from './recording-log.js'
+
+/** @type {any} */
+export const { 'inkcast.v1.Gateway': METHODS } = loadSync(PROTO, { longs: Number })
+
+/**
+ * The gRPC api alone, with a clock that the test advances by `pass`.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {object} [options]
+ * @param {string[]} [options.tokens]
+ * @param {string} [options.callersFile]
+ * @param {import('../../src/api/publish-lane.js').PublishLane} [options.publishLane]
+ * @param {Record<string, any>} [options.services]
+ * @param {Parameters<typeof createGrpcApi>[0]['openEvents']} [options.openEvents]
+ * @param {Parameters<typeof createGrpcApi>[0]['certificate']} [options.certificate]
+ * @param {Parameters<typeof createGrpcApi>[1]} [options.times]
+ */
+export async function startGrpcApi (t, {
+  tokens = [], callersFile, publishLane = async (entries) => entries.map((entry) => entry instanceof Error
+    ? entry
+    : { traceId: 't' }), services = {}, openEvents = () => ({ async start () {}, async stop () {} }), certificate, times
+} = {}) {
+  const clock = sleepingClock()
+  const { log } = recordingLog()
+  const metrics = createMetrics({ processMetrics: false })
+  const callers = createCallers({
+    settings: { tokens, callersFile }, production: false, log, metrics, clock, reloadEvery: 20
+  })
+  await callers.start()
+  t.after(() => callers.stop())
+  const api = createGrpcApi({
+    settings: { host: '127.0.0.1', grpcPort: 0 },
+    limits: { maxRecordBytes: 2 ** 20 },
+    callers,
+    services: /** @type {any} */ ({ publishLane, ...services }),
+    openEvents, log, metrics, clock, certificate
+  }, { stop: 1000, ...times })
+  await api.start()
+  t.after(() => api.stop())
+  return {
+    api, callers, clock, metrics,
+    port: api.port(),
+    /** @param {number} ms */
+    async pass (ms) {
+      for (let left = ms; left > 0; left -= 1000) {
+        clock.advance(Math.min(1000, left))
+        // the last bytes arrive, and answers to pings do, too
+        await new Promise((resolve) => { setTimeout(resolve, 2) })
+      }
+    }
+  }
+}
+
+/** A clock that the test advances, and that wakes what sleeps. */
+function sleepingClock () {
+  const clock = manualClock()
+  /** @type {Set<() => void>} */
+  const sleepers = new Set()
+  return {
+    ...clock,
+    /** @param {number} ms @param {AbortSignal} [signal] @returns {Promise<void>} */
+    sleep: (ms, signal) => new Promise((resolve, reject) => {
+      const until = clock.monotonic() + ms
+      const wake = () => {
+        if (clock.monotonic() < until) return
+        sleepers.delete(wake)
+        resolve()
+      }
+      sleepers.add(wake)
+      signal?.addEventListener('abort', () => {
+        sleepers.delete(wake)
+        reject(signal.reason)
+      })
+    }),
+    /** @param {number} ms */
+    advance (ms) {
+      clock.advance(ms)
+      for (const wake of sleepers) wake()
+    }
+  }
+}
+
+/**
+ * A client that speaks HTTP/2 itself, so that it can do what no library of gRPC does.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {number} port
+ * @param {object} [options]
+ * @param {string} [options.token]
+ * @param {import('node:http2').Settings} [options.settings]
+ */
+export function rawGrpc (t, port, { token, settings } = {}) {
+  const session = connect(`http://127.0.0.1:${port}`, { settings, maxSessionMemory: 1000 })
+  session.on('error', () => {})
+  t.after(() => session.destroy())
+  return {
+    session,
+    ended: once(session, 'close'),
+    /**
+     * @param {string} path
+     * @param {import('node:http2').OutgoingHttpHeaders} [headers]
+     */
+    call (path, headers = {}) {
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': path,
+        'content-type': 'application/grpc',
+        te: 'trailers',
+        ...token === undefined ? {} : { authorization: `Bearer ${token}` },
+        ...headers
+      })
+      stream.on('error', () => {})
+      /** @type {Promise<{ status: number, code: string, message: string, reset: number }>} */
+      const ended = new Promise((resolve) => {
+        /** @type {any} */
+        let last = {}
+        stream.on('response', (given) => { last = { ...last, ...given } })
+        stream.on('trailers', (given) => { last = { ...last, ...given } })
+        stream.on('close', () => resolve({
+          status: Number(last['grpc-status'] ?? NaN), code: last['inkcast-code'], message: last['grpc-message'],
+          reset: stream.rstCode ?? 0
+        }))
+      })
+      return { stream, ended }
+    }
+  }
+}
+
+/** @param {Buffer} bytes @param {number} [claimed] @returns {Buffer} a message as it is on the wire */
+export function framed (bytes, claimed = bytes.length) {
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(claimed, 1)
+  return Buffer.concat([head, bytes])
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FrameReader } from '../../../src/api/grpc/frame-reader.js'
+import { callersFile } from '../../helpers/callers-file.js'
+import { framed, METHODS, rawGrpc, startGrpcApi } from '../../helpers/grpc-api.js'
+import { waitFor } from '../../helpers/wait.js'
+
+const TOKEN = 'token-of-the-editor'
+const { PublishBatch, PublishStream } = METHODS
+const EDITOR = { name: 'editor', tokens: [{ text: TOKEN }], operators: ['broadcast'], guids: ['notes/*'] }
+/** Kinds of publications that this caller is refused. @type {Record<string, object>} */
+const REFUSED = {
+  'no target': {},
+  'an unknown operator': { operator: 'shout' },
+  'no right to the document': { guid: 'minutes' },
+  'no right to the operator': { operator: 'user', uid: 'ada' },
+  'a trace that cannot be read': { guid: 'notes/1', except: ['a,b'], timestamp: -1 }
+}
+
+/** @param {import('node:test').TestContext} t @param {object} [more] */
+async function start (t, more = {}) {
+  const { path } = callersFile(t, { callers: [{ ...EDITOR, ...more }] })
+  const grpc = await startGrpcApi(t, { callersFile: path })
+  const { stream, ended } = rawGrpc(t, grpc.port, { token: TOKEN }).call(PublishStream.path)
+  /** @type {any[]} */
+  const results = []
+  const reader = new FrameReader(2 ** 22)
+  stream.on('data', (chunk) => {
+    for (const { bytes } of reader.read(chunk)) results.push(...PublishStream.responseDeserialize(bytes).results)
+  })
+  return {
+    ...grpc, stream, ended, results,
+    /** @param {object[]} publications */
+    publish: (publications) => stream.write(framed(PublishStream.requestSerialize({ publications })))
+  }
+}
+
+for (const [kind, one] of Object.entries(REFUSED)) {
+  test(`a refused publication of a stream counts against the rate: ${kind}`, async (t) => {
+    const { publish, results } = await start(t, { rate: { perSecond: 1, burst: 10 } })
+    publish(Array.from({ length: 10 }, () => one))
+    publish([{ guid: 'notes/1' }])
+    await waitFor(() => results.length === 11)
+    assert.ok(results.slice(0, 10).every(({ ok }) => !ok))
+    assert.equal(results[10].error?.code, 'rate_limited')
+  })
+
+  test(`a stream of refused publications is read no faster than 1,000 per second: ${kind}`, async (t) => {
+    const { publish, results, pass } = await start(t)
+    for (let i = 0; i < 20; i++) publish(Array.from({ length: 1000 }, () => one))
+    await waitFor(() => results.length === 3000)
+    await pass(900)
+    assert.equal(results.length, 3000)
+    for (let i = 0; i < 3; i++) await pass(1000)
+    await waitFor(() => results.length >= 5000)
+    assert.ok(results.length <= 7000)
+  })
+}
+
+test('messages with too many publications are refused and charged, however small the publications are', async (t) => {
+  for (const method of [PublishBatch, PublishStream]) {
+    const { port, clock } = await startGrpcApi(t, { tokens: [`editor:${TOKEN}`] })
+    const client = rawGrpc(t, port, { token: TOKEN })
+    const send = (/** @type {number} */ count) => {
+      const { stream, ended } = client.call(method.path)
+      stream.resume()
+      stream.end(framed(Buffer.from('0a00'.repeat(count), 'hex')))
+      return ended
+    }
+    for (const count of [1001, 400_000, 2_000_000]) {
+      const { status, code } = await send(count)
+      assert.deepEqual([status, code], [3, 'bad_request'])
+    }
+    const { status, code } = await send(1)
+    assert.deepEqual([status, code], [8, 'rate_limited'])
+    clock.advance(2000)
+    assert.equal((await send(1)).status, 0)
+  }
+})
