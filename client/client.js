@@ -215,8 +215,18 @@ export class Client {
    */
   onLog (sink) { return this.#log.add(sink) }
 
-  /** Connects now, without the pause before the next attempt; also after a refusal. Does nothing during an attempt. */
+  /**
+   * Connects now, without the pause before the next attempt; also after a refusal. Does nothing during an attempt.
+   * Checks an open connection.
+   */
   connect () { this.#connection.connect() }
+
+  /**
+   * Finds out within 3 s whether the connection still works, and reconnects if not. The client does this itself when a
+   * page comes back (`online`, `pageshow`, `visibilitychange`), and after a request without an answer.
+   * @returns {Promise<boolean>} whether the connection works
+   */
+  check () { return this.#connection.checkLine() }
 
   /**
    * For demos and tests: drops the connection as if the network had failed, and reconnects.

@@ -76,6 +76,15 @@ const ATTEMPT_TIMEOUT = 15_000
 const SHORT = 5000
 /** Maximum delay before a page without a connection tries the other transport, ms. */
 const SOON = 300
+/**
+ * Timeout of a WebSocket until the gateway's first message, ms: some proxies hold WebSockets, or let nothing pass. Long
+ * polling is tried then.
+ */
+const FIRST_MESSAGE = 3000
+/** Timeout of a check of the connection, ms. */
+const CHECK_TIMEOUT = 3000
+/** Events of a page that comes back, from sleep, another tab, the browser's cache or another network. */
+const WAKE = ['online', 'pageshow', 'visibilitychange']
 /** Timeout of the answer to a new token, ms. */
 const REFRESH_TIMEOUT = 10_000
 
@@ -104,9 +113,13 @@ export class Connection {
   #maxPayload = Infinity
   /** Timer of the next attempt. @type {ReturnType<typeof setTimeout> | undefined} */
   #pause
+  /** Timeout of the first message of the attempt in progress. @type {ReturnType<typeof setTimeout> | undefined} */
+  #firstMessage
   /** Timeout of the attempt in progress. @type {ReturnType<typeof setTimeout> | undefined} */
   #watch
-  #onOnline = () => { if (this.#pause !== undefined && this.#hint === undefined) this.#retryIn(Math.random() * SOON) }
+  /** The check in progress. @type {Promise<boolean> | undefined} */
+  #checking
+  #onWake = () => { if (window.document?.visibilityState !== 'hidden') this.checkLine() }
 
   /**
    * @param {string} url
@@ -131,17 +144,19 @@ export class Connection {
       reconnection: false,
       timeout: ATTEMPT_TIMEOUT
     })
+    this.#pollingFirst = this.#remembered((storage, key) => storage.getItem(key) === 'polling') ?? false
     this.#listen()
-    window.addEventListener?.('online', this.#onOnline)
+    for (const event of WAKE) window.addEventListener?.(event, this.#onWake)
   }
 
   get up () { return this.state === 'connected' || this.state === 'draining' }
   get #engine () { return /** @type {any} */ (this.socket.io).engine }
   get transport () { return this.up ? this.#engine?.transport.name : undefined }
 
-  /** Connects now, unless it is connected, connecting or closed. */
+  /** Connects now, unless it is connecting or closed; checks an open connection. */
   connect () {
-    if (this.up || this.state === 'closed') return
+    if (this.state === 'closed') return
+    if (this.up) return void this.checkLine()
     // the gateway refuses a second handshake on one transport
     if (this.#watch !== undefined) return
     if (this.state === 'refused') {
@@ -149,6 +164,52 @@ export class Connection {
       this.#setState('reconnecting', null)
     }
     this.#try('connect')
+  }
+
+  /**
+   * Finds out whether the connection still works: a network may fail without closing it. A dead one is dropped. Without
+   * a connection the next attempt comes soon, unless the gateway named a time.
+   * @returns {Promise<boolean>} whether the connection works
+   */
+  async checkLine () {
+    if (this.up) return this.#checking ??= this.#check()
+    if (this.#pause !== undefined && this.#hint === undefined) this.#retryIn(Math.random() * SOON)
+    return false
+  }
+
+  /** @returns {Promise<boolean>} */
+  #check () {
+    const engine = this.#engine
+    return new Promise((resolve) => {
+      let isOver = false
+      const end = (/** @type {boolean} */ works) => {
+        if (isOver) return
+        isOver = true
+        engine.off?.('packet', alive)
+        this.#checking = undefined
+        resolve(works)
+        // not the engine alone, which would wait for what it cannot send
+        if (!works && this.up && engine === this.#engine) this.socket.disconnect()
+      }
+      const alive = () => end(true)
+      // any packet is an answer: a busy gateway is not a dead one
+      engine.once?.('packet', alive)
+      this.socket.timeout(CHECK_TIMEOUT).emit('gateway:check', {}, (/** @type {Error | null} */ lost) => end(lost === null))
+    })
+  }
+
+  /**
+   * The transport that worked on this page, for its next load.
+   * @template T
+   * @param {(storage: Storage, key: string) => T} use
+   * @returns {T | undefined} undefined: there is no storage, or it is forbidden
+   */
+  #remembered (use) {
+    try {
+      return use(window.sessionStorage, `inkcast transport ${/** @type {any} */ (this.socket.io).uri}`)
+    } catch {
+      return undefined
+    }
   }
 
   /** Drops the connection on purpose. @param {number} [ms] delay before the reconnect */
@@ -159,7 +220,7 @@ export class Connection {
   }
 
   close () {
-    window.removeEventListener?.('online', this.#onOnline)
+    for (const event of WAKE) window.removeEventListener?.(event, this.#onWake)
     this.#stop('closed', closedError('the client'))
   }
 
@@ -178,6 +239,7 @@ export class Connection {
         .emit(event, argument, (/** @type {Error | null} */ lost, /** @type {any} */ answer) => {
           if (lost === null) return answer.ok ? resolve(answer) : reject(new ClientError(answer.error))
           const code = this.socket.connected ? 'timeout' : 'disconnected'
+          if (code === 'timeout') this.checkLine()
           reject(
             new ClientError(
               { code, message: 'no answer; the gateway may or may not have accepted the request', retryable: true },
@@ -218,6 +280,10 @@ export class Connection {
       this.#askedAgain = false
       this.#farewell = null
       this.#hint = undefined
+      const forget = () => { this.#remembered((storage, key) => storage.removeItem(key)) }
+      if (this.#engine.transport.name === 'polling') this.#remembered((storage, key) => storage.setItem(key, 'polling'))
+      else forget()
+      this.#engine.once?.('upgrade', forget)
       this.#setState('connected', null)
       this.#events.onUp()
     })
@@ -285,9 +351,23 @@ export class Connection {
       this.#unreachable(new Error('timeout'))
     }, ATTEMPT_TIMEOUT * 2)
     this.socket.connect()
-    this.#engine?.once?.('handshake', (/** @type {{ maxPayload?: number }} */ { maxPayload }) => {
+    const engine = this.#engine
+    let isOpen = false
+    engine?.once?.('handshake', (/** @type {{ maxPayload?: number }} */ { maxPayload }) => {
+      isOpen = true
+      clearTimeout(this.#firstMessage)
       this.#maxPayload = maxPayload ?? Infinity
     })
+    if (this.#options.transports !== undefined || this.#pollingFirst) return
+    const giveUp = (/** @type {string} */ message) => {
+      if (isOpen || attempt !== this.#attempt || this.#watch === undefined) return
+      isOpen = true
+      this.socket.disconnect()
+      this.#unreachable(new Error(message))
+    }
+    this.#firstMessage = setTimeout(() => giveUp('timeout'), FIRST_MESSAGE)
+    // Socket.IO would wait for its own timeout
+    engine?.once?.('close', () => giveUp('websocket error'))
   }
 
   /** Handles the failure of a transport. @param {any} error */
@@ -361,6 +441,7 @@ export class Connection {
   #clearTimers () {
     clearTimeout(this.#pause)
     clearTimeout(this.#watch)
+    clearTimeout(this.#firstMessage)
     this.#pause = this.#watch = undefined
   }
 

@@ -1,4 +1,5 @@
 import { delayAfter } from '../connection/delay.js'
+import { clone } from '../common/clone.js'
 import { ClientError, closedError } from '../common/error.js'
 import { randomId } from '../common/random-id.js'
 import { throwIfAborted } from '../common/within.js'
@@ -93,7 +94,7 @@ export class DocumentQueue {
     let stored
     try {
       // what the caller changes later must not be sent instead of what is stored
-      stored = { seq: this.#nextSeq, ...structuredClone(argument) }
+      stored = { seq: this.#nextSeq, ...clone(argument) }
     } catch (error) {
       throw notStored(error)
     }

@@ -1,3 +1,5 @@
+import { clone } from '../common/clone.js'
+
 /**
  * A store that lasts as long as the page: for Node, and for browsers without IndexedDB.
  * @returns {import('./contract.js').Store}
@@ -6,9 +8,9 @@ export function memoryStore () {
   /** @type {Map<string, Map<string, import('./contract.js').Stored[]>>} by key and queue */
   const keys = new Map()
   return {
-    load: async (key) => structuredClone(keys.get(key) ?? new Map()),
+    load: async (key) => clone(keys.get(key) ?? new Map()),
     async add (key, queue, edit) {
-      const copy = structuredClone(edit)
+      const copy = clone(edit)
       let queues = keys.get(key)
       if (queues === undefined) keys.set(key, queues = new Map())
       queues.set(queue, [...queues.get(queue) ?? [], copy].sort((a, b) => a.seq - b.seq))

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { connect } from '../../client/index.js'
 // loaded on demand; in the module cache an import takes no longer than `settle`
 import '../../client/presence/participation.js'
@@ -24,7 +25,10 @@ export class ScriptedSocket {
   io = {
     /** @type {{ transports: string[] }} */
     opts: { transports: [] },
-    engine: { transport: { name: 'websocket' }, close: () => this.disconnects('transport close') }
+    engine: Object.assign(new EventEmitter(), {
+      transport: { name: 'websocket' },
+      close: () => this.disconnects('transport close')
+    })
   }
 
   /** @type {Map<string, Function[]>} */
@@ -47,7 +51,7 @@ export class ScriptedSocket {
     this.io.engine.transport.name = this.io.opts.transports[0]
   }
 
-  disconnect () { this.connected = false }
+  disconnect () { if (this.connected) this.disconnects('io client disconnect') }
 
   /** @param {number} _ms */
   timeout (_ms) { return { emit: (/** @type {[any, any, any]} */ ...args) => this.emit(...args) } }
