@@ -8,18 +8,23 @@ import { isLocalRequest } from '../process/local-request.js'
  *
  * | settings | from this machine | from elsewhere |
  * |---|---|---|
- * | no token | read, control | nothing |
- * | `ADMIN_READ_TOKEN` | with the token: read; without it control and read | with the token: read |
+ * | no token | read; in development control | nothing |
+ * | `ADMIN_READ_TOKEN` | without the token: as above; with it: read | with the token: read |
  * | `ADMIN_TOKEN` | with the token | with the token |
+ *
+ * A request is from this machine if its connection and its `Host` are on loopback, and no header of a proxy is in it
+ * (process/local-request.js). A proxy on this machine may set none of these headers, so in production control needs a
+ * token.
  *
  * @typedef {'read' | 'control'} AdminRight
  */
 
 /**
  * @param {Readonly<{ token?: string, readToken?: string }>} settings config.admin
+ * @param {boolean} production
  * @returns {(req: import('node:http').IncomingMessage, right: AdminRight) => void} throws `unauthorized` or `forbidden`
  */
-export function createAdminAccess ({ token, readToken }) {
+export function createAdminAccess ({ token, readToken }, production) {
   return (req, right) => {
     const shown = /^Bearer +(\S+) *$/i.exec(req.headers.authorization ?? '')?.[1]
     if (shown !== undefined && token !== undefined && isSame(shown, token)) return
@@ -29,6 +34,8 @@ export function createAdminAccess ({ token, readToken }) {
     }
     if (shown !== undefined) throw new InkcastError('unauthorized', 'the token is not ADMIN_TOKEN')
     if (token !== undefined) throw new InkcastError('unauthorized', 'needs ADMIN_TOKEN (Authorization: Bearer <token>)')
+    if (production && right === 'control')
+      throw new InkcastError('forbidden', 'in production changes need ADMIN_TOKEN (Authorization: Bearer <token>)')
     if (!isLocalRequest(req)) {
       throw new InkcastError(
         'forbidden',

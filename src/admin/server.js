@@ -45,7 +45,7 @@ const MAX_CONNECTIONS = 256
 export function createAdminServer ({
   settings, production, processes: all, logLevels, cordon, move, inspect, certificate, log, clock, times = ADMIN_TIMES
 }) {
-  const checkRight = createAdminAccess(settings)
+  const checkRight = createAdminAccess(settings, production)
   const files = createPageFiles()
   const endedCounts = createEndedCounts()
   const samples = createSamples({ processes: all, clock, log })

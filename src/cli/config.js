@@ -2,7 +2,7 @@ import { BLOCKS } from '../config/blocks.js'
 import { isSimilar } from '../common/similar.js'
 import { readSettings } from '../config/load.js'
 import { shownSetting } from '../config/shown.js'
-import { action, paint, print, table } from './common/terminal.js'
+import { action, paint, print, printError, table } from './common/terminal.js'
 import { settingsSource } from './common/settings.js'
 
 /** @param {import('commander').Command} program */
@@ -46,7 +46,7 @@ function showConfig (names, options) {
       styles: ['cyan', undefined, 'dim']
     })) print(line)
     print(paint('dim', `mode: ${config.mode}`))
-    for (const problem of problems) console.error(`inkcast: ${problem}`)
+    for (const problem of problems) printError(`inkcast: ${problem}`)
   }
   return problems.length > 0 ? 1 : 0
 }

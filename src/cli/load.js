@@ -75,7 +75,8 @@ async function load (options, command) {
     admin: options.admin ?? `${admin.tlsCertFile === undefined ? 'http' : 'https'}://${reachable(admin.host)}:${admin.port}`
   }
   const url = urlOf(base.url)
-  for (const one of [url, urlOf(base.api)])
+  // the settings' own tokens are sent to all three
+  for (const one of [url, urlOf(base.api), urlOf(base.admin)])
     if (!isLoopback(one.hostname) && !options.remote)
       throw new CommandError(`${one.host} is not this machine: confirm with --remote that it may be loaded`)
   // commander's default of --no-resume

@@ -3,7 +3,7 @@ import { text as readAll } from 'node:stream/consumers'
 import { apiUrl } from '../process/banner.js'
 import { HEADER, newTraceId } from '../wire/headers.js'
 import { formatTraceparent } from '../wire/traceparent.js'
-import { action, CommandError, print } from './common/terminal.js'
+import { action, CommandError, print, printError } from './common/terminal.js'
 import { request } from './common/http.js'
 import { reachable, settingsOf } from './common/settings.js'
 
@@ -65,7 +65,7 @@ async function publish (first, second, options, global) {
     body: asJson(value === undefined || value === '-' ? await readAll(process.stdin) : value)
   })
   print(text)
-  if (traceparent !== undefined) console.error(`traceparent: ${traceparent}`)
+  if (traceparent !== undefined) printError(`traceparent: ${traceparent}`)
 }
 
 /** @returns {string} of a new trace, sampled */

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { systemClock } from '../common/clock.js'
-import { action, paint, print } from './common/terminal.js'
+import { printableLine } from '../common/printable.js'
+import { action, paint, print, printError } from './common/terminal.js'
 import { reachable, settingsOf } from './common/settings.js'
 import { count, timeOf } from './common/values.js'
 import { signToken } from './token.js'
@@ -52,7 +53,7 @@ async function tail (guid, options, { auth, gateway }) {
   const client = connect(options.url ?? `${scheme}://${reachable(gateway.host)}:${gateway.port}`, { token })
   client.on('state', (state, reason) => {
     if (state === 'closed') return
-    console.error(paint('dim', `${state}${reason === null || reason === undefined ? '' : `: ${reason.message}`}`))
+    printError(paint('dim', `${state}${reason === null || reason === undefined ? '' : `: ${reason.message}`}`))
   })
   const end = () => client.close()
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, end)
@@ -83,7 +84,7 @@ async function tail (guid, options, { auth, gateway }) {
       if (meta?.offset !== undefined && meta.offset <= last) continue
       if (event === 'resync') {
         last = 0
-        console.error(paint('yellow', `records are missing: the log no longer has them (${payload.reason})`))
+        printError(paint('yellow', `records are missing: the log no longer has them (${payload.reason})`))
         continue
       }
       show({ event, payload, meta: { epoch: doc.position?.epoch, ...meta } })
@@ -93,7 +94,7 @@ async function tail (guid, options, { auth, gateway }) {
   } catch (error) {
     // the end that was asked for
     if (client.state === 'closed') return 0
-    console.error(`inkcast: ${error instanceof Error ? error.message : error}`)
+    printError(`inkcast: ${error instanceof Error ? error.message : error}`)
     return 1
   } finally {
     end()
@@ -107,11 +108,11 @@ const showJson = ({ event, payload, meta }) => print(JSON.stringify({ event, pay
 
 /** @param {Shown} record */
 function showLine ({ event, payload, meta }) {
-  const text = JSON.stringify(payload, binary) ?? ''
+  const text = printableLine(JSON.stringify(payload, binary) ?? '')
   print([
     paint('dim', timeOf(meta.ts ?? systemClock.now())),
     paint('yellow', (meta.offset === undefined ? '-' : `#${meta.offset}`).padEnd(6)),
-    paint('cyan', event),
+    paint('cyan', printableLine(event)),
     process.stdout.isTTY && text.length > WIDTH ? `${text.slice(0, WIDTH)}…` : text
   ].join('  '))
 }

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import pino from 'pino'
 import { createErrorSerializer } from './log-error.js'
 import { createLogOutput } from './log-output.js'
+import { printableJson } from './printable.js'
 import { RepeatedLines } from './repeated-lines.js'
 
 /** @typedef {import('pino').Logger} Log */
@@ -60,13 +61,14 @@ export function createLog ({ level, pretty: readable, role, slot, onDrop = () =>
 function createFormat (slot) {
   // not in production, where each process would keep its code in memory
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty')
-  return prettyFactory({
+  const pretty = prettyFactory({
     colorize: process.stdout.isTTY,
     translateTime: 'SYS:HH:MM:ss.l',
     ignore: 'pid,hostname,role,slot',
     messageFormat: slot === undefined ? '[{role}] {msg}' : '[{role} {slot}] {msg}',
     singleLine: true
   })
+  return (/** @type {string} */ line) => pretty(printableJson(line))
 }
 
 /**

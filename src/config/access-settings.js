@@ -131,7 +131,7 @@ export const admin = block('Administration', {
     type: adminToken(),
     secret: true,
     describe:
-      'Token for everything on `ADMIN_PORT`, also for changes (`PUT /loglevel`), as `Authorization: Bearer <token>`. Not set: changes are for requests over loopback only, and so is `/status` (the figures of the status page) without `ADMIN_READ_TOKEN`. `/metrics`, `/live` and `/ready` need no token.'
+      'Token for everything on `ADMIN_PORT`, also for changes (`PUT /loglevel`), as `Authorization: Bearer <token>`. Not set: in production nothing can be changed, in development changes are for requests over loopback only. So is `/status` (the figures of the status page), without `ADMIN_READ_TOKEN`. `/metrics`, `/live` and `/ready` need no token.'
   },
   ADMIN_READ_TOKEN: {
     as: 'readToken',

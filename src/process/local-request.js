@@ -1,5 +1,18 @@
 import { isLoopbackHost } from './host-name.js'
 
+/** Headers of proxies. A request with any of them comes from elsewhere, whatever the address of its connection. */
+const OF_PROXIES = [
+  'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-forwarded-port', 'x-forwarded-server',
+  'x-forwarded-by', 'x-real-ip', 'x-client-ip', 'x-cluster-client-ip', 'x-original-forwarded-for', 'true-client-ip',
+  'cf-connecting-ip', 'fastly-client-ip', 'fly-client-ip', 'x-envoy-external-address', 'via'
+]
+
+/**
+ * @param {Record<string, unknown>} headers by lower-case name
+ * @returns {boolean} whether a proxy has passed the request on
+ */
+export const isForwarded = (headers) => OF_PROXIES.some((name) => headers[name] !== undefined)
+
 /**
  * Requests of programs on this machine, and of pages that this machine serves to itself. A request that a proxy
  * forwards is not local, nor is one of a page whose name points to this machine, nor one of a page of another site.
@@ -11,8 +24,7 @@ export function isLocalRequest ({ socket, headers }) {
   return (
     (address.startsWith('127.') || address === '::1') &&
     isLoopbackHost(headers.host ?? '') &&
-    headers.forwarded === undefined &&
-    headers['x-forwarded-for'] === undefined &&
+    !isForwarded(headers) &&
     !isOfAnotherSite(headers)
   )
 }

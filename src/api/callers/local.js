@@ -1,5 +1,6 @@
 import { InkcastError } from '../../common/errors.js'
 import { isLoopbackHost } from '../../process/host-name.js'
+import { isForwarded } from '../../process/local-request.js'
 
 /** The `x-source` of a caller on this machine, when no callers are set. */
 export const LOCAL = 'local'
@@ -16,9 +17,9 @@ export const LOCAL = 'local'
  * @throws {InkcastError} forbidden, origin_refused
  */
 export function checkOnThisMachine ({ address, headers }) {
-  const { host, origin, forwarded } = headers
+  const { host, origin } = headers
   const site = headers['sec-fetch-site'] ?? 'none'
-  if (!isLoopback(address) || forwarded !== undefined || headers['x-forwarded-for'] !== undefined)
+  if (!isLoopback(address) || isForwarded(headers))
     throw new InkcastError('forbidden', 'API_TOKENS is not set: only callers on this machine are served')
   if ((origin !== undefined && !isOrigin(origin, host)) || (site !== 'none' && site !== 'same-origin'))
     throw new InkcastError('origin_refused', 'API_TOKENS is not set: pages in a browser are not served')

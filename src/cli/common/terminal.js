@@ -1,7 +1,9 @@
 import { styleText } from 'node:util'
+import { printable } from '../../common/printable.js'
 
 /**
- * What commands print: colors on a terminal only (also NO_COLOR and FORCE_COLOR), errors as one line on stderr.
+ * What commands print: colors on a terminal only (also NO_COLOR and FORCE_COLOR), errors as one line on stderr. Names
+ * and values of clients are among it, so everything but the colors is made printable here.
  *
  * @typedef {'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold'} Style
  */
@@ -9,11 +11,21 @@ import { styleText } from 'node:util'
 /** A problem that a sentence says, for the person at the terminal. */
 export class CommandError extends Error {}
 
+/** The colors of `paint`. */
+// eslint-disable-next-line no-control-regex
+const COLOR = /(\u001b\[(?:[12]|22|3[1-9])m)/
+
 /** @param {Style} style @param {string} text */
-export const paint = (style, text) => styleText(style, text, { stream: process.stdout })
+export const paint = (style, text) => styleText(style, printable(text), { stream: process.stdout })
+
+/** @param {string} text that may have colors */
+const safe = (text) => text.split(COLOR).map((part, i) => i % 2 === 1 ? part : printable(part)).join('')
 
 /** @param {string} [line] */
-export const print = (line = '') => { process.stdout.write(`${line}\n`) }
+export const print = (line = '') => { process.stdout.write(`${safe(line)}\n`) }
+
+/** @param {string} line for stderr */
+export const printError = (line) => { process.stderr.write(`${safe(line)}\n`) }
 
 /**
  * Runs a command's work. An expected error is one line, and exit code 1.
@@ -26,7 +38,7 @@ export const action = (work) => async (...args) => {
     process.exitCode = await work(...args) ?? 0
   } catch (error) {
     if (!isSentence(error)) throw error
-    console.error(`inkcast: ${/** @type {Error} */ (error).message}`)
+    printError(`inkcast: ${/** @type {Error} */ (error).message}`)
     process.exitCode = 1
   }
 }
@@ -40,6 +52,7 @@ const isSentence = (error) => error instanceof CommandError || (error instanceof
  * @returns {string[]} lines with aligned columns
  */
 export function table (rows, { styles = [] } = {}) {
+  rows = rows.map((row) => row.map(safe))
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)))
   return rows.map((row, index) =>
     row

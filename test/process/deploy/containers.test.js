@@ -68,7 +68,7 @@ describe('the Dockerfile', () => {
   })
 
   test('installs everything that the server needs: the only optional package is TypeScript', () => {
-    assert.deepEqual(inDockerfile(/^RUN npm ci (.+)$/gm), ['--omit=dev --omit=optional --workspaces=false'])
+    assert.deepEqual(inDockerfile(/^RUN npm ci (.+)$/gm), ['--omit=dev --omit=optional --workspaces=false --ignore-scripts'])
     const { packages } = JSON.parse(read('package-lock.json'))
     const optional = Object.keys(packages).filter((path) => {
       const { dev, optional, devOptional } = packages[path]
