@@ -30,7 +30,7 @@ export const EXPIRING = ['user workers', 'worker present', ENDED]
 export function keyGroup (key) {
   const [, kind, rest] = /^inkcast:\{(\w+)(?::[^}]*)?\}:?(.*)$/.exec(key) ?? []
   if (kind === undefined) return 'other'
-  // names of a key's part end with letters; what follows a second colon is an id in most cases
-  const part = /^[a-z]+(?::[a-z]+)*/.exec(rest)?.[0] ?? ''
+  // names of a key's part end with letters; what follows a second colon is an id in most cases, after `queues` always
+  const part = /^(?:queues|[a-z]+(?::[a-z]+)*)/.exec(rest)?.[0] ?? ''
   return `${KINDS[kind] ?? kind} ${part}`.trim()
 }

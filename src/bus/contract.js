@@ -26,7 +26,9 @@ import { laneOf } from '../wire/publication.js'
  * @property {QueuePlace} [queue] for an edit that a client has queued: published once, as with an origin; the log
  *   remembers the last number of each queue for `QUEUE_MARK_TTL`
  *
- * @typedef {{ id: string, number: number }} QueuePlace of an edit in a client's queue; numbers begin at 1
+ * @typedef {{ id: string, uid?: string }} QueueId of a client's queue, and the user that it belongs to: absent for an
+ *   anonymous one
+ * @typedef {QueueId & { number: number }} QueuePlace of an edit in a client's queue; numbers begin at 1
  */
 
 /**
@@ -122,7 +124,7 @@ import { laneOf } from '../wire/publication.js'
  * @property {(guid: string, upTo: Position) => Promise<{ position: Position, removed: number } | null>} cut removes
  *   the records up to a position, and resolves with the end of the log and the number removed; null if the position is
  *   none of this log
- * @property {(guid: string, queue: string) => Promise<number>} queuedUpTo the last number of a client's queue that was
+ * @property {(guid: string, queue: QueueId) => Promise<number>} queuedUpTo the last number of a client's queue that was
  *   accepted, 0 if none is known
  * @property {(guid: string, place: QueuePlace) => Promise<void>} noteQueued
  * @property {(guids: string[]) => Promise<(Position | null | undefined)[]>} positions ends of logs, in one round trip
@@ -152,6 +154,8 @@ export const IDEMPOTENCY = Object.freeze({ ttl: 900, keys: 10_000 })
  */
 export const HISTORY = Object.freeze({ size: 1000, ttl: 600 })
 
+/** Queues that are remembered of a user in a document; a page has one for each browser. */
+export const MAX_QUEUES = 256
 /** How long the last number of a client's queue is remembered, s: a browser may be offline that long. */
 export const QUEUE_MARK_TTL = 30 * 86_400
 

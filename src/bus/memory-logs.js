@@ -1,6 +1,7 @@
 import { newEpoch } from '../wire/position.js'
 import { HISTORY, IDEMPOTENCY } from './contract.js'
 import { isCovered } from './origin.js'
+import { QueueMarks } from './queue-marks.js'
 
 /**
  * The logs of documents in memory, with the same bounds as in Redis: `size` records per document, all dropped `ttl`
@@ -22,11 +23,8 @@ import { isCovered } from './origin.js'
  *   sources as its key had partitions
  * @property {Map<string, number>} keys idempotency keys of its last records with the time of their expiry, monotonic
  *   ms; the oldest first
- * @property {Map<string, number>} queues the last number accepted of each client's queue, the least recently used first
+ * @property {QueueMarks} queues the last number accepted of each client's queue
  */
-
-/** Maximum queues of clients per document. */
-const MAX_QUEUES = 10_000
 
 /**
  * @param {object} settings
@@ -88,7 +86,7 @@ export function createMemoryLogs ({
     if (log === undefined) {
       log = {
         epoch: newEpoch(), offset: 0, records: [], base: 0, newest: new Map(), bytes: 0, appendedAt: 0,
-        origins: new Map(), keys: new Map(), queues: new Map()
+        origins: new Map(), keys: new Map(), queues: new QueueMarks()
       }
       if (logs.size >= maxDocuments) {
         const [oldest, forgotten] = /** @type {[string, DocumentLog]} */ (logs.entries().next().value)
@@ -119,7 +117,7 @@ export function createMemoryLogs ({
      */
     append (guid, { publication, origin, queue }) {
       const log = use(guid)
-      if (queue !== undefined && !noteQueued(log.queues, queue)) return { position: positionOf(log), record: null }
+      if (queue !== undefined && !log.queues.note(queue)) return { position: positionOf(log), record: null }
       if (origin !== undefined) {
         if (isCovered(origin, log.origins.get(origin.source))) return { position: positionOf(log), record: null }
         log.origins.set(origin.source, origin)
@@ -182,11 +180,11 @@ export function createMemoryLogs ({
       return { position: positionOf(log), removed }
     },
 
-    /** @param {string} guid @param {string} queue */
-    queuedUpTo: (guid, queue) => logs.get(guid)?.queues.get(queue) ?? 0,
+    /** @param {string} guid @param {import('./contract.js').QueueId} queue */
+    queuedUpTo: (guid, queue) => logs.get(guid)?.queues.upTo(queue) ?? 0,
 
     /** @param {string} guid @param {import('./contract.js').QueuePlace} place */
-    noteQueued (guid, place) { noteQueued(use(guid).queues, place) },
+    noteQueued (guid, place) { use(guid).queues.note(place) },
 
     /** Frees expired records. */
     sweep () {
@@ -234,19 +232,6 @@ function isNew (keys, key, now, idempotency) {
   }
   if (keys.has(key)) return false
   keys.set(key, now + idempotency.ttl * 1000)
-  return true
-}
-
-/**
- * @param {Map<string, number>} queues
- * @param {import('./contract.js').QueuePlace} place
- * @returns {boolean} false: it, or a later one, was accepted before
- */
-function noteQueued (queues, { id, number }) {
-  if ((queues.get(id) ?? 0) >= number) return false
-  queues.delete(id)
-  if (queues.size >= MAX_QUEUES) queues.delete(/** @type {string} */ (queues.keys().next().value))
-  queues.set(id, number)
   return true
 }
 

@@ -4,9 +4,9 @@ import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
 import { withTimeLimit } from '../common/wait.js'
 import { createAttempt } from '../redis/errors.js'
-import { documentChannel, EVERYONE_CHANNEL, queueMark, workerChannel } from '../redis/keys.js'
+import { documentChannel, EVERYONE_CHANNEL, queueMarks, workerChannel } from '../redis/keys.js'
 import { isOrder } from '../wire/publication.js'
-import { HISTORY, QUEUE_MARK_TTL } from './contract.js'
+import { HISTORY, MAX_QUEUES, QUEUE_MARK_TTL } from './contract.js'
 import { createRedisLogs } from './redis-logs.js'
 import { decodeDirect, decodeRecord, orderOf } from './redis-payload.js'
 import { createRedisPublish, META_TTL } from './redis-publish.js'
@@ -232,10 +232,14 @@ export function createRedisBus ({
     cut: (guid, upTo) => attempt('cut', () => logs.cut(guid, upTo)),
 
     queuedUpTo: (guid, queue) =>
-      attempt('queued', async () => Number(await redis.client.get(queueMark(guid, queue)) ?? 0)),
+      attempt('queued', async () =>
+        Number.parseInt(await redis.client.hget(queueMarks(guid, queue.uid), queue.id) ?? '0', 10)
+      ),
 
-    noteQueued: (guid, { id, number }) =>
-      attempt('queued', async () => { await redis.scripts.note([queueMark(guid, id)], [number, QUEUE_MARK_TTL]) }),
+    noteQueued: (guid, { id, uid, number }) =>
+      attempt('queued', async () => {
+        await redis.scripts.note([queueMarks(guid, uid)], [`${number} ${id}`, QUEUE_MARK_TTL, MAX_QUEUES])
+      }),
 
     positions: (guids) =>
       attempt('positions', async () => {

@@ -1,6 +1,6 @@
 import { InkcastError } from '../common/errors.js'
 import {
-  documentChannel, documentKeys, documentLog, documentMeta, documentNewest, EVERYONE_CHANNEL, queueMark, userOrders,
+  documentChannel, documentKeys, documentLog, documentMeta, documentNewest, EVERYONE_CHANNEL, queueMarks, userOrders,
   userWorkers, workerChannel
 } from '../redis/keys.js'
 import { encodeEnvelope } from '../wire/envelope.js'
@@ -9,7 +9,7 @@ import { NO_WAIT } from '../redis/durability/durability.js'
 import { newEpoch } from '../wire/position.js'
 import { isOrder, logOf, userLog } from '../wire/publication.js'
 import { workerOfSid } from '../wire/session-id.js'
-import { IDEMPOTENCY, oneLane, QUEUE_MARK_TTL } from './contract.js'
+import { IDEMPOTENCY, MAX_QUEUES, oneLane, QUEUE_MARK_TTL } from './contract.js'
 import { sequenceText } from './origin.js'
 import { moveAsked, moveTold } from './redis-move.js'
 import { createOrderPublish } from './redis-orders.js'
@@ -77,8 +77,8 @@ export function createRedisPublish ({
       moveAsked(redis),
       // records of users are not read again from Kafka
       redis.isCluster || encoded[0].entry.publication.keep ? '-' : (encoded[0].entry.origin?.healed ?? '-'),
-      queue?.number ?? '',
-      QUEUE_MARK_TTL,
+      queue === undefined ? '' : `${queue.number} ${queue.id}`,
+      `${QUEUE_MARK_TTL} ${MAX_QUEUES}`,
       bytes
     ]
     for (const { entry: { publication, origin }, envelope } of encoded) {
@@ -92,8 +92,8 @@ export function createRedisPublish ({
       )
     }
     const log = documentLog(guid)
-    const mark = queue === undefined ? log : queueMark(guid, queue.id)
-    const keys = [log, documentMeta(guid), channel, documentKeys(guid), mark, documentNewest(guid)]
+    const marks = queue === undefined ? log : queueMarks(guid, queue.uid)
+    const keys = [log, documentMeta(guid), channel, documentKeys(guid), marks, documentNewest(guid)]
     const [epoch, ...results] = await maybeDone(redis.scripts.publish(keys, args).catch(async (error) => {
       args[MOVE] = await moveTold(redis, keys[1], error)
       return redis.scripts.publish(keys, args)

@@ -50,7 +50,7 @@ export function createEmbeddedDocuments ({ uplink, publisher, bus }) {
         const { operator, guid, event, uid = '', sid = '', traceId, timestamp, contentType, value, queue } = record
         if (operator !== 'message' || guid === undefined || event === undefined || !isDocumentEvent(event))
           return uplink.send(record)
-        if (queue !== undefined && await bus.queuedUpTo(guid, queue.id) >= queue.number) return { duplicate: true }
+        if (queue !== undefined && await bus.queuedUpTo(guid, queue) >= queue.number) return { duplicate: true }
         await service.receive([
           {
             guid, event, uid, sid, traceId, timestamp, value,

@@ -25,10 +25,10 @@ export const documentNewest = (guid) => `${PREFIX}{d:${guid}}:newest`
 
 /**
  * @param {string} guid
- * @param {string} queue id of a client's queue
- * @returns {string} string: number of the last entry of the queue that was accepted
+ * @param {string} [uid] absent for an anonymous user
+ * @returns {string} hash: number of the last entry that was accepted of each of the user's queues (include/queues.lua)
  */
-export const queueMark = (guid, queue) => `${PREFIX}{d:${guid}}:queue:${queue}`
+export const queueMarks = (guid, uid = '') => `${PREFIX}{d:${guid}}:queues:${uid}`
 
 /**
  * @param {string} source a Kafka partition
@@ -97,10 +97,11 @@ export function uplinkPart (name, part) {
  * @param {string} name
  * @param {number} part
  * @param {string} guid
- * @param {string} queue id of a client's queue
- * @returns {string} string: number of the last entry of the queue that the part has
+ * @param {string} [uid] absent for an anonymous user
+ * @returns {string} hash: number of the last entry that the part has of each of the user's queues (include/queues.lua)
  */
-export const uplinkQueueMark = (name, part, guid, queue) => `${PREFIX}{${name}:${part}}:queue:${queue}:${guid}`
+export const uplinkQueueMarks = (name, part, guid, uid = '') =>
+  `${PREFIX}{${name}:${part}}:queues:${guid.length}:${guid}:${uid}`
 
 /**
  * @param {string} receiptId

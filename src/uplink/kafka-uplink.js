@@ -30,7 +30,7 @@ export function createKafkaUplink ({ kafka, topic, queues, log, metrics, clock, 
     async send (record) {
       const { guid, queue } = record
       try {
-        if (guid !== undefined && queue !== undefined && await queues.queuedUpTo(guid, queue.id) >= queue.number)
+        if (guid !== undefined && queue !== undefined && await queues.queuedUpTo(guid, queue) >= queue.number)
           return { duplicate: true }
         await producer.send({
           key: record.guid ?? record.uid ?? record.sid ?? null,

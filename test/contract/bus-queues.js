@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { MAX_QUEUES } from '../../src/bus/contract.js'
 import { entry, fresh, range, texts } from './bus-fixture.js'
 
 /** @param {import('./bus-fixture.js').Fixture} fixture */
@@ -45,16 +46,44 @@ export function queuesContract (fixture) {
       assert.equal(published.flat().filter(({ duplicate }) => !duplicate).length, 1)
     })
 
+    test('belong to a user: the same id of another one changes nothing for them', async () => {
+      const guid = fresh()
+      const { first, second } = fixture.pair
+      const of = (/** @type {string | undefined} */ uid, /** @type {number} */ number) =>
+        ({ ...entry(guid, number), queue: { id: 'q', number, ...(uid !== undefined && { uid }) } })
+      const published = []
+      for (const [uid, number] of /** @type {[string | undefined, number][]} */ ([
+        ['anna', 1], ['otto', 2 ** 53 - 1], [undefined, 2 ** 53 - 1], ['anna', 2], ['anna', 2], ['', 2]
+      ])) published.push(...await (number % 2 ? first : second).publish([of(uid, number)]))
+      assert.deepEqual(published.map(({ duplicate }) => duplicate), [false, false, false, false, true, true])
+      await first.noteQueued(guid, { id: 'q', uid: 'anna', number: 9 })
+      assert.equal(await second.queuedUpTo(guid, { id: 'q', uid: 'anna' }), 9)
+      assert.equal(await second.queuedUpTo(guid, { id: 'q', uid: 'nobody' }), 0)
+    })
+
+    test('are remembered up to a number of them, the one that was used least recently goes first', async () => {
+      const guid = fresh()
+      const { first, second } = fixture.pair
+      const uid = 'anna'
+      const upTo = (/** @type {number} */ i) => second.queuedUpTo(guid, { id: `q${i}`, uid })
+      await first.noteQueued(guid, { id: 'q0', uid: 'otto', number: 1 })
+      for (const i of range(MAX_QUEUES)) await first.publish([{ ...entry(guid, i), queue: { id: `q${i}`, uid, number: 1 } }])
+      await first.noteQueued(guid, { id: 'q0', uid, number: 2 })
+      for (const i of range(10, MAX_QUEUES)) await first.noteQueued(guid, { id: `q${i}`, uid, number: 1 })
+      assert.deepEqual(await Promise.all(range(12).map(upTo)), [2, ...Array(10).fill(0), 1])
+      assert.equal(await second.queuedUpTo(guid, { id: 'q0', uid: 'otto' }), 1, 'those of another user stay')
+    })
+
     test('are noted by an uplink with the same numbers', async () => {
       const guid = fresh()
       const { first, second } = fixture.pair
-      assert.equal(await first.queuedUpTo(guid, 'q'), 0)
+      assert.equal(await first.queuedUpTo(guid, { id: 'q' }), 0)
       await first.noteQueued(guid, { id: 'q', number: 3 })
       await second.noteQueued(guid, { id: 'q', number: 2 })
-      assert.equal(await second.queuedUpTo(guid, 'q'), 3)
+      assert.equal(await second.queuedUpTo(guid, { id: 'q' }), 3)
       const published = [...await first.publish([queued(guid, 3, 'q')]), ...await first.publish([queued(guid, 4, 'q')])]
       assert.deepEqual(published.map(({ duplicate }) => duplicate), [true, false])
-      assert.equal(await second.queuedUpTo(guid, 'q'), 4)
+      assert.equal(await second.queuedUpTo(guid, { id: 'q' }), 4)
     })
   })
 

@@ -84,7 +84,7 @@ test('without the permission for the mark of a queue its edit is not published; 
   const position = await worker.subscribe(guid)
   const queued = (/** @type {number} */ number) => [{ ...entry(guid, number), queue: { id: 'q', number } }]
   await publisher.publish(queued(1))
-  await allow(user, '-set')
+  await allow(user, '-hincrby')
   for (let i = 0; i < 2; i++) await assert.rejects(publisher.publish(queued(2)), { code: 'unavailable' })
   await publisher.publish([entry(guid, 10)])
   await allow(user, ...ALL)

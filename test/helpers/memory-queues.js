@@ -6,7 +6,7 @@ export function memoryQueues () {
   /** @type {Map<string, number>} */
   const numbers = new Map()
   return {
-    queuedUpTo: async (guid, queue) => numbers.get(`${guid} ${queue}`) ?? 0,
-    noteQueued: async (guid, { id, number }) => { numbers.set(`${guid} ${id}`, number) }
+    queuedUpTo: async (guid, queue) => numbers.get(`${guid} ${queue.uid} ${queue.id}`) ?? 0,
+    noteQueued: async (guid, { id, uid, number }) => { numbers.set(`${guid} ${uid} ${id}`, number) }
   }
 }

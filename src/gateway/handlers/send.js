@@ -71,7 +71,9 @@ async function send (connection, input, context) {
       value: standard,
       ...(standard === value ? {} : { asSent: value }),
       ...(echo === false && { except: [connection.client ?? connection.id] }),
-      ...(queue && { queue: { id: queue.id, number: queue.seq } })
+      ...(queue && {
+        queue: { id: queue.id, number: queue.seq, ...(connection.uid !== undefined && { uid: connection.uid }) }
+      })
     })
     stage?.end({ duplicate: sent?.duplicate })
     return sent?.duplicate ? { duplicate: true } : { traceId }

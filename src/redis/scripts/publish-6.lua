@@ -7,21 +7,22 @@
 --       "b" where the epoch began, "<epoch> <offset>", if the log may be bound from there on (it has lost records),
 --       "x" counts (include/counted.lua), "s:<source>" highest sequence of that source, "<sequence>.<leader epoch>" if the leader epoch is known)
 --       3 channel (sharded)  4 idempotency keys (sorted set, by the time of their record, seconds since 1970)
---       5 mark of a client's queue (string: the last number accepted); the log again if the entry has no queue
+--       5 marks of the user's queues (hash, include/queues.lua); the log again if the entry has no queue
 --       6 newest (hash: offset of the newest record of each key)
 -- ARGV  1 epoch to begin if there is no log  2 records to keep  3 seconds to keep them  4 seconds to keep meta
 --       5 lifetime of an idempotency key, s  6 maximum number of these keys
 --       7 the move of its hash slot, see goesOn; '' none, '?' ask
 --       8 the generation for which the source is read again from the first record that Redis may have lost, '' if
 --       unknown; '-' nothing is healed
---       9 number of the entry in the client's queue, '' if it has none; such an entry is alone  10 seconds to keep
---       the mark  11 bytes of values to keep, 0: no limit
+--       9 place of the entry in a client's queue, "<number> <id>", '' if it has none; such an entry is alone
+--       10 "<seconds to keep the marks of queues> <maximum number of them>"  11 bytes of values to keep, 0: no limit
 --       then six for each entry: source ('' for none), sequence as in meta, '1' if ephemeral, idempotency key ('' for
 --       none), key ('' for none), envelope
 -- Returns the epoch ('' if all entries are ephemeral), then for each entry its offset, 0 if ephemeral, or
 -- -1 - <last offset> for a duplicate.
 --@include generation
 --@include healing
+--@include queues
 local log, meta, channel, keys, newest = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
 local maxRecords, maxBytes = tonumber(ARGV[2]), tonumber(ARGV[11])
 
@@ -47,8 +48,9 @@ for i = 15, #ARGV, 6 do
     allowed = false
   end
 end
-if ARGV[9] ~= '' and not (may('GET', KEYS[5]) and may('SET', KEYS[5], '')) then allowed = false end
-local REFUSED = 'NOPERM publishing needs INFO, HGET, HGETALL, HDEL, HSET, EXPIRE, DEL, TIME, ZSCORE, ZADD, ZREMRANGEBYSCORE, ZREMRANGEBYRANK, GET, SET, XLEN, XRANGE, XREVRANGE, XDEL, XTRIM and SPUBLISH, on all keys and channels of inkcast'
+local place = ARGV[9] ~= '' and placeOf(ARGV[9])
+if place and not (may('HGET', KEYS[5], '') and may('HINCRBY', KEYS[5], '', '1') and may('HSET', KEYS[5], '', '') and may('HLEN', KEYS[5]) and may('HGETALL', KEYS[5]) and may('HDEL', KEYS[5], '') and may('EXPIRE', KEYS[5], '1')) then allowed = false end
+local REFUSED = 'NOPERM publishing needs INFO, HGET, HGETALL, HDEL, HSET, HINCRBY, HLEN, EXPIRE, DEL, TIME, ZSCORE, ZADD, ZREMRANGEBYSCORE, ZREMRANGEBYRANK, GET, SET, XLEN, XRANGE, XREVRANGE, XDEL, XTRIM and SPUBLISH, on all keys and channels of inkcast'
 if not allowed then return redis.error_reply(REFUSED) end
 
 local epoch, offset, noted, current, bound, healing, from
@@ -196,7 +198,7 @@ for i = 12, #ARGV, 6 do
     if failed then return failed end
     local covered = source ~= '' and isCovered(sequence, sequences[source] or redis.call('HGET', meta, 's:' .. source))
     local known, unsure = false, false
-    if ARGV[9] ~= '' then known = (tonumber(redis.call('GET', KEYS[5])) or 0) >= tonumber(ARGV[9]) end
+    if place then known = wasQueued(KEYS[5], place) end
     if not covered and not known and key ~= '' then known, unsure = isKnown(key) end
     if covered or known then
       results[#results + 1] = -1 - offset
@@ -208,7 +210,10 @@ for i = 12, #ARGV, 6 do
       failed = append(envelope, ARGV[i + 4])
       if failed then return failed end
       if key ~= '' then remember(key) end
-      if ARGV[9] ~= '' then redis.call('SET', KEYS[5], ARGV[9], 'EX', ARGV[10]) end
+      if place then
+        local seconds, most = string.match(ARGV[10], '^(%d+) (%d+)$')
+        noteQueued(KEYS[5], place, seconds, tonumber(most))
+      end
       -- no live delivery of healed records: clients read the log when it is complete again
       if not healing then redis.call('SPUBLISH', channel, epoch .. ':' .. digits(offset) .. ':' .. envelope) end
       results[#results + 1] = offset

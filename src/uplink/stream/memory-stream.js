@@ -30,7 +30,7 @@ export function createMemoryStream ({ groups = [], clock = systemClock, limits =
       const number = partOf(record)
       const part = parts[number]
       const { queue } = record
-      const mark = queue && JSON.stringify([record.guid, queue.id])
+      const mark = queue && JSON.stringify([record.guid, queue.uid, queue.id])
       if (queue && mark && (part.marks.get(mark) ?? 0) >= queue.number) return { duplicate: true }
       if (part.failingUntil > clock.monotonic()) throw serviceFails()
       const head = encodeHead(record)

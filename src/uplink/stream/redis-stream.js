@@ -1,8 +1,8 @@
-import { QUEUE_MARK_TTL } from '../../bus/contract.js'
+import { MAX_QUEUES, QUEUE_MARK_TTL } from '../../bus/contract.js'
 import { Backoff, retry } from '../../common/backoff.js'
 import { NO_WAIT } from '../../redis/durability/durability.js'
 import { toInkcastError } from '../../redis/errors.js'
-import { uplinkPart, uplinkQueueMark } from '../../redis/keys.js'
+import { uplinkPart, uplinkQueueMarks } from '../../redis/keys.js'
 import { BATCH, FAILING, LEASE, LIMITS, MAX_REFUSED, PARTS } from './contract.js'
 import { decodeRecord, encodeHead, entryOf, failing as serviceFails, full, partOf } from './entries.js'
 
@@ -52,9 +52,10 @@ export function createRedisStream ({
       const { guid = '', queue } = record
       return durability.confirmed([meta], async () => {
         const result = await scripts.append(
-          [log, meta, channel, queue ? uplinkQueueMark(name, part, guid, queue.id) : log],
+          [log, meta, channel, queue ? uplinkQueueMarks(name, part, guid, queue.uid) : log],
           [
-            encodeHead(record), record.value, limits.records, limits.bytes, queue?.number ?? '', QUEUE_MARK_TTL,
+            encodeHead(record), record.value, limits.records, limits.bytes,
+            queue === undefined ? '' : `${queue.number} ${queue.id}`, `${QUEUE_MARK_TTL} ${MAX_QUEUES}`,
             Math.floor(latestTime()), FAILING
           ]
         ).catch((error) => { throw toInkcastError(error) })

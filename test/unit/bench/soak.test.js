@@ -168,10 +168,10 @@ test('keys are grouped by what they are for, without the ids in them', () => {
   assert.deepEqual([
     'inkcast:{d:load-ab-1}:log', 'inkcast:{d:load-ab-1}:present:order', 'inkcast:{w:12}:users:12.1763000000000',
     'inkcast:{w:12}:users:12.1763000000000:documents', 'inkcast:{u:anonymous:x}:workers', 'inkcast:{r:abc}', 'inkcast:{workers}:expiry',
-    'inkcast:{d:a}:queue:Q1', 'inkcast:generation', 'foreign'
+    'inkcast:{d:a}:queues:u1', 'inkcast:generation', 'foreign'
   ].map(keyGroup), [
     'document log', 'document present:order', 'worker users', 'worker users', 'user workers', 'request', 'workers expiry',
-    'document queue', 'other', 'other'
+    'document queues', 'other', 'other'
   ])
 })
 
