@@ -43,7 +43,7 @@ const latencyOf = (code) => Math.round(Math.expm1((code - 1) / STEPS))
  * @param {(Part | number)[]} parts a number: the clients of a worker that never reported
  * @returns {Summary}
  */
-export function summarise (parts) {
+function summarise (parts) {
   const summary = { delivered: 0, acknowledged: 0, unasked: 0 }
   /** @type {{ uid: string, sid: string }[]} */
   const missing = []

@@ -4,7 +4,7 @@ import { COUNTS, GAUGES, STAGES } from './columns.js'
  * The samples of the last hour, as rows of numbers in one buffer: it has its whole size from the beginning, so the heap
  * of a launcher does not grow for an hour, and a sample takes 0.3 KB, a tenth of an object.
  *
- * @typedef {import('./samples.js').Sample} Sample
+ * @typedef {import('./sample.js').Figures & { at: number, ready: number }} Sample at: ms since 1970; ready: processes
  * @typedef {import('./reading.js').Values} Values
  */
 

@@ -9,7 +9,7 @@ import { carriedOver, sampleBetween } from './sample.js'
  * @typedef {import('./reading.js').Reading} Reading
  * @typedef {import('./reading.js').Values} Values
  *
- * @typedef {import('./sample.js').Figures & { at: number, ready: number }} Sample at: ms since 1970; ready: processes
+ * @typedef {import('./history.js').Sample} Sample
  *
  * @typedef {object} ProcessRow
  * @property {string} name
