@@ -185,7 +185,7 @@ export function createRedisBus ({
       running = true
       registry.start()
       if (workerNumber === undefined) return
-      await retry(async () => kept?.begin(), { signal: stopping.signal })
+      await kept?.begin().catch(() => metrics.bus_errors.inc({ operation: 'orders' }))
       users?.start()
       kept?.start()
       const mine = [workerChannel(workerNumber), EVERYONE_CHANNEL]

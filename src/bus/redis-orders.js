@@ -179,7 +179,14 @@ export function createKeptOrders ({
   /** @type {Promise<void> | null} the read that starts when `reading` has ended */
   let next = null
 
+  let begun = false
+  async function begin () {
+    await redis.client.del(key)
+    begun = true
+  }
+
   async function readOnce () {
+    if (!begun) return begin()
     const kept = await redis.client.hgetallBuffer(key)
     if (Object.keys(kept).length === 0) return
     if (!isOwner()) throw new InkcastError('unavailable', 'the lease of the worker number has ended')
@@ -244,9 +251,9 @@ export function createKeptOrders ({
 
     /**
      * Drops the orders of the processes that had this number before: they were about other connections. To be called
-     * before this process has connections, and before it receives orders.
+     * before this process has connections, and before it receives orders; after a failure the first read does it.
      */
-    async begin () { await redis.client.del(key) },
+    begin,
 
     start () {
       timer ??= setInterval(() => {
