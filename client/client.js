@@ -1,9 +1,9 @@
 import { Connection } from './connection/connection.js'
 import { Emitter } from './common/emitter.js'
-import { ClientError } from './common/error.js'
+import { ClientError, badRequest } from './common/error.js'
 import { createLog } from './common/log.js'
 import { Membership } from './document/membership.js'
-import { createPositions } from './document/positions.js'
+import { createPositions, positionOf } from './document/positions.js'
 import { randomId } from './common/random-id.js'
 import { utf8Length } from './common/utf8.js'
 import { UserLog } from './user/user-log.js'
@@ -26,8 +26,10 @@ const MAX_OWN = 100
 const MAX_IN_HANDSHAKE = 50
 /** Maximum size of the documents in a handshake, bytes: a gateway accepts no large packets before admission. */
 const MAX_HANDSHAKE_BYTES = 32_768
-/** Maximum length of a guid, UTF-8 bytes. */
-const MAX_GUID = 256
+/** Maximum number of values in these documents: a gateway refuses a handshake with too many. */
+const MAX_HANDSHAKE_VALUES = 1000
+/** Maximum length of a guid or client id, UTF-8 bytes. */
+const MAX_ID = 256
 /** Timeout of the answer to a queued edit, ms: the gateway's own are shorter. */
 const QUEUED_TIMEOUT = 20_000
 /** Timeout of the answer to `doc:leave`, ms. */
@@ -55,9 +57,11 @@ export class Client {
    * @internal
    * @param {string} url
    * @param {ClientOptions} options
+   * @throws {ClientError} bad_request: wrong `id` or `token`
    */
   constructor (url, options) {
     this.id = options.id ?? randomId()
+    checkId('id', this.id)
     this.url = url
     this.#log = createLog(options.log)
     this.#loadOutbox = outboxOf(url, options.outbox, this.#log.log)
@@ -188,15 +192,14 @@ export class Client {
     const Loader = options.load && (await import('./document/loader.js')).loaderFor(options.load)
     const Participation = (options.state !== undefined || options.presence) &&
       (await import('./presence/participation.js')).Participation
-    // a handshake with an invalid guid would be refused with all its documents
-    if (!isGuid(guid))
-      throw new ClientError({
-        code: 'bad_request',
-        message: `guid must be a string of 1 to ${MAX_GUID} bytes without control characters`
-      })
+    // these travel with the next handshake, where their errors would belong to no call
+    checkId('guid', guid)
+    const position = positionOf(options.position)
+    options = { ...options, position }
+    if (Participation && options.state !== undefined) options.state = Participation.copyOf(options.state)
     let membership = this.#memberships.get(guid)
     if (membership === undefined) {
-      membership = new Membership(guid, this.#link, options.position ?? this.#positions.load(guid))
+      membership = new Membership(guid, this.#link, position ?? this.#positions.load(guid))
       this.#memberships.set(guid, membership)
       // before the join, which takes its state along
       if (Participation) membership.takePart(Participation, options)
@@ -287,14 +290,18 @@ export class Client {
     /** @type {[string, object | null][]} */
     const documents = []
     let bytes = 0
+    let values = 0
     for (const membership of this.#memberships.values()) {
       const { guid, opening } = membership
       if (this.#leaving.has(guid)) continue
-      const size = utf8Length(JSON.stringify([guid, opening]))
-      if (bytes + size > MAX_HANDSHAKE_BYTES) continue
+      const text = JSON.stringify([guid, opening])
+      const size = utf8Length(text)
+      const count = text.split(/[,:[{]/).length
+      if (bytes + size > MAX_HANDSHAKE_BYTES || values + count > MAX_HANDSHAKE_VALUES) continue
       documents.push([guid, opening])
       membership.offer()
       bytes += size
+      values += count
       if (documents.length === MAX_IN_HANDSHAKE) break
     }
     return Object.fromEntries(documents)
@@ -358,8 +365,9 @@ function outboxOf (url, options, log) {
   }
 }
 
-/** @param {unknown} guid */
-function isGuid (guid) {
+/** @param {string} name @param {unknown} id of a document or client @throws {ClientError} bad_request */
+function checkId (name, id) {
   // eslint-disable-next-line no-control-regex
-  return typeof guid === 'string' && guid !== '' && !/[\u0000-\u001f\u007f]/.test(guid) && utf8Length(guid) <= MAX_GUID
+  if (typeof id !== 'string' || id === '' || /[\u0000-\u001f\u007f]/.test(id) || utf8Length(id) > MAX_ID)
+    throw badRequest(`${name} must be a string of 1 to ${MAX_ID} bytes without control characters`)
 }

@@ -49,6 +49,12 @@ export class ClientError extends Error {
   }
 }
 
+/** @param {string} message @returns {ClientError} of a call with a wrong argument */
+export const badRequest = (message) => new ClientError({ code: 'bad_request', message })
+
+/** @param {string} why @param {unknown} [cause] @returns {ClientError} of a value that is not sent */
+export const badValue = (why, cause) => new ClientError({ code: 'bad_value', message: `the value ${why}` }, { cause })
+
 /** @returns {ClientError} of a call after `close()` */
 export const closedError = (what = 'the document') =>
   new ClientError({ code: 'closed', message: `${what} was closed` })

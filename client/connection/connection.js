@@ -1,9 +1,10 @@
 import { clock } from '../common/clock.js'
 import { delayBefore, hintOf } from './delay.js'
-import { ClientError, closedError } from '../common/error.js'
+import { ClientError, badRequest, closedError } from '../common/error.js'
 import { io as socketIo } from './io.js'
 import { askForRefusal, refusalOf } from './refusal.js'
 import { packetSize } from './size.js'
+import { utf8Length } from '../common/utf8.js'
 
 /**
  * The connection of a client: connects, and reconnects after losses. Socket.IO's own reconnection is off, because it
@@ -88,6 +89,9 @@ const WAKE = ['online', 'pageshow', 'visibilitychange']
 /** Timeout of the answer to a new token, ms. */
 const REFRESH_TIMEOUT = 10_000
 
+/** Maximum size of a token in a handshake, bytes. */
+const MAX_TOKEN = 16_386
+
 /** The browser's window; Node has no such events. @type {any} */
 const window = globalThis
 
@@ -125,8 +129,10 @@ export class Connection {
    * @param {string} url
    * @param {ClientOptions} options
    * @param {ConnectionEvents} events
+   * @throws {ClientError} bad_request: the token is no token
    */
   constructor (url, options, events) {
+    if (typeof options.token !== 'function') checkToken(options.token)
     this.#options = options
     this.#events = events
     /** @type {ClientState} */
@@ -243,7 +249,7 @@ export class Connection {
           reject(
             new ClientError(
               { code, message: 'no answer; the gateway may or may not have accepted the request', retryable: true },
-              { cause: lost }
+              { cause: this.#cut ?? lost }
             )
           )
         })
@@ -260,7 +266,7 @@ export class Connection {
   /**
    * @param {string} event
    * @param {object} argument
-   * @throws {ClientError} value_too_large: the gateway would close the connection
+   * @throws {ClientError} value_too_large, bad_value: the gateway would refuse it, or close the connection
    */
   check (event, argument) {
     const size = packetSize(this.socket.io, event, argument)
@@ -300,10 +306,11 @@ export class Connection {
       }
       this.#pollingFirst = this.#engine.transport.name === 'polling' // polling upgrades to WebSocket where possible
       this.#failures = clock.monotonic() - this.#connectedAt < SHORT ? this.#failures : 0
-      if (this.#farewell !== null) this.#refused(this.#farewell)
+      const cut = this.#cut
+      if (this.#farewell !== null && !cut) this.#refused(this.#farewell)
       else
         this.#failed(
-          new ClientError({ code: 'disconnected', message: 'the connection was lost', retryable: true }),
+          cut ?? new ClientError({ code: 'disconnected', message: 'the connection was lost', retryable: true }),
           this.#hint
         )
     })
@@ -315,13 +322,16 @@ export class Connection {
     socket.on('auth:expiring', () => { this.#refreshToken() })
   }
 
+  /** Error of a connection that the gateway cuts for one of its packets: the next one need not have it. */
+  get #cut () { return this.#farewell?.code === 'bad_value' ? new ClientError(this.#farewell) : undefined }
+
   /** @param {TokenReason} why */
   async #try (why) {
     this.#clearTimers()
     const attempt = ++this.#attempt
     try {
       const { token } = this.#options
-      this.#token = typeof token === 'function' ? await Promise.resolve(why).then(token) : token
+      this.#token = checkToken(typeof token === 'function' ? await Promise.resolve(why).then(token) : token)
     } catch (error) {
       if (attempt === this.#attempt)
         this.#failed(
@@ -462,7 +472,7 @@ export class Connection {
     const { token } = this.#options
     if (typeof token !== 'function') return
     try {
-      this.#token = await token('expiring')
+      this.#token = checkToken(await token('expiring'))
       await this.request('auth:refresh', { token: this.#token }, REFRESH_TIMEOUT)
     } catch {
       // the gateway disconnects when the old token has expired, and the next handshake requests another one
@@ -476,4 +486,16 @@ export class Connection {
     this.reason = reason
     if (!same) this.#events.onState(state, reason)
   }
+}
+
+/**
+ * @param {unknown} token
+ * @returns {string | undefined}
+ * @throws {ClientError} bad_request
+ */
+function checkToken (token) {
+  if (token == null) return undefined
+  // a larger handshake would be cut off before the gateway can answer
+  if (typeof token === 'string' && utf8Length(JSON.stringify(token)) <= MAX_TOKEN) return token
+  throw badRequest('a token must be a string of at most 16 KB')
 }

@@ -17,7 +17,7 @@ import { within } from '../common/within.js'
  * @typedef {object} Link
  * @property {(event: string, argument: object, timeout: number) => Promise<any>} request rejects with a ClientError
  * @property {(event: string, argument: object) => void} tell
- * @property {(event: string, argument: object) => void} check throws value_too_large
+ * @property {(event: string, argument: object) => void} check throws value_too_large, bad_value
  * @property {import('../common/log.js').Log} log
  * @property {(guid: string, events: Omit<QueueEvents, 'send'>) => Promise<Queue> | null} openQueue null: there
  *   is no outbox
@@ -80,7 +80,6 @@ export class Membership {
   members = Object.assign(new Map(), { count: 0 })
   /** @type {import('../presence/participation.js').Participation | undefined} */
   #part
-  #wasJoined = false
   #fresh
   #failures = 0
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -218,7 +217,6 @@ export class Membership {
   onJoined ({ position, recovered, access, signals, ...page }) {
     if (this.#status !== 'joining') return
     this.#status = 'joined'
-    this.#wasJoined = true
     this.#failures = 0
     this.readOnly = access === 'read'
     this.#signals.joined(this.readOnly && !signals)
@@ -250,8 +248,8 @@ export class Membership {
       return
     }
     if (!error.retryable) {
-      // the document was open before, so the gateway refuses a new presence state: go back to the accepted one
-      if (!this.#wasJoined || !this.#part?.refused(error.code)) return this.fail(error)
+      // if the cause is a new presence state, go back to the one before
+      if (!this.#part?.refused(error.code)) return this.fail(error)
       return void this.join()
     }
     // remain `joining`: after a timeout the gateway may still be at it, and records that it sends now are not sent
@@ -335,7 +333,10 @@ export class Membership {
    */
   async request (event, argument, timeout = TIMEOUT) {
     const deadline = clock.monotonic() + timeout
-    if (!this.joined) await this.#waiting.wait(timeout)
+    if (!this.joined) {
+      this.link.check(event, { guid: this.guid, ...argument })
+      await this.#waiting.wait(timeout)
+    }
     return this.link.request(event, { guid: this.guid, ...argument }, Math.max(1, deadline - clock.monotonic()))
   }
 
@@ -362,7 +363,10 @@ export class Membership {
     if (this.#queue === null)
       throw new ClientError({ code: 'bad_request', message: '`queue` needs the option `outbox` of connect' })
     this.link.check('doc:send', { guid: this.guid, ...argument, queue: { id: '0'.repeat(64), seq: 1e9 } })
-    return (await this.#queue).add(argument)
+    const queue = await this.#queue.catch((cause) => {
+      throw new ClientError({ code: 'storage_failed', message: 'the outbox cannot be opened' }, { cause })
+    })
+    return queue.add(argument)
   }
 
   /** @param {string} event @param {unknown} data @param {boolean} combine @returns {boolean} */

@@ -1,9 +1,24 @@
+import { badRequest } from '../common/error.js'
+
 /**
  * @typedef {object} Position a place in a document's log
  * @property {string} epoch id of the log. It changes when old offsets are no longer valid, mostly after a loss of the
  *   log
  * @property {number} offset grows by exactly 1 with each record
  */
+
+/**
+ * @param {any} position of the page, or stored
+ * @returns {Position | null} a copy; null: there is none
+ * @throws {ClientError} bad_request: it is no position
+ */
+export function positionOf (position) {
+  if (position == null) return null
+  const { epoch, offset } = position
+  if (typeof epoch === 'string' && epoch.length <= 64 && Number.isSafeInteger(offset) && offset >= 0)
+    return { epoch, offset }
+  throw badRequest('a position must be { epoch: string, offset: whole number }')
+}
 
 /**
  * The positions of a page in its documents, kept over reloads. Written with each record: a write to sessionStorage
@@ -18,10 +33,9 @@ export function createPositions (storage, url) {
     /** @param {string} guid @returns {Position | null} */
     load (guid) {
       try {
-        const { epoch, offset } = JSON.parse(storage?.getItem(keyOf(guid)) ?? 'null')
-        return typeof epoch === 'string' && offset >= 0 ? { epoch, offset } : null
+        return positionOf(JSON.parse(storage?.getItem(keyOf(guid)) ?? 'null'))
       } catch {
-        return null // nothing, or not inkcast's
+        return null // not inkcast's
       }
     },
 

@@ -29,12 +29,14 @@
  * @property {number} seq
  * @property {string} [event]
  * @property {unknown} data a structured clone
+ * @property {true} [cut] the gateway has cut the connection before it answered: the edit is sent alone, and dropped if
+ *   that happens again
  *
  * @typedef {object} Store
  * @property {(key: string) => Promise<Map<string, Stored[]>>} load the edits of a user and document, by the id of
  *   their queue, in order of `seq`
- * @property {(key: string, queue: string, edit: Stored) => Promise<void>} add resolves when it is stored; rejects if
- *   the data cannot be cloned, or the storage is full
+ * @property {(key: string, queue: string, edit: Stored) => Promise<void>} add resolves when it is stored, in place
+ *   of one with the same `seq`; rejects if the data cannot be cloned, or the storage is full
  * @property {(key: string, queue: string, seq: number) => Promise<void>} remove
  */
 

@@ -3,6 +3,7 @@ import { clone } from '../common/clone.js'
 import { ClientError, closedError } from '../common/error.js'
 import { randomId } from '../common/random-id.js'
 import { throwIfAborted } from '../common/within.js'
+import { InFlight } from './in-flight.js'
 
 /**
  * The queued edits of one user in one document: first those that other pages left behind (a reload, a crash), queue by
@@ -19,6 +20,7 @@ import { throwIfAborted } from '../common/within.js'
  * @property {import('../types.js').QueuedSend} shown
  * @property {boolean} ready whether it is in the store
  * @property {boolean} sent over this connection, and not answered yet
+ * @property {Promise<void>} [marked] resolves when the store has its mark `cut`
  * @property {(answer: { traceId?: string }) => void} resolve
  * @property {(error: ClientError) => void} reject
  *
@@ -37,6 +39,7 @@ export class DocumentQueue {
   #key
   #store
   #lock
+  #inFlight
   #log
   #send
   #onPending
@@ -61,12 +64,14 @@ export class DocumentQueue {
   #closing = new AbortController()
 
   /**
-   * @param {QueueEvents & { key: string, store: Store, lock: Lock, log: (what: string, detail?: any) => void }} options
+   * @param {QueueEvents & { key: string, store: Store, lock: Lock, inFlight?: InFlight,
+   *   log: (what: string, detail?: any) => void }} options inFlight: of all queues of a client
    */
-  constructor ({ key, store, lock, log, send, onPending, onDropped }) {
+  constructor ({ key, store, lock, inFlight = new InFlight(), log, send, onPending, onDropped }) {
     this.#key = key
     this.#store = store
     this.#lock = lock
+    this.#inFlight = inFlight
     this.#log = log
     this.#send = send
     this.#onPending = onPending
@@ -208,15 +213,23 @@ export class DocumentQueue {
     const lane = this.#lanes.find(({ edits }) => edits.length > 0)
     for (const edit of lane?.edits.slice(0, IN_FLIGHT) ?? []) {
       if (!edit.ready) return // the next one must not overtake it
-      if (!edit.sent) this.#sendOne(/** @type {Lane} */ (lane), edit)
+      if (edit.sent) continue
+      if (!this.#inFlight.begin(edit.stored.cut === true, this.#onTurn)) return
+      this.#sendOne(/** @type {Lane} */ (lane), edit).finally(() => this.#inFlight.end())
     }
   }
+
+  #onTurn = () => this.#sendMore()
 
   /** @param {Lane} lane @param {Edit} edit */
   async #sendOne (lane, edit) {
     const attempt = this.#attempt
     edit.sent = true
-    const { seq, ...argument } = edit.stored
+    if (edit.marked !== undefined) {
+      await edit.marked
+      if (attempt !== this.#attempt) return
+    }
+    const { seq, cut, ...argument } = edit.stored
     try {
       const { traceId } = await this.#send({ ...argument, queue: { id: lane.id, seq } })
       this.#failures = 0
@@ -224,17 +237,30 @@ export class DocumentQueue {
       edit.resolve(traceId === undefined ? {} : { traceId })
     } catch (error) {
       const refusal = /** @type {ClientError} */ (error)
+      const { cause } = /** @type {{ cause?: ClientError }} */ (refusal)
       if (!refusal.retryable && !GONE.test(refusal.code)) {
-        this.#log('queued edit refused', refusal.code)
-        await this.#settle(lane, edit)
-        edit.reject(refusal)
-        this.#onDropped(edit.shown, refusal)
+        await this.#refused(lane, edit, refusal)
+      } else if (cause?.code === 'bad_value') {
+        // the gateway has cut the connection for a packet that it cannot decode: maybe for this one
+        if (cut) return this.#refused(lane, edit, cause)
+        edit.stored = { ...edit.stored, cut: true }
+        edit.marked = this.#store
+          .add(this.#key, lane.id, edit.stored)
+          .catch((failure) => this.#log('outbox failed', String(failure)))
       } else if (attempt === this.#attempt && this.#up) {
         this.#attempt++
         this.#log('queued edit waits', refusal.code)
         this.#pause = setTimeout(() => this.#again(), delayAfter(refusal, this.#failures++))
       }
     }
+  }
+
+  /** The gateway refuses it for good. @param {Lane} lane @param {Edit} edit @param {ClientError} refusal */
+  async #refused (lane, edit, refusal) {
+    this.#log('queued edit refused', refusal.code)
+    await this.#settle(lane, edit)
+    edit.reject(refusal)
+    this.#onDropped(edit.shown, refusal)
   }
 
   /** The gateway has answered. @param {Lane} lane @param {Edit} edit */

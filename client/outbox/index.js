@@ -1,4 +1,5 @@
 import { DocumentQueue } from './document-queue.js'
+import { InFlight } from './in-flight.js'
 import { indexedDbStore } from './indexed-db.js'
 import { hasWebLocks, processLock, webLock } from './locks.js'
 import { memoryStore } from './memory-store.js'
@@ -17,6 +18,7 @@ const lockHere = processLock()
  * @returns {import('./contract.js').Outbox}
  */
 export function createOutbox ({ url, user, store, lock, log }) {
+  const inFlight = new InFlight()
   const kept = store === undefined ? browserStore(log) : Promise.resolve(store)
   return {
     async open (guid, events) {
@@ -25,6 +27,7 @@ export function createOutbox ({ url, user, store, lock, log }) {
         key: JSON.stringify([url, user, guid]),
         store: await kept,
         lock: lock ?? (hasWebLocks() ? webLock : lockHere),
+        inFlight,
         log: (what, detail) => log(what, guid, detail),
         ...events
       })

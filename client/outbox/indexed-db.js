@@ -62,8 +62,8 @@ export function indexedDbStore (name = 'inkcast-outbox') {
       const range = browser.IDBKeyRange.bound([key], [key, []])
       /** @type {Map<string, import('./contract.js').Stored[]>} */
       const queues = new Map()
-      for (const { queue, seq, event, data } of await transact('readonly', (edits) => edits.getAll(range))) {
-        const edit = event === undefined ? { seq, data } : { seq, event, data }
+      for (const { queue, seq, event, data, cut } of await transact('readonly', (edits) => edits.getAll(range))) {
+        const edit = { seq, ...(event !== undefined && { event }), data, ...(cut && { cut }) }
         queues.set(queue, [...queues.get(queue) ?? [], edit])
       }
       return queues

@@ -13,7 +13,8 @@ export function memoryStore () {
       const copy = clone(edit)
       let queues = keys.get(key)
       if (queues === undefined) keys.set(key, queues = new Map())
-      queues.set(queue, [...queues.get(queue) ?? [], copy].sort((a, b) => a.seq - b.seq))
+      const others = queues.get(queue)?.filter(({ seq }) => seq !== edit.seq) ?? []
+      queues.set(queue, [...others, copy].sort((a, b) => a.seq - b.seq))
     },
     async remove (key, queue, seq) {
       const queues = keys.get(key)

@@ -4,12 +4,12 @@ export class OwnState {
   #state
   /** The one in the latest join. @type {object | undefined} */
   #offered
-  /** The one that the gateway accepted last. @type {object | undefined} */
+  /** The one that the gateway accepted last; before that, the one of `open`. @type {object | undefined} */
   #accepted
 
   /** @param {{ state?: object | undefined, presence?: boolean | undefined }} options */
   constructor ({ state, presence = state !== undefined }) {
-    this.#state = state
+    this.#state = this.#accepted = state
     /** Whether this client takes part in the presence. */
     this.listed = presence
   }

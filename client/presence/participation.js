@@ -1,3 +1,4 @@
+import { ClientError, badRequest, badValue } from '../common/error.js'
 import { OwnState } from './own-state.js'
 import { Presence } from './presence.js'
 
@@ -33,6 +34,23 @@ export class Participation {
       members, (cursor) => ask('doc:members', { limit: PAGE, ...(cursor !== undefined && { cursor }) }), onChange)
   }
 
+  /**
+   * @param {unknown} state of the page
+   * @returns {any} a copy: what the page changes later must not reach a handshake
+   * @throws {ClientError} bad_request, bad_value
+   */
+  static copyOf (state) {
+    let text
+    try {
+      text = JSON.stringify(state, withoutBytes)
+    } catch (error) {
+      throw error instanceof ClientError ? error : badValue('is no JSON', error)
+    }
+    const copy = JSON.parse(text ?? 'null')
+    if (typeof copy !== 'object' || copy === null || Array.isArray(copy)) throw badRequest('state must be an object')
+    return copy
+  }
+
   /** The fields of a join. */
   get fields () { return this.#own.fields }
 
@@ -63,12 +81,14 @@ export class Participation {
    * @param {{ state?: object | undefined, presence?: boolean | undefined }} options
    */
   open ({ state, presence }) {
-    if (state !== undefined && state !== this.#own.current) this.setState(state).catch(() => {})
+    const isNew = state !== undefined && JSON.stringify(state) !== JSON.stringify(this.#own.current)
+    if (isNew) this.setState(state).catch(() => {})
     else if (presence && !this.#own.listed) this.#takePart('doc:join', { members: true }).catch(() => {})
   }
 
-  /** @param {object} state */
-  async setState (state) {
+  /** @param {object} given by the page */
+  async setState (given) {
+    const state = Participation.copyOf(given)
     const { accept, refuse } = this.#own.set(state)
     try {
       await this.#takePart('doc:state', { state })
@@ -92,4 +112,15 @@ export class Participation {
    * @param {Partial<Page>} page
    */
   #onMembers (page) { if (page.members !== undefined) this.#presence.joined(/** @type {Page} */ (page)) }
+}
+
+/**
+ * Replacer for JSON.stringify: JSON would have an object of numbers in place of bytes.
+ * @this {any} @param {string} key @param {unknown} value
+ */
+function withoutBytes (key, value) {
+  // before toJSON
+  const given = this[key]
+  if (given instanceof ArrayBuffer || ArrayBuffer.isView(given)) throw badRequest('state must be a JSON value')
+  return value
 }

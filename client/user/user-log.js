@@ -1,4 +1,5 @@
 import { Emitter } from '../common/emitter.js'
+import { positionOf } from '../document/positions.js'
 
 /** Its name among the stored positions: no guid has a control character. */
 const NAME = '\u0001user'
@@ -10,6 +11,8 @@ const NAME = '\u0001user'
 export class UserLog {
   #emitter = new Emitter()
   #positions
+  /** @type {import('../types.js').Position | null} */
+  #position
 
   /**
    * @internal
@@ -18,13 +21,7 @@ export class UserLog {
    */
   constructor (socket, positions) {
     this.#positions = positions
-    /**
-     * Position of this client in the log; null before the first connection. To continue from a position that you
-     * stored, assign it right after `connect`.
-     *
-     * @type {import('../types.js').Position | null}
-     */
-    this.position = positions.load(NAME)
+    this.#position = positions.load(NAME)
     for (const event of ['user', 'resync', 'position']) {
       socket.on(`gateway:${event}`, (told) => {
         this.#reached(told.position)
@@ -32,6 +29,15 @@ export class UserLog {
       })
     }
   }
+
+  /**
+   * Position of this client in the log; null before the first connection. To continue from a position that you stored,
+   * assign it right after `connect`: it throws `bad_request` for what is no position.
+   *
+   * @returns {import('../types.js').Position | null}
+   */
+  get position () { return this.#position && { ...this.#position } }
+  set position (position) { this.#position = positionOf(position) }
 
   /**
    * Listens to `open` (once per connection, after the missed records), to `resync` (missed records are no longer in the
@@ -78,7 +84,7 @@ export class UserLog {
 
   /** @param {import('../types.js').Position} position */
   #reached (position) {
-    this.position = position
+    this.#position = position
     this.#positions.save(NAME, position)
   }
 }

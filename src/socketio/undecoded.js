@@ -2,7 +2,7 @@ import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
 import { refusal } from '../admission/rate-limit.js'
 
-/** What clients are told about a packet that is not decoded, by kind: the label of the metric `undecoded_packets`. */
+/** Messages to clients about a packet that is not decoded, by kind: the label of the metric `undecoded_packets`. */
 const MESSAGES = {
   json: 'the packet is not a valid event; NaN and Infinity are not JSON',
   msgpack: 'the packet is not a valid event in msgpack',

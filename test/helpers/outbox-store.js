@@ -42,6 +42,13 @@ export const storeContract = {
     equal([kept.at.getTime(), kept.list], [0, [1]])
   },
 
+  async 'replaces an edit of the same number' (store, equal) {
+    await store.add('k', 'q', { seq: 1, event: 'edit', data: 1 })
+    await store.add('k', 'q', { seq: 2, data: 2 })
+    await store.add('k', 'q', { seq: 1, event: 'edit', data: 1, cut: true })
+    equal((await store.load('k')).get('q'), [{ seq: 1, event: 'edit', data: 1, cut: true }, { seq: 2, data: 2 }])
+  },
+
   async 'rejects what cannot be copied' (store, equal) {
     let failed = false
     await store.add('k', 'q', { seq: 1, data: () => {} }).catch(() => { failed = true })

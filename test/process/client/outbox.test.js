@@ -63,3 +63,48 @@ test('an edit that the gateway refuses is dropped, and told', async (t) => {
   assert.deepEqual(dropped, [['no', 'reserved_event']])
   await doc.send('yes', { queue: true })
 })
+
+test('an edit of an earlier version that the gateway could not decode is dropped with bad_value, and holds back no other', async (t) => {
+  for (const options of [{}, { transports: ['polling'] }]) {
+    const guid = fresh()
+    const store = memoryStore()
+    const key = JSON.stringify([server.url, 'ada', guid])
+    const bytes = () => new Uint8Array([1])
+    const values = [
+      Array.from({ length: 11 }, bytes),
+      { bytes: bytes(), forged: { _placeholder: true, num: 7 } },
+      Array.from({ length: 300 }).reduce((value) => [value], 1)
+    ]
+    for (const [i, data] of values.entries()) {
+      await store.add(key, '1-of-an-earlier-page', { seq: 2 * i + 1, data })
+      await store.add(key, '1-of-an-earlier-page', { seq: 2 * i + 2, data: `after ${i}` })
+    }
+    const reader = await openDocument(startClient(t, server.url), guid)
+    const client = startClient(t, server.url, { ...options, outbox: { user: 'ada', store } })
+    const doc = await client.open(guid, { offline: true })
+    /** @type {string[]} */
+    const dropped = []
+    doc.on('doc:dropped', (_, { code }) => { dropped.push(code) })
+    await doc.send('own', { queue: true })
+    await reader.has('own')
+    assert.deepEqual(reader.seen, ['after 0', 'after 1', 'after 2', 'own'])
+    assert.deepEqual(dropped, ['bad_value', 'bad_value', 'bad_value'])
+    assert.deepEqual(client.states, [['connected', undefined]])
+    await waitFor(async () => (await store.load(key)).size === 0)
+  }
+})
+
+test('an outbox whose storage refuses rejects with storage_failed, at each step', async (t) => {
+  const refuse = () => Promise.reject(new Error('of the browser'))
+  for (const broken of [{ load: refuse }, { add: refuse }, { load: refuse, add: refuse, remove: refuse }]) {
+    const store = { ...memoryStore(), ...broken }
+    const client = startClient(t, server.url, { outbox: { user: 'ada', store } })
+    const doc = await client.open(fresh())
+    for (let i = 0; i < 2; i++) {
+      await assert.rejects(doc.send(i, { queue: true }), (/** @type {any} */ error) =>
+        error.name === 'ClientError' && error.code === 'storage_failed' && error.cause.message === 'of the browser')
+    }
+    assert.deepEqual(doc.pending, [])
+    await doc.send('without the outbox')
+  }
+})

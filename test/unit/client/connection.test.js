@@ -260,6 +260,29 @@ describe('a refusal', () => {
     assert.deepEqual(states, ['refused: origin_refused', 'reconnecting', 'connected'])
   })
 
+  test('of a packet that the gateway cannot decode ends the connection only, and requests in flight have the cause', async (t) => {
+    mockTime(t)
+    const { client, socket } = scriptedClient(t)
+    socket.accepts()
+    const opened = client.open('minutes')
+    await settle()
+    socket.last('doc:join').answer({ ok: true, guid: 'minutes', position: { epoch: 'e', offset: 0 }, recovered: false })
+    const doc = await opened
+    const sent = doc.send(1)
+    await settle()
+    socket.tells('gateway:disconnect', { code: 'bad_value', message: 'no event', retryable: false })
+    socket.connected = false
+    socket.last('doc:send').lose()
+    socket.disconnects('io server disconnect')
+    const error = await sent.then(() => assert.fail('accepted'), (error) => error)
+    assert.deepEqual([error.code, error.retryable, error.cause.code], ['disconnected', true, 'bad_value'])
+    assert.deepEqual([client.state, client.reason?.code, client.reason?.message], ['reconnecting', 'bad_value', 'no event'])
+    t.mock.timers.tick(15_000)
+    assert.equal(socket.attempts.length, 2)
+    socket.accepts()
+    assert.deepEqual([client.state, client.reason], ['connected', null])
+  })
+
   test('may also precede a disconnection', (t) => {
     mockTime(t)
     const { client, socket } = scriptedClient(t)
