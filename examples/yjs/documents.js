@@ -6,6 +6,8 @@ const CONCURRENCY = 4
 const MAX_INTERVAL = 30_000
 /** A document that nobody has used for this time is removed from memory, ms. */
 const IDLE = 300_000
+/** Documents that are known to this process. In your product it is a cache: the oldest leave it. */
+const MAX_DOCUMENTS = 100_000
 
 /**
  * All documents: each is merged soon after it has changed, and less often while it does not change.
@@ -30,6 +32,7 @@ export function createDocuments ({ store, inkcast, log }, { interval, keep }) {
   function entryOf (guid, position = null) {
     let entry = entries.get(guid)
     if (entry === undefined) {
+      if (entries.size >= MAX_DOCUMENTS) throw Object.assign(new Error('too many documents'), { status: 503 })
       const document = new Document({ guid, position, store, inkcast, log, keep })
       entries.set(guid, entry = { document, interval, due: 0, usedAt: performance.now() })
     }

@@ -4,7 +4,9 @@ import { createServer } from 'node:http'
 import { extname, join, normalize } from 'node:path'
 
 /** Maximum update of a page, bytes. */
-const MAX_BODY = 64 * 1024 * 1024
+const MAX_BODY = 8 * 1024 * 1024
+/** Maximum length of a document's id. */
+const MAX_GUID = 256
 /** Pages of other origins may load documents: in your product only yours. */
 const CORS = {
   'access-control-allow-origin': '*',
@@ -44,6 +46,7 @@ export function createHttp ({ host, port, page, documents, log }) {
     const [, encoded] = /^\/documents\/([^/]+)$/.exec(pathname) ?? []
     if (encoded === undefined) return file(pathname, response)
     const guid = decodeURIComponent(encoded)
+    if (guid.length > MAX_GUID) return send(response, 404)
     if (request.method === 'OPTIONS') return send(response, 204)
     if (request.method === 'POST') {
       await documents.add(guid, await bodyOf(request))

@@ -10,7 +10,7 @@ import { Caller } from './caller.js'
 import { readCallers } from './callers-file.js'
 import { digestOf } from './credentials.js'
 import { verifyFor } from './issuers.js'
-import { LOCAL, checkOnThisMachine } from './local.js'
+import { LOCAL, checkName, checkOnThisMachine } from './local.js'
 import { Rate } from './rate.js'
 import { ALL_RIGHTS, checkRights } from './rights.js'
 
@@ -269,6 +269,7 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
         checkOnThisMachine({ address, headers })
         return local
       }
+      if (!production) checkName(headers.host)
       if (authorization === undefined && certificate !== undefined) {
         const find = (/** @type {Book} */ book) => book.byCertificate(certificate)
         const entry = find(book)

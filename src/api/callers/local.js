@@ -1,5 +1,5 @@
 import { InkcastError } from '../../common/errors.js'
-import { isLoopbackHost } from '../../process/host-name.js'
+import { isLoopbackHost, isPublicName } from '../../process/host-name.js'
 import { isForwarded } from '../../process/local-request.js'
 
 /** The `x-source` of a caller on this machine, when no callers are set. */
@@ -26,6 +26,17 @@ export function checkOnThisMachine ({ address, headers }) {
   if (typeof host !== 'string' || !isLoopbackHost(host)) {
     throw new InkcastError('forbidden', 'API_TOKENS is not set: the host must be localhost or a loopback address')
   }
+}
+
+/**
+ * For development, where tokens may be known to everyone (docker-compose.yml has one): a page whose name points to this
+ * machine (DNS rebinding) sends what it likes, but its `Host` is that name.
+ * @param {unknown} host
+ * @throws {InkcastError} forbidden
+ */
+export function checkName (host) {
+  if (typeof host === 'string' && isPublicName(host))
+    throw new InkcastError('forbidden', 'not under this name: use an address, or NODE_ENV=production')
 }
 
 /** @param {unknown} origin @param {unknown} host @returns {boolean} whether a page of the api itself sent it */
