@@ -38,9 +38,13 @@ const ALONE = SECONDS >= 60 ? 5000 : 1000
  * @param {import('./rows.js').Row['who']} options.who
  * @param {boolean} [options.secure] the gateway speaks TLS
  * @param {Record<string, string>} [options.env]
+ * @param {'gateway' | 'api'} [options.role] process that is attacked; its memory and CPU are measured
+ * @param {Partial<import('./wire.js').Target>} [options.more] of the target
+ * @param {() => Promise<() => Promise<number[]>>} [options.measure] begins to measure others, after the start; the
+ *   result ends it, with latencies in ms. Default: the clients
  * @returns {Promise<import('./rows.js').Row>}
  */
-export async function attacked (t, name, { who, secure = false, env = {} }) {
+export async function attacked (t, name, { who, secure = false, env = {}, role = 'gateway', more, measure }) {
   const server = await startCluster(t, {
     REDIS_URL: await ownRedisUrl(t),
     WORKERS: '1',
@@ -52,8 +56,8 @@ export async function attacked (t, name, { who, secure = false, env = {} }) {
   const sign = createSigner({ key: SECRET, algorithm: 'HS256', expiresIn: 3_600_000 })
   const pids = await childrenOf(server.pid)
   const pidOf = (/** @type {string} */ role) => pids.find((each) => each.role === role)?.pid ?? 0
-  const worker = pidOf('gateway')
-  const watched = [worker, pidOf('api')]
+  const worker = pidOf(role)
+  const watched = [pidOf('gateway'), pidOf('api')]
   const descriptors = () => watched.reduce((sum, pid) => sum + usageOf(pid).descriptors, 0)
 
   const witnesses = startWitnesses(t)
@@ -62,6 +66,7 @@ export async function attacked (t, name, { who, secure = false, env = {} }) {
     tokens: Array.from({ length: WITNESSES }, (_, i) => sign({ sub: `witness-${i}` }))
   })
   await delay(ALONE)
+  const measured = await measure?.()
   await witnesses.ask('measure')
   const before = { ...usageOf(worker), descriptors: descriptors() }
   let most = before.residentKb
@@ -79,7 +84,8 @@ export async function attacked (t, name, { who, secure = false, env = {} }) {
     apiPort: Number(new URL(server.apiUrl).port),
     secure,
     token: sign({ sub: 'attacker' }),
-    seconds: SECONDS
+    seconds: SECONDS,
+    ...more
   }
   const attacker = fork(ATTACKER, [name, JSON.stringify(target)])
   t.after(() => attacker.kill('SIGKILL'))
@@ -109,7 +115,7 @@ export async function attacked (t, name, { who, secure = false, env = {} }) {
     connections: sent.connections,
     megabytes: round(sent.bytes / 1e6, 1),
     cpu: Math.round((after.cpuMs - before.cpuMs) / lasted * 100),
-    latency: quantiles(latencies),
+    latency: quantiles(await measured?.() ?? latencies),
     closed,
     missing,
     memory: { before: Math.round(before.residentKb / 1024), most: Math.round(most / 1024) },

@@ -142,6 +142,7 @@ export class Line {
  * @property {boolean} secure the gateway speaks TLS
  * @property {string} token of a user, for admitted attackers
  * @property {number} seconds duration of the attack
+ * @property {number} [grpcPort]
  *
  * @typedef {object} Sent
  * @property {number} connections
