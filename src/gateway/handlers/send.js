@@ -72,7 +72,8 @@ async function send (connection, input, context) {
       ...(standard === value ? {} : { asSent: value }),
       ...(echo === false && { except: [connection.client ?? connection.id] }),
       ...(queue && {
-        queue: { id: queue.id, number: queue.seq, ...(connection.uid !== undefined && { uid: connection.uid }) }
+        // an anonymous user is another one after a reconnect
+        queue: { id: queue.id, number: queue.seq, ...(!connection.identity.anonymous && { uid: connection.uid }) }
       })
     })
     stage?.end({ duplicate: sent?.duplicate })
