@@ -1,5 +1,6 @@
 import { Connection } from './connection/connection.js'
 import { Emitter } from './common/emitter.js'
+import { checkOptions } from './common/check-options.js'
 import { ClientError, badRequest } from './common/error.js'
 import { createLog } from './common/log.js'
 import { Membership } from './document/membership.js'
@@ -63,6 +64,8 @@ export class Client {
     this.id = options.id ?? randomId()
     checkId('id', this.id)
     this.url = url
+    checkOptions('connect', options)
+    checkOptions('outbox', options.outbox)
     this.#log = createLog(options.log)
     this.#loadOutbox = outboxOf(url, options.outbox, this.#log.log)
     this.#positions = createPositions(options.storage, url)
@@ -189,6 +192,7 @@ export class Client {
     const { state, reason } = this
     if (reason !== null && (state === 'closed' || state === 'refused')) throw reason
     throwIfAborted(options.signal)
+    checkOptions('open', options)
     const Loader = options.load && (await import('./document/loader.js')).loaderFor(options.load)
     const Participation = (options.state !== undefined || options.presence) &&
       (await import('./presence/participation.js')).Participation
@@ -357,6 +361,8 @@ export class Client {
  */
 function outboxOf (url, options, log) {
   if (options === undefined) return null
+  // without an owner, the edits of one user would be sent as those of another
+  if (typeof options?.user !== 'string') throw new TypeError('the option `outbox` of connect must be { user: string }')
   /** @type {Promise<import('./outbox/contract.js').Outbox> | undefined} */
   let outbox
   return () => {

@@ -1,3 +1,4 @@
+import { checkOptions } from '../common/check-options.js'
 import { Emitter } from '../common/emitter.js'
 import { closedError } from '../common/error.js'
 import { Held } from './held.js'
@@ -212,8 +213,10 @@ export class Document {
    * @returns {Promise<any>}
    * @throws {import('../common/error.js').ClientError} with `disconnected` or `timeout` the outcome is unknown
    */
-  async send (data, { event, timeout, signal, queue = false, traceparent } = {}) {
+  async send (data, options = {}) {
+    const { event, timeout, signal, queue = false, traceparent } = options
     if (this.#closed) throw closedError()
+    checkOptions('send', options)
     const argument = event === undefined ? { data } : { event, data }
     if (queue) return within(this.#membership.queue(argument), { signal, timeout }, 'not accepted yet; it stays queued')
     const sent = this.#membership.request('doc:send', { ...argument, ...(traceparent && { traceparent }) }, timeout)
