@@ -6,7 +6,7 @@ import { markdownTable } from '../../bench/report/table.js'
  *
  * @typedef {object} Row
  * @property {string} attack
- * @property {'anybody' | 'a client' | 'one user'} who
+ * @property {'anybody' | 'a client' | 'one user' | 'a caller'} who
  * @property {number} seconds duration
  * @property {number} connections made by the attacker
  * @property {number} megabytes written by the attacker

@@ -1,0 +1,37 @@
+/**
+ * Attacks on the api: by a caller with a token, or by anybody.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { hold, keepBusy } from './wire.js'
+
+/** @typedef {import('./anonymous.js').Attack} Attack */
+
+const MB = 2 ** 20
+
+/** @param {string} method @param {string} path @param {string[]} [headers] */
+const request = (method, path, headers = []) =>
+  [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1', ...headers, '', ''].join('\r\n')
+
+/** @param {string} token */
+const bearer = (token) => `Authorization: Bearer ${token}`
+
+/** @type {Record<string, Attack>} */
+export const CALLERS = {
+  'openapi.json, pipelined and not read': (target) => hold(target, 200, async (line) => {
+    line.socket.pause()
+    await line.write(request('GET', '/openapi.json').repeat(200))
+  }, { port: target.apiPort }),
+
+  'batches of 4 MB that are refused': (target) => {
+    const body = `{"publications":[${'{},'.repeat(4 * MB / 3 - 100)}{}]}`
+    const head = request('POST', '/v1/publish', [
+      bearer(target.apiToken), 'Content-Type: application/json', `Content-Length: ${body.length}`
+    ])
+    return keepBusy({ ...target, port: target.apiPort }, 4, async (line, until) => {
+      while (!line.ended && performance.now() < until) {
+        await line.write(head + body)
+        await delay(25)
+      }
+    })
+  }
+}
