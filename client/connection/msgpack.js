@@ -45,8 +45,8 @@ class Writer {
       case 'undefined': return this.#put(0xd4, 0, 0)
       case 'object': return this.#object(value)
       case 'bigint':
-        // some pages give it one, for JSON
-        if (!('toJSON' in BigInt.prototype)) throw new TypeError('a BigInt cannot be sent: send its text')
+        // some pages give it a toJSON
+        if (!('toJSON' in Object(value))) throw new TypeError('a BigInt cannot be sent: send its text')
         return this.#value(/** @type {any} */ (value).toJSON())
       default: return this.#put(0xc0) // as in JSON
     }

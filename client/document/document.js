@@ -53,7 +53,8 @@ export class Document {
   /**
    * @internal
    * @param {import('../types.js').Shared} membership
-   * @param {Pick<import('./membership.js').OpenOptions, 'echo' | 'load' | 'onReason'>} options
+   * @param {{ echo?: boolean | undefined, load?: import('../types.js').Load | undefined, onReason?:
+   *   ((reason: import('../common/error.js').ClientError | null) => void) | undefined }} options see OpenOptions
    * @param {typeof import('./loader.js').Loader} [Loader] if there is a `load`
    */
   constructor (membership, { echo = false, load, onReason }, Loader) {

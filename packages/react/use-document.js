@@ -21,7 +21,7 @@ export function useDocument (guid, options = {}) {
   const latest = useRef(options)
   useEffect(() => { latest.current = options })
   const make = () => ({ client, guid, store: createDocumentStore(client, guid, latest, options.initial) })
-  // not useMemo: a hot reload of the component would call it anew, and the document would be empty
+  // not useMemo: a hot reload of the component would call it again, and the document would be empty
   const [kept, keep] = useState(make)
   let { store } = kept
   if (kept.client !== client || kept.guid !== guid) {

@@ -29,13 +29,7 @@ const PACKETS_PER_EVENT = 11
 /** Burst of packets, and bytes above their burst, in seconds of their rates. */
 const PATIENCE = 10
 /**
- * @typedef {object} Rates the same for all connections
- * @property {number} events per second; the burst is twice that
- * @property {number} bytes per second
- * @property {number} byteBurst burst of bytes
- * @property {number} byteDebt bytes above the burst
- * @property {number} packets per second
- * @property {number} packetBurst burst of packets
+ * @typedef {import('./user-budget.js').Rates} Rates
  */
 
 /**

@@ -16,7 +16,15 @@ const WORK = 250
 /** Only decoding is measured; checking, transcoding and delivery take about twice as long again. */
 const WORK_PER_DECODING = 3
 
-/** @typedef {import('./rate-limit.js').Rates} Rates */
+/**
+ * @typedef {object} Rates the same for all connections
+ * @property {number} events per second; the burst is twice that
+ * @property {number} bytes per second
+ * @property {number} byteBurst burst of bytes
+ * @property {number} byteDebt bytes above the burst
+ * @property {number} packets per second
+ * @property {number} packetBurst burst of packets
+ */
 
 export class UserBudget {
   #at

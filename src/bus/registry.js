@@ -11,8 +11,9 @@ const NOTE_EVERY = 5000
 
 /**
  * Tells whether Redis knows all workers and their users. After a loss of data (FLUSHALL, an empty restart) an empty
- * list is not "nobody": workers write their data again within seconds. This process recognizes the loss by the name of
- * the data, and waits until there are as many workers as before and none of them registers its users any more.
+ * list does not mean that there are no workers: they write their data again within seconds. This process recognizes
+ * the loss by the name of the data, and waits until there are as many workers as before and none of them registers its
+ * users any more.
  *
  * @param {object} dependencies
  * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts'>} dependencies.redis

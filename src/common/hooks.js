@@ -301,6 +301,12 @@ const PACKAGES = {
         without: 'Node reads every request, and all sessions are objects of Engine.IO\'s own class.'
       },
       {
+        part: '`_httpMessage` of a socket',
+        files: ['src/peers/exact-agents.js', 'src/engine/ignored-upgrades.js'],
+        without: 'A byte too many on a kept connection would become the answer to the request of another client.',
+        required: true
+      },
+      {
         part: '`_handle.readStop`, `_handle` taken from a socket, `handle` given to a new one',
         files: ['src/peers/handover.js'],
         without: 'Requests for sessions of other workers are forwarded. With it they are handed over with their connection.'

@@ -1,6 +1,6 @@
 import { isLoopbackHost } from './host-name.js'
 
-/** Headers of proxies. A request with any of them comes from elsewhere, whatever the address of its connection. */
+/** Headers of proxies. A request with any of them comes from elsewhere, also over loopback. */
 const OF_PROXIES = [
   'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-forwarded-port', 'x-forwarded-server',
   'x-forwarded-by', 'x-real-ip', 'x-client-ip', 'x-cluster-client-ip', 'x-original-forwarded-for', 'true-client-ip',

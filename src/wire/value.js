@@ -39,7 +39,7 @@ export function checkValue (value, contentType) {
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
 /**
- * What stands in front of the JSON, for those who wonder because it is valid where they look at it.
+ * Names bytes before the JSON: the producer sees valid JSON behind them.
  * @param {Buffer} value that is not valid JSON
  * @returns {string | undefined}
  */

@@ -86,7 +86,7 @@ export async function smuggleNothing (url, machines, ca) {
     }
   }))
 
-  // answers that are left over would go to whoever asks next
+  // answers that are left over would go to the next client
   for (let i = 0; i < 8; i++) {
     const sid = await begin()
     assert.match(await ask(post(sid, '40'), /ok$/), /ok$/)

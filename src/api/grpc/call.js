@@ -31,6 +31,19 @@ const UNITS = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 }
  * @property {(message: any) => Buffer} responseSerialize
  *
  * @typedef {Pick<import('../request-limit.js').Permit, 'grow'>} Bytes what the call has in memory
+ *
+ * @typedef {object} Endpoint one rpc
+ * @property {string} operation its name in metrics
+ * @property {Method} method
+ * @property {boolean} [open] it needs no credential
+ * @property {boolean} [streams] the client sends any number of messages; default: one
+ * @property {{ field: number, max: number }} [list] see checkFields
+ * @property {number} [maxBytes] of a message
+ * @property {(request: any, caller: import('../callers/caller.js').Caller | undefined, permit:
+ *   import('../request-limit.js').Permit) => object | Promise<object>} [answer] to the
+ *   one message; default: `serve`
+ * @property {(call: Call, given: any) => Promise<void>} [serve] resolves when the call is to end. `given` is the one
+ *   message; with `streams` the caller and the signal that ends the stream
  */
 
 /**

@@ -6,7 +6,7 @@ import { InkcastError } from '../../common/errors.js'
  * Health checking: balancers and clients ask whether this process takes calls. It needs no credential, because probes
  * have none.
  *
- * @typedef {import('./server.js').Endpoint} Endpoint
+ * @typedef {import('./call.js').Endpoint} Endpoint
  * @typedef {'SERVING' | 'NOT_SERVING'} Status
  */
 

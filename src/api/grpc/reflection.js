@@ -4,7 +4,7 @@ import { loadSync } from '@grpc/proto-loader'
 /**
  * Server reflection: tools such as grpcurl read the services and messages here. Names are those of the proto files.
  *
- * @typedef {import('./server.js').Endpoint} Endpoint
+ * @typedef {import('./call.js').Endpoint} Endpoint
  */
 
 const PROTO = fileURLToPath(new URL('reflection.proto', import.meta.url))

@@ -23,18 +23,7 @@ import { statusFrom } from './status.js'
 /**
  * @typedef {import('../callers/caller.js').Caller} Caller
  * @typedef {import('../request-limit.js').Permit} Permit
- *
- * @typedef {object} Endpoint one rpc
- * @property {string} operation its name in metrics
- * @property {import('./call.js').Method} method
- * @property {boolean} [open] it needs no credential
- * @property {boolean} [streams] the client sends any number of messages; default: one
- * @property {{ field: number, max: number }} [list] see checkFields
- * @property {number} [maxBytes] of a message
- * @property {(request: any, caller: Caller | undefined, permit: Permit) => object | Promise<object>} [answer] to the
- *   one message; default: `serve`
- * @property {(call: Call, given: any) => Promise<void>} [serve] resolves when the call is to end. `given` is the one
- *   message; with `streams` the caller and the signal that ends the stream
+ * @typedef {import('./call.js').Endpoint} Endpoint
  */
 
 export const PROTO = fileURLToPath(new URL('inkcast.proto', import.meta.url))

@@ -1,7 +1,7 @@
 import { InkcastError } from '../../common/errors.js'
 
 /** Open at the same time for one caller: one that opens too many takes none from others. */
-export const MAX_STREAMS = 100
+const MAX_STREAMS = 100
 /** Values in progress of all streams together, and the least for each one, bytes. */
 const WINDOW = Object.freeze({ all: 64 * 2 ** 20, least: 64 * 1024 })
 
@@ -38,7 +38,7 @@ export class OpenStreams {
   get share () { return Math.max(WINDOW.least, WINDOW.all / Math.max(1, this.#open.size)) }
 
   /**
-   * @param {import('./server.js').Endpoint} endpoint
+   * @param {import('./call.js').Endpoint} endpoint
    * @param {Call} call
    * @param {Caller} caller
    * @returns {Promise<void>} rejects with what ends the stream

@@ -1,5 +1,6 @@
 import { InkcastError, publicError } from '../../common/errors.js'
 import { bytesOf } from '../../presence/answer-bytes.js'
+import * as check from './check.js'
 import * as history from './history.js'
 import * as join from './join.js'
 import * as leave from './leave.js'
@@ -32,14 +33,15 @@ const HANDLERS = new Map(Object.entries({
   'doc:members': members,
   'doc:history': history,
   'doc:state': state,
-  'auth:refresh': refresh
+  'auth:refresh': refresh,
+  'gateway:check': check
 }))
 
 /**
  * Events that use no right: a client may always give one up, and a new token is used with the next event. `doc:send`
  * checks by itself (`mayWrite`), in its turn in a queue: a later edit must not be accepted before one that was refused.
  */
-const WITHOUT_STANDING = new Set(['doc:leave', 'auth:refresh', 'doc:send'])
+const WITHOUT_STANDING = new Set(['doc:leave', 'auth:refresh', 'gateway:check', 'doc:send'])
 
 /** @param {unknown} event @returns {boolean} whether the gateway handles it, if only to refuse it */
 export const isKnownEvent = (event) => event === kRefused || HANDLERS.has(event)

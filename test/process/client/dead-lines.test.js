@@ -62,7 +62,7 @@ describe('behind a proxy that swallows WebSockets', { concurrency: true }, () =>
     test(`(${fault}) a page is connected by long polling, and begins with it the next time`, async (t) => {
       const proxy = await swallowingProxy(t, fault)
       const client = startClient(t, proxy.url)
-      // the time-out of a transport is 15 s
+      // the timeout of a transport is 15 s
       await waitFor(() => client.state === 'connected', { timeout: 12_000, message: () => client.reason?.message })
       assert.equal(client.transport, 'polling')
       assert.equal(client.states.filter(([state]) => state === 'connecting').length, 1, 'one attempt has failed')

@@ -89,7 +89,7 @@ async function assertSaid ({ warn, reasons, calls, again, succeed }, message) {
   assert.deepEqual(reasons.map(({ code, retryable }) => [code, retryable]), [['load_failed', true]])
   assert.match(reasons[0].message, message)
   await again()
-  assert.deepEqual([calls(), warn.mock.callCount(), reasons.length], [2, 1, 1], 'the same failure is told once')
+  assert.deepEqual([calls(), warn.mock.callCount(), reasons.length], [2, 1, 1], 'the same failure is reported once')
   await succeed()
   assert.equal(reasons.at(-1), null)
 }

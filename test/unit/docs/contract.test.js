@@ -12,10 +12,14 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const EVENT = /'((?:doc|gateway|auth):[a-z]+)'/g
 
 /** Headers between processes of inkcast, and those of HTTP: not part of the contract with services. */
-const OTHER_HEADERS = ['x-inkcast-hop', 'x-inkcast-proof', 'x-content-type-options', 'x-forwarded-for']
+const OTHER_HEADERS = [
+  'x-inkcast-hop', 'x-inkcast-proof', 'x-content-type-options', 'x-forwarded-for', 'x-forwarded-host',
+  'x-forwarded-proto', 'x-forwarded-port', 'x-forwarded-server', 'x-forwarded-by', 'x-real-ip', 'x-client-ip',
+  'x-cluster-client-ip', 'x-original-forwarded-for', 'x-envoy-external-address'
+]
 
 /** Headers that ingest writes. @type {(keyof typeof HEADER)[]} */
-const INGEST_KEYS = ['queue', 'number', 'reason', 'topic', 'partition', 'offset', 'truncated', 'batchRecords', 'canary']
+const INGEST_KEYS = ['queue', 'number', 'reason', 'detail', 'topic', 'partition', 'offset', 'truncated', 'batchRecords', 'canary']
 
 /** @param {string} folder @returns {{ file: string, code: string }[]} without comments */
 const sources = (folder) =>

@@ -1,0 +1,8 @@
+import { strictObject } from '../../common/schema.js'
+
+export const schema = strictObject({})
+
+/** Answers a client that asks whether its connection is alive. */
+export async function handle () {
+  return {}
+}
