@@ -129,7 +129,7 @@ class Decoder extends json.Decoder {
   /**
    * @param {string | Buffer} data
    * @param {Error} error
-   * @throws {Error} if there is nothing to answer, and nobody to tell
+   * @throws {Error} if there is nothing to answer, and no client to notify
    */
   #refuseUndecoded (data, error) {
     const { connection } = this

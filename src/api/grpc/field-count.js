@@ -5,7 +5,7 @@ import { InkcastError } from '../../common/errors.js'
  * much as an object. Two levels are walked, those of the messages of inkcast.proto.
  */
 
-/** Exported for tests. Fields of both levels: 1,000 publications with all their fields have less than half. */
+/** Exported for tests: the bound of the fields of both levels. 1,000 full publications have less than half. */
 export const MAX_FIELDS = 50_000
 
 /**

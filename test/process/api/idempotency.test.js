@@ -23,7 +23,7 @@ test('a retry with the same key publishes nothing again and gets the same respon
   )
   for (const more of /** @type {Record<string, string>[]} */ ([
     {},
-    { 'x-trace-id': 'trace-2', 'x-timestamp': '5' },
+    { 'x-trace-id': 'trace-2', 'x-timestamp': '1700000000005' },
     { 'idempotency-key': '8e03978e-40d5-43dd-bc93-6894a57f9324' }
   ])) {
     const again = await call('POST', PATH, { body: '{"a":1}', headers: { ...headers, ...more } })

@@ -188,7 +188,7 @@ test('config shows where values are from: environment, file, default; and no sec
 PORT=1111
 WORKERS=3
 REDIS_URL=redis://ada:password@10.0.0.1:6379/3?secret=query,rediss://10.0.0.2
-AUTH_ACCESS_URL=https://user:hidden@access.example.com/may
+AUTH_ACCESS_URL=https://access.example.com/may?token=hidden
 SOMETHING_ELSE=of another program
 `
   })
@@ -201,7 +201,7 @@ SOMETHING_ELSE=of another program
       ['PORT', '2222', 'environment'],
       ['WORKERS', '3', '.env'],
       ['AUTH_JWT_SECRET', '********', '.env'],
-      ['AUTH_ACCESS_URL', 'https://********@access.example.com/may', '.env'],
+      ['AUTH_ACCESS_URL', 'https://access.example.com/may?********', '.env'],
       ['REDIS_URL', 'redis://********@10.0.0.1:6379,rediss://10.0.0.2', '.env'],
       ['mode: redis']
     ]

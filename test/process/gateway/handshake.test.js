@@ -48,7 +48,8 @@ describe('content of socket.handshake for an extension', () => {
     })
   }
 
-  test('the address of a WebSocket is only requested from the system on use', async (t) => {
+  test('without a limit per address, the address of a WebSocket is only requested from the system on use', async (t) => {
+    const { url, gateway } = await startEmbedded(t, { MAX_CONNECTIONS_PER_ADDRESS: '0' })
     const client = await rawWebSocket(t, url)
     await client.connect()
     const { conn } = [...gateway.io.sockets.sockets.values()].at(-1) ?? assert.fail('no client')
