@@ -153,6 +153,9 @@ describe('a client that sends too much', () => {
       assert.equal((await member.ask('doc:join', { guid: 'doc', state: { text: 'x'.repeat(1900) } })).ok, true)
     const witness = await connectClient(t, server.url)
     await witness.ask('doc:join', { guid: 'doc' })
+    // changes of the list are batched: time may stand still only when all are in it
+    const listed = async () => (await witness.ask('doc:members', { guid: 'doc' })).members.length
+    await waitFor(async () => await listed() === 50, { message: listed })
     const questions = /** @type {[string, object][]} */ ([
       ['doc:members', { guid: 'doc' }],
       ['doc:members', { guid: 'doc', limit: 500 }],

@@ -152,8 +152,12 @@ describe('a kept record for a user', () => {
   })
 })
 
-test('an invalid position refuses the handshake', async (t) => {
-  await assert.rejects(connect(t, 'ida', { epoch: 'x' }))
+test('an invalid position is refused alone: the client is connected without the log', async (t) => {
+  const client = await connect(t, 'ida', { epoch: 'x' })
+  await waitFor(() => all(client, 'gateway:refused').length > 0)
+  const [{ payload: { field, error } }] = all(client, 'gateway:refused')
+  assert.deepEqual([field, error.code], ['user', 'bad_request'])
+  client.disconnect()
 })
 
 test('nothing is left of connections that have ended', async () => {
