@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { readStatus } from './private-listener.js'
-import { isStale } from './run-directory.js'
+import { isStale, peerOf } from './run-directory.js'
 
 /**
  * The processes of one machine, found by their private listeners in the run directory. That directory is the only
@@ -40,7 +40,8 @@ export function createProcesses ({ directory, expected, own, isHung = () => fals
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
       // a process that was killed has left its socket, and one that has just begun does not listen yet
-      if (code === 'ECONNREFUSED' && isStale(file)) await rm(socket, { force: true })
+      if (code === 'ECONNREFUSED' && isStale(file))
+        for (const left of [socket, peerOf(socket)]) await rm(left, { force: true })
       if (code === 'ECONNREFUSED' || code === 'ENOENT') return null
       return silent(file, `does not answer: ${message}`)
     }

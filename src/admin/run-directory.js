@@ -30,6 +30,9 @@ export const privateSocket = (directory, role, slot) => path.join(directory, `${
  */
 export const sessionSocket = (directory, role, slot) => path.join(directory, `${role}-${slot}.${process.pid}.peer`)
 
+/** @param {string} socket `….sock` of a process @returns {string} its second one, which only a gateway worker has */
+export const peerOf = (socket) => socket.replace(/\.sock$/, '.peer')
+
 /**
  * Creates a new run directory, and removes those of killed processes.
  * @param {string} [parent] default: the system's directory for temporary files
