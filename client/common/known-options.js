@@ -10,7 +10,7 @@ const KNOWN = {
 
 /** Maximum names that are remembered. */
 const MAX_WARNED = 100
-/** What was warned about already. @type {Set<string>} */
+/** Warnings that were given already. @type {Set<string>} */
 const warned = new Set()
 
 /**

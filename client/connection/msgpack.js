@@ -166,7 +166,7 @@ class Writer {
   }
 }
 
-/** What tells a parser of msgpack from others, which are left alone. */
+/** A packet that shows whether a parser is the stock one of msgpack; others are left alone. */
 const PROBE = { type: 2, nsp: '/', data: ['probe', 1] }
 
 /**

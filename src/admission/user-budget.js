@@ -1,6 +1,7 @@
 /**
- * What the connections of one user may cost a worker together: bytes, CPU time and events. Without it a user with many
- * connections would have the sum of their limits. Numbers without a timer, because every user of a worker has them.
+ * The budget of one user on a worker, for all connections together: bytes, CPU time and events. Without it a user with
+ * many connections would have the sum of their limits. Numbers without a timer, because every user of a worker has
+ * them.
  */
 
 /**

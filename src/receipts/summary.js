@@ -22,7 +22,7 @@
  */
 
 /**
- * What a receipt is about: headers of its record.
+ * The record of a receipt: its headers.
  * @typedef {Pick<import('../uplink/contract.js').UplinkRecord,
  *   'guid' | 'uid' | 'sid' | 'event' | 'traceId' | 'traceparent'>} Subject
  */
