@@ -175,10 +175,12 @@ async function composeGateway ({
     'authenticator',
     createAuthenticator({ settings: config.auth, log, clock })
   )
-  const access = createAccess({ settings: config.auth, log, metrics, clock, orderTime: () => lease.time.now() })
+  const orderTime = () => lease.time.now()
+  const access = createAccess({ settings: config.auth, log, metrics, clock, orderTime })
   lifecycle.onStop('access', () => access.stop())
   const standing = new Standing({ lease, catchUp: () => parts.bus.catchUp(), log })
   lifecycle.onStop('standing', () => standing.stop())
+  const mayAct = () => standing.good
   const hooked = await testing
   const gateway = createGateway({
     config,
@@ -194,7 +196,7 @@ async function composeGateway ({
     newId: createSessionIds(lease.number),
     hooked,
     misrouted,
-    mayAct: () => standing.good,
+    mayAct,
     isReady: () => status.notReady().length === 0,
     inspector,
     tracing,
@@ -233,7 +235,12 @@ async function composeGateway ({
         const { sessionStore: store, ...others } = createRedisParts({
           ...own, redis: nothing, config, rules, worker: lease
         })
-        return { ...others, sessions: createWorkerSessions({ ...own, store, config, worker: lease }) }
+        return {
+          ...others,
+          sessions: createWorkerSessions({ ...own, store, config, worker: lease }),
+          access: createAccess({ settings: {}, log: own.log, orderTime }),
+          mayAct
+        }
       },
       log
     })

@@ -35,18 +35,20 @@ const LIFETIME = 3600
  * @param {object} options
  * @param {import('../config/load.js').Config} options.config
  * @param {Extent} options.extent
- * @param {import('./sandbox.js').CreateParts} options.createParts parts of the same kinds as the worker's
+ * @param {import('./sandbox.js').CreateParts} options.createParts parts of the same kinds as the worker's, and its own
+ *   functions: V8 would discard code that was compiled for others
  * @param {import('../common/log.js').Log} options.log
  * @returns {Promise<number>} number of handshakes made; never rejects
  */
 export async function warmUp ({ config, extent, createParts, log }) {
   const open = () => openSandbox(config, (own) => ({
+    access: createAccess({ settings: {}, log: own.log }),
     ...createParts(own),
-    authenticator: createAuthenticator({ settings: { secret: own.secret }, log: own.log }),
-    access: createAccess({ settings: {}, log: own.log })
+    authenticator: createAuthenticator({ settings: { secret: own.secret }, log: own.log })
   }))
   /** @type {Sandbox[]} */
   const sandboxes = []
+  assignIteratorResult()
   try {
     // two: with a single one V8 would specialize code for the parts of that one
     while (sandboxes.length < 2) sandboxes.push(await open())
@@ -62,6 +64,17 @@ export async function warmUp ({ config, extent, createParts, log }) {
 }
 
 /** @typedef {Awaited<ReturnType<typeof openSandbox>>} Sandbox */
+
+/**
+ * V8 takes a property for constant until an object of its shape is assigned another value, and then discards all code
+ * that relied on it. Objects that begin with `value` have the shape of an iterator's results: the first collection of
+ * metrics, after the warm-up, discarded every function with a `for` … `of`, and first clients took 25 % longer.
+ */
+function assignIteratorResult () {
+  const result = { value: 0, done: false }
+  result.value = 1
+  result.done = true
+}
 
 /**
  * Exported for tests: it runs in production only.
