@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
 import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { certificate } from '../../helpers/balancer.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -166,4 +169,38 @@ describe('the warm-up of a worker', () => {
       message: 'no answer within 100 ms'
     })
   })
+})
+
+/** Prints whether a loop that was compiled after the warm-up is still compiled after a collection of metrics. */
+const COMPILED = `
+  import { createMetrics } from './src/metrics/metrics.js'
+  import { warmUp } from './src/rehearsal/warm-up.js'
+  import { loadConfig } from './src/config/load.js'
+  import { createLog } from './src/common/log.js'
+
+  const OPTIMIZED = 16 // of V8's OptimizationStatus
+  const sum = (list) => { let total = 0; for (const each of list) total += each; return total }
+  await warmUp({
+    config: loadConfig({ env: {} }),
+    extent: { handshakes: 0, time: 0 },
+    createParts: () => ({}),
+    log: createLog({ level: 'silent', pretty: false, role: 'test' })
+  })
+  ;%PrepareFunctionForOptimization(sum)
+  sum([1, 2]), sum([1, 2])
+  ;%OptimizeFunctionOnNextCall(sum)
+  sum([1, 2])
+  const before = %GetOptimizationStatus(sum) & OPTIMIZED
+  await createMetrics().collect()
+  const after = %GetOptimizationStatus(sum) & OPTIMIZED
+  console.log(JSON.stringify({ before, after }))
+  process.exit()
+`
+
+test('code that was compiled in the warm-up is kept when metrics are collected', async () => {
+  const { stdout } = await promisify(execFile)(
+    process.execPath, ['--allow-natives-syntax', '--input-type=module', '--eval', COMPILED],
+    { cwd: fileURLToPath(new URL('../../..', import.meta.url)) }
+  )
+  assert.deepEqual(JSON.parse(stdout), { before: 16, after: 16 })
 })
