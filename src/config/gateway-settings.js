@@ -83,13 +83,6 @@ export const gateway = block('Gateway', {
   },
   TRUSTED_PROXIES: {
     as: 'trustedProxies',
-    type: listOf(isNetwork, 'each must be an address or a network, as 10.0.0.0/8'),
-    default: '',
-    describe:
-      'Addresses and networks of trusted proxies, comma separated, for `MAX_CONNECTIONS_PER_ADDRESS`. The last address in `X-Forwarded-For` that is not one of them counts as the client\'s address. Default: the header is ignored, and clients with a private or loopback address do not count.'
-  },
-  TRUST_PROXY: {
-    as: 'trustProxy',
     type: v.pipe(
       listOf(
         (entry) => NETWORKS.has(entry) || isNetwork(entry),
@@ -99,7 +92,7 @@ export const gateway = block('Gateway', {
     ),
     default: '',
     describe:
-      'The same as `TRUSTED_PROXIES`, with the names that Express has for private networks: `loopback`, `linklocal`, `uniquelocal`. Proxies of both settings are trusted.'
+      'Addresses and networks of trusted proxies, comma separated, for `MAX_CONNECTIONS_PER_ADDRESS`. Private networks may have the names of Express: `loopback`, `linklocal`, `uniquelocal`. The last address in `X-Forwarded-For` that is not one of them counts as the client\'s address. Default: the header is ignored, and clients with a private or loopback address do not count.'
   },
   PEER_HOST: {
     as: 'peerHost',

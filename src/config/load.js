@@ -3,6 +3,7 @@ import { isLogLevel } from '../common/log-level.js'
 import { parse } from '../common/schema.js'
 import { isSimilar } from '../common/similar.js'
 import { BLOCKS } from './blocks.js'
+import { GONE } from './gone.js'
 import { secretFileOf, readSecret } from './secret-files.js'
 import { shownSetting } from './shown.js'
 import { findIn, readSources } from './sources.js'
@@ -107,8 +108,12 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
     }
     config[name] = values
   }
+  for (const [variable, instead] of Object.entries(GONE)) {
+    const given = findIn(sources, variable)
+    if (given !== undefined) problems.push(`${variable}: this setting is gone; ${instead} (in ${given.source})`)
+  }
   const unknown = sources.flatMap(({ name, values }) => Object.keys(values)
-    .filter((variable) => variable !== 'NODE_ENV' && !(variable in written) && !secretFiles.has(variable))
+    .filter((variable) => variable !== 'NODE_ENV' && !(variable in written) && !(variable in GONE) && !secretFiles.has(variable))
     .filter((variable) => !ofExtension(variable))
     .map((variable) => ({ name: variable, source: name })))
   const names = Object.keys(written)

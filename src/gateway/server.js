@@ -149,7 +149,7 @@ export function createGateway ({
   const connectionLimits = createConnectionLimits({
     limits, metrics, log,
     production: config.production,
-    trustedProxies: [...settings.trustedProxies, ...settings.trustProxy],
+    trustedProxies: settings.trustedProxies,
     open: () => publicPort.connections(httpServer)
   })
   const moves = createMoves({ directory, metrics, clock })

@@ -185,8 +185,8 @@ test('silent connections above the limit make room for clients, which get an ans
   assert.equal((/** @type {any} */ (await answer.json())).code, 'too_many_connections')
 })
 
-test('TRUST_PROXY takes the names that Express has for networks', async (t) => {
-  const server = await startEmbedded(t, { MAX_CONNECTIONS_PER_ADDRESS: '1', TRUST_PROXY: 'loopback,uniquelocal' })
+test('TRUSTED_PROXIES takes the names that Express has for networks', async (t) => {
+  const server = await startEmbedded(t, { MAX_CONNECTIONS_PER_ADDRESS: '1', TRUSTED_PROXIES: 'loopback,uniquelocal' })
   await connectClient(t, server.url, { extraHeaders: { 'X-Forwarded-For': '1.2.3.4, 10.1.2.3' } })
   assert.equal(await upgrade(server.url, 'X-Forwarded-For: 1.2.3.4\r\n'), 503)
   assert.equal(await upgrade(server.url, 'X-Forwarded-For: 1.2.3.5\r\n'), 101)

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os, { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { BLOCKS } from '../../../src/config/blocks.js'
+import { GONE } from '../../../src/config/gone.js'
 import { ConfigError, loadConfig } from '../../../src/config/load.js'
 
 const SECRET = 'a secret of at least 32 characters'
@@ -175,6 +177,21 @@ test('an unknown setting in the file is a problem, and so is a missing file', (t
   const file = fileWith(t, 'PROT=4000\n')
   assert.deepEqual(problemsOf({}, file), [`PROT: no such setting (in ${file})`])
   assert.match(problemsOf({}, `${file}.missing`)[0], /^--config .*\.missing: ENOENT/)
+})
+
+test('a setting that is gone is a problem that names its replacement, wherever it is set', (t) => {
+  const known = Object.values(BLOCKS).flatMap(({ settings }) => Object.keys(settings))
+  const notes = readFileSync(new URL('../../../docs/upgrade.md', import.meta.url), 'utf8')
+  for (const [name, instead] of Object.entries(GONE)) {
+    const expected = `${name}: this setting is gone; ${instead}`
+    const file = fileWith(t, `${name}=x\n`)
+    assert.deepEqual(problemsOf({ [name]: 'x' }), [`${expected} (in environment)`])
+    assert.deepEqual(problemsOf({}, file), [`${expected} (in ${file})`])
+    assert.deepEqual(problemsOf({ [name]: '' }), [])
+    assert.ok(!known.includes(name), `${name} is a setting`)
+    for (const [other] of instead.matchAll(/[A-Z]+(?:_[A-Z]+)+/g)) assert.ok(known.includes(other), `${other} is no setting`)
+    assert.match(notes, new RegExp(`^\\|.*\`${name}\`.*\\|.*\\|.*\\|$`, 'm'), `docs/upgrade.md has no row about ${name}`)
+  }
 })
 
 test('the file may set production, which has stricter defaults and rules', (t) => {

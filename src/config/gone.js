@@ -1,0 +1,8 @@
+/**
+ * Settings that are gone, with what to do instead. One that is still set is an error, because its value would have no
+ * effect. docs/upgrade.md has a row for each.
+ * @type {Readonly<Record<string, string>>}
+ */
+export const GONE = {
+  TRUST_PROXY: 'use TRUSTED_PROXIES, which takes the same values'
+}
