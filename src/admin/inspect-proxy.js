@@ -1,7 +1,7 @@
 import http from 'node:http'
-import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { InkcastError } from '../common/errors.js'
+import { socketsIn } from './ask-processes.js'
 
 /**
  * `GET /inspect` on ADMIN_PORT: passed to a process of this machine, because the launcher has no connection to Redis.
@@ -20,7 +20,7 @@ export function createInspectProxy ({ directory }) {
 
   /** @returns {Promise<string[]>} sockets of processes, the preferred ones first */
   async function sockets () {
-    const files = (await readdir(directory)).filter((file) => file.endsWith('.sock'))
+    const files = await socketsIn(directory)
     return ROLES.flatMap((role) => files.filter((file) => file.startsWith(`${role}-`)))
       .map((file) => path.join(directory, file))
   }

@@ -1,8 +1,6 @@
-import { readdir } from 'node:fs/promises'
-import path from 'node:path'
 import { InkcastError } from '../common/errors.js'
 import { isLogLevel, LOG_LEVELS } from '../common/log-level.js'
-import { askPrivately } from './private-listener.js'
+import { askProcesses, processesIn } from './ask-processes.js'
 
 /**
  * The log levels of all processes of this machine: `GET` and `PUT /loglevel` on ADMIN_PORT, and SIGUSR2.
@@ -27,24 +25,11 @@ export function createLogLevels ({ directory, own, onAll = () => {} }) {
    * @returns {Promise<ProcessLevel[]>}
    */
   async function ask (name, level) {
-    const files = (await readdir(directory)).filter(
-      (file) => file.endsWith('.sock') && (name === undefined || file.startsWith(`${name}.`))
-    )
-    const answers = await Promise.all(files.map(async (file) => {
-      try {
-        const answer = await askPrivately(path.join(directory, file), '/loglevel', {
-          timeout: TIMEOUT,
-          ...(level === undefined ? {} : { method: 'PUT', body: JSON.stringify({ level }) })
-        })
-        return /** @type {ProcessLevel} */ ({ name: nameOf(file), level: answer.level })
-      } catch (error) {
-        const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
-        // a process that has ended, or does not listen yet
-        if (code === 'ECONNREFUSED' || code === 'ENOENT') return null
-        return { name: nameOf(file), error: message }
-      }
-    }))
-    return answers.filter((answer) => answer !== null).sort((a, b) => a.name.localeCompare(b.name))
+    const processes = (await processesIn(directory)).filter((process) => name === undefined || process.name === name)
+    const change = level === undefined ? {} : { method: 'PUT', body: { level } }
+    return (await askProcesses(processes, '/loglevel', { timeout: TIMEOUT, ...change }))
+      .map(({ name, answer, error }) => error === undefined ? { name, level: answer.level } : { name, error })
+      .sort((a, b) => a.name.localeCompare(b.name))
   }
 
   /** @param {string | undefined} name @returns {typeof own} */
@@ -79,8 +64,5 @@ export function createLogLevels ({ directory, own, onAll = () => {} }) {
     }
   }
 }
-
-/** @param {string} file of a private listener */
-const nameOf = (file) => file.split('.', 1)[0]
 
 /** @typedef {ReturnType<typeof createLogLevels>} LogLevels */

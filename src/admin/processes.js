@@ -1,5 +1,6 @@
-import { readdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import path from 'node:path'
+import { nameOf, socketsIn } from './ask-processes.js'
 import { readStatus } from './private-listener.js'
 import { isStale, peerOf } from './run-directory.js'
 
@@ -21,7 +22,7 @@ const MAX_REPEATS = 2
 const OWN = 'own'
 
 /** @param {string} file @param {string} reason @returns {Seen} a process without an answer */
-const silent = (file, reason) => ({ id: file, name: file.split('.', 1)[0], notReady: [reason], metrics: [] })
+const silent = (file, reason) => ({ id: file, name: nameOf(file), notReady: [reason], metrics: [] })
 
 /**
  * @param {object} options
@@ -47,16 +48,14 @@ export function createProcesses ({ directory, expected, own, isHung = () => fals
     }
   }
 
-  const list = async () => (await readdir(directory)).filter((file) => file.endsWith('.sock')).sort()
-
   return {
     /** @returns {Promise<Overview>} */
     async read () {
-      let files = await list()
+      let files = await socketsIn(directory)
       for (let repeats = 0; ; repeats++) {
         const itself = own ? [own().then((status) => ({ ...status, id: OWN }))] : []
         const answers = await Promise.all([...files.map(ask), ...itself])
-        const now = await list()
+        const now = await socketsIn(directory)
         const processes = answers.filter((answer) => answer !== null).sort((a, b) => a.name.localeCompare(b.name))
         // a process may have been replaced by one that was not in the list yet: then neither counts as ready
         const settled = now.join() === files.join() && !wereReplaced(processes)

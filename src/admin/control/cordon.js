@@ -1,8 +1,6 @@
-import { readdir } from 'node:fs/promises'
-import path from 'node:path'
 import { InkcastError } from '../../common/errors.js'
 import { answerJson, readBody } from '../answers.js'
-import { askPrivately } from '../private-listener.js'
+import { askEach, processesIn } from '../ask-processes.js'
 
 /**
  * A cordoned machine gets no new clients: `/ready` and `/health` answer 503 and the load agent `drain`, so balancers
@@ -24,34 +22,14 @@ const TIMEOUT = 800
  * @returns {Cordon}
  */
 export function createCordon ({ directory, onChange = () => {} }) {
-  /**
-   * @param {boolean} [cordoned] undefined: only read
-   * @returns {Promise<{ name: string, cordoned: boolean }[]>}
-   */
-  async function ask (cordoned) {
-    const files = (await readdir(directory)).filter((file) => file.endsWith('.sock')).sort()
-    const answers = await Promise.all(files.map(async (file) => {
-      try {
-        const answer = await askPrivately(path.join(directory, file), '/cordon', {
-          timeout: TIMEOUT,
-          ...(cordoned === undefined ? {} : { method: 'PUT', body: JSON.stringify({ cordoned }) })
-        })
-        return { name: file.split('.', 1)[0], cordoned: answer.cordoned === true }
-      } catch (error) {
-        const { code } = /** @type {NodeJS.ErrnoException} */ (error)
-        // a process that has ended, or does not listen yet
-        if (code === 'ECONNREFUSED' || code === 'ENOENT') return null
-        throw new InkcastError('unavailable', `${file.split('.', 1)[0]} did not answer: try again`)
-      }
-    }))
-    return answers.filter((answer) => answer !== null)
-  }
+  /** @param {{ method: string, body: object }} [change] default: only read */
+  const ask = async (change) => askEach(await processesIn(directory), '/cordon', { timeout: TIMEOUT, ...change })
 
   return {
-    read: async () => (await ask()).some(({ cordoned }) => cordoned),
+    read: async () => (await ask()).some(({ answer }) => answer.cordoned === true),
     async set (cordoned) {
       onChange(cordoned)
-      return (await ask(cordoned)).map(({ name }) => name)
+      return (await ask({ method: 'PUT', body: { cordoned } })).map(({ name }) => name)
     }
   }
 }

@@ -1,9 +1,7 @@
-import { readdir } from 'node:fs/promises'
-import path from 'node:path'
 import { InkcastError } from '../../common/errors.js'
 import { readMove } from '../../gateway/leaving/moves.js'
 import { answerJson, readBody } from '../answers.js'
-import { askPrivately } from '../private-listener.js'
+import { askEach, processesIn } from '../ask-processes.js'
 
 /**
  * Moves a part of this machine's clients, or of one of its workers', to where balancers send them next.
@@ -18,7 +16,7 @@ import { askPrivately } from '../private-listener.js'
 /** Timeout of a process's answer, ms. */
 const TIMEOUT = 2000
 /** Names of processes with clients. */
-const WITH_CLIENTS = /^((?:gateway|embedded)-\d+)\.?.*\.sock$/
+const WITH_CLIENTS = /^(?:gateway|embedded)-\d+$/
 /** Time for the last clients that were moved to connect elsewhere, s. */
 const LATE = 5
 
@@ -30,49 +28,30 @@ const LATE = 5
  * @returns {MoveControl}
  */
 export function createMoveControl ({ directory, onBegin = () => {} }) {
-  /** @returns {Promise<{ name: string, file: string }[]>} */
-  const all = async () => (await readdir(directory)).sort().flatMap((file) => {
-    const [, name] = WITH_CLIENTS.exec(file) ?? []
-    return name === undefined ? [] : [{ name, file: path.join(directory, file) }]
-  })
+  const all = async () => (await processesIn(directory)).filter(({ name }) => WITH_CLIENTS.test(name))
 
   /**
-   * @param {{ name: string, file: string }[]} processes
+   * @param {import('../ask-processes.js').Listening[]} processes
    * @param {string} method
+   * @param {'left' | 'connections'} field of the answers
    * @param {object} [body]
-   * @returns {Promise<[name: string, answer: any][]>}
+   * @returns {Promise<Record<string, number>>} by process
    */
-  async function ask (processes, method, body) {
-    const answers = await Promise.all(processes.map(async ({ name, file }) => {
-      try {
-        const answer = await askPrivately(file, '/move', {
-          method, timeout: TIMEOUT, ...(body === undefined ? {} : { body: JSON.stringify(body) })
-        })
-        return /** @type {[string, any]} */ ([name, answer])
-      } catch (error) {
-        const { code } = /** @type {NodeJS.ErrnoException} */ (error)
-        // a process that has ended, or does not listen yet
-        if (code === 'ECONNREFUSED' || code === 'ENOENT') return null
-        throw new InkcastError('unavailable', `${name} did not answer: try again`)
-      }
-    }))
-    return answers.filter((answer) => answer !== null)
+  async function ask (processes, method, field, body) {
+    const answers = await askEach(processes, '/move', { timeout: TIMEOUT, method, body })
+    return Object.fromEntries(answers.map(({ name, answer }) => [name, Number(answer[field])]))
   }
 
-  /** @param {[name: string, answer: any][]} answers @param {'left' | 'connections'} field */
-  const numbers = (answers, field) =>
-    Object.fromEntries(answers.map(([name, answer]) => [name, Number(answer[field])]))
-
   return {
-    read: async () => numbers(await ask(await all(), 'GET'), 'left'),
-    stop: async () => numbers(await ask(await all(), 'DELETE'), 'left'),
+    read: async () => ask(await all(), 'GET', 'left'),
+    stop: async () => ask(await all(), 'DELETE', 'left'),
     async begin ({ share, rate }, wanted) {
       const processes = (await all()).filter(({ name }) => wanted === undefined || name === wanted)
       if (processes.length === 0)
         throw new InkcastError('not_found', wanted === undefined ? 'no worker runs' : `there is no worker ${wanted}`)
       // before the first client leaves, however late this process reads the answer
       if (wanted !== undefined) onBegin(wanted, LATE)
-      const moving = numbers(await ask(processes, 'POST', { share, rate: rate / processes.length }), 'connections')
+      const moving = await ask(processes, 'POST', 'connections', { share, rate: rate / processes.length })
       if (wanted !== undefined) onBegin(wanted, (moving[wanted] ?? 0) / rate + LATE)
       return moving
     }
