@@ -34,7 +34,7 @@ function page (rows, { date, machine, versions, command }, busy) {
 \`${command}\` on ${machine.cores} cores (${machine.cpu}, ${machine.memoryGb} GB, ${machine.kernel}), Node.js ${versions.node}, Redis ${versions.redis}.
 The cores were ${Math.round(busy * 100)} % busy; attacker, other clients and the gateway share them.
 
-Each attack runs against a fresh cluster of one gateway worker with 1 GB of heap, and 100 clients in ten documents who each signal the other nine members once a
+Each attack runs against a fresh cluster, so that its memory is not that of an earlier attack: one gateway worker with 1 GB of heap, and 100 clients in ten documents who each signal the other nine members once a
 second. Their latencies are those of responses and deliveries. The attacker keeps its side of its connections open: \`freed after\` is the time that the gateway and
 the api needed to close all of them after the attack. Memory is the worker's resident memory.
 

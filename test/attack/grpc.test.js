@@ -12,24 +12,25 @@ const P99 = SECONDS >= 60 ? 2000 : 4000
 const MORE_MEMORY = 200
 const CALLERS = 5
 const TOKEN = '0123456789abcdef'
+/** One for all attacks: they share a cluster if their settings are the same. */
+const GRPC_PORT = await freePort()
 
 for (const name of Object.keys(GRPC)) {
   test(`an attacker at the gRPC port stops no caller: ${name}`, async (t) => {
-    const grpcPort = await freePort()
     let over = false
     const { latency, closed, missing, memory } = await attacked(t, name, {
       who: 'anybody',
       role: 'api',
       env: {
-        GRPC_PORT: String(grpcPort),
+        GRPC_PORT: String(GRPC_PORT),
         API_TOKENS: `editor:${TOKEN}`
       },
-      more: { grpcPort },
+      more: { grpcPort: GRPC_PORT },
       async measure () {
         /** @type {number[]} */
         const latencies = []
         const callers = Array.from({ length: CALLERS }, async (_, i) => {
-          const { call } = grpcClient(t, grpcPort, TOKEN)
+          const { call } = grpcClient(t, GRPC_PORT, TOKEN)
           while (!over) {
             const begin = performance.now()
             const { guid, inkcast } = await call('Position', { guid: `g-${i}` })

@@ -1,5 +1,5 @@
 /**
- * One attack on one gateway worker with 1 GB of heap, and its effect on well-behaved clients.
+ * One attack on a cluster, and its effect on well-behaved clients.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,11 +8,9 @@ import { fileURLToPath } from 'node:url'
 import { createSigner } from 'fast-jwt'
 import { usageOf } from '../../bench/measure/processes.js'
 import { quantiles, round } from '../../bench/measure/quantiles.js'
-import { startCluster } from '../helpers/cluster.js'
-import { childrenOf } from '../helpers/processes.js'
-import { ownRedisUrl } from '../helpers/own-redis.js'
 import { SECRET } from '../helpers/tokens.js'
 import { waitFor } from '../helpers/wait.js'
+import { clusterFor } from './clusters.js'
 import { saveRow } from './rows.js'
 
 const WITNESSES = 100
@@ -20,7 +18,6 @@ const WITNESSES = 100
 export const FREED = 60_000
 /** Sampling interval of memory, ms. */
 const LOOK = 200
-const TLS = fileURLToPath(new URL('../helpers/tls/', import.meta.url))
 const ATTACKER = fileURLToPath(new URL('attacker-process.js', import.meta.url))
 const WITNESS = fileURLToPath(new URL('witness-process.js', import.meta.url))
 
@@ -28,8 +25,10 @@ const WITNESS = fileURLToPath(new URL('witness-process.js', import.meta.url))
  * Duration of each attack, s: 60 for published results (`npm run test:attack`), short to detect regressions.
  */
 export const SECONDS = Number(process.env.ATTACK_SECONDS ?? 3)
+/** Attacks of this duration and longer are published, s. */
+const PUBLISHED = 60
 /** Time without the attacker before the attack, ms: the worker's heap settles. */
-const ALONE = SECONDS >= 60 ? 5000 : 1000
+const ALONE = SECONDS >= PUBLISHED ? 5000 : 1000
 
 /**
  * @param {import('node:test').TestContext} t
@@ -45,20 +44,10 @@ const ALONE = SECONDS >= 60 ? 5000 : 1000
  * @returns {Promise<import('./rows.js').Row>}
  */
 export async function attacked (t, name, { who, secure = false, env = {}, role = 'gateway', more, measure }) {
-  const server = await startCluster(t, {
-    REDIS_URL: await ownRedisUrl(t),
-    WORKERS: '1',
-    AUTH_JWT_SECRET: SECRET,
-    NODE_OPTIONS: '--max-old-space-size=1024',
-    ...secure ? { TLS_CERT_FILE: `${TLS}cert.pem`, TLS_KEY_FILE: `${TLS}key.pem` } : {},
-    ...env
-  })
+  const cluster = await clusterFor(name, { secure, env }, { shared: SECONDS < PUBLISHED })
+  const { server } = cluster
   const sign = createSigner({ key: SECRET, algorithm: 'HS256', expiresIn: 3_600_000 })
-  const pids = await childrenOf(server.pid)
-  const pidOf = (/** @type {string} */ role) => pids.find((each) => each.role === role)?.pid ?? 0
-  const worker = pidOf(role)
-  const watched = [pidOf('gateway'), pidOf('api')]
-  const descriptors = () => watched.reduce((sum, pid) => sum + usageOf(pid).descriptors, 0)
+  const worker = cluster.pidOf(role)
 
   const witnesses = startWitnesses(t)
   await witnesses.ask('open', {
@@ -68,7 +57,8 @@ export async function attacked (t, name, { who, secure = false, env = {}, role =
   await delay(ALONE)
   const measured = await measure?.()
   await witnesses.ask('measure')
-  const before = { ...usageOf(worker), descriptors: descriptors() }
+  const before = usageOf(worker)
+  const usual = cluster.usualDescriptors()
   let most = before.residentKb
   const looking = setInterval(() => {
     try {
@@ -99,12 +89,14 @@ export async function attacked (t, name, { who, secure = false, env = {}, role =
   const lasted = performance.now() - begin
   clearInterval(looking)
   const { latencies, closed, missing } = await witnesses.ask('report')
-  const after = usageOf(worker) // throws if the worker has died
+  const died = await cluster.endedProcess()
+  if (died !== undefined) throw new Error(`the attack ended the ${died}`)
+  const after = usageOf(worker)
   // the attacker keeps its connections open: the server has to close them
   const ended = performance.now()
-  await waitFor(() => descriptors() <= before.descriptors + 5, {
+  await waitFor(() => cluster.descriptors() <= usual + 5, {
     timeout: FREED,
-    message: () => `${before.descriptors} descriptors before the attack, ${descriptors()} after it`
+    message: () => `${usual} descriptors before the attack, ${cluster.descriptors()} after it`
   })
 
   /** @type {import('./rows.js').Row} */
