@@ -56,6 +56,8 @@ message Event {
   int64 seq = 14;
   // W3C Trace Context of a traced message.
   string traceparent = 15;
+  // Of a message: the id that excludes its sender, for except.
+  string sender = 16;
 }
 `
 

@@ -15,7 +15,8 @@ import { NO_INSPECTOR } from '../inspect/inspector.js'
  * members.
  * @typedef {object} Member
  * @property {string} id connection id
- * @property {string | undefined} client stable id across reconnects
+ * @property {string | undefined} client stable id across reconnects, which the client chooses
+ * @property {string} sender id that is bound to its user as well (src/gateway/sender.js)
  * @property {(delivery: any) => false | void} deliver false: its backlog is full
  * @property {() => Promise<void> | undefined} drained resolves when its backlog has room, or the connection has ended;
  *   undefined: there is room now
@@ -328,5 +329,7 @@ export class Feed {
 
 /** @param {Member} member @param {string[]} except */
 export function isExcepted (member, except) {
-  return except.includes(member.id) || (member.client !== undefined && except.includes(member.client))
+  if (except.length === 0) return false
+  return except.includes(member.id) || except.includes(member.sender) ||
+    (member.client !== undefined && except.includes(member.client))
 }

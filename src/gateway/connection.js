@@ -6,6 +6,7 @@ import { CloseCode } from '../engine/frame-reader.js'
 import { encodePacket } from '../socketio/codec.js'
 import { OpenDocument } from './open-document.js'
 import { ACK, answeredBy, noteDocument, noteWrites, sizeOf, takeBack } from './queued-packets.js'
+import { senderId } from './sender.js'
 
 /**
  * Property of a Socket.IO socket that holds its Connection (on its Engine.IO socket: `kOwner`). Not in `socket.data`,
@@ -70,6 +71,8 @@ export class Connection {
   receiver = null
   /** The second in which expiry.js handles it next; 0: not scheduled. */
   expiresIn = 0
+  /** @type {string | undefined} */
+  #sender
   /** Why the gateway closes the connection. @type {import('../common/errors.js').ErrorCode | null} */
   endCode = null
 
@@ -103,6 +106,11 @@ export class Connection {
   }
 
   get uid () { return this.identity.uid }
+  /** The id that excludes this client from its own changes; see sender.js. Most connections never need it. */
+  get sender () {
+    return this.#sender ??= this.client === undefined ? this.id : senderId(this.identity, this.client)
+  }
+
   get open () { return this.socket.connected }
   get transport () { return this.conn.transport.name }
   get lastSeen () { return this.context.lastSeenOf(this.conn) }

@@ -27,6 +27,7 @@ class Reader {
 
   get id () { return this.connection.id }
   get client () { return this.connection.client }
+  get sender () { return this.connection.sender }
   /** @param {any} delivery */
   deliver (delivery) { return this.connection.deliver(delivery) }
   drained () { return this.connection.drained() }

@@ -6,6 +6,7 @@
  * @property {'message' | 'online' | 'offline' | 'joined' | 'left' | 'vacated' | 'receipt'} operator
  * @property {string} [uid] of the sending client; for a receipt, the target of its record
  * @property {string} [sid] connection id
+ * @property {string} [sender] of a message: id that excludes its sender (src/gateway/sender.js)
  * @property {string} [guid]
  * @property {string} [event]
  * @property {string} traceId

@@ -13,12 +13,13 @@ export function recordFromMessage ({ headers = {}, value, timestamp }) {
     const operator = /** @type {import('./contract.js').UplinkRecord['operator'] | undefined} */ (get(HEADER.operator))
     const traceId = get(HEADER.traceId)
     if (operator === undefined || traceId === undefined || value === null) return null
-    const traceparent = get(HEADER.traceparent)
+    const [sender, traceparent] = [get(HEADER.sender), get(HEADER.traceparent)]
     const [queue, number] = [get(HEADER.queue), Number(get(HEADER.number))]
     return {
       operator,
       uid: get(HEADER.uid),
       sid: get(HEADER.sid),
+      ...(sender !== undefined && { sender }),
       guid: get(HEADER.guid),
       event: get(HEADER.event),
       traceId,

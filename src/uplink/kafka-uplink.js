@@ -54,7 +54,7 @@ export function createKafkaUplink ({ kafka, topic, queues, log, metrics, clock, 
  * @param {import('./contract.js').UplinkRecord} record
  * @returns {Record<string, string>}
  */
-function headersOf ({ operator, uid, sid, guid, event, traceId, traceparent, timestamp, contentType, queue }) {
+function headersOf ({ operator, uid, sid, sender, guid, event, traceId, traceparent, timestamp, contentType, queue }) {
   /** @type {Record<string, string>} */
   const headers = {
     [HEADER.operator]: operator,
@@ -64,6 +64,7 @@ function headersOf ({ operator, uid, sid, guid, event, traceId, traceparent, tim
   }
   if (uid !== undefined) headers[HEADER.uid] = uid
   if (sid !== undefined) headers[HEADER.sid] = sid
+  if (sender !== undefined) headers[HEADER.sender] = sender
   if (guid !== undefined) headers[HEADER.guid] = guid
   if (event !== undefined) headers[HEADER.event] = event
   if (traceparent !== undefined) headers[HEADER.traceparent] = traceparent

@@ -30,7 +30,7 @@ export function encodeBatch (entries) {
 /** @param {Entry} entry */
 function attributesOf ({ id, source, sequence, record }) {
   const {
-    operator, uid, sid, guid, event, traceId, traceparent, timestamp, contentType, queue
+    operator, uid, sid, sender, guid, event, traceId, traceparent, timestamp, contentType, queue
   } = record
   return {
     specversion: '1.0',
@@ -46,6 +46,7 @@ function attributesOf ({ id, source, sequence, record }) {
     ...(guid !== undefined && { guid }),
     ...(uid !== undefined && { uid }),
     ...(sid !== undefined && { sid }),
+    ...(sender !== undefined && { sender }),
     ...(event !== undefined && { event }),
     traceid: traceId,
     ...(traceparent !== undefined && { traceparent }),

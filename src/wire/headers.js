@@ -25,6 +25,8 @@ export const HEADER = Object.freeze({
   key: 'x-key',
   ttl: 'x-ttl',
   contentType: 'content-type',
+  // in the uplink
+  sender: 'x-sender',
   // queued edits of clients, in the uplink
   queue: 'x-queue',
   number: 'x-seq',

@@ -153,6 +153,7 @@ export class FakeMember {
   constructor (id = 'member', client) {
     this.id = id
     this.client = client
+    this.sender = `sender of ${id}`
   }
 
   /** @param {import('../../src/bus/contract.js').BusRecord} record @returns {false | void} */

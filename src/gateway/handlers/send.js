@@ -70,7 +70,8 @@ async function send (connection, input, context) {
       contentType,
       value: standard,
       ...(standard === value ? {} : { asSent: value }),
-      ...(echo === false && { except: [connection.client ?? connection.id] }),
+      sender: connection.sender,
+      ...(echo === false && { except: [connection.sender] }),
       ...(queue && {
         // an anonymous user is another one after a reconnect
         queue: { id: queue.id, number: queue.seq, ...(!connection.identity.anonymous && { uid: connection.uid }) }

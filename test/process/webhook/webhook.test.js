@@ -28,7 +28,7 @@ describe('the webhook', () => {
     const { traceId } = await doc.send({ text: 'ü' }, { event: 'edit' })
     const message = () => service.events.find(({ operator }) => operator === 'message')
     await waitFor(message)
-    const { id, time, uid, sid, source, sequence, ...rest } = message()
+    const { id, time, uid, sid, sender, source, sequence, ...rest } = message()
     assert.deepEqual(rest, {
       specversion: '1.0',
       type: 'inkcast.message',
@@ -41,6 +41,7 @@ describe('the webhook', () => {
       data: { text: 'ü' }
     })
     assert.match(uid, /^anonymous:/)
+    assert.match(sender, /^[\w-]{22}$/)
     assert.match(source, /^\/inkcast\/uplink\/[0-7]$/)
     assert.match(sequence, /^\d{16}$/)
     assert.ok(id && sid && Date.parse(time) > 0)
