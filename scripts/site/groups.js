@@ -72,7 +72,7 @@ const GROUPS = [
         'deployment.md': 'one machine, several machines, containers, health, TLS, ports',
         'kubernetes.md': 'Helm chart and manifests: deploy, drain, rotate secrets, probes, scaling, network policies',
         'kernel.md': 'limits of the operating system, and a script that prints what is wrong',
-        'tls.md': 'certificates and their renewal, session tickets, OCSP, mutual TLS, TLS to Kafka, secrets in files',
+        'tls.md': 'certificates and their renewal, session tickets, mutual TLS, TLS to Kafka, secrets in files',
         'how-to/rotate-keys.md': 'token keys, certificates, API tokens, webhook secrets, passwords: which of them change without a restart',
         'how-to/sizing.md': 'three questions that decide how many processes and machines you need',
         'capacity.md': 'processes and machines for ten thousand to ten million connections (generated)',

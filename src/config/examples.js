@@ -10,7 +10,6 @@ export const EXAMPLES = {
   ALLOWED_ORIGINS: 'https://app.example.com,https://admin.example.com',
   TLS_CERT_FILE: '/etc/inkcast/tls/fullchain.pem',
   TLS_KEY_FILE: '/etc/inkcast/tls/key.pem',
-  TLS_OCSP_FILE: '/etc/inkcast/tls/ocsp.der',
   TLS_GROUPS: 'X25519:P-256',
   TLS_TICKET_SECRET: '0123456789abcdef0123456789abcdef0123456789abcdef',
   TRUSTED_PROXIES: 'loopback,10.0.0.0/8,192.168.1.4',

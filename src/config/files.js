@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import { nextUpdateOf } from '../tls/ocsp.js'
 import { ConfigError } from './load.js'
 
 /**
@@ -48,9 +47,6 @@ export function checkFiles ({ gateway, auth, api, admin, kafka }, role) {
   }
   if (role !== 'api') {
     checkTls('', gateway)
-    const ocsp = read('TLS_OCSP_FILE', gateway.tlsOcspFile)
-    if (ocsp !== undefined && Number.isNaN(nextUpdateOf(ocsp)))
-      problems.push(`TLS_OCSP_FILE=${gateway.tlsOcspFile}: no successful OCSP response in DER`)
     const { peerTlsCertFile: tlsCertFile, peerTlsKeyFile: tlsKeyFile } = gateway
     checkTls('PEER_', { tlsCertFile, tlsKeyFile })
     checkAuthorities('PEER_TLS_CA_FILE', gateway.peerTlsCaFile)

@@ -54,11 +54,6 @@ export const gateway = block('Gateway', {
     describe: 'PEM certificate chain; with `TLS_KEY_FILE` the gateway terminates TLS.'
   },
   TLS_KEY_FILE: { as: 'tlsKeyFile', type: text(), describe: 'PEM private key of `TLS_CERT_FILE`.' },
-  TLS_OCSP_FILE: {
-    as: 'tlsOcspFile',
-    type: text(),
-    describe: 'OCSP response for `TLS_CERT_FILE` in DER, stapled to handshakes until it is outdated (docs/tls.md).'
-  },
   TLS_MIN_VERSION: {
     as: 'tlsMinVersion',
     type: choice('TLSv1.2', 'TLSv1.3'),

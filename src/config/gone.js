@@ -4,5 +4,6 @@
  * @type {Readonly<Record<string, string>>}
  */
 export const GONE = {
-  TRUST_PROXY: 'use TRUSTED_PROXIES, which takes the same values'
+  TRUST_PROXY: 'use TRUSTED_PROXIES, which takes the same values',
+  TLS_OCSP_FILE: 'no response is stapled'
 }

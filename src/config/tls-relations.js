@@ -2,7 +2,7 @@
  * The parts of the config object that are checked here.
  *
  * @typedef {{ tlsCertFile?: string, tlsKeyFile?: string, tlsClientCaFile?: string }} ListenerFiles
- * @typedef {{ tlsCertFile?: string, tlsKeyFile?: string, tlsOcspFile?: string, peerHost?: string,
+ * @typedef {{ tlsCertFile?: string, tlsKeyFile?: string, peerHost?: string,
  *   peerTlsCertFile?: string, peerTlsKeyFile?: string, peerTlsCaFile?: string }} GatewayFiles
  * @typedef {{ ssl: boolean, sslCaFile?: string, sslCertFile?: string, sslKeyFile?: string, saslMechanism?: string,
  *   saslUsername?: string, saslPassword?: string, saslTokenFile?: string, saslTokenUrl?: string }} KafkaSettings
@@ -35,8 +35,6 @@ export function tlsProblems ({ gateway, api, admin, kafka }) {
     if (tlsClientCaFile !== undefined && tlsCertFile === undefined)
       problems.push(`${prefix}_TLS_CLIENT_CA_FILE: needs ${prefix}_TLS_CERT_FILE and ${prefix}_TLS_KEY_FILE`)
   }
-  if (gateway.tlsOcspFile !== undefined && gateway.tlsCertFile === undefined)
-    problems.push('TLS_OCSP_FILE: needs TLS_CERT_FILE and TLS_KEY_FILE')
   if (gateway.peerTlsCertFile !== undefined && gateway.peerHost === undefined)
     problems.push('PEER_TLS_CERT_FILE: needs PEER_HOST')
   if (!kafka.ssl && (kafka.sslCaFile !== undefined || kafka.sslCertFile !== undefined))

@@ -2,7 +2,6 @@ import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createReloadedFiles } from '../config/reloaded-files.js'
-import { nextUpdateOf } from './ocsp.js'
 import { SECURE_OPTIONS } from './secure-options.js'
 
 /**
@@ -14,13 +13,11 @@ import { SECURE_OPTIONS } from './secure-options.js'
  * @property {string} cert PEM chain
  * @property {string} key PEM
  * @property {string} [ca] PEM certificates of the authorities of the other side
- * @property {string} [ocsp] DER response of the authority's OCSP server, stapled to handshakes
  *
  * @typedef {object} Material
  * @property {Buffer} cert
  * @property {Buffer} key
  * @property {Buffer} [ca]
- * @property {Buffer} [ocsp]
  *
  * @typedef {ReturnType<typeof createCertificate>} Certificate
  */
@@ -33,7 +30,7 @@ const BETWEEN_FILES = 300
 
 /**
  * @param {object} options
- * @param {{ cert: string, key: string, ca?: string, ocsp?: string }} options.settings their names
+ * @param {{ cert: string, key: string, ca?: string }} options.settings their names
  * @param {CertificateFiles} options.files
  * @param {'TLSv1.2' | 'TLSv1.3'} [options.minVersion] default TLSv1.2
  * @param {string} [options.groups] of the key exchange, separated by colons; default: those of Node
@@ -69,8 +66,7 @@ export function createCertificate ({
       const readAll = async () => checked(settings, {
         cert: await read(files.cert),
         key: await read(files.key),
-        ...files.ca === undefined ? {} : { ca: await read(files.ca) },
-        ...files.ocsp === undefined ? {} : { ocsp: await read(files.ocsp) }
+        ...files.ca === undefined ? {} : { ca: await read(files.ca) }
       })
       const material = await readAll().catch(async () => {
         await delay(BETWEEN_FILES)
@@ -134,13 +130,6 @@ export function createCertificate ({
       server.once('close', () => servers.delete(server))
       // node:cluster gives a worker that begins to listen the ticket keys of the first one, which may be old
       if (tickets !== undefined) server.on('listening', () => server.setTicketKeys(tickets.current()))
-      if (files.ocsp !== undefined) {
-        server.on('OCSPRequest', (_certificate, _issuer, callback) => {
-          const { ocsp } = /** @type {Material} */ (current)
-          // an outdated response is worse than none: clients refuse it
-          callback(null, ocsp !== undefined && nextUpdateOf(ocsp) > clock.now() ? ocsp : null)
-        })
-      }
     },
 
     /** For connections that this process opens. @returns {import('node:tls').SecureContextOptions} */
@@ -154,18 +143,14 @@ export function createCertificate ({
     /** @returns {string[]} */
     warnings () {
       const days = Math.floor(daysLeft())
-      const found = []
-      if (days < WARN_DAYS)
-        found.push(days < 0 ? `${settings.cert} has expired` : `${settings.cert} expires in ${days} days`)
-      if (current?.ocsp !== undefined && nextUpdateOf(current.ocsp) <= clock.now())
-        found.push(`${settings.ocsp} is outdated and no longer sent`)
-      return found
+      if (!(days < WARN_DAYS)) return []
+      return [days < 0 ? `${settings.cert} has expired` : `${settings.cert} expires in ${days} days`]
     }
   }
 }
 
 /**
- * @param {{ cert: string, key: string, ca?: string, ocsp?: string }} settings
+ * @param {{ cert: string, key: string, ca?: string }} settings
  * @param {Material} material
  * @returns {Material} the same
  * @throws {Error} with the setting and what is wrong
@@ -181,8 +166,6 @@ function checked (settings, material) {
   // node:tls ignores what is no certificate, and would then refuse every other side
   if (material.ca !== undefined && certificatesIn(material.ca).length === 0)
     throw new Error(`${settings.ca} has no PEM certificate`)
-  if (material.ocsp !== undefined && Number.isNaN(nextUpdateOf(material.ocsp)))
-    throw new Error(`${settings.ocsp} is no successful OCSP response in DER`)
   return material
 }
 

@@ -18,13 +18,11 @@ import { createTicketKeys } from './ticket-keys.js'
  * @returns {Certificate | undefined} undefined: the gateway does not terminate TLS
  */
 export function gatewayCertificate ({ config, directory, ...parts }) {
-  const {
-    tlsCertFile: cert, tlsKeyFile: key, tlsOcspFile: ocsp, tlsMinVersion, tlsGroups, tlsTicketSecret
-  } = config.gateway
+  const { tlsCertFile: cert, tlsKeyFile: key, tlsMinVersion, tlsGroups, tlsTicketSecret } = config.gateway
   if (cert === undefined || key === undefined) return undefined
   return createCertificate({
-    settings: { cert: 'TLS_CERT_FILE', key: 'TLS_KEY_FILE', ocsp: 'TLS_OCSP_FILE' },
-    files: { cert, key, ocsp },
+    settings: { cert: 'TLS_CERT_FILE', key: 'TLS_KEY_FILE' },
+    files: { cert, key },
     minVersion: tlsMinVersion,
     groups: tlsGroups,
     tickets: createTicketKeys({ secret: tlsTicketSecret, directory, clock: parts.clock }),

@@ -68,18 +68,6 @@ export function makeAuthority (t, name = 'authority') {
       openssl('ca', '-batch', '-config', 'ca.cnf', '-cert', 'ca.pem', '-keyfile', 'ca.key', '-days', String(days),
         '-notext', '-in', `${base}.csr`, '-out', `${base}.pem`)
       return { cert: join(folder, `${base}.pem`), key: join(folder, `${base}.key`) }
-    },
-
-    /**
-     * @param {Pair} pair
-     * @param {number} [days] until the next update
-     * @returns {string} path of an OCSP response that says the certificate is good
-     */
-    ocsp ({ cert }, days = 7) {
-      const file = join(folder, `${made++}.ocsp`)
-      openssl('ocsp', '-index', 'index.txt', '-rsigner', 'ca.pem', '-rkey', 'ca.key', '-CA', 'ca.pem', '-issuer', 'ca.pem',
-        '-cert', cert, '-ndays', String(days), '-respout', file)
-      return file
     }
   }
 }
@@ -101,7 +89,7 @@ export async function startCertificate (t, files, more = {}) {
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
   const certificate = createCertificate({
-    settings: { cert: 'TLS_CERT_FILE', key: 'TLS_KEY_FILE', ca: 'TLS_CA_FILE', ocsp: 'TLS_OCSP_FILE' },
+    settings: { cert: 'TLS_CERT_FILE', key: 'TLS_KEY_FILE', ca: 'TLS_CA_FILE' },
     files, log, metrics, clock: systemClock, every: 20, ...more
   })
   t.after(() => certificate.stop())

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -18,20 +18,18 @@ import { waitFor } from '../../helpers/wait.js'
  * The HTTP server of a gateway with a certificate from files that a test changes.
  * @param {TestContext} t
  * @param {object} [options]
- * @param {boolean} [options.ocsp]
  * @param {Partial<Parameters<typeof startCertificate>[2]>} [options.more]
  */
-async function serve (t, { ocsp = false, more } = {}) {
+async function serve (t, { more } = {}) {
   const authority = makeAuthority(t)
-  const [cert, key, staple] = ['cert.pem', 'key.pem', 'staple'].map((name) => join(authority.folder, name))
+  const [cert, key] = ['cert.pem', 'key.pem'].map((name) => join(authority.folder, name))
   /** @param {import('../../helpers/certificates.js').Pair} pair */
   const use = (pair) => {
     replaceFile(cert, readFileSync(pair.cert))
     replaceFile(key, readFileSync(pair.key))
-    if (ocsp) copyFileSync(authority.ocsp(pair), staple)
   }
   use(authority.issue('first'))
-  const started = await startCertificate(t, { cert, key, ...ocsp ? { ocsp: staple } : {} }, more)
+  const started = await startCertificate(t, { cert, key }, more)
   const server = createHttpServer({
     engine: /** @type {any} */ ({ usesEngineSocket: false }),
     fallback: notFound, certificate: started.certificate, isDraining: () => false, log: recordingLog().log
@@ -42,7 +40,7 @@ async function serve (t, { ocsp = false, more } = {}) {
     server.closeAllConnections()
   })
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return { authority, cert, key, staple, use, port, ca: readFileSync(authority.ca), ...started }
+  return { authority, cert, key, use, port, ca: readFileSync(authority.ca), ...started }
 }
 
 /**
@@ -150,19 +148,6 @@ test('a metric has the days that are left, and the last 14 are a warning', async
   server.use(server.authority.issue('soon', { days: 3 }))
   await waitFor(() => server.certificate.daysLeft() < 4)
   assert.deepEqual(server.certificate.warnings(), ['TLS_CERT_FILE expires in 2 days'])
-})
-
-test('an OCSP response is stapled, a renewed one as well, and an outdated one not', async (t) => {
-  let later = 0
-  const server = await serve(t, { ocsp: true, more: { clock: { now: () => Date.now() + later } } })
-  const args = ['-status', '-CAfile', server.authority.ca]
-  assert.match(await sClient(server.port, ...args), /OCSP Response Status: successful[\s\S]*Cert Status: good/)
-  server.use(server.authority.issue('second'))
-  await waitFor(async () => await nameAt(server) === 'second')
-  assert.match(await sClient(server.port, ...args), /Cert Status: good/)
-  later = 8 * 24 * 3600_000
-  assert.deepEqual(server.certificate.warnings(), ['TLS_OCSP_FILE is outdated and no longer sent'])
-  assert.match(await sClient(server.port, ...args), /OCSP response: no response sent/)
 })
 
 test('http/1.1 is negotiated, h2 and versions before 1.2 are refused, CBC ciphers are not offered', async (t) => {
