@@ -128,16 +128,7 @@ function metrics () {
     '`process_…` and `nodejs_…` have the names of prom-client, which dashboards for Node know: `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_open_fds`, ' +
     '`nodejs_eventloop_lag_p99_seconds`, `nodejs_heap_size_used_bytes`, `nodejs_gc_duration_seconds`, `nodejs_version_info`. The processes of a role are merged: ' +
     'values are added up, except the lag of the event loop (of the slowest process) and `process_start_time_seconds` (of the newest process). ' +
-    '`nodejs_eventloop_lag_…_seconds` cover the last 10 s. inkcast subtracts the interval of the samples, which prom-client would count as lag.',
-    '## Former names\n\n' +
-    'Until version 0.2 `/metrics` also serves the former names: those of the table in ms, and those of Node and of the process with the prefix `inkcast_`. ' +
-    'They are derived from the new ones when `/metrics` is read.\n\n' +
-    markdownTable(['Former name', 'New name'], [
-      ...entries.flatMap(([name, { formerly }]) =>
-        formerly === undefined ? [] : [[`\`inkcast_${formerly}\``, `\`inkcast_${name}\``]]),
-      ['`inkcast_process_…`', '`process_…`'],
-      ['`inkcast_nodejs_…`', '`nodejs_…`']
-    ])
+    '`nodejs_eventloop_lag_…_seconds` cover the last 10 s. inkcast subtracts the interval of the samples, which prom-client would count as lag.'
   ])
 }
 

@@ -14,7 +14,6 @@ import { answerCordon } from './control/cordon.js'
 import { answerMove } from './control/move.js'
 import { answerLogLevel } from './log-level-route.js'
 import { createPageFiles } from './page-files.js'
-import { addFormerNames } from '../metrics/former-names.js'
 import { createSharedLook } from './shared-look.js'
 import { statusAnswer } from './status-answer.js'
 
@@ -52,7 +51,6 @@ export function createAdminServer ({
   const readMetrics = createSharedLook(async () => {
     const { processes } = await all.read()
     const merged = AggregatorRegistry.aggregate(await endedCounts.add(processes))
-    addFormerNames(merged)
     return { type: merged.contentType, text: await merged.metrics() }
   }, { clock })
   const readProcesses = createSharedLook(() => all.read(), { clock })

@@ -38,7 +38,6 @@ export const DELIVERY_METRICS = Object.freeze({
   },
   stage_seconds: {
     type: 'histogram',
-    formerly: 'stage_milliseconds',
     labels: ['stage'],
     buckets: SECONDS,
     help: 'Time between two stages of a record: `produced_ingested`, `ingested_received`, `received_written`; and of the whole way, `produced_written`.',

@@ -17,7 +17,6 @@ export const DURABILITY_METRICS = Object.freeze({
   },
   write_wait_seconds: {
     type: 'histogram',
-    formerly: 'write_wait_milliseconds',
     labels: [],
     buckets: [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 4.096],
     help: 'Time that a write has waited for the confirmation of `PUBLISH_WAIT`. With `fsync` and `appendfsync everysec` up to a second is normal.',

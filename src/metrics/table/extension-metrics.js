@@ -13,7 +13,6 @@ export const EXTENSION_METRICS = Object.freeze({
   },
   extension_seconds: {
     type: 'histogram',
-    formerly: 'extension_milliseconds',
     labels: ['extension', 'part'],
     buckets: SECONDS,
     help: 'Time of each call of an extension\'s listener or middleware: `blocking`, until it returns; `total`, until its promise is settled.',

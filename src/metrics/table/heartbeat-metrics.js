@@ -26,7 +26,6 @@ export const HEARTBEAT_METRICS = Object.freeze({
   },
   heartbeat_seconds: {
     type: 'histogram',
-    formerly: 'heartbeat_milliseconds',
     labels: [],
     buckets: SECONDS,
     help: 'Time from a ping to its answer; for long polling this includes the HTTP requests.',

@@ -12,7 +12,6 @@ export const KAFKA_METRICS = Object.freeze({
   },
   kafka_record_age_seconds: {
     type: 'gauge',
-    formerly: 'kafka_record_age_milliseconds',
     labels: ['partition'],
     aggregator: 'max',
     help: 'Age of the newest ingested record of a partition when it was ingested.',
@@ -20,7 +19,6 @@ export const KAFKA_METRICS = Object.freeze({
   },
   canary_age_seconds: {
     type: 'gauge',
-    formerly: 'canary_age_milliseconds',
     labels: ['partition'],
     aggregator: 'max',
     help: 'Time of a canary (health-check record) from ingest through a downlink partition, the consumer and Redis pub/sub back to ingest; for a canary that is not back yet, its age, also if Kafka did not accept it. Absent for partitions that no ingest process reads.',

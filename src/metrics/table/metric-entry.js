@@ -5,7 +5,6 @@
  * @property {'counter' | 'gauge' | 'histogram'} type
  * @property {string} help
  * @property {string} worry describes a bad value
- * @property {string} [formerly] name in ms of a metric in seconds (src/metrics/former-names.js)
  * @property {string[]} [labels]
  * @property {number[]} [buckets]
  * @property {'sum' | 'max' | 'min' | 'average'} [aggregator] how the values of processes are merged;

@@ -20,7 +20,6 @@ export const PROCESS_METRICS = Object.freeze({
   },
   event_loop_lag_seconds: {
     type: 'gauge',
-    formerly: 'event_loop_lag_milliseconds',
     labels: ['quantile'],
     aggregator: 'max',
     help: 'Event loop delay of the slowest process over the last 10 s: p50, p99, max.',

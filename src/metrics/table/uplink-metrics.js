@@ -47,7 +47,6 @@ export const UPLINK_METRICS = Object.freeze({
   },
   webhook_seconds: {
     type: 'histogram',
-    formerly: 'webhook_milliseconds',
     labels: [],
     buckets: [0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 4.096, 16.384],
     help: 'Duration of a request to UPLINK_URL.',

@@ -57,13 +57,12 @@ const expressions = [
  * @param {string} text
  */
 function metricsIn (text) {
-  /** @type {Map<string, { type: string, labels: Set<string>, texts: string, isFormer: boolean }>} */
+  /** @type {Map<string, { type: string, labels: Set<string>, texts: string }>} */
   const found = new Map()
   for (const [, name, type] of text.matchAll(/^# TYPE (\S+) (\w+)$/gm)) {
     const own = name.replace(/^inkcast_/, '').replace(/_total$/, '')
     const entry = TABLE[own]
-    const isFormer = text.includes(`\n# HELP ${name} Deprecated`)
-    found.set(name, { type, labels: new Set(entry?.labels), texts: `${entry?.help} ${entry?.worry}`, isFormer })
+    found.set(name, { type, labels: new Set(entry?.labels), texts: `${entry?.help} ${entry?.worry}` })
   }
   for (const [, name, labels] of text.matchAll(/^([a-z]\w*)\{(.*)\} \S+$/gm))
     for (const [, label] of labels.matchAll(/(\w+)="/g)) seriesOf(found, name)?.labels.add(label)
@@ -89,7 +88,6 @@ describe('expressions of alerts and dashboards', () => {
           wrong.push(`${where}: there is no ${name}`)
           continue
         }
-        if (metric.isFormer) wrong.push(`${where}: ${name} is a former name`)
         const isBucket = name.endsWith('_bucket')
         const labels = [...ADDED, ...metric.labels, ...(isBucket ? ['le'] : [])]
         for (const label of [...matchers.map(([one]) => one), ...groupings.flat()])
