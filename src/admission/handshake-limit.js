@@ -1,4 +1,5 @@
 import { InkcastError, publicError } from '../common/errors.js'
+import { TokenBucket } from '../common/token-bucket.js'
 import { endSocket, responseOf } from '../process/socket-times.js'
 import { readableByAnyPage } from './origin.js'
 
@@ -36,8 +37,7 @@ export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs()
 export function createHandshakeLimit ({
   perSecond, connections, isOverloaded = () => false, metrics, clock
 }) {
-  let allowed = perSecond
-  let at = clock.monotonic()
+  const bucket = new TokenBucket({ perSecond, burst: perSecond }, clock.monotonic())
   /**
    * Queued requests, oldest first: perSecond at most, plus those served in the next turns.
    * @type {{ socket: import('stream').Duplex, go: () => void, refuse: () => void }[]}
@@ -53,7 +53,7 @@ export function createHandshakeLimit ({
 
   function begin () {
     if (begun++ === 0) setImmediate(nextTurn)
-    allowed--
+    bucket.take(clock.monotonic())
   }
 
   function nextTurn () {
@@ -64,11 +64,9 @@ export function createHandshakeLimit ({
   metrics.onCollect(() => metrics.handshakes_waiting.set(waiting.length))
 
   function look () {
-    const now = clock.monotonic()
-    allowed = Math.min(perSecond, allowed + (now - at) / 1000 * perSecond)
-    at = now
+    bucket.refill(clock.monotonic())
     let count = 0
-    while (count < waiting.length && allowed >= 1 && begun < PER_TURN) {
+    while (count < waiting.length && bucket.left >= 1 && begun < PER_TURN) {
       const { socket, go } = waiting[count++]
       sockets.delete(socket)
       if (socket.destroyed) continue
@@ -120,7 +118,7 @@ export function createHandshakeLimit ({
       }
       if (!connections.admits(req, socket, res)) return refuse(socket, res, new InkcastError('too_many_connections'))
       if (waiting.length === 0) look()
-      if (waiting.length === 0 && allowed >= 1 && begun < PER_TURN) {
+      if (waiting.length === 0 && bucket.left >= 1 && begun < PER_TURN) {
         begin()
         return go()
       }
@@ -129,7 +127,7 @@ export function createHandshakeLimit ({
       // Node has removed its own listener from an upgrade: without one a reset would end the process.
       const onError = () => { socket.destroy() }
       if (res === undefined) socket.on('error', onError)
-      if (stopped || waiting.length - Math.floor(allowed) >= perSecond) return refuse(socket, res)
+      if (stopped || waiting.length - Math.floor(bucket.left) >= perSecond) return refuse(socket, res)
       sockets.add(socket)
       waiting.push({
         socket,

@@ -1,4 +1,4 @@
-import { InkcastError } from '../common/errors.js'
+import { TokenBucket } from '../common/token-bucket.js'
 
 /**
  * Rates of single events of clients (`MAX_JOINS_PER_SECOND`, `MAX_SIGNALS_PER_SECOND`, `OPERATION_RATES`), beside the
@@ -8,18 +8,15 @@ import { InkcastError } from '../common/errors.js'
 /** Burst, in seconds of the rate. */
 const BURST = 2
 
-/** @typedef {{ perSecond: number, burst: number }} OperationRate */
-/** @typedef {{ left: number, at: number }} Bucket at: ms, monotonic */
-
 /**
  * @param {Pick<import('../config/load.js').Config['limits'], 'maxJoinsPerSecond' | 'maxSignalsPerSecond' |
  *   'operationRates' | 'maxDocumentsPerConnection'>} limits
- * @returns {Map<string, OperationRate>} by event
+ * @returns {Map<string, import('../common/token-bucket.js').Rate>} by event
  */
 export function operationRatesOf ({
   maxJoinsPerSecond, maxSignalsPerSecond, operationRates, maxDocumentsPerConnection
 }) {
-  /** @type {Map<string, OperationRate>} */
+  /** @type {Map<string, import('../common/token-bucket.js').Rate>} */
   const rates = new Map()
   const add = (/** @type {string} */ event, /** @type {number} */ perSecond, least = 1) => {
     if (perSecond > 0) rates.set(event, { perSecond, burst: Math.max(least, BURST * perSecond) })
@@ -31,11 +28,11 @@ export function operationRatesOf ({
   return rates
 }
 
-/** @param {ReadonlyMap<string, OperationRate>} rates */
+/** @param {ReadonlyMap<string, import('../common/token-bucket.js').Rate>} rates */
 export function createOperationRates (rates) {
   /**
    * By Engine.IO socket: a client that disconnects from Socket.IO only keeps it.
-   * @type {WeakMap<object, Map<string, Bucket>>}
+   * @type {WeakMap<object, Map<string, TokenBucket>>}
    */
   const sessions = new WeakMap()
 
@@ -45,7 +42,7 @@ export function createOperationRates (rates) {
      * @param {object} session
      * @param {string} event
      * @param {number} now ms, monotonic
-     * @throws {InkcastError} rate_limited
+     * @throws {import('../common/errors.js').InkcastError} rate_limited
      */
     take (session, event, now) {
       const rate = rates.get(event)
@@ -53,17 +50,8 @@ export function createOperationRates (rates) {
       let buckets = sessions.get(session)
       if (buckets === undefined) sessions.set(session, buckets = new Map())
       let bucket = buckets.get(event)
-      if (bucket === undefined) buckets.set(event, bucket = { left: rate.burst, at: now })
-      // a clock that is set back must not empty the bucket
-      const seconds = Math.max(0, now - bucket.at) / 1000
-      bucket.left = Math.min(rate.burst, bucket.left + seconds * rate.perSecond)
-      bucket.at = now
-      if (bucket.left < 1) {
-        throw new InkcastError('rate_limited', `too many ${event} events`, {
-          retryInMs: Math.ceil((1 - bucket.left) / rate.perSecond * 1000)
-        })
-      }
-      bucket.left--
+      if (bucket === undefined) buckets.set(event, bucket = new TokenBucket(rate, now))
+      bucket.mustTake(now, () => `too many ${event} events`)
     }
   }
 }

@@ -1,4 +1,5 @@
 import { InkcastError, publicError } from '../common/errors.js'
+import { refilled, secondsSince } from '../common/token-bucket.js'
 
 /**
  * The rate limit of one client: token buckets that are refilled together. A few numbers and no timer, because every
@@ -104,12 +105,11 @@ export class RateLimit {
   /** @param {number} now */
   #refill (now) {
     this.#budget.refill(this.#rates, now)
-    // A clock that is set back must not empty the buckets.
-    const seconds = Math.max(0, now - this.#at) / 1000
+    const seconds = secondsSince(this.#at, now)
     this.#at = now
     if (seconds === 0) return
     const { events, packets, packetBurst } = this.#rates
-    this.#events = Math.min(2 * events, this.#events + seconds * events)
-    this.#packets = Math.min(packetBurst, this.#packets + seconds * packets)
+    this.#events = refilled(this.#events, seconds, events, 2 * events)
+    this.#packets = refilled(this.#packets, seconds, packets, packetBurst)
   }
 }

@@ -1,3 +1,5 @@
+import { refilled, secondsSince } from '../common/token-bucket.js'
+
 /**
  * The budget of one user on a worker, for all connections together: bytes, CPU time and events. Without it a user with
  * many connections would have the sum of their limits. Numbers without a timer, because every user of a worker has
@@ -42,14 +44,13 @@ export class UserBudget {
 
   /** @param {Rates} rates @param {number} now ms */
   refill (rates, now) {
-    // A clock that is set back must not empty the budget.
-    const seconds = Math.max(0, now - this.#at) / 1000
+    const seconds = secondsSince(this.#at, now)
     this.#at = now
     if (seconds === 0) return
-    this.#bytes = Math.min(rates.byteBurst, this.#bytes + seconds * rates.bytes)
-    this.#work = Math.min(2 * WORK, this.#work + seconds * WORK)
+    this.#bytes = refilled(this.#bytes, seconds, rates.bytes, rates.byteBurst)
+    this.#work = refilled(this.#work, seconds, WORK, 2 * WORK)
     const events = FULL_RATES * rates.events
-    this.#events = Math.min(2 * events, this.#events + seconds * events)
+    this.#events = refilled(this.#events, seconds, events, 2 * events)
   }
 
   /**

@@ -1,4 +1,4 @@
-import { InkcastError } from '../common/errors.js'
+import { TokenBucket } from '../common/token-bucket.js'
 
 /**
  * The events that one connection may send to a document (`rate` of the document's rule), beside the limit of the
@@ -10,9 +10,7 @@ const BURST = 2
 /** Documents of one connection; the one that came first is forgotten. More than a connection may have open. */
 const MAX_BUCKETS = 1000
 
-/** @typedef {{ left: number, at: number }} Bucket at: ms, monotonic */
-
-/** Kept over leave and join, which would refill it. @type {WeakMap<object, Map<string, Bucket>>} */
+/** Kept over leave and join, which would refill it. @type {WeakMap<object, Map<string, TokenBucket>>} */
 const connections = new WeakMap()
 
 /**
@@ -21,23 +19,20 @@ const connections = new WeakMap()
  * @param {string} guid
  * @param {number} rate events per second
  * @param {number} now ms, monotonic
- * @throws {InkcastError} rate_limited
+ * @throws {import('../common/errors.js').InkcastError} rate_limited
  */
 export function takeEvent (connection, guid, rate, now) {
   let buckets = connections.get(connection)
   if (buckets === undefined) connections.set(connection, buckets = new Map())
-  const burst = Math.max(1, BURST * rate)
   let bucket = buckets.get(guid)
-  if (bucket === undefined) {
-    if (buckets.size >= MAX_BUCKETS) buckets.delete(/** @type {string} */ (buckets.keys().next().value))
-    buckets.set(guid, bucket = { left: burst, at: now })
+  if (bucket?.rate.perSecond !== rate) {
+    const settings = { perSecond: rate, burst: Math.max(1, BURST * rate) }
+    // The rules may change while the connection is open.
+    if (bucket !== undefined) bucket.rate = settings
+    else {
+      if (buckets.size >= MAX_BUCKETS) buckets.delete(/** @type {string} */ (buckets.keys().next().value))
+      buckets.set(guid, bucket = new TokenBucket(settings, now))
+    }
   }
-  bucket.left = Math.min(burst, bucket.left + Math.max(0, now - bucket.at) / 1000 * rate)
-  bucket.at = now
-  if (bucket.left < 1) {
-    throw new InkcastError('rate_limited', 'too many events for this document', {
-      retryInMs: Math.ceil((1 - bucket.left) / rate * 1000)
-    })
-  }
-  bucket.left--
+  bucket.mustTake(now, () => 'too many events for this document')
 }

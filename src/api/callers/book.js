@@ -10,8 +10,9 @@ export const WEBHOOK = 'webhook'
  * @typedef {object} Entry
  * @property {string} name
  * @property {import('./rights.js').Rights} rights
- * @property {import('./rate.js').RateSettings | undefined} rate of all its publications
- * @property {ReadonlyMap<string, import('./rate.js').RateSettings>} [rates] of single operations and operators
+ * @property {import('../../common/token-bucket.js').Rate | undefined} rate of all its publications
+ * @property {ReadonlyMap<string, import('../../common/token-bucket.js').Rate>} [rates] of single operations and
+ *   operators
  *
  * @typedef {object} Contents
  * @property {readonly { digest: Buffer, entry: Entry }[]} tokens

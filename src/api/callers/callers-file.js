@@ -141,6 +141,6 @@ function onlyIssuer (at, issuers) {
 
 /**
  * @param {{ perSecond: number, burst?: number }} rate
- * @returns {import('./rate.js').RateSettings} with a burst of one second's
+ * @returns {import('../../common/token-bucket.js').Rate} with a burst of one second's
  */
 const withBurst = ({ perSecond, burst = Math.max(1, perSecond) }) => ({ perSecond, burst })

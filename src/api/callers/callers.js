@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import { LruCache } from '../../common/lru.js'
 import { systemClock } from '../../common/clock.js'
 import { InkcastError } from '../../common/errors.js'
+import { TokenBucket } from '../../common/token-bucket.js'
 import { createReloadedFiles } from '../../config/reloaded-files.js'
 import { createKeySet } from '../../auth/key-set.js'
 import { readIssuer } from '../../auth/token-parts.js'
@@ -11,7 +12,6 @@ import { readCallers } from './callers-file.js'
 import { digestOf } from './credentials.js'
 import { verifyFor } from './issuers.js'
 import { LOCAL, checkName, checkOnThisMachine } from './local.js'
-import { Rate } from './rate.js'
 import { ALL_RIGHTS, checkRights } from './rights.js'
 
 /**
@@ -57,9 +57,9 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
     return { digest: digestOf(entry.slice(at + 1)), entry: { name, rights: ALL_RIGHTS, rate: undefined } }
   })
   let book = new Book({ tokens: own, certificates: [], issuers: new Map(), subjects: [] })
-  /** @type {Map<string, Rate>} by caller, and by caller and operation with a space between */
+  /** @type {Map<string, TokenBucket>} by caller, and by caller and operation with a space between */
   let rates = new Map()
-  /** Names are those of callers only, so there are few. @type {Map<string, Rate>} by caller */
+  /** Names are those of callers only, so there are few. @type {Map<string, TokenBucket>} by caller */
   const refusals = new Map()
   /** @type {Map<string, import('./issuers.js').KeySet>} by URL */
   let keySets = new Map()
@@ -108,10 +108,10 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
     const now = clock.monotonic()
     /** @type {typeof rates} */
     const next = new Map()
-    const add = (/** @type {string} */ key, /** @type {import('./rate.js').RateSettings} */ settings) => {
+    const add = (/** @type {string} */ key, /** @type {import('../../common/token-bucket.js').Rate} */ settings) => {
       const rate = rates.get(key)
       rate?.change(settings, now)
-      next.set(key, rate ?? new Rate(settings, now))
+      next.set(key, rate ?? new TokenBucket(settings, now))
     }
     for (const { name, rate, rates: single = [] } of entries) {
       if (rate !== undefined) add(name, rate)
@@ -161,8 +161,8 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
       checkRights(name, rights, request)
       if (rates.size > 0) {
         const what = 'operator' in request ? request.operator : request.operation
-        rates.get(`${name} ${what}`)?.take(name, clock.monotonic(), what)
-        if ('operator' in request) rates.get(name)?.take(name, clock.monotonic())
+        take(`${name} ${what}`, `${name} calls ${what}`)
+        if ('operator' in request) take(name, `${name} publishes`)
       }
       metrics.api_calls.count(name, 'admitted')
     } catch (error) {
@@ -174,10 +174,16 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
     }
   }
 
+  /** @param {string} key of a rate @param {string} does the caller and what it does, for the message */
+  function take (key, does) {
+    const bucket = rates.get(key)
+    bucket?.mustTake(clock.monotonic(), () => `the caller ${does} more than ${bucket.rate.perSecond} per second`)
+  }
+
   /** @param {Caller} caller @param {number} count */
   function chargeRefusals ({ name }, count) {
     let rate = refusals.get(name)
-    if (rate === undefined) refusals.set(name, rate = new Rate(FREE_REFUSALS, clock.monotonic()))
+    if (rate === undefined) refusals.set(name, rate = new TokenBucket(FREE_REFUSALS, clock.monotonic()))
     rate.charge(count, clock.monotonic())
   }
 
