@@ -11,11 +11,8 @@ import { systemClock } from '../common/clock.js'
  * | `k` | of the last kick |
  * | `r<guid>` | of the last revoke of a document: older tokens do not open it |
  * | `b<guid>` | until which no token opens a document |
- * | `U\n` | until which the user may not connect |
- * | `s\n<guid>` | of the last restore of a document; without a guid: of the end of a ban |
- *
- * Workers of earlier versions take each name but `k` for a revoke of the document that follows the first character; no
- * guid contains a line feed.
+ * | `u` | until which the user may not connect |
+ * | `s<guid>` | of the last restore of a document; without a guid: of the end of a ban |
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
  * @typedef {[order: string, at: number]} Order its name (`orderName`), and a time as above, ms since 1970
@@ -31,12 +28,12 @@ export const MAX_ORDERS = 1000
 /** Replaces the oldest revokes above `MAX_ORDERS`: every document counts as revoked at that time. */
 export const EVERY_DOCUMENT = '*'
 const KICK = 'k'
-const BAN = 'U\n'
+const BAN = 'u'
 
 /** @param {string} guid */
 const closedName = (guid) => `b${guid}`
 /** @param {string} [guid] */
-const restoreName = (guid = '') => `s\n${guid}`
+const restoreName = (guid = '') => `s${guid}`
 
 /** @param {Pick<Publication, 'operator' | 'guid' | 'ttl'>} order kick, revoke or restore @returns {string} */
 export function orderName ({ operator, guid, ttl }) {

@@ -29,7 +29,7 @@ const KEPT = 900
  * lease of the worker has ended, all of them are dropped.
  */
 const MAX_KEPT = 10_000
-/** In place of orders that were dropped. Workers of earlier versions drop it, as a message that is malformed. */
+/** In place of orders that were dropped. */
 const DROPPED = 'dropped'
 /** Interval at which a worker reads its kept orders, ms. */
 const READ_EVERY = 2000
@@ -142,7 +142,7 @@ export function createOrderPublish ({ redis, registry, clock }) {
       // after the list was read: before, it could be lost in between
       registry.assertComplete()
     ])
-    // workers of earlier versions report nothing. With a cluster the channels of worker and document may use two
+    // with a cluster the channels of worker and document may use two
     // connections: on the document's channel the revoke arrives before the records that follow it
     if (redis.isCluster && publication.operator === 'revoke') {
       await redis.client.spublish(documentChannel(/** @type {string} */ (publication.guid)), orderAmongRecords(message))

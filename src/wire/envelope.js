@@ -10,10 +10,6 @@ import { randomBytes } from 'node:crypto'
 
 /** Version of the layout; a worker of another version refuses it, so that a rolling upgrade is noticed. */
 const VERSION = 1
-/** Version of an envelope with an operator that workers of version 1 would deliver as a record. */
-const NEWER_ORDER = 2
-/** @type {ReadonlySet<string>} */
-const NEWER_OPERATORS = new Set(['restore', 'close', 'join', 'leave'])
 /** Length of a receipt's id, which is the same on all workers. */
 const RECEIPT_ID_BYTES = 9
 
@@ -29,7 +25,7 @@ export function encodeEnvelope (publication, ingestedAt, orderId) {
     ttl, contentType, value
   } = publication
   const head = JSON.stringify({
-    v: NEWER_OPERATORS.has(operator) ? NEWER_ORDER : VERSION,
+    v: VERSION,
     o: operator === 'broadcast' ? undefined : operator,
     g: guid,
     u: uid,
@@ -68,7 +64,7 @@ export function decodeEnvelope (envelope) {
   const valueAt = 4 + envelope.readUInt32BE(0)
   if (valueAt > envelope.length) throw new Error('envelope: its head is longer than the whole')
   const head = JSON.parse(envelope.toString('utf8', 4, valueAt))
-  if (head.v !== VERSION && head.v !== NEWER_ORDER) throw new Error(`envelope: version ${head.v}, this worker reads ${VERSION}`)
+  if (head.v !== VERSION) throw new Error(`envelope: version ${head.v}, this worker reads ${VERSION}`)
   return {
     ingestedAt: head.i,
     receiptId: head.r,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { createRedis } from '../../src/redis/client.js'
-import { documentHolders, userHolders, workerDocuments, workerUsers, WORKERS } from '../../src/redis/keys.js'
+import { userHolders, workerDocuments, workerUsers, WORKERS } from '../../src/redis/keys.js'
 import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
@@ -63,19 +63,6 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       assert.deepEqual(await one.documents({ prefix: guid, limit: 1 }), [])
       await one.forget(first)
       assert.equal(await connections[0].client.exists(workerDocuments(first)), 0)
-    })
-
-    test('holders with a number of connections, as earlier versions write them, are released as well', async () => {
-      const { client } = connections[0]
-      const [first, second] = [await live(), await live()]
-      const guid = randomBytes(8).toString('hex')
-      await client.hset(documentHolders(guid), '', `1||${first}=3,${second}=12`)
-      assert.deepEqual(await one.hold(first, [{ guid, op: '+', told: '1' }]), [''])
-      assert.deepEqual(await one.hold(first, [{ guid, op: '-', told: '' }]), [''])
-      assert.equal(await client.hget(documentHolders(guid), ''), `1||${second}=12`)
-      assert.deepEqual(await two.hold(second, [{ guid, op: '-', told: '' }]), ['0'])
-      assert.deepEqual(await two.hold(second, [{ guid, op: '=', told: '0' }]), [''])
-      assert.equal(await client.exists(documentHolders(guid)), 0)
     })
 
     test('data of a worker expires if no process cleans up after it', async () => {

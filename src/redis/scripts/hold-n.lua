@@ -1,10 +1,9 @@
 -- Records which workers hold users, members and documents, and decides which of them informs the business services.
 --
--- An entry is `<told>|<teller>|<holders>`. Holders are incarnations of workers, separated by commas. (Workers of
--- earlier versions append the number of their connections to a document's holder, `=<count>`; both forms occur during a
--- rolling update.) `told` is the state last reported to the services: 1 held, 0 not held. When a change makes it
--- outdated, its holder becomes the teller until it confirms the report. Meanwhile no other holder reports anything about
--- this entry, so the services receive the changes in their order.
+-- An entry is `<told>|<teller>|<holders>`. Holders are incarnations of workers, separated by commas. `told` is the state
+-- last reported to the services: 1 held, 0 not held. When a change makes it outdated, its holder becomes the teller until
+-- it confirms the report. Meanwhile no other holder reports anything about this entry, so the services receive the
+-- changes in their order.
 --
 -- KEYS  for each change: the hash of its entry
 -- ARGV  1 the holder (an incarnation)  2 '1' there are services, '0' there are none: `told` follows the state
@@ -31,7 +30,7 @@ local function hold(key, argument)
   if change ~= '=' then
     local kept = {}
     for name in string.gmatch(holders, '[^,]+') do
-      if string.match(name, '^[^=]+') ~= holder then kept[#kept + 1] = name end
+      if name ~= holder then kept[#kept + 1] = name end
     end
     if change == '+' then kept[#kept + 1] = holder end
     holders = table.concat(kept, ',')

@@ -14,16 +14,7 @@ local wall = time[1] * 1000 + math.floor(time[2] / 1000)
 
 -- The time of an order is also its number: workers carry out only an order that is newer than those they know. So it
 -- grows also when the clock was set back.
-local last = redis.call('GET', KEYS[3])
-if not last then
-  -- orders of earlier versions
-  local known = redis.call('ZRANGE', orders, 0, -1, 'WITHSCORES')
-  for i = 1, #known, 2 do
-    local kind = string.sub(known[i], 1, 1)
-    if kind ~= 'b' and kind ~= 'U' then last = math.max(last or 0, tonumber(known[i + 1])) end
-  end
-end
-local ms = math.max(wall, (tonumber(last) or 0) + 1)
+local ms = math.max(wall, (tonumber(redis.call('GET', KEYS[3]) or 0)) + 1)
 local now = string.format('%.0f', ms)
 local ends = ARGV[5] == '' and now or string.format('%.0f', ms + ARGV[5] * 1000)
 for i = 6, #ARGV do redis.call('ZREM', orders, ARGV[i]) end
