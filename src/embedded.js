@@ -123,6 +123,7 @@ export async function composeEmbedded ({
       createDemo({
         apiUrl: apiUrl(config.api),
         needsToken: needsToken(config.api),
+        auth: config.auth,
         host: config.gateway.host,
         loadDocument: toServices
           ? (await import('./demo/documents-over-http.js')).createDocumentsOverHttp({ url: config.gateway.demoDocumentsUrl })

@@ -205,6 +205,7 @@ async function composeGateway ({
       : createDemo({
           apiUrl: apiUrl(config.api),
           needsToken: needsToken(config.api),
+          auth: config.auth,
           host: config.gateway.host,
           loadDocument: await documentsFor(config),
           control: launcherControl(launcher),

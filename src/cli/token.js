@@ -39,20 +39,15 @@ const append = (value, before = []) => [...before, value]
  * @throws {CommandError} there is no key
  */
 export async function signToken (user, { document, name, tier, ttl = 300, key, kid }, settings) {
-  const { createSigner } = await import('fast-jwt')
+  const { signClaims } = await import('../auth/sign-token.js')
   const claims = {
     sub: user,
     ...(name === undefined ? {} : { name }),
     ...(tier === undefined ? {} : { tier }),
-    ...(document === undefined ? {} : { documents: document.map(grantOf) }),
-    ...(settings.issuers.length > 0 ? { iss: settings.issuers[0] } : {}),
-    ...(settings.audiences.length > 0 ? { aud: settings.audiences[0] } : {})
+    ...(document === undefined ? {} : { documents: document.map(grantOf) })
   }
   try {
-    const sign = createSigner({
-      key: keyOf(settings, key), expiresIn: ttl * 1000, ...(kid === undefined ? {} : { kid })
-    })
-    return sign(claims)
+    return signClaims(claims, settings, { key: keyOf(settings, key), ttl, kid })
   } catch (error) {
     if (error instanceof CommandError) throw error
     throw new CommandError(`the token cannot be signed: ${error instanceof Error ? error.message : error}`)

@@ -4,6 +4,7 @@ import { createControlRoutes, PREFIX } from './control/routes.js'
 import { createDocsSite } from './docs-site.js'
 import { notFound } from '../engine/http.js'
 import { createPageFiles } from './page-files.js'
+import { createPageTokens } from './page-tokens.js'
 import { phoneUrls } from '../process/phone-urls.js'
 
 // `connect-src` names the schemes because some browsers do not accept 'self' for a WebSocket to the same host
@@ -12,11 +13,12 @@ const POLICY =
 
 /**
  * Serves the demo page at `/`, its client at `/client/`, its documents at `/documents/`, the docs at `/docs/`, and what
- * its buttons need at `/control/`; in development only.
+ * its buttons need at `/control/`; where clients need a token, one for the page at `/token`. In development only.
  *
  * @param {object} options
  * @param {string} options.apiUrl URL of the api, shown on the page
  * @param {boolean} options.needsToken whether the api needs a token
+ * @param {import('../config/load.js').Config['auth']} options.auth
  * @param {string} options.host address that the gateway listens on (HOST)
  * @param {(guid: string) => Promise<object>} options.loadDocument rejects when the document service is unavailable
  * @param {import('./control/answers.js').Ask} options.control faults and the crowd
@@ -24,16 +26,18 @@ const POLICY =
  * @param {import('../common/log.js').Log} options.log
  * @returns {import('http').RequestListener}
  */
-export function createDemo ({ apiUrl, needsToken, host, loadDocument, control, inspect, log }) {
+export function createDemo ({ apiUrl, needsToken, auth, host, loadDocument, control, inspect, log }) {
   const page = createPageFiles({ log })
   const client = createClientFiles()
   const docs = createDocsSite()
   const controls = createControlRoutes({ ask: control, inspect, log })
+  const tokens = createPageTokens(auth)
 
   /** @param {import('http').IncomingMessage} req */
   const settingsFor = ({ socket }) => ({
     apiUrl,
     needsToken,
+    tokenCommand: tokens.command,
     phoneUrls: phoneUrls({ host, scheme: 'encrypted' in socket ? 'https' : 'http', port: socket.localPort })
   })
 
@@ -56,6 +60,7 @@ export function createDemo ({ apiUrl, needsToken, host, loadDocument, control, i
     if (/^\/docs(?:[/?]|$)/.test(req.url ?? '')) return docs(req, res)
     if (req.url?.startsWith('/documents/')) return void answerDocument(req.url, res)
     if (req.url?.startsWith(PREFIX)) return controls(req, res)
+    if (/^\/token(?:\?|$)/.test(req.url ?? '')) return json(res, 200, JSON.stringify(tokens.answer(req)))
     if (req.url === '/settings.json') return json(res, 200, JSON.stringify(settingsFor(req)))
     void page(req, res, settingsFor(req), () => notFound(req, res))
   }

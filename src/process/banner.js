@@ -29,7 +29,7 @@ export function banner (
     '',
     production
       ? `  clients   ${scheme}://${host}:${port}`
-      : `  demo      ${scheme}://${host}:${port}   (${auth.allowAnonymous ? 'open it in two tabs' : 'needs AUTH_ALLOW_ANONYMOUS=true: it has no token'})`,
+      : `  demo      ${scheme}://${host}:${port}   (${auth.allowAnonymous || auth.secret !== undefined ? 'open it in two tabs' : 'it asks for a token'})`,
     `  publish   ${curl}`,
     ...(production ? [] : [phoneLine(phones, gateway.port, script)]),
     ...(production ? [] : [`  api       ${apiUrl({ ...api, port: apiPort })}/${hasReference ? 'docs/' : 'openapi.json'}`]),

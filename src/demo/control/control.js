@@ -21,16 +21,17 @@ import { createPulse, PULSE } from './pulse.js'
  * @param {object} dependencies
  * @param {() => string} dependencies.apiUrl
  * @param {string} [dependencies.token] of the api
+ * @param {import('../page-tokens.js').Auth} dependencies.auth
  * @param {number} dependencies.history records that a document's log keeps
  * @param {() => import('../../load/websocket.js').Target} dependencies.target the gateway on this machine
  * @param {import('./faults.js').Machine} [dependencies.machine] absent: there is nothing to break
  * @param {string} [dependencies.reason] why there is nothing to break: `embedded`
  * @param {import('../../common/log.js').Log} dependencies.log
  */
-export function createControl ({ apiUrl, token, history, target, machine, reason, log }) {
+export function createControl ({ apiUrl, token, auth, history, target, machine, reason, log }) {
   const pulse = createPulse({ apiUrl, token, history })
   const faults = machine && createFaults({ machine, pulse, log })
-  const crowd = createCrowd({ target, event: PULSE, onEnd: () => pulse.release('crowd') })
+  const crowd = createCrowd({ target, event: PULSE, auth, onEnd: () => pulse.release('crowd') })
 
   const state = () => ({
     ok: true,

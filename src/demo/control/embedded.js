@@ -16,6 +16,7 @@ export async function startEmbeddedControl ({ config, ports, lifecycle, log }) {
   const control = await lifecycle.start('demo control', createControl({
     apiUrl: () => apiUrl({ ...config.api, port: ports.api() }),
     token: tokenOf(config.api),
+    auth: config.auth,
     history: config.history.size,
     target: () => gatewayTarget(config.gateway, ports.gateway()),
     reason: 'embedded',

@@ -35,6 +35,7 @@ export async function startLauncherControl ({ config, runDirectory, slots, reloa
   const control = createControl({
     apiUrl: () => apiUrl(config.api),
     token: tokenOf(config.api),
+    auth: config.auth,
     history: config.history.size,
     target: () => gatewayTarget(config.gateway, config.gateway.port),
     machine: {

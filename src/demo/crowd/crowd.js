@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { InkcastError } from '../../common/errors.js'
 import { isLoopbackHost } from '../../process/host-name.js'
+import { createTokenSigner } from '../page-tokens.js'
 
 /**
  * The crowd: many guests in one document, from a process of its own, for a limited time.
@@ -18,14 +19,25 @@ const NOTHING = { connected: 0, deliveries: 0, lost: 0, reconnects: 0, perSecond
  * @param {object} dependencies
  * @param {() => import('../../load/websocket.js').Target} dependencies.target the gateway on this machine
  * @param {string} dependencies.event of the numbered records
+ * @param {import('../page-tokens.js').Auth} [dependencies.auth] absent: clients need no token
  * @param {(state: CrowdState) => void} [dependencies.onReport]
  * @param {() => void} [dependencies.onEnd] all guests have left
  */
-export function createCrowd ({ target, event, onReport = () => {}, onEnd = () => {} }) {
+export function createCrowd ({ target, event, auth, onReport = () => {}, onEnd = () => {} }) {
   /** @type {import('node:child_process').ChildProcess | undefined} */
   let child
   /** @type {CrowdState | null} */
   let state = null
+  const sign = auth && createTokenSigner(auth)
+
+  /** @param {string} document @param {number} guests @returns {(string | null)[] | undefined} one for each guest */
+  function tokensFor (document, guests) {
+    if (auth?.allowAnonymous !== false) return undefined
+    const tokens = sign && Array.from({ length: guests }, (_, i) => sign(`crowd-${i}`, document))
+    if (tokens === undefined || tokens[0] === null)
+      throw new InkcastError('forbidden', 'clients need a token, and the demo can sign none for a crowd in this document')
+    return tokens
+  }
 
   return {
     /** @returns {CrowdState | null} the current crowd, or the last one */
@@ -43,6 +55,7 @@ export function createCrowd ({ target, event, onReport = () => {}, onEnd = () =>
         throw new InkcastError('request_in_progress', `a crowd is in ${state?.document} already: remove it first`)
       const where = target()
       if (where.host !== '::1' && !isLoopbackHost(where.host)) throw new InkcastError('forbidden', `${where.host} is not this machine`)
+      const tokens = tokensFor(document, guests)
       prepare?.()
       const own = child = fork(FILE, { execArgv: [], env: {} })
       state = { ...NOTHING, guests, document, left: seconds, running: true }
@@ -59,7 +72,7 @@ export function createCrowd ({ target, event, onReport = () => {}, onEnd = () =>
       }
       own.once('exit', ended)
       own.once('error', ended)
-      own.send({ target: where, document, event, guests, seconds })
+      own.send({ target: where, document, event, guests, seconds, tokens })
     },
 
     /** Removes all guests. */

@@ -27,6 +27,7 @@ const [OPEN, END, PING, MESSAGE] = Buffer.from('0124')
 
 export class Guest {
   #scene
+  #token
   /** @type {import('../../load/websocket.js').Transport | undefined} */
   #transport
   /** @type {{ epoch: string, offset: number } | null} */
@@ -39,9 +40,10 @@ export class Guest {
   #timer
   #head
 
-  /** @param {Scene} scene */
-  constructor (scene) {
+  /** @param {Scene} scene @param {string} [token] */
+  constructor (scene, token) {
     this.#scene = scene
+    this.#token = token
     this.#head = Buffer.from(`42[${JSON.stringify(scene.event)},`)
   }
 
@@ -80,7 +82,7 @@ export class Guest {
   #message (content) {
     if (content[0] === PING) this.#transport?.send('3')
     else if (content[0] === OPEN)
-      this.#transport?.send(`40${JSON.stringify({ documents: { [this.#scene.document]: this.#position } })}`)
+      this.#transport?.send(`40${JSON.stringify({ token: this.#token, documents: { [this.#scene.document]: this.#position } })}`)
     else if (content[0] === END) this.#fail()
     else if (content[0] === MESSAGE) this.#packet(content)
   }

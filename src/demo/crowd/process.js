@@ -13,6 +13,7 @@ import { Guest } from './guest.js'
  * @property {string} event of the numbered records
  * @property {number} guests
  * @property {number} seconds
+ * @property {string[]} [tokens] of each guest
  *
  * @typedef {import('./guest.js').Counts & { perSecond: number, left: number }} Report perSecond: deliveries; left: s
  */
@@ -24,11 +25,11 @@ const TICK = 50
 const EVERY = 500
 
 /** @param {Order} order */
-async function run ({ target, document, event, guests: size, seconds }) {
+async function run ({ target, document, event, guests: size, seconds, tokens }) {
   const counts = { connected: 0, deliveries: 0, lost: 0, reconnects: 0 }
   const begun = systemClock.monotonic()
   const left = () => Math.max(0, Math.ceil(seconds - (systemClock.monotonic() - begun) / 1000))
-  const guests = Array.from({ length: size }, () => new Guest({ target, document, event, counts }))
+  const guests = Array.from({ length: size }, (_, i) => new Guest({ target, document, event, counts }, tokens?.[i]))
   let last = { at: begun, deliveries: 0 }
   setInterval(() => {
     const at = systemClock.monotonic()

@@ -43,8 +43,9 @@ describe('the text after the start', () => {
     assert.match(lines({ GRPC_PORT: '50051' }).join('\n'), /gRPC +localhost:50051$/m)
   })
 
-  test('says that the demo has no token, where one is needed', () => {
-    assert.match(lines({ AUTH_JWT_SECRET: 'a'.repeat(32) }).join('\n'), /demo .*needs AUTH_ALLOW_ANONYMOUS=true/)
+  test('says that the demo asks for a token, where it cannot sign one itself', () => {
+    assert.match(lines({ AUTH_JWKS_URL: 'https://issuer.example.com/keys' }).join('\n'), /demo .*\(it asks for a token\)/)
+    assert.match(lines({ AUTH_JWT_SECRET: 'a'.repeat(32) }).join('\n'), /demo .*\(open it in two tabs\)/)
   })
 
   test('names neither demo nor phone in production', () => {

@@ -2,6 +2,7 @@ import { connect } from '/client/index.js'
 import { assignColors, colorAt } from './colors.js'
 import { personsIn } from './persons.js'
 import { createColumns } from './guest-columns.js'
+import { tokenFor } from './token.js'
 
 const NAMES = [
   'Ada', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Tim', 'Radia', 'Ken', 'Frances', 'Donald', 'Margaret', 'Leslie'
@@ -49,14 +50,19 @@ const guests = []
 /** Columns in which visitors work: guests keep out of them. */
 const columns = createColumns()
 
-addEventListener('message', ({ data: { guid, origin, count = 0, cell } }) => {
+addEventListener('message', ({ data: { guid, origin, source, count = 0, cell } }) => {
   columns.host(cell)
   while (guests.length < count)
-    guests.push(visit(guests.length, guid, origin).catch((error) => console.warn('a guest has left', error)))
+    guests.push(visit(guests.length, guid, origin, source).catch((error) => console.warn('a guest has left', error)))
 })
 
-/** @param {number} index @param {string} guid @param {string} origin */
-async function visit (index, guid, origin) {
+/**
+ * @param {number} index
+ * @param {string} guid
+ * @param {string} origin
+ * @param {import('./token.js').TokenSource} source
+ */
+async function visit (index, guid, origin, source) {
   const me = {
     id: `guest-${index}-${Math.random().toString(36).slice(2, 8)}`,
     name: NAMES[index % NAMES.length],
@@ -64,7 +70,7 @@ async function visit (index, guid, origin) {
     since: Date.now(),
     guest: true
   }
-  const client = connect(origin, { id: me.id })
+  const client = connect(origin, { id: me.id, token: tokenFor(source, guid, me.id) })
   const doc = await client.open(guid, { state: me })
   doc.on('presence', () => {
     const persons = personsIn(doc.presence)

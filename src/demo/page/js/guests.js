@@ -8,9 +8,12 @@ const MAX = 12
  * Guests who type, point and comment, each with its own connection, so that a single visitor sees something. They run
  * in a worker: they cost this page only the records that it receives.
  *
- * @param {{ guid: string, selected: () => string | null }} settings `selected`: the visitor's last cell
+ * @param {object} settings
+ * @param {string} settings.guid
+ * @param {() => string | null} settings.selected the visitor's last cell
+ * @param {() => { source: import('./token.js').TokenSource }} settings.options of the connections
  */
-export function createGuests ({ guid, selected }) {
+export function createGuests ({ guid, selected, options }) {
   const button = byId('guests', HTMLButtonElement)
   const leave = byId('guests-leave')
   /** @type {Worker | null} */
@@ -20,7 +23,7 @@ export function createGuests ({ guid, selected }) {
   button.addEventListener('click', () => {
     worker ??= new Worker('/js/guest-worker.js', { type: 'module' })
     count = Math.min(MAX, count + STEP)
-    worker.postMessage({ guid, origin: location.origin, count, cell: selected() })
+    worker.postMessage({ guid, origin: location.origin, source: options().source, count, cell: selected() })
     show()
   })
   leave.addEventListener('click', () => {

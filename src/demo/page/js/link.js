@@ -1,4 +1,5 @@
 import { connect } from '/client/index.js'
+import { tokenFor } from './token.js'
 
 const NO_SERVICE = 'The document service does not respond. ' +
   'With Kafka it is a separate program: node examples/document-service/main.js'
@@ -14,15 +15,17 @@ const NO_SERVICE = 'The document service does not respond. ' +
  * @param {(loaded: { document: any, kept?: boolean }) => void} dependencies.onLoad
  * @param {(problem: string) => void} dependencies.onProblem '' when it is solved
  * @param {(state: string, reason: Error | null) => void} dependencies.onState of the connection
+ * @param {import('./token.js').TokenSource} dependencies.source of the token
  * @param {string[]} [dependencies.transports]
  * @param {boolean} [dependencies.msgpack] use msgpack instead of JSON
  */
-export async function openLink ({ guid, me, state, onLoad, onProblem, onState, transports, msgpack = false }) {
+export async function openLink ({ guid, me, state, onLoad, onProblem, onState, source, transports, msgpack = false }) {
   // another build of the same library, which is not a module
   const other = '/client/socket.io.msgpack.min.js'
   if (msgpack) await import(other)
   const client = connect(location.origin, {
     id: me.id,
+    token: tokenFor(source, guid, me.id),
     ...(transports && { transports }),
     ...(msgpack && { io: /** @type {any} */ (globalThis).io })
   })

@@ -4,6 +4,7 @@ import { createComments } from './comments.js'
 import { byId } from './dom.js'
 import { createDrop } from './drop.js'
 import { createGuests } from './guests.js'
+import { createLogin } from './login.js'
 import { keep, whoAmI } from './me.js'
 import { createPeopleList } from './people-list.js'
 import { createPhone } from './phone.js'
@@ -20,8 +21,15 @@ const MAX_NAME = 40
 const query = new URLSearchParams(location.search)
 const guid = query.get('document') || 'demo'
 const settings = JSON.parse(byId('settings').textContent ?? '')
-const options = { transports: query.get('transports')?.split(','), msgpack: query.get('codec') === 'msgpack' }
+/**
+ * Of each connection of the page.
+ * @type {{ transports?: string[], msgpack: boolean, source: import('./token.js').TokenSource }}
+ */
+const options = {
+  transports: query.get('transports')?.split(','), msgpack: query.get('codec') === 'msgpack', source: { kind: 'none' }
+}
 const me = await whoAmI(createClaim(new BroadcastChannel('inkcast demo')))
+const login = createLogin({ guid, user: me.id, command: settings.tokenCommand })
 /** @type {string | null} the cell that was selected last */
 let lastCell = null
 
@@ -47,11 +55,11 @@ const comments = createComments({
 })
 const stage = createStage({ model, people, signal, tell: (presenting) => setState({ presenting }) })
 createPeopleList({ people })
-const guests = createGuests({ guid, selected: () => lastCell })
+const guests = createGuests({ guid, selected: () => lastCell, options: () => options })
 createPhone(settings)
 createTerminal({ guid, ...settings })
 createReset({ send, newId, onProblem: comments.tell })
-const second = createSecondView({ guid, me, alone: query.get('views') === '1', options })
+const second = createSecondView({ guid, me, alone: query.get('views') === '1', options: () => options })
 createTogether({ view, second, selected: () => lastCell })
 
 byId('api-link', HTMLAnchorElement).href = `${settings.apiUrl}/docs/`
@@ -89,13 +97,16 @@ function tellProblem (text) {
 /** @param {string} state @param {{ code?: string, message: string } | null} reason */
 function tellState (state, reason) {
   underneath.state(state, reason)
-  if (state !== 'refused' || reason === null) return
-  const remedy = reason.code === 'unauthorized'
-    ? '. This page has no token: start inkcast with AUTH_ALLOW_ANONYMOUS=true, or without a key for tokens'
-    : ''
-  tellProblem(`The gateway refuses this page: ${reason.message}${remedy}.`)
+  if (state === 'refused' && reason !== null) tellRefusal(reason)
 }
 
+/** @param {{ code?: string, message: string }} reason of the gateway, for the connection or the document */
+function tellRefusal ({ code = '', message }) {
+  const isOfToken = ['unauthorized', 'token_expired', 'forbidden'].includes(code)
+  if (!isOfToken || !login.refused(message)) tellProblem(`The gateway refuses this page: ${message}.`)
+}
+
+options.source = await login.source()
 const opened = await view.open({
   ...options,
   onProblem: tellProblem,
@@ -104,6 +115,10 @@ const opened = await view.open({
   onChanges: (changes, meta) => { for (const { id } of changes) underneath.came(id, meta.ts) },
   onRecord: (meta) => arrived(meta),
   onSignal: underneath.signal
+}).catch((error) => {
+  tellRefusal(error)
+  // the page has nothing else to show
+  return /** @type {Promise<never>} */ (new Promise(() => {}))
 })
 const { client, doc } = opened
 const drop = createDrop({ client, doc })

@@ -12,7 +12,7 @@ const WIDE = '(min-width: 64rem)'
  * @param {string} dependencies.guid
  * @param {import('./me.js').Me} dependencies.me the first person
  * @param {boolean} dependencies.alone never open it by itself
- * @param {object} dependencies.options of the connection
+ * @param {() => { source: import('./token.js').TokenSource }} dependencies.options of the connection
  */
 export function createSecondView ({ guid, me, alone, options }) {
   const card = byId('second')
@@ -40,7 +40,7 @@ export function createSecondView ({ guid, me, alone, options }) {
     dot()
     byId('second-name').textContent = companion.name
     show(true)
-    await mine.open({ ...options, onState: (state) => { byId('second-state').dataset.state = state } })
+    await mine.open({ ...options(), onState: (state) => { byId('second-state').dataset.state = state } })
     // closed meanwhile
     if (view !== mine) mine.close()
   }

@@ -111,6 +111,7 @@ export function createView ({ guid, me, canvas, kept, onSent = () => {}, onSelec
 
     /**
      * @param {object} options
+     * @param {import('./token.js').TokenSource} options.source
      * @param {(meta: { offset?: number }) => void} [options.onRecord]
      * @param {(changes: import('./model.js').Change[], meta: { ts: number }) => void} [options.onChanges]
      * @param {() => void} [options.onSignal]
@@ -123,7 +124,7 @@ export function createView ({ guid, me, canvas, kept, onSent = () => {}, onSelec
     async open ({
       onRecord = () => {}, onChanges = () => {}, onSignal = () => {}, onProblem = () => {}, onState = () => {},
       onLoad = () => {}, ...options
-    } = {}) {
+    }) {
       const opened = await openLink({
         guid, me, state, onProblem, onState,
         onLoad: (loaded) => {
