@@ -51,8 +51,8 @@ const WALL_CLOCK = {
   'src/sessions/registry.js': 'times of life-cycle events and of signs of life',
   'src/wire/session-id.js': 'time in a session id'
 }
-// kafkajs stamps with Date.now, and these compare with its stamps
-const KAFKAJS_CLOCK = ['src/kafka/kafkajs/fetch-plan.js', 'src/kafka/kafkajs/request-queue-patch.js']
+// kafkajs stamps with Date.now, and this compares with its stamps
+const KAFKAJS_CLOCK = ['src/kafka/kafkajs/request-queue-patch.js']
 
 const ENVIRONMENT = { object: 'process', property: 'env', message: 'the environment is read in config/load.js only' }
 // valibot's own types write the value into messages: only what combines or checks the types of src/common/schema.js

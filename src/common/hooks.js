@@ -237,7 +237,7 @@ const PACKAGES = {
         without: 'Each connection has a timer that fires every millisecond.'
       },
       {
-        part: '`kafkajs/src/`: `decodeMessages` replaced in `require.cache`, `decode` of the response and `fetch` of the `consumerGroup` prototype replaced',
+        part: '`kafkajs/src/`: `decodeMessages` replaced in `require.cache`',
         files: ['src/kafka/kafkajs/fetch-patch.js'],
         without: 'A batch that kafkajs cannot read stops the consumer.'
       },
@@ -245,11 +245,6 @@ const PACKAGES = {
         part: '`kafkajs/src/protocol/recordBatch/record/v0` replaced in `require.cache`, `kafkajs/src/protocol/encoder`: an instance of its `prototype` with `buf`, `offset`; whether `kafkajs/src/protocol/requests/produce/v3/request` is loaded',
         files: ['src/kafka/kafkajs/produce-patch.js'],
         without: 'Encoding a record with seven headers takes 35 to 40 µs instead of 10 to 15.'
-      },
-      {
-        part: '`brokerPool`, `subscriptionState`, `offsetManager`, `seekOffset`, `preferredReadReplicasPerTopicPartition`, `filterPartitionsByNode`, `recoverFromFetch`, `connectionPool`, `requestQueue`',
-        files: ['src/kafka/kafkajs/fetch-plan.js'],
-        without: 'Each fetch repeats all lookups.'
       },
       {
         part: 'symbol `private:Kafka:createCluster` by `getOwnPropertySymbols`, `connectionPool.send`, `kafkajs/src/protocol/encoder`: `writeBufferInternal`',

@@ -177,26 +177,41 @@ test('an offset is committed only after its dead letter is acknowledged', async 
   assert.equal(first.bus.published.length, 2)
 })
 
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {import('../helpers/kafka-ingest.js').TestKafka} kafka
+ * @returns {Promise<(messages: import('kafkajs').Message[], gzipped?: Buffer) => Promise<Buffer | undefined>>} writes
+ *   to the downlink with gzip, which kafkajs cannot do here, and resolves with the compressed records; gzipped: records
+ *   in gzip that are written in place of the messages
+ */
+async function gzipProducer (t, kafka) {
+  const { default: kafkajs } = await import('kafkajs')
+  const { GZIP } = kafkajs.CompressionTypes
+  const gzip = kafkajs.CompressionCodecs[GZIP]
+  /** @type {Buffer | undefined} */
+  let written
+  kafkajs.CompressionCodecs[GZIP] = () => ({
+    ...gzip(),
+    compress: async (/** @type {{ buffer: Buffer }} */ { buffer }) => written ??= zlib.gzipSync(buffer)
+  })
+  t.after(() => { kafkajs.CompressionCodecs[GZIP] = gzip })
+  const producer = kafka.client.producer()
+  await producer.connect()
+  kafka.onEnd(() => producer.disconnect())
+  return async (messages, gzipped) => {
+    written = gzipped
+    await producer.send({ topic: kafka.downlinkTopic, compression: GZIP, messages })
+    return written
+  }
+}
+
 test('a compressed batch that is a bomb or unreadable is kept as a whole and does not delay others', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const { published, bus, counted, ingest } = await startIngest(kafka)
   await kafka.produce([broadcast('d', 1)])
   // 70 MB of spaces: broker and producer see 70 KB
-  const producer = kafka.client.producer()
-  await producer.connect()
-  const { default: kafkajs } = await import('kafkajs')
-  const gzip = kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP]
-  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => ({
-    ...gzip(),
-    compress: async (/** @type {{ buffer: Buffer }} */ { buffer }) => zlib.gzipSync(buffer)
-  })
-  t.after(() => { kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = gzip })
-  await producer.send({
-    topic: kafka.downlinkTopic,
-    compression: kafkajs.CompressionTypes.GZIP,
-    messages: [broadcast('d', 2), { ...broadcast('d', 3), value: Buffer.alloc(70 * 2 ** 20, ' ') }]
-  })
-  await producer.disconnect()
+  const send = await gzipProducer(t, kafka)
+  await send([broadcast('d', 2), { ...broadcast('d', 3), value: Buffer.alloc(70 * 2 ** 20, ' ') }])
   await kafka.produce([broadcast('d', 4)])
   await published(2)
   assert.deepEqual(bus.byDocument().get('d'), ['1', '4'])
@@ -219,6 +234,28 @@ test('a compressed batch that is a bomb or unreadable is kept as a whole and doe
       .join(),
     /gzip: it decompresses to more than.*the record batch cannot be read/s
   )
+})
+
+test('bombs in all partitions at once take the time of several responses, and every partition goes on', async (t) => {
+  const partitions = 4
+  const kafka = await testKafka(t, { partitions })
+  const send = await gzipProducer(t, kafka)
+  const value = Buffer.alloc(70 * 2 ** 20, ' ')
+  /** @type {Buffer | undefined} */
+  let bomb
+  for (let partition = 0; partition < partitions; partition++) {
+    for (let n = 0; n < 2; n++)
+      bomb = await send([{ ...broadcast('bomb', 1), partition, ...(bomb === undefined && { value }) }], bomb)
+    await send([{ ...broadcast(`d${partition}`, 2), partition }])
+  }
+  const { published, bus, counted, ingest } = await startIngest(kafka)
+  await published(partitions)
+  assert.deepEqual(
+    Array.from({ length: partitions }, (_, i) => bus.byDocument().get(`d${i}`)),
+    Array(partitions).fill(['2'])
+  )
+  assert.deepEqual(await counted(), { 'broadcast ok': partitions, 'unknown bad_value': 2 * partitions })
+  assert.equal(ingest.status().restarts, 0)
 })
 
 test('a zstd batch of thousands of empty frames, which Kafka accepts, is kept as a whole and does not delay others', async (t) => {

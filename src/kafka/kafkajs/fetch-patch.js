@@ -1,12 +1,8 @@
 import { createRequire } from 'node:module'
 import { mayHook } from '../../common/hook-switch.js'
-import { fetchWith } from './fetch-plan.js'
-import { fetchResponses } from './fetch-protocol.js'
-import { isRecordBatch, readReadyBatches, readRecordBatches } from './record-batch.js'
+import { Allowance, isRecordBatch, readRecordBatches } from './record-batch.js'
 
 const require = createRequire(import.meta.url)
-/** @param {string} path of a private part @returns {any} */
-const load = (path) => require(`kafkajs/src/${path}.js`)
 
 const DECODER = 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js'
 /** The modules that use it; kafkajs loads the one for the broker's version with the first fetch. */
@@ -23,8 +19,7 @@ const USERS = [4, 5, 6, 7, 8, 9, 10, 11].map((version) => `kafkajs/src/protocol/
 let patched
 
 /**
- * Lets kafkajs decode fetches with record-batch.js and fetch-protocol.js, and request them with fetch-plan.js. To be
- * called before the first consumer is made.
+ * Lets kafkajs read the records of a fetch with record-batch.js. To be called before the first consumer is made.
  *
  * @param {{ log: import('../../common/log.js').Log }} dependencies
  * @returns {boolean} whether it is in place; if not, kafkajs works unpatched: a batch that it cannot read stops the
@@ -43,18 +38,6 @@ export function patchFetch ({ log }) {
   const loaded = require.cache[path]
   if (loaded === undefined || typeof stock !== 'function') return patched = false
   loaded.exports = decoderWith(stock)
-
-  const KafkajsDecoder = load('protocol/decoder')
-  const response = load('protocol/requests/fetch/v11/response')
-  response.decode = fetchResponses((payload, at, end, budget) => {
-    const records = payload.subarray(at + 4, end)
-    if (isRecordBatch(records)) return readReadyBatches(records, budget)
-    const decoder = new KafkajsDecoder(payload)
-    decoder.offset = at
-    return stock(decoder)
-  })
-  const { prototype } = load('consumer/consumerGroup')
-  prototype.fetch = fetchWith({ stock: prototype.fetch, Batch: load('consumer/batch'), response })
   return patched = true
 }
 
@@ -64,6 +47,8 @@ export function patchFetch ({ log }) {
  * @returns {DecodeMessages}
  */
 export function decoderWith (stock) {
+  /** By response: kafkajs has one buffer for it and calls this for each of its partitions. */
+  const allowances = /** @type {WeakMap<Buffer, Allowance>} */ (new WeakMap())
   return async (decoder) => {
     const { buffer, offset } = decoder
     const size = buffer.readInt32BE(offset)
@@ -71,6 +56,8 @@ export function decoderWith (stock) {
       size > 0 && offset + 4 + size <= buffer.length ? buffer.subarray(offset + 4, offset + 4 + size) : undefined
     if (records === undefined || !isRecordBatch(records)) return stock(decoder)
     decoder.offset = offset + 4 + size
-    return readRecordBatches(records)
+    let allowance = allowances.get(buffer)
+    if (allowance === undefined) allowances.set(buffer, allowance = new Allowance())
+    return readRecordBatches(records, allowance)
   }
 }

@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer'
+import { systemClock } from '../../common/clock.js'
 import { DECOMPRESS } from '../codecs/codecs.js'
-import { createBudget } from '../codecs/budget.js'
 
 /**
  * Reads record batches (format 2, Kafka 0.11 and later): https://kafka.apache.org/documentation/#recordbatch
@@ -48,49 +48,70 @@ const CODECS = [undefined, DECOMPRESS.gzip, DECOMPRESS.snappy, DECOMPRESS.lz4, D
  */
 export const MAX_RECORDS = 200_000
 /**
- * Maximum decompressed size of the batches of one response together, bytes; further ones are left for the next
- * response. A single batch may be larger (MAX_DECOMPRESSED_BYTES). Exported for tests: a bound.
+ * Maximum decompressed size of the batches of one response together, bytes. A single batch may be larger
+ * (MAX_DECOMPRESSED_BYTES). Exported for tests: a bound.
  */
 export const MAX_BYTES = 16 * 2 ** 20
+/**
+ * Time for the decompression of one response, ms: all partitions of the broker wait meanwhile, and heartbeats too. The
+ * last batch may take longer. Exported for tests: a bound.
+ */
+export const MAX_MS = 250
+
+/**
+ * What the compressed batches of one response may take together. The first one is always read, so that every response
+ * makes progress; those that are left out come again with the next response.
+ */
+export class Allowance {
+  #bytes = MAX_BYTES
+  #ms = MAX_MS
+  #clock
+
+  /** @param {import('../../common/clock.js').Clock} [clock] */
+  constructor (clock = systemClock) { this.#clock = clock }
+
+  get spent () { return this.#bytes <= 0 || this.#ms <= 0 }
+
+  /** @param {(source: Buffer) => Promise<Buffer>} decompress @param {Buffer} source */
+  async decompress (decompress, source) {
+    const since = this.#clock.monotonic()
+    try {
+      const plain = await decompress(source)
+      this.#bytes -= plain.length
+      return plain
+    } finally {
+      this.#ms -= this.#clock.monotonic() - since
+    }
+  }
+}
 
 /** @param {Buffer} bytes of one partition @returns {boolean} whether it is in this format */
 export const isRecordBatch = (bytes) => bytes.length > MAGIC_AT && bytes[MAGIC_AT] === MAGIC
 
 /**
- * @param {Buffer} bytes consecutive batches; the last one may be cut off and is then left out, as are batches above the
- *   limit
- * @returns {Promise<(DecodedMessage | UnreadableBatch)[]>} keys and values are slices of the bytes
+ * @param {Buffer} bytes consecutive batches; the last one may be cut off and is then left out
+ * @param {Allowance} allowance of the response
+ * @returns {Promise<(DecodedMessage | UnreadableBatch)[]>} keys and values are slices of the bytes. Ends before the
+ *   first compressed batch for which the allowance is spent: kafkajs requests the same offset again
  * @throws {Error} if the beginning of the next batch is unknown
  */
-export const readRecordBatches = async (bytes) => await readReadyBatches(bytes, () => createBudget(Infinity)) ?? []
-
-/**
- * The same up to a batch whose decompression takes long.
- *
- * @param {Buffer} bytes
- * @param {() => ReturnType<typeof createBudget>} budget of the response
- * @returns {Promise<(DecodedMessage | UnreadableBatch)[] | undefined>} undefined: the first batch is being decompressed
- */
-export async function readReadyBatches (bytes, budget) {
+export async function readRecordBatches (bytes, allowance) {
   /** @type {DecodedMessage[]} */
   const messages = []
-  // kafkajs treats an empty result as the end of the partition and skips the rest: always return at least one message
-  let decompressed = 0
-  for (let at = 0; at + HEADER_BYTES <= bytes.length && (decompressed <= MAX_BYTES || messages.length === 0);) {
+  for (let at = 0; at + HEADER_BYTES <= bytes.length;) {
     const length = bytes.readInt32BE(at + LENGTH_AT)
     if (length < HEADER_BYTES - LENGTH_END || bytes[at + MAGIC_AT] !== MAGIC)
       throw new Error('kafka: a record batch has no valid header')
     const end = at + LENGTH_END + length
     if (end > bytes.length) break
     const batch = bytes.subarray(at, end)
+    const compression = attributesOf(batch) & CODEC_MASK
+    if (compression !== 0 && allowance.spent) break
     const before = messages.length
     try {
-      const codec = CODECS[attributesOf(batch) & CODEC_MASK]
       const records = batch.subarray(HEADER_BYTES)
-      const plain = codec === undefined ? records : await budget().decompress(codec, records)
-      if (plain === undefined) return messages.length === 0 ? undefined : messages
-      if (codec !== undefined) decompressed += plain.length
-      readRecords(batch, plain, messages)
+      const codec = CODECS[compression]
+      readRecords(batch, codec === undefined ? records : await allowance.decompress(codec, records), messages)
     } catch (error) {
       messages.length = before
       messages.push(unreadable(batch, error instanceof Error ? error : new Error(String(error))))

@@ -3,8 +3,10 @@ import { createRequire } from 'node:module'
 import { describe, test } from 'node:test'
 import zlib from 'node:zlib'
 import { decoderWith } from '../../../../src/kafka/kafkajs/fetch-patch.js'
-import { MAX_BYTES, MAX_RECORDS, readRecordBatches } from '../../../../src/kafka/kafkajs/record-batch.js'
+import { Allowance, MAX_BYTES, MAX_MS, MAX_RECORDS, readRecordBatches } from '../../../../src/kafka/kafkajs/record-batch.js'
 import { leaderEpochOf } from '../../../../src/kafka/record.js'
+import { holdTime } from '../../../helpers/held-time.js'
+import { manualClock } from '../../../helpers/manual-clock.js'
 
 // kafkajs's own encoder and decoder are the reference
 const load = createRequire(import.meta.url)
@@ -43,6 +45,9 @@ async function batchOf (samples, { firstOffset = 0, transactional = false } = {}
   })
   return batch.buffer
 }
+
+/** @param {Buffer} bytes of one partition, the only one of its response */
+const readAll = (bytes) => readRecordBatches(bytes, new Allowance(manualClock()))
 
 /** @param {Buffer} batch @param {number} attributes */
 function withAttributes (batch, attributes) {
@@ -89,7 +94,7 @@ describe('record batches are read as kafkajs reads them', () => {
       await batchOf([...SAMPLES].reverse(), { firstOffset: 2 ** 40, transactional: true })
     ])
     const whole = new Encoder().writeInt32(bytes.length).writeBuffer(bytes).buffer
-    assert.deepEqual(plain(await readRecordBatches(bytes)), plain(await stock(new Decoder(whole))))
+    assert.deepEqual(plain(await readAll(bytes)), plain(await stock(new Decoder(whole))))
   })
 
   test('with the epoch of the leader that wrote each batch, which kafkajs ignores', async () => {
@@ -99,7 +104,7 @@ describe('record batches are read as kafkajs reads them', () => {
       batch.writeInt32BE(epoch, 12)
       return batch
     }))
-    assert.deepEqual((await readRecordBatches(Buffer.concat(batches))).map(leaderEpochOf), [
+    assert.deepEqual((await readAll(Buffer.concat(batches))).map(leaderEpochOf), [
       0,
       7,
       2 ** 31 - 1,
@@ -110,7 +115,7 @@ describe('record batches are read as kafkajs reads them', () => {
   test('with a truncated last one', async () => {
     const bytes = Buffer.concat([await batchOf(SAMPLES), await batchOf(SAMPLES, { firstOffset: 4 })])
     for (const length of [bytes.length - 1, bytes.length / 2 + 70, bytes.length / 2 + 20]) {
-      assert.equal((await readRecordBatches(bytes.subarray(0, length))).length, SAMPLES.length)
+      assert.equal((await readAll(bytes.subarray(0, length))).length, SAMPLES.length)
     }
   })
 
@@ -123,7 +128,7 @@ describe('record batches are read as kafkajs reads them', () => {
         const partitionData = {
           partition: 0,
           highWatermark: '100',
-          messages: await readRecordBatches(next === 'whole' ? bytes : bytes.subarray(0, bytes.length - 1))
+          messages: await readAll(next === 'whole' ? bytes : bytes.subarray(0, bytes.length - 1))
         }
         const batch = new Batch('t', '10', partitionData)
         assert.equal(batch.messages.length, kept + (next === 'whole' ? SAMPLES.length : 0))
@@ -132,7 +137,7 @@ describe('record batches are read as kafkajs reads them', () => {
 
   test('with the time of the broker, control records', async () => {
     const batch = withAttributes(await batchOf(SAMPLES), 0x08 | 0x20)
-    const messages = await readRecordBatches(batch)
+    const messages = await readAll(batch)
     assert.deepEqual(messages.map(({ timestamp }) => timestamp), SAMPLES.map(() => String(NOW + 5)))
     assert.ok(messages.every(({ isControlRecord }) => isControlRecord))
   })
@@ -140,13 +145,13 @@ describe('record batches are read as kafkajs reads them', () => {
   test('compressed ones', async () => {
     const batch = await batchOf(SAMPLES)
     assert.deepEqual(
-      plain(await readRecordBatches(compressed(batch, 1, (records) => zlib.gzipSync(records)))),
-      plain(await readRecordBatches(batch)).map((one) => ({ ...one }))
+      plain(await readAll(compressed(batch, 1, (records) => zlib.gzipSync(records)))),
+      plain(await readAll(batch)).map((one) => ({ ...one }))
     )
   })
 })
 
-test('compressed batches above the limit are left for the next call, but never all of them', async () => {
+test('compressed batches above the limit are left for the next response, but never all of them', async () => {
   const batch = compressed(await batchOf([{ value: Buffer.alloc(MAX_BYTES - 1000) }]), 1, (records) =>
     zlib.gzipSync(records)
   )
@@ -155,12 +160,12 @@ test('compressed batches above the limit are left for the next call, but never a
     copy.writeBigInt64BE(firstOffset)
     return copy
   })
-  assert.deepEqual((await readRecordBatches(Buffer.concat(batches))).map(({ offset }) => offset), ['0', '1'])
-  assert.deepEqual((await readRecordBatches(Buffer.concat(batches.slice(2)))).map(({ offset }) => offset), ['2', '3'])
+  assert.deepEqual((await readAll(Buffer.concat(batches))).map(({ offset }) => offset), ['0', '1'])
+  assert.deepEqual((await readAll(Buffer.concat(batches.slice(2)))).map(({ offset }) => offset), ['2', '3'])
   const empty = Buffer.from(batch)
   empty.writeInt32BE(0, 57)
   assert.deepEqual(
-    (await readRecordBatches(Buffer.concat([empty, empty, batches[2]]))).map(({ offset, isControlRecord }) =>
+    (await readAll(Buffer.concat([empty, empty, batches[2]]))).map(({ offset, isControlRecord }) =>
       [offset, isControlRecord]),
     [['0', true], ['0', true]],
     'batches without a record count as well'
@@ -169,7 +174,7 @@ test('compressed batches above the limit are left for the next call, but never a
 
 describe('headers', () => {
   test('a header without a value counts as absent', async () => {
-    const [{ headers }] = await readRecordBatches(await withNullHeader())
+    const [{ headers }] = await readAll(await withNullHeader())
     assert.deepEqual({ ...headers }, {})
   })
 
@@ -177,14 +182,14 @@ describe('headers', () => {
     const values = Array.from({ length: 20_000 }, () => 'v')
     const batch = await batchOf([{ value: '', headers: { twice: values } }])
     const begin = process.cpuUsage()
-    const [{ headers = {} }] = await readRecordBatches(batch)
+    const [{ headers = {} }] = await readAll(batch)
     const { user, system } = process.cpuUsage(begin)
     assert.equal(headers.twice?.length, 20_000)
     assert.ok(user + system < 1_000_000, `${user + system} us`)
   })
 
   test('header names are never special', async () => {
-    const [message] = await readRecordBatches(
+    const [message] = await readAll(
       await batchOf([{ value: '', headers: { constructor: 'a', toString: 'b', ['__proto__']: 'c' } }])
     )
     assert.deepEqual(Object.entries(message.headers ?? {}), [
@@ -195,7 +200,7 @@ describe('headers', () => {
   })
 
   test('are Buffers when they are not ASCII, so that invalid UTF-8 is detected', async () => {
-    const [{ headers = {} }] = await readRecordBatches(
+    const [{ headers = {} }] = await readAll(
       await batchOf([{ value: '', headers: { a: Buffer.from([0xc3]), b: 'x' } }])
     )
     assert.deepEqual({ ...headers }, { a: Buffer.from([0xc3]), b: Buffer.from('x') })
@@ -213,7 +218,7 @@ describe('a batch that cannot be read is replaced by one message', () => {
   /** @param {Buffer} bad @param {RegExp} reason @param {number} records */
   async function between (bad, reason, records) {
     const bytes = Buffer.concat([await batchOf(SAMPLES), bad, await batchOf(SAMPLES, { firstOffset: 4 + records })])
-    const messages = await readRecordBatches(bytes)
+    const messages = await readAll(bytes)
     assert.equal(messages.length, SAMPLES.length * 2 + 1)
     const found = /** @type {import('../../../../src/kafka/kafkajs/record-batch.js').UnreadableBatch} */ (
       messages[SAMPLES.length]
@@ -261,12 +266,12 @@ describe('a batch that cannot be read is replaced by one message', () => {
 
 test('a batch of more records than a call can have arguments is read', async () => {
   const samples = Array.from({ length: 150_000 }, () => ({ value: null }))
-  assert.equal((await readRecordBatches(await batchOf(samples))).length, samples.length)
+  assert.equal((await readAll(await batchOf(samples))).length, samples.length)
 })
 
 test('bytes other than a batch are an error: the start of the next one is unknown', async () => {
   const bytes = Buffer.concat([await batchOf(SAMPLES), Buffer.alloc(100)])
-  await assert.rejects(readRecordBatches(bytes), /no valid header/)
+  await assert.rejects(readAll(bytes), /no valid header/)
 })
 
 describe('the decoder given to kafkajs', () => {
@@ -282,6 +287,32 @@ describe('the decoder given to kafkajs', () => {
     decoder.offset = 2
     assert.equal((await decoderWith(stock)(decoder)).length, SAMPLES.length)
     assert.equal(decoder.readAll().toString(), 'rest')
+  })
+
+  test('reads compressed batches of a response for a limited time, one at least, and all others', async (t) => {
+    const time = holdTime(t)
+    const slow = compressed(await batchOf(SAMPLES), 1, (records) => zlib.gzipSync(records))
+    const bomb = compressed(await batchOf(SAMPLES), 1, () => zlib.gzipSync(Buffer.alloc(65 * 2 ** 20)))
+    const quick = await batchOf(SAMPLES)
+    const { length } = SAMPLES
+    for (const [name, first, read] of /** @type {const} */ ([['slow', slow, length], ['unreadable', bomb, 1]])) {
+      const decode = decoderWith(stock)
+      const bytes = Buffer.concat([first, slow, quick])
+      const decoder = new Decoder(Buffer.concat(
+        [bytes, slow, Buffer.concat([quick, slow]), quick].map((records) =>
+          new Encoder().writeInt32(records.length).writeBuffer(records).buffer)
+      ))
+      // the first decompression takes all of the time
+      const reading = decode(decoder)
+      time.pass(MAX_MS)
+      assert.equal((await reading).length, read, name)
+      assert.equal((await decode(decoder)).length, 0)
+      assert.equal((await decode(decoder)).length, length)
+      assert.equal((await decode(decoder)).length, length)
+      assert.equal(decoder.canReadBytes(1), false, 'it stands behind each partition')
+      const next = new Decoder(new Encoder().writeInt32(slow.length).writeBuffer(slow).buffer)
+      assert.equal((await decode(next)).length, length, 'the next response has time of its own')
+    }
   })
 
   test('leaves everything else to kafkajs', async () => {
