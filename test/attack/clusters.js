@@ -8,10 +8,14 @@ import { usageOf } from '../../bench/measure/processes.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
-import { childrenOf } from '../helpers/processes.js'
+import { childrenOf, isAlive } from '../helpers/processes.js'
 import { SECRET } from '../helpers/tokens.js'
+import { waitFor } from '../helpers/wait.js'
 
 const TLS = fileURLToPath(new URL('../helpers/tls/', import.meta.url))
+
+/** Tokens of callers of the api with all rights: one for well-behaved ones, one for attackers. */
+export const [OBSERVER_TOKEN, ATTACKER_TOKEN] = ['token-of-an-observer', 'token-of-an-attacker']
 
 /**
  * @typedef {object} Settings
@@ -67,11 +71,14 @@ class AttackedCluster {
         REDIS_URL: await ownRedisUrl(scope),
         WORKERS: '1',
         AUTH_JWT_SECRET: SECRET,
+        API_TOKENS: `observer:${OBSERVER_TOKEN},attacker:${ATTACKER_TOKEN}`,
         NODE_OPTIONS: '--max-old-space-size=1024',
         ...secure ? { TLS_CERT_FILE: `${TLS}cert.pem`, TLS_KEY_FILE: `${TLS}key.pem` } : {},
         ...env
       })
-      return new AttackedCluster(server, await childrenOf(server.pid), stop)
+      return new AttackedCluster(
+        server, [{ pid: server.pid, role: 'launcher' }, ...await childrenOf(server.pid)], stop
+      )
     } catch (error) {
       await stop()
       throw error
@@ -80,7 +87,7 @@ class AttackedCluster {
 
   /**
    * @param {Awaited<ReturnType<typeof startCluster>>} server
-   * @param {{ pid: number, role: string }[]} processes without the launcher
+   * @param {{ pid: number, role: string }[]} processes
    * @param {() => Promise<void>} stop
    */
   constructor (server, processes, stop) {
@@ -98,11 +105,15 @@ class AttackedCluster {
     if (ended !== undefined)
       throw new Error(`the cluster that this attack shares has lost its ${ended} during or after the attack "${this.#attack}"`)
     this.#attack = attack
+    // a machine under load may have cut the worker off from Redis for a moment
+    await waitFor(() => this.server.ready(), { timeout: 30_000, message: 'the cluster to be ready again' })
   }
 
   /** @returns {Promise<string | undefined>} a process of the start that is no longer there */
   async endedProcess () {
-    const running = new Set((await childrenOf(this.server.pid).catch(() => [])).map(({ pid }) => pid))
+    const { pid: launcher } = this.server
+    const running = new Set((await childrenOf(launcher)).map(({ pid }) => pid))
+    if (isAlive(launcher)) running.add(launcher)
     const ended = this.processes.find(({ pid }) => !running.has(pid))
     return ended && `${ended.role} (process ${ended.pid})`
   }

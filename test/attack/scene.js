@@ -10,14 +10,14 @@ import { usageOf } from '../../bench/measure/processes.js'
 import { quantiles, round } from '../../bench/measure/quantiles.js'
 import { SECRET } from '../helpers/tokens.js'
 import { waitFor } from '../helpers/wait.js'
-import { clusterFor } from './clusters.js'
+import { ATTACKER_TOKEN, clusterFor, OBSERVER_TOKEN } from './clusters.js'
+import { MemoryWatch } from './memory.js'
 import { saveRow } from './rows.js'
+import { timeoutOf } from './timeouts.js'
 
 const WITNESSES = 100
-/** Maximum time after an attack until all descriptors are closed, ms. */
-export const FREED = 60_000
-/** Sampling interval of memory, ms. */
-const LOOK = 200
+/** Time after the documented timeout for which is waited until all descriptors are closed, ms. */
+const WAITED = 20_000
 const ATTACKER = fileURLToPath(new URL('attacker-process.js', import.meta.url))
 const WITNESS = fileURLToPath(new URL('witness-process.js', import.meta.url))
 
@@ -39,8 +39,8 @@ const ALONE = SECONDS >= PUBLISHED ? 5000 : 1000
  * @param {Record<string, string>} [options.env]
  * @param {'gateway' | 'api'} [options.role] process that is attacked; its memory and CPU are measured
  * @param {Partial<import('./wire.js').Target>} [options.more] of the target
- * @param {() => Promise<() => Promise<number[]>>} [options.measure] begins to measure others, after the start; the
- *   result ends it, with latencies in ms. Default: the clients
+ * @param {() => Promise<() => Promise<number[]>>} [options.measure] begins to measure callers, after the start; the
+ *   result ends it, with latencies in ms. Default: callers of the HTTP api
  * @returns {Promise<import('./rows.js').Row>}
  */
 export async function attacked (t, name, { who, secure = false, env = {}, role = 'gateway', more, measure }) {
@@ -52,26 +52,22 @@ export async function attacked (t, name, { who, secure = false, env = {}, role =
   const witnesses = startWitnesses(t)
   await witnesses.ask('open', {
     url: server.url,
-    tokens: Array.from({ length: WITNESSES }, (_, i) => sign({ sub: `witness-${i}` }))
+    tokens: Array.from({ length: WITNESSES }, (_, i) => sign({ sub: `witness-${i}` })),
+    beside: { apiUrl: server.apiUrl, adminUrl: server.adminUrl, apiToken: OBSERVER_TOKEN }
   })
   await delay(ALONE)
   const measured = await measure?.()
   await witnesses.ask('measure')
-  const before = usageOf(worker)
   const usual = cluster.usualDescriptors()
-  let most = before.residentKb
-  const looking = setInterval(() => {
-    try {
-      most = Math.max(most, usageOf(worker).residentKb)
-    } catch {
-      /* the worker has ended; reported below */
-    }
-  }, LOOK)
-  t.after(() => clearInterval(looking))
+  const before = usageOf(worker)
+  const memory = new MemoryWatch(cluster.processes)
+  t.after(() => memory.stop())
 
   const target = {
     port: Number(new URL(server.url).port),
     apiPort: Number(new URL(server.apiUrl).port),
+    adminPort: Number(server.adminPort),
+    apiToken: ATTACKER_TOKEN,
     secure,
     token: sign({ sub: 'attacker' }),
     seconds: SECONDS,
@@ -86,16 +82,18 @@ export async function attacked (t, name, { who, secure = false, env = {}, role =
       throw new Error(`the attacker ended: ${signal ?? code}`)
     })
   ])
-  const lasted = performance.now() - begin
-  clearInterval(looking)
-  const { latencies, closed, missing } = await witnesses.ask('report')
+  const ended = performance.now()
+  const lasted = ended - begin
+  memory.stop()
+  const { latencies, closed, refused, missing, callers, scrapes } = await witnesses.ask('report')
+  const ofCallers = await measured?.()
   const died = await cluster.endedProcess()
   if (died !== undefined) throw new Error(`the attack ended the ${died}`)
   const after = usageOf(worker)
   // the attacker keeps its connections open: the server has to close them
-  const ended = performance.now()
+  const timeout = timeoutOf(name)
   await waitFor(() => cluster.descriptors() <= usual + 5, {
-    timeout: FREED,
+    timeout: timeout + WAITED,
     message: () => `${usual} descriptors before the attack, ${cluster.descriptors()} after it`
   })
 
@@ -107,10 +105,15 @@ export async function attacked (t, name, { who, secure = false, env = {}, role =
     connections: sent.connections,
     megabytes: round(sent.bytes / 1e6, 1),
     cpu: Math.round((after.cpuMs - before.cpuMs) / lasted * 100),
-    latency: quantiles(await measured?.() ?? latencies),
+    latency: quantiles(latencies),
+    callers: { latency: quantiles(ofCallers ?? callers.latencies), failed: callers.failed },
+    scrapes: { latency: quantiles(scrapes.latencies), failed: scrapes.failed },
+    refused,
     closed,
     missing,
-    memory: { before: Math.round(before.residentKb / 1024), most: Math.round(most / 1024) },
+    memory: memory.of(worker),
+    processes: memory.all(),
+    timeout,
     freed: round((performance.now() - ended) / 1000, 1)
   }
   saveRow(row)

@@ -139,6 +139,7 @@ export class Line {
  * @typedef {object} Target
  * @property {number} port of the gateway
  * @property {number} apiPort
+ * @property {number} adminPort
  * @property {string} apiToken of a caller with all rights
  * @property {boolean} secure the gateway speaks TLS
  * @property {string} token of a user, for admitted attackers

@@ -1,11 +1,12 @@
 /**
  * Well-behaved clients beside an attacker, in a process of their own, so that their measurements do not depend on the
- * attacker's CPU time. Each signals the other members of its document once a second. The process takes commands from
- * its parent (scene.js) and ends with it.
+ * attacker's CPU time. Each signals the other members of its document once a second. Callers of the api and a scrape
+ * run beside them. The process takes commands from its parent (scene.js) and ends with it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import WebSocket from 'ws'
 import { waitFor } from '../helpers/wait.js'
+import { startCallers } from './callers-beside.js'
 
 /** Members of one document. */
 const MEMBERS = 10
@@ -20,9 +21,16 @@ let latencies = []
 let asked = 0
 let answered = 0
 let delivered = 0
+/** First answers that were not `ok`. @type {string[]} */
+const refused = []
 /** Connections that ended unexpectedly. */
 let closed = 0
 let over = false
+/** @type {ReturnType<typeof startCallers>} */
+let beside
+
+/** @param {string} packet */
+function refuse (packet) { if (refused.length < 10) refused.push(packet) }
 
 class Witness {
   ready = false
@@ -57,9 +65,10 @@ class Witness {
     else if (packet.startsWith('42["tick",')) {
       delivered++
       latencies.push(performance.now() - Number(packet.slice(10, packet.indexOf(',', 10))))
-    } else if (packet.startsWith('43')) {
+    } else if (packet.startsWith('44')) refuse(packet)
+    else if (packet.startsWith('43')) {
       const end = packet.indexOf('[')
-      if (!packet.startsWith('[{"ok":true', end)) throw new Error(`refused: ${packet}`)
+      if (!packet.startsWith('[{"ok":true', end)) return refuse(packet)
       answered++
       latencies.push(performance.now() - this.#asked[Number(packet.slice(2, end)) % 1000])
     }
@@ -75,12 +84,12 @@ class Witness {
 }
 
 const commands = {
-  /** @param {{ url: string, tokens: string[] }} options */
-  async open ({ url, tokens }) {
+  /** @param {{ url: string, tokens: string[], beside: Parameters<typeof startCallers>[0] }} options */
+  async open ({ url, tokens, beside: urls }) {
     witnesses.push(...tokens.map((token, i) => new Witness(url, token, i)))
     await waitFor(() => witnesses.every(({ ready }) => ready), {
       timeout: 30_000,
-      message: () => `${witnesses.filter(({ ready }) => ready).length} of ${witnesses.length} clients to join`
+      message: () => `${witnesses.filter(({ ready }) => ready).length} of ${witnesses.length} clients to join ${refused}`
     })
     for (const [i, witness] of witnesses.entries()) {
       setTimeout(() => {
@@ -88,10 +97,14 @@ const commands = {
         setInterval(() => { if (!over) witness.signal() }, EVERY)
       }, i * EVERY / witnesses.length)
     }
+    beside = startCallers(urls)
   },
 
   /** Resets the measurements; pending requests are still awaited. */
-  async measure () { latencies = [] },
+  async measure () {
+    latencies = []
+    beside.measure()
+  },
 
   /** Stops sending, awaits pending responses, and reports. */
   async report () {
@@ -99,7 +112,10 @@ const commands = {
     const expected = () => asked * (MEMBERS - 1)
     const deadline = performance.now() + 20_000
     while ((answered < asked || delivered < expected()) && performance.now() < deadline) await delay(20)
-    return { latencies: Float64Array.from(latencies), closed, missing: asked - answered + expected() - delivered }
+    return {
+      latencies: Float64Array.from(latencies), closed, refused, missing: asked - answered + expected() - delivered,
+      ...await beside.report()
+    }
   }
 }
 

@@ -1,0 +1,33 @@
+/**
+ * Limits that hold for each attack, whatever its kind.
+ */
+import assert from 'node:assert/strict'
+import { SECONDS } from './scene.js'
+
+/** Limit of the callers' latency (p99), ms. A short run beside other work only has to show that no process stalls. */
+const P99_CALLERS = SECONDS >= 60 ? 2000 : 4000
+/** Memory that a process may take beside what it had, MB. */
+const MEMORY = 200
+/** Time after the documented timeout until everything of the attacker is closed, ms. */
+const BACK = 10_000
+
+/**
+ * Asserts that other clients and callers were served, and that nothing of the attacker is left.
+ *
+ * @param {import('./rows.js').Row} row
+ * @param {number} p99 limit of the other clients' latency, ms
+ */
+export function assertHeld ({ latency, callers, scrapes, refused, closed, missing, processes, freed, timeout }, p99) {
+  assert.deepEqual(
+    { refused, closed, missing, callers: callers.failed, scrapes: scrapes.failed },
+    { refused: [], closed: 0, missing: 0, callers: [], scrapes: [] }
+  )
+  assert.ok((latency.p99 ?? Infinity) < p99, `other clients waited ${latency.p99} ms (p99)`)
+  assert.ok((callers.latency.p99 ?? Infinity) < P99_CALLERS, `callers waited ${callers.latency.p99} ms (p99)`)
+  for (const { role, before, most } of processes)
+    assert.ok(most < before + MEMORY, `the memory of the ${role} grew from ${before} to ${most} MB`)
+  assert.ok(
+    freed * 1000 <= timeout + BACK,
+    `connections of the attacker were open for ${freed} s after the attack, their timeout is ${timeout / 1000} s`
+  )
+}

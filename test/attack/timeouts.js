@@ -1,0 +1,22 @@
+/**
+ * Documented timeouts of what attackers leave open (docs/security-model.md).
+ */
+import { TIMES } from '../../src/process/socket-times.js'
+
+/** The client has a message or a request that does not end: the session is closed, then its connection, ms. */
+const UNFINISHED = TIMES.request + TIMES.linger
+
+/** ms, by the name of the attack @type {Record<string, number>} */
+const TIMEOUTS = {
+  'bodies of 1 MB that do not end': UNFINISHED,
+  'frames that claim 1 MB': UNFINISHED,
+  'frames of 1 MB that do not end': UNFINISHED,
+  // among them kept connections without a request
+  'unfinished lines': TIMES.keepAlive,
+  'TLS without a byte, or half a hello': TIMES.handshake,
+  'openapi.json, pipelined and not read': TIMES.silence,
+  'gRPC: silent connections': TIMES.headers
+}
+
+/** @param {string} attack its name @returns {number} ms; 0 if the attacker closes its connections */
+export const timeoutOf = (attack) => TIMEOUTS[attack] ?? 0
