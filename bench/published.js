@@ -115,7 +115,6 @@ async function run ({ title, plan, faults = false }, tls) {
 /** @type {{ name: string, scenario: string, tls: boolean, result: import('../src/load/run.js').Result }[]} */
 const runs = []
 const began = environment()
-const date = new Date()
 for (const tls of options.tls === 'both' ? [false, true] : [options.tls === 'on']) {
   for (const scenario of scenarios) {
     const name = `${scenario.title}${tls ? ', TLS' : ''}`
@@ -138,7 +137,7 @@ function save () {
       return { name, scenario, tls, figures: figuresOf(result, scenario), ...result, samples }
     })
   }
-  const [json] = saveResults(options.name, saved, () => pageOf(saved), { date })
+  const [json] = saveResults(options.name, saved, () => pageOf(saved))
   const html = path.resolve(json.replace(/json$/, 'html'))
   writeFileSync(html, reportOf(runs, { title: 'Published scenarios', intro: tableOf(saved) }))
 }

@@ -26,6 +26,7 @@ const USAGE = `Cost of a delivery: inkcast, the baseline and the floor, alternat
   --system NAME       one of ${Object.keys(SYSTEMS).join(', ')}; may be repeated (all)
   --phase NAME        one of ${PHASES.join(', ')}; may be repeated (all)
   --check             fail if a limit is exceeded (bench/delivery/limits.js), at the default scale
+  --name NAME         of the results (delivery); "capacity" for the run that docs/capacity.md computes with
   --profile DIR       write CPU profiles of all server processes there; this raises the figures
   --no-save           save no results`
 
@@ -43,6 +44,7 @@ const options = readOptions({
   system: { type: 'string', multiple: true },
   phase: { type: 'string', multiple: true },
   check: { type: 'boolean', default: false },
+  name: { type: 'string' },
   profile: { type: 'string' },
   save: { type: 'boolean' }
 }, USAGE)
@@ -132,7 +134,7 @@ const tables = (/** @type {((plot: string) => string) | undefined} */ plotFile) 
 console.log(`\n${tables(undefined)}\n`)
 if (options.save ?? !options.quick) {
   const files = saveResults(
-    options.workers === undefined ? 'delivery' : `delivery-${scale.workers}-workers`,
+    options.name ?? (options.workers === undefined ? 'delivery' : `delivery-${scale.workers}-workers`),
     { ...where, scale, verdicts, problems, summary, rounds },
     (plotFile) => renderReport(where, scale, tables(plotFile)),
     { plots: renderPlots(summary) }

@@ -57,7 +57,6 @@ const LONG = 20
 const window = { from: WARM, to: STEADY * numbers.minutes }
 
 const where = environment(await serviceVersions())
-const date = new Date()
 const result = await scoped((t) => runSoak(t, {
   ...numbers, kafka: options.kafka, faults: options.faults, warm: Math.min(120, 12 * numbers.minutes)
 }, { say: console.log, onSample: show }))
@@ -76,7 +75,7 @@ if (options.save) {
   const saved = { environment: where, result, window, rows, problems }
   // the page with plots has the samples of the load
   const kept = { ...saved, result: { ...result, load: { ...result.load, samples: undefined } } }
-  const [json] = saveResults('soak', kept, () => pageOf(saved), { date })
+  const [json] = saveResults('soak', kept, () => pageOf(saved))
   writeFileSync(json.replace(/json$/, 'html'), plotsPage(saved))
   console.log(json.replace(/json$/, 'md'))
 }

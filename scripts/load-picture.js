@@ -4,11 +4,10 @@
  *
  *   node scripts/load-picture.js
  */
-import { readdirSync } from 'node:fs'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { startBrowser } from '../test/helpers/browser.js'
 
-const RESULTS = fileURLToPath(new URL('../bench/results/', import.meta.url))
+const RESULTS = new URL('../bench/results/', import.meta.url)
 const OUTPUT = fileURLToPath(new URL('../docs/images/load-report.png', import.meta.url))
 /** The second scenario: records to everyone, with receipts. */
 const SECTION = 1
@@ -18,9 +17,7 @@ const stops = []
 try {
   const browser = await startBrowser({ after: (stop) => { stops.unshift(stop) } })
   const page = await browser.newPage({ viewport: { width: 1240, height: 1000 } })
-  const report = readdirSync(RESULTS).filter((file) => /^published-\d.*\.html$/.test(file)).sort().at(-1)
-  if (report === undefined) throw new Error('bench/results has no report: npm run load:published')
-  await page.goto(pathToFileURL(RESULTS + report).href)
+  await page.goto(new URL('published.html', RESULTS).href)
   await page.locator('.plots').nth(SECTION).screenshot({ path: OUTPUT })
 } finally {
   for (const stop of stops) await stop()

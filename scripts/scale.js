@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { scenarioTable } from '../bench/published/page.js'
 import { growthTable, workersTable } from '../bench/report/workers.js'
 
@@ -8,11 +8,7 @@ const RESULTS = new URL('../bench/results/', import.meta.url)
 
 /** @param {string} name of a benchmark @returns {{ base: string, result: any }} its last run */
 export function last (name) {
-  const files = readdirSync(RESULTS).filter((file) =>
-    file.startsWith(`${name}-`) && /^\d{4}(-\d\d){4}\.json$/.test(file.slice(name.length + 1)))
-  const file = files.sort().at(-1)
-  if (file === undefined) throw new Error(`bench/results has no run of ${name}`)
-  return { base: file.replace(/\.json$/, ''), result: JSON.parse(readFileSync(new URL(file, RESULTS), 'utf8')) }
+  return { base: name, result: JSON.parse(readFileSync(new URL(`${name}.json`, RESULTS), 'utf8')) }
 }
 
 /** @param {{ base: string }} run */

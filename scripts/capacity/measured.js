@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 /** The measured costs: every figure that the tables are computed from is read out of a page of bench/results. */
 
 const RESULTS = new URL('../../bench/results/', import.meta.url)
-const DELIVERY = 'delivery-2026-11-22-12-34.md'
-const REDIS_MEMORY = 'redis-memory-2026-11-25-08-02.md'
+const DELIVERY = 'capacity.md'
+const REDIS_MEMORY = 'redis-memory.md'
 
 /**
  * @typedef {object} Point a measured figure
@@ -63,7 +63,7 @@ export const POINTS = {
     found: /### Memory of idle[^]*?\| inkcast .*\| +(\d+) \|/
   },
   kernel: {
-    what: 'an idle TCP connection in the kernel', unit: 'KB', file: 'sockets-2026-11-23-10-57.md',
+    what: 'an idle TCP connection in the kernel', unit: 'KB', file: 'sockets.md',
     found: /\| highest +\| +([\d.]+) /
   },
   redisUser: {

@@ -1,22 +1,27 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { saveResults } from '../../../bench/report/results.js'
 
-test('pages, plots and raw data of all runs of a topic are kept', (t) => {
+test('a run replaces page, plots and raw data of its topic, and of no other', (t) => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'inkcast-results-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  const save = (/** @type {string} */ name, /** @type {string} */ day) =>
-    saveResults(name, {}, () => 'page', { folder, date: new Date(`2026-11-${day}T10:00:00Z`), plots: { lines: 'svg' } })
-  save('delivery', '20')
-  save('delivery-long', '20')
-  save('delivery', '22')
-  save('delivery', '21')
-  assert.deepEqual(
-    readdirSync(folder).filter((file) => file.endsWith('.json')).sort(),
-    ['20', '21', '22'].map((day) => `delivery-2026-11-${day}-10-00.json`).concat('delivery-long-2026-11-20-10-00.json')
+  const save = (/** @type {string} */ name, /** @type {number} */ run) => saveResults(
+    name, { run, rounds: [{ run }], absent: undefined }, (plotFile) => `run ${run}, ${plotFile('lines')}`,
+    { folder, plots: { lines: `svg ${run}` } }
   )
-  assert.equal(readdirSync(folder).filter((file) => /^delivery-2026.*(md|svg)$/.test(file)).length, 6)
+  save('delivery', 1)
+  save('delivery-long', 2)
+  save('delivery', 3)
+  const read = (/** @type {string} */ file) => readFileSync(path.join(folder, file), 'utf8')
+  assert.deepEqual(Object.fromEntries(readdirSync(folder).sort().map((file) => [file, read(file)])), {
+    'delivery-lines.svg': 'svg 3',
+    'delivery-long-lines.svg': 'svg 2',
+    'delivery-long.json': '{\n "run": 2,\n "rounds": [{"run":2}]\n}\n',
+    'delivery-long.md': 'run 2, delivery-long-lines.svg',
+    'delivery.json': '{\n "run": 3,\n "rounds": [{"run":3}]\n}\n',
+    'delivery.md': 'run 3, delivery-lines.svg'
+  })
 })
