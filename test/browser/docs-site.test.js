@@ -6,11 +6,12 @@ import { test } from 'node:test'
 import { OUTPUT as SITE } from '../../scripts/site/config.js'
 import { ROOT, readDecisions, readGroups } from '../../scripts/site/groups.js'
 import { addressOf, sitePages, siteFileOf } from '../../scripts/site/links.js'
-import { passesAxe } from '../helpers/axe.js'
+import { COLORS, passesAxe } from '../helpers/axe.js'
 import { noBrowser, startBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { PHONE } from '../helpers/status-page.js'
+import { waitFor } from '../helpers/wait.js'
 
 const SHOTS = `${ROOT}test/output/browser/`
 const LAPTOP = { viewport: { width: 1280, height: 800 } }
@@ -19,6 +20,7 @@ const LAPTOP = { viewport: { width: 1280, height: 800 } }
 if (isOutdated()) await promisify(execFile)(process.execPath, ['scripts/docs-site.js'], { cwd: ROOT, timeout: 600_000 })
 const scope = fileScope()
 const { url } = await startEmbedded(scope)
+const browser = noBrowser ? undefined : await startBrowser(scope)
 
 test('the built site has every page, all in the sidebar, and an index for the search', () => {
   const html = (/** @type {string} */ path) => readFileSync(`${SITE}/${siteFileOf(path).replace(/\.md$/, '.html')}`, 'utf8')
@@ -32,15 +34,18 @@ test('the built site has every page, all in the sidebar, and an index for the se
 })
 
 for (const [device, context] of /** @type {const} */ ([['laptop', LAPTOP], ['phone', PHONE]])) {
-  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+  for (const [colorScheme, rules] of /** @type {const} */ ([['light', undefined], ['dark', COLORS]])) {
     test(`pages of the site are accessible on a ${device}, ${colorScheme}`, { skip: noBrowser }, async (t) => {
       const { page, complaints } = await open(t, { ...context, colorScheme })
       for (const [name, path] of [['home', ''], ['settings', 'configuration.html'], ['client-api', 'client-api.html'], ['api', 'http-api.html']]) {
         await page.goto(`${url}/docs/${path}`, { waitUntil: 'networkidle' })
-        await page.waitForFunction('[...document.querySelectorAll(".VPSwitchAppearance")].every(({ title }) => title !== "")')
+        // not page.waitForFunction, which the policy of the page stops when the first look does not suffice
+        await waitFor(() => page.evaluate('[...document.querySelectorAll(".VPSwitchAppearance")].every(({ title }) => title !== "")'), {
+          timeout: 20_000
+        })
         assert.equal(await page.evaluate('document.documentElement.classList.contains("dark")'), colorScheme === 'dark')
         await page.screenshot({ path: `${SHOTS}docs-${name}-${device}-${colorScheme}.png` })
-        await passesAxe(page)
+        await passesAxe(page, rules)
       }
       assert.deepEqual(complaints, [])
     })
@@ -77,8 +82,10 @@ function isOutdated () {
  */
 async function open (t, options) {
   mkdirSync(SHOTS, { recursive: true })
-  const browser = await startBrowser(t)
-  const page = await (await browser.newContext({ reducedMotion: 'reduce', ...options })).newPage()
+  const context = await /** @type {import('playwright-core').Browser} */ (browser)
+    .newContext({ reducedMotion: 'reduce', ...options })
+  t.after(() => context.close())
+  const page = await context.newPage()
   page.setDefaultTimeout(60_000)
   /** @type {string[]} */
   const complaints = []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { passesAxe } from '../helpers/axe.js'
+import { COLORS, passesAxe } from '../helpers/axe.js'
 import { noBrowser } from '../helpers/browser.js'
 import { faultCluster, press, told } from '../helpers/fault-buttons.js'
 import { waitFor } from '../helpers/wait.js'
@@ -110,9 +110,9 @@ describe('the section with the faults, the crowd and the hops', { skip: noBrowse
     for (const summary of await ada.page.locator(':is(#faults, #hops) summary').all()) await summary.click()
     assert.equal(await ada.page.locator(':is(#faults, #hops) details[open]').count(), 3)
     const parts = { include: [['#faults'], ['#hops']] }
-    for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+    for (const [colorScheme, rules] of /** @type {const} */ ([['light', undefined], ['dark', COLORS]])) {
       await ada.page.emulateMedia({ colorScheme })
-      await passesAxe(ada.page, {}, parts)
+      await passesAxe(ada.page, rules, parts)
       await ada.page.locator('#faults').scrollIntoViewIfNeeded()
       await ada.screenshot(`faults-${colorScheme}`)
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { passesAxe } from '../helpers/axe.js'
+import { COLORS, passesAxe } from '../helpers/axe.js'
 import { noBrowser, startBrowser } from '../helpers/browser.js'
 import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
@@ -81,7 +81,7 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
       const { page } = await openStatus(t, browser, inkcast.adminUrl, { context })
       await passesAxe(page)
       await page.emulateMedia({ colorScheme: 'dark' })
-      await passesAxe(page)
+      await passesAxe(page, COLORS)
       assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
     }
   })
@@ -128,7 +128,7 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
       await page.click('#watch-stop')
       await passesAxe(page)
       await page.emulateMedia({ colorScheme: 'dark' })
-      await passesAxe(page)
+      await passesAxe(page, COLORS)
       assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
     }
   })

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import axe from 'axe-core'
 
+/** Rules about colors, as options of axe: for the dark colors of a page that has passed all rules in the light ones. */
+export const COLORS = { runOnly: ['color-contrast', 'link-in-text-block'] }
+
 /**
  * @param {import('playwright-core').Page} page
  * @param {object} [options] of axe

@@ -4,6 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises'
  * Timeouts are upper bounds for a quiet machine; a busy one gets them multiplied by this.
  */
 const PATIENCE = 3
+/** Pause between two looks, ms. */
+const PAUSE = 5
+/**
+ * A condition that takes long to look at (a page, another process) is looked at less often, so that the look takes a
+ * small part of the time of what is waited for: the pause is this multiple of it,
+ */
+const SHARE = 10
+/** and at most this, ms. */
+const MAX_PAUSE = 100
 
 /**
  * Waits until a condition holds.
@@ -22,6 +31,7 @@ export async function waitFor (condition, { timeout = 5000, message = 'the condi
   /** @type {unknown} */
   let last
   for (;;) {
+    const begin = performance.now()
     try {
       const value = await condition()
       if (value) return value
@@ -29,11 +39,12 @@ export async function waitFor (condition, { timeout = 5000, message = 'the condi
     } catch (error) {
       last = error
     }
-    if (performance.now() >= deadline) {
+    const now = performance.now()
+    if (now >= deadline) {
       const told = typeof message === 'function' ? show(await message()) : message
       throw new Error(`waited ${timeout * PATIENCE} ms for: ${told}; last seen: ${show(last)}`, { cause: last })
     }
-    await delay(5)
+    await delay(Math.min(MAX_PAUSE, Math.max(PAUSE, SHARE * (now - begin))))
   }
 }
 
