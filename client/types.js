@@ -176,7 +176,7 @@
  * @property {string} guid
  * @property {Position | null} position
  * @property {import('./presence/presence.js').Members} members
- * @property {readonly QueuedSend[]} pending
+ * @property {() => readonly QueuedSend[]} pending the queued edits
  * @property {boolean} joined
  * @property {boolean} readOnly at the last join
  * @property {(event: string, argument: object, timeout?: number) => Promise<any>} request

@@ -39,6 +39,9 @@ export class Emitter {
     })
   }
 
+  /** @param {string} event @returns {boolean} whether it has a listener */
+  has (event) { return this.#listeners.has(event) }
+
   /** Number of listeners. */
   get size () {
     let size = 0

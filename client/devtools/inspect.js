@@ -17,7 +17,7 @@ function inspectDocument ({ guid, status, position, members, pending, seen, sign
     position: position && { ...position },
     members: members.count,
     /** Queued sends that the gateway has not accepted yet. */
-    pending: pending.map(({ id, event }) => ({ id, event })),
+    pending: pending().map(({ id, event }) => ({ id, event })),
     /** Whether the gateway refuses this client's signals: it may only read. */
     readOnly: signals.refused,
     ...seen,

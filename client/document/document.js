@@ -122,7 +122,7 @@ export class Document {
    * Edits that were sent with `queue` and that the gateway has not accepted yet, the oldest first.
    * @returns {readonly import('../types.js').QueuedSend[]}
    */
-  get pending () { return this.#membership.pending }
+  get pending () { return this.#membership.pending() }
 
   /**
    * Listens to records by event name (`message` if the publisher set none), to signals by name, or to an event of the
@@ -315,8 +315,8 @@ export class Document {
     this._emit(nameOf(event), args)
   }
 
-  /** @internal an event that is never held @param {string} event @param {unknown[]} args */
-  _notify (event, args) { this.#emitter.emit(event, ...args) }
+  /** @internal an event that is never held @param {string} event @param {() => unknown[]} args for its listeners */
+  _notify (event, args) { if (this.#emitter.has(event)) this.#emitter.emit(event, ...args()) }
 
   /**
    * @internal

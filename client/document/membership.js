@@ -56,6 +56,8 @@ import { within } from '../common/within.js'
 const TIMEOUT = 10_000
 /** Timeout of a join, ms; long, because all missed records are sent first. */
 const JOIN_TIMEOUT = 30_000
+/** @type {readonly never[]} */
+const NONE = []
 
 export class Membership {
   /** @type {'idle' | 'joining' | 'joined'} */
@@ -70,8 +72,8 @@ export class Membership {
 
   /** @type {Promise<Queue> | null} */
   #queue = null
-  /** @type {readonly import('../types.js').QueuedSend[]} */
-  pending = []
+  /** Lists the queued edits. @type {() => readonly import('../types.js').QueuedSend[]} */
+  pending = () => NONE
   /** At the last join. */
   readOnly = false
   /** For tools. */
@@ -100,10 +102,10 @@ export class Membership {
     this.#queue = link.openQueue(guid, {
       onPending: (pending) => {
         this.pending = pending
-        for (const document of this.#documents) document._notify('doc:pending', [pending])
+        for (const document of this.#documents) document._notify('doc:pending', () => [pending()])
       },
       onDropped: (edit, error) => {
-        for (const document of this.#documents) document._notify('doc:dropped', [edit, error])
+        for (const document of this.#documents) document._notify('doc:dropped', () => [edit, error])
       }
     })
     this.#queue?.catch((error) => this.log('outbox failed', String(error)))

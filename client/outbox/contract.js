@@ -7,7 +7,8 @@
  * @typedef {object} QueueEvents the functions of the client that a queue uses
  * @property {(argument: { event?: string, data: unknown, queue: Place }) => Promise<{ traceId?: string,
  *   duplicate?: boolean }>} send sends `doc:send` over the current connection; rejects with a ClientError
- * @property {(pending: readonly import('../types.js').QueuedSend[]) => void} onPending called after each change
+ * @property {(pending: () => readonly import('../types.js').QueuedSend[]) => void} onPending called after each change;
+ *   the function returns the list of now, and the same list until the next change
  * @property {(edit: import('../types.js').QueuedSend,
  *   error: import('../common/error.js').ClientError) => void} onDropped the gateway has refused the edit for good
  *

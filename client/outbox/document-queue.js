@@ -53,6 +53,8 @@ export class DocumentQueue {
   #known = new Set()
   /** Ids of queues of other pages that this page has taken over. @type {Set<string>} */
   #taken = new Set()
+  /** The last list of pending edits, until it changes. @type {readonly import('../types.js').QueuedSend[] | null} */
+  #listed = null
   #up = false
   /** Number of the current try; failures of earlier ones mean nothing. */
   #attempt = 0
@@ -283,8 +285,13 @@ export class DocumentQueue {
   }
 
   #changed () {
-    this.#onPending(this.#lanes.flatMap(({ edits }) => edits.filter(({ ready }) => ready).map(({ shown }) => shown)))
+    this.#listed = null
+    this.#onPending(this.#pending)
   }
+
+  // only when it is read: of 10,000 edits each one changes the list
+  #pending = () => this.#listed ??=
+    this.#lanes.flatMap(({ edits }) => edits.filter(({ ready }) => ready).map(({ shown }) => shown))
 
   /** @param {string} id of a queue */
   #nameOf (id) { return `inkcast ${this.#key} ${id}` }

@@ -17,7 +17,7 @@ function scene (t) {
     status: 'joined',
     position: { epoch: 'A', offset: 7 },
     members: { count: 2 },
-    pending: /** @type {any[]} */ ([]),
+    pending: () => /** @type {any[]} */ ([]),
     seen: { records: 0, gaps: 0, resyncs: 0 },
     signals: { refused: false },
     documents: [{ status: 'live', _listeners: 1, _held: { events: /** @type {any[]} */ ([]), reasons: new Set() } }],
@@ -174,10 +174,11 @@ describe('model of the devtools', () => {
 
   test('lists queued sends with their age, the first 50 of them', (t) => {
     const { document, time, read } = scene(t)
-    document.pending = Array.from({ length: 60 }, (_, i) => ({ id: String(i), event: 'edit', data: 'private' }))
+    const edits = Array.from({ length: 60 }, (_, i) => ({ id: String(i), event: 'edit', data: 'private' }))
+    document.pending = () => edits
     read()
     time.now += 4_000
-    document.pending = document.pending.slice(1)
+    document.pending = () => edits.slice(1)
     const { pending, pendingCount, waits } = read()
     assert.equal(pendingCount, 59)
     assert.equal(pending.length, 50)

@@ -85,7 +85,7 @@ function openPage (gateway, { store, lock }, onDropped) {
     lock,
     log: () => {},
     send: (argument) => connection.send(argument),
-    onPending: (pending) => { page.pending = pending.length },
+    onPending: (pending) => { page.pending = pending().length },
     onDropped: (edit, error) => { if (page.alive) onDropped(edit, error) }
   })
   page.started = queue.start()

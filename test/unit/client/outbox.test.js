@@ -76,7 +76,8 @@ class Gateway {
  * @param {() => number} [slow] turns of the event loop until an edit is stored
  */
 function openPage ({ store, lock }, gateway, slow = () => 0) {
-  const page = { alive: true, connection: /** @type {any} */ (null), pending: /** @type {any[]} */ ([]) }
+  let list = () => /** @type {readonly any[]} */ ([])
+  const page = { alive: true, connection: /** @type {any} */ (null), get pending () { return list() } }
   /** A page that has ended does nothing any more. @param {(...args: any[]) => any} call */
   const whileAlive = (call) => (/** @type {any[]} */ ...args) => page.alive ? call(...args) : new Promise(() => {})
   const queue = new DocumentQueue({
@@ -92,7 +93,7 @@ function openPage ({ store, lock }, gateway, slow = () => 0) {
     lock,
     log: () => {},
     send: (argument) => page.connection.send(argument),
-    onPending: (pending) => { page.pending = [...pending] },
+    onPending: (pending) => { list = pending },
     onDropped: () => {}
   })
   const started = queue.start()
@@ -297,6 +298,27 @@ describe('queued edits', () => {
     await page.started
     await assert.rejects(page.add({ call: () => {} }), { code: 'storage_failed' })
     assert.deepEqual(page.pending, [])
+  })
+
+  test('are listed when the list is read, once for each change', async () => {
+    const gateway = new Gateway()
+    const page = openPage(browserWith(), gateway)
+    page.add({ n: 1 }).catch(() => {})
+    await settle()
+    const one = page.pending
+    assert.equal(one.length, 1)
+    assert.equal(page.pending, one)
+    page.add({ n: 2 }).catch(() => {})
+    await settle()
+    const two = page.pending
+    assert.deepEqual([one.length, two.length], [1, 2])
+    page.connect()
+    await settle()
+    assert.equal(page.pending, two)
+    gateway.work(1)
+    await settle()
+    assert.deepEqual(page.pending, two.slice(1))
+    page.end()
   })
 
   test('are limited to 10,000', async () => {
