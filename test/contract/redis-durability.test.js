@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises'
+import { Redis } from 'ioredis'
 import { createRedisBus } from '../../src/bus/redis-bus.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
@@ -46,7 +47,20 @@ async function open (t, url, { mode = 'replicas', timeout = TIMEOUT } = {}) {
   const stream = createRedisStream({ redis, durability, groups: ['one'], name })
   const count = async (/** @type {string} */ result) =>
     (await metrics.write_waits.get()).values.find(({ labels }) => labels.result === result)?.value ?? 0
-  return { redis, durability, bus, stream, name, lines, count }
+  const pending = async () => (await metrics.write_waits_pending.get()).values[0]?.value ?? 0
+  return { redis, durability, bus, stream, name, lines, count, pending }
+}
+
+/**
+ * Records the connections that send WAIT from now on.
+ * @param {import('node:test').TestContext} t
+ * @returns {() => Redis[]}
+ */
+function waitsSent (t) {
+  const sending = t.mock.method(Redis.prototype, 'sendCommand')
+  return () => sending.mock.calls
+    .filter(({ arguments: [command] }) => /^wait$/i.test(/** @type {any} */ (command).name))
+    .map((call) => /** @type {Redis} */ (call.this))
 }
 
 /** @param {string} guid @param {number} [i] @returns {import('../../src/uplink/contract.js').UplinkRecord} */
@@ -54,6 +68,9 @@ const message = (guid, i = 1) => ({
   operator: 'message', guid, event: 'edit', uid: 'u', sid: 's', traceId: 'a'.repeat(32), timestamp: 1,
   contentType: 'application/json', value: Buffer.from(String(i))
 })
+
+/** For what a timer that has fired has left to do. */
+const waitTurns = async () => { for (let turn = 0; turn < 3; turn++) await immediate() }
 
 /** @param {Promise<unknown>} call @param {string} code */
 const rejects = (call, code) => assert.rejects(call, { code })
@@ -159,15 +176,21 @@ describe('PUBLISH_WAIT=replicas', () => {
   })
 
   test('those that come while a call waits are answered in time as well', async (t) => {
-    const { bus } = await open(t, master.url, { timeout: 6000 })
+    const { bus, pending } = await open(t, master.url, { timeout: 2000 })
     await replica.kill('SIGSTOP')
     t.after(() => replica.kill('SIGCONT'))
     const first = rejects(bus.publish([entry(fresh(), 1)]), 'timeout')
-    await delay(3000)
-    const second = rejects(bus.publish([entry(fresh(), 1)]), 'timeout')
-    // if it began its wait when the first one has ended, it would take 9 s
-    await Promise.race([second, delay(8500).then(() => assert.fail('it waits for the first one'))])
-    await first
+    await waitFor(async () => await pending() === 1)
+    await delay(1000)
+    let isAnswered = false
+    const second = rejects(bus.publish([entry(fresh(), 1)]), 'timeout').then(() => { isAnswered = true })
+    await waitFor(async () => await pending() === 2)
+    // timers of this process: one that began later and takes longer ends later, however busy the machine is. If the
+    // second one began its wait when the first one has ended, it would take 3 s
+    await delay(2500)
+    await waitTurns()
+    assert.ok(isAnswered, 'it waits for the first one')
+    await Promise.all([first, second])
   })
 
   test('the next publication after a timeout is refused, also while Redis still owes the answer', async (t) => {
@@ -182,8 +205,9 @@ describe('PUBLISH_WAIT=replicas', () => {
   test('an answer that came in time counts, also if this process reads it too late', async (t) => {
     const { durability } = await open(t, master.url)
     t.after(() => master.kill('SIGCONT'))
+    const sent = waitsSent(t)
     const confirmed = durability.confirmed(['k'], () => master.kill('SIGSTOP'))
-    await delay(100) // until all is sent
+    await waitFor(() => sent().length > 0)
     await immediate() // timers run next, before anything is read
     const continued = master.kill('SIGCONT')
     for (const end = performance.now() + 2 * TIMEOUT; performance.now() < end;);
@@ -194,11 +218,14 @@ describe('PUBLISH_WAIT=replicas', () => {
   test('a timeout without a connection to Redis names this as the reason', async (t) => {
     const { durability } = await open(t, master.url)
     t.after(() => masterAdmin.config('SET', 'maxclients', 10_000))
+    const sent = waitsSent(t)
+    await durability.confirmed(['k'], async () => {})
+    const [connection] = sent()
     await assert.rejects(durability.confirmed(['k'], async () => {
       await masterAdmin.config('SET', 'maxclients', 1)
       const waits = /^id=(\d+) .*name=\S*test-wait /m.exec(String(await masterAdmin.client('LIST')))
       await masterAdmin.client('KILL', 'ID', Number(waits?.[1]))
-      await delay(100) // until the process knows
+      await waitFor(() => connection.status !== 'ready')
     }), { code: 'timeout', message: /there is no connection to Redis/ })
     assert.match(durability.warnings()[0], /there is no connection to Redis/)
   })
