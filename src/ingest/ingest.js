@@ -5,8 +5,8 @@ import { ensureTopics } from '../kafka/topics.js'
 import { isUnhealed } from '../bus/origin.js'
 import { NO_INSPECTOR } from '../inspect/inspector.js'
 import { NO_TRACING } from '../tracing/tracing.js'
-import { headerText, leaderEpochOf } from '../kafka/record.js'
-import { HEADER } from '../wire/headers.js'
+import { headersOf, leaderEpochOf } from '../kafka/record.js'
+import { HEADER, headerText } from '../wire/headers.js'
 import { createHealing } from './healing.js'
 import { createLanes } from './lanes.js'
 import { forEachLimited } from './limited.js'
@@ -237,7 +237,8 @@ export function createIngest ({
    * @param {import('../kafka/contract.js').KafkaRecord} message
    * @param {import('../common/errors.js').InkcastError} error
    */
-  function tellDeadLetter (partition, { headers = {}, offset }, { code }) {
+  function tellDeadLetter (partition, message, { code }) {
+    const headers = headersOf(message)
     const get = (/** @type {string} */ name) => {
       try {
         return headerText(headers, name)
@@ -246,7 +247,7 @@ export function createIngest ({
       }
     }
     const subject = { guid: get(HEADER.guid), uid: get(HEADER.uid), traceId: get(HEADER.traceId) }
-    inspector.refused(subject, code, { topic, partition, offset: Number(offset) })
+    inspector.refused(subject, code, { topic, partition, offset: Number(message.offset) })
   }
 
   /** @type {import('./marks.js').MarkStore['write']} */

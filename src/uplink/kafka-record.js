@@ -1,12 +1,14 @@
-import { headerText } from '../kafka/record.js'
-import { HEADER } from '../wire/headers.js'
+import { headersOf } from '../kafka/record.js'
+import { HEADER, headerText } from '../wire/headers.js'
 
 /**
  * Reads what kafka-uplink.js has written.
  * @param {import('../kafka/contract.js').KafkaRecord} message
  * @returns {import('./contract.js').UplinkRecord | null} null: it is none
  */
-export function recordFromMessage ({ headers = {}, value, timestamp }) {
+export function recordFromMessage (message) {
+  const { value, timestamp } = message
+  const headers = headersOf(message)
   /** @param {string} name */
   const get = (name) => headerText(headers, name)
   try {

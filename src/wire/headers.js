@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { InkcastError } from '../common/errors.js'
 import { isSimilar } from '../common/similar.js'
@@ -70,15 +71,34 @@ const MAX_TTL = 366 * 86_400
 export const newTraceId = () => randomUUID().replaceAll('-', '')
 
 /**
+ * Values of headers by lower-case name. Bytes are not checked yet.
+ * @typedef {ReadonlyMap<string, string | Buffer | undefined>} HeaderValues
+ */
+
+/**
+ * @param {HeaderValues} headers
+ * @param {string} name
+ * @returns {string | undefined}
+ * @throws {InkcastError} bad_header
+ */
+export function headerText (headers, name) {
+  const value = headers.get(name)
+  if (value === undefined || typeof value === 'string') return value
+  if (!isUtf8(value)) throw new InkcastError('bad_header', `${name} is not valid UTF-8`)
+  return value.toString()
+}
+
+/**
  * Reads a publication from headers. It is not checked yet: pass it to `checkPublication`.
  *
- * @param {(name: string) => string | undefined} get a header's value by its lower-case name
+ * @param {HeaderValues} headers
  * @param {Buffer} value
  * @param {number} timestamp default for x-timestamp, ms since 1970
  * @returns {import('./publication.js').Publication}
  * @throws {InkcastError} unknown_operator, bad_header, bad_content_type
  */
-export function publicationFromHeaders (get, value, timestamp) {
+export function publicationFromHeaders (headers, value, timestamp) {
+  const get = (/** @type {string} */ name) => headerText(headers, name)
   const operator = get(HEADER.operator)
   if (operator === undefined || !OPERATORS.has(operator))
     throw unknownOperator(operator)
@@ -176,19 +196,13 @@ function traceIdFrom (traceId, ofParent) {
 
 /**
  * Headers that only observers read: a wrong one never decides over a record.
- * @type {Map<string, (text: string) => boolean>} by name, whether a text is a right one
+ * @type {ReadonlyMap<string, (text: string) => boolean>} by name, whether a text is a right one
  */
-const OBSERVED = new Map(Object.entries({
+export const OBSERVED = new Map(Object.entries({
   [HEADER.traceparent]: (text) => parseTraceparent(text) !== null,
   [HEADER.traceId]: isId,
   [HEADER.timestamp]: isTimestamp
 }))
-
-/**
- * @param {string} name
- * @returns {((text: string) => boolean) | undefined} undefined: the header is part of what the record says
- */
-export const observed = (name) => OBSERVED.get(name)
 
 /** Earlier than any record: 1973, or a time in seconds, ms. */
 const EARLIEST = 1e11

@@ -60,16 +60,15 @@ export function publicationFromItem (item, { source, now, keyFrom = (key) => key
     if (!ITEM_FIELDS.has(name) || (wanted !== undefined && typeof given !== wanted))
       throw new InkcastError('bad_request', `a publication's field ${JSON.stringify(name).slice(0, 100)} is not valid`)
   }
-  return publicationFromHeaders((name) => {
-    const field = FIELDS.get(name)
-    switch (field) {
-      case undefined: return name === HEADER.source ? source : undefined
-      case 'operator': return fields.operator ?? 'broadcast'
-      case 'idempotencyKey': return keyFrom(fields.idempotencyKey)
-      case 'except': return exceptFrom(fields.except)
-      default: return fields[field] === undefined ? undefined : String(fields[field])
-    }
-  }, value ?? valueFrom(fields), now)
+  /** @type {Map<string, string | undefined>} */
+  const headers = new Map()
+  for (const [name, field] of FIELDS) if (fields[field] !== undefined) headers.set(name, String(fields[field]))
+  headers
+    .set(HEADER.source, source)
+    .set(HEADER.operator, fields.operator ?? 'broadcast')
+    .set(HEADER.idempotencyKey, keyFrom(fields.idempotencyKey))
+    .set(HEADER.except, exceptFrom(fields.except))
+  return publicationFromHeaders(headers, value ?? valueFrom(fields), now)
 }
 
 /** @param {unknown} except @returns {string | undefined} */

@@ -30,6 +30,15 @@ const ABOUT_VALUE = [
   HEADER.idempotencyKey
 ]
 
+/** Headers of the caller that are read with every publication. */
+const GIVEN = [
+  HEADER.event, HEADER.except, HEADER.ephemeral, HEADER.receipt, HEADER.keep, HEADER.traceId, HEADER.traceparent,
+  HEADER.timestamp, HEADER.key
+]
+const OF_VALUES = [...GIVEN, HEADER.contentType]
+/** Orders have no value; some HTTP libraries send its type anyway. */
+const OF_ORDERS = [...GIVEN, HEADER.ttl]
+
 /** @type {Operation[]} */
 export const publishOperations = [
   {
@@ -60,28 +69,13 @@ export const publishOperations = [
  */
 export async function publish ({ header, body, caller, now, publish, answerHeader }, target) {
   const givenKey = header(HEADER.idempotencyKey)
-  const publication = publicationFromHeaders((name) => {
-    switch (name) {
-      case HEADER.operator:
-        return target.operator
-      case HEADER.guid:
-        return target.guid
-      case HEADER.uid:
-        return target.uid
-      case HEADER.sid:
-        return target.sid
-      // The credential names the publisher, not a header.
-      case HEADER.source:
-        return caller
-      case HEADER.idempotencyKey:
-        return givenKey === undefined ? undefined : idempotencyKeyFrom(givenKey, caller)
-      // These have no value; some HTTP libraries send a type anyway.
-      case HEADER.contentType:
-        return isOrder(target) ? undefined : header(name)
-      default:
-        return header(name)
-    }
-  }, body ?? EMPTY, now)
+  /** @type {Map<string, string | undefined>} */
+  const headers = new Map()
+  for (const name of isOrder(target) ? OF_ORDERS : OF_VALUES) headers.set(name, header(name))
+  headers.set(HEADER.idempotencyKey, givenKey === undefined ? undefined : idempotencyKeyFrom(givenKey, caller))
+  headers.set(HEADER.source, caller) // the credential names the publisher, not a header
+  for (const name of TARGET_HEADERS) headers.set(HEADER[name], target[name])
+  const publication = publicationFromHeaders(headers, body ?? EMPTY, now)
   answerHeader(HEADER.traceId, publication.traceId)
   for (const name of TARGET_HEADERS) {
     const given = header(HEADER[name])

@@ -72,6 +72,12 @@ test('a header that is not UTF-8 is refused with its name', () => {
   assert.throws(() => publicationFromMessage(message), { code: 'bad_header', message: 'x-guid is not valid UTF-8' })
 })
 
+test('a header that the operator does not read may have any bytes', () => {
+  const bytes = Buffer.from([0xff])
+  const headers = { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-ttl': bytes, 'x-queue': bytes, other: bytes }
+  assert.equal(publicationFromMessage(messageOf({ headers })).guid, 'd')
+})
+
 test('properties of Object.prototype do not count as headers', () => {
   assert.equal(publicationFromMessage(messageOf({ headers: { 'x-operator': 'everyone' } })).event, 'message')
 })

@@ -8,7 +8,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const TRACEPARENT = `00-${TRACE}-b7ad6b7169203331-01`
 
 /** @param {Record<string, string>} headers */
-const read = (headers) => publicationFromHeaders((name) => headers[name], VALUE, 1234)
+const read = (headers) => publicationFromHeaders(new Map(Object.entries(headers)), VALUE, 1234)
 /** @param {Record<string, string>} more */
 const broadcast = (more) => read({ 'x-operator': 'broadcast', 'x-guid': 'minutes', ...more })
 
