@@ -10,6 +10,7 @@ import { fail, readOptions } from './options.js'
 import { createProgress } from './report/progress.js'
 import { saveResults } from './report/results.js'
 import { startBaseline, startBaselineWithString } from './systems/baseline.js'
+import { SET, SET_USAGE } from './systems/given.js'
 import { startInkcast } from './systems/inkcast.js'
 
 const USAGE = `Cost of a handshake: inkcast and the baseline, alternating
@@ -23,6 +24,7 @@ const USAGE = `Cost of a handshake: inkcast and the baseline, alternating
   --workers N         gateway workers (2)
   --documents N       documents over which the clients are distributed (100)
   --system NAME       inkcast, baseline or baseline-string (the secret given to jsonwebtoken as a string); may be repeated (all)
+${SET_USAGE}
   --check             fail if inkcast uses more than --max-ratio of the baseline's CPU per handshake
   --max-ratio N       (0.35)
   --no-save           save no results`
@@ -40,6 +42,7 @@ const options = readOptions({
   workers: { type: 'string', default: '2' },
   documents: { type: 'string', default: '100' },
   system: { type: 'string', multiple: true },
+  ...SET,
   check: { type: 'boolean', default: false },
   'max-ratio': { type: 'string', default: '0.35' },
   save: { type: 'boolean', default: true }

@@ -11,6 +11,7 @@ import { problemsOf, renderReport, resultTables } from './presence/report.js'
 import { runRound } from './presence/round.js'
 import { createProgress } from './report/progress.js'
 import { saveResults } from './report/results.js'
+import { SET } from './systems/given.js'
 import { startInkcast } from './systems/inkcast.js'
 
 const { values: options } = parseArgs({
@@ -19,6 +20,7 @@ const { values: options } = parseArgs({
     members: { type: 'string', multiple: true, default: ['100', '500', '5000'] },
     workers: { type: 'string', default: '2' },
     seconds: { type: 'string', default: '5' },
+    ...SET,
     save: { type: 'boolean', default: true }
   }
 })

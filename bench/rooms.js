@@ -12,6 +12,7 @@ import { saveResults } from './report/results.js'
 import { markdownTable } from './report/table.js'
 import { runRound } from './rooms/round.js'
 import { startBaseline } from './systems/baseline.js'
+import { SET, SET_USAGE } from './systems/given.js'
 import { startInkcast } from './systems/inkcast.js'
 
 const options = readOptions(
@@ -21,6 +22,7 @@ const options = readOptions(
     emits: { type: 'string', default: '2000' },
     rate: { type: 'string', default: '200' },
     workers: { type: 'string', default: '2' },
+    ...SET,
     save: { type: 'boolean', default: true }
   },
   `Cost of an emit to a room: inkcast and the baseline run the same handlers, alternating
@@ -32,6 +34,7 @@ const options = readOptions(
   --emits N     measured emits (2000)
   --rate N      emits per second (200)
   --workers N   workers (2)
+${SET_USAGE}
   --no-save     save no results`
 )
 const [members, emits, perSecond, workers] = [options.members, options.emits, options.rate, options.workers].map(Number)

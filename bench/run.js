@@ -15,6 +15,7 @@ import { serviceVersions } from './measure/services.js'
 import { fail, readOptions } from './options.js'
 import { createProgress } from './report/progress.js'
 import { saveResults } from './report/results.js'
+import { SET, SET_USAGE } from './systems/given.js'
 
 const USAGE = `Cost of a delivery: inkcast, the baseline and the floor, alternating
 
@@ -27,6 +28,7 @@ const USAGE = `Cost of a delivery: inkcast, the baseline and the floor, alternat
   --phase NAME        one of ${PHASES.join(', ')}; may be repeated (all)
   --check             fail if a limit is exceeded (bench/delivery/limits.js), at the default scale
   --name NAME         of the results (delivery); "capacity" for the run that docs/capacity.md computes with
+${SET_USAGE}
   --profile DIR       write CPU profiles of all server processes there; this raises the figures
   --no-save           save no results`
 
@@ -45,6 +47,7 @@ const options = readOptions({
   phase: { type: 'string', multiple: true },
   check: { type: 'boolean', default: false },
   name: { type: 'string' },
+  ...SET,
   profile: { type: 'string' },
   save: { type: 'boolean' }
 }, USAGE)

@@ -8,6 +8,7 @@ import { serviceVersions } from './measure/services.js'
 import { saveResults } from './report/results.js'
 import { markdownTable } from './report/table.js'
 import { KINDS, runRound } from './sessions/round.js'
+import { SET } from './systems/given.js'
 import { LEASE_TIME } from '../src/workers/worker-lease.js'
 
 const { values: options } = parseArgs({
@@ -16,6 +17,7 @@ const { values: options } = parseArgs({
     connections: { type: 'string', default: '10000' },
     documents: { type: 'string', default: '100' },
     alone: { type: 'string', default: '1000' },
+    ...SET,
     save: { type: 'boolean', default: true }
   }
 })

@@ -16,6 +16,7 @@ import { difference, sample } from './measure/processes.js'
 import { readOptions } from './options.js'
 import { saveResults } from './report/results.js'
 import { markdownTable } from './report/table.js'
+import { SET, SET_USAGE } from './systems/given.js'
 import { startInkcast } from './systems/inkcast.js'
 
 const USAGE = `Cost of TLS: memory of a connection and CPU of a handshake, beside connections without TLS
@@ -26,6 +27,7 @@ const USAGE = `Cost of TLS: memory of a connection and CPU of a handshake, besid
   --handshakes N      handshakes per kind and round (2000)
   --rounds N          (3)
   --idle-seconds N    delay before memory is measured (20)
+${SET_USAGE}
   --no-save           save no results`
 
 const options = readOptions({
@@ -33,6 +35,7 @@ const options = readOptions({
   handshakes: { type: 'string', default: '2000' },
   rounds: { type: 'string', default: '3' },
   'idle-seconds': { type: 'string', default: '20' },
+  ...SET,
   save: { type: 'boolean', default: true }
 }, USAGE)
 const settings = {

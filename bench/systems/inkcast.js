@@ -3,21 +3,26 @@
  */
 import { fileURLToPath } from 'node:url'
 import { freePorts } from '../../test/services/ports.js'
+import { givenSettings } from './given.js'
 import { HOST, startSystem } from './system.js'
 
 const DEFAULT_FILE = fileURLToPath(new URL('../../cluster.js', import.meta.url))
 
+/** @typedef {'on' | 'off' | 'unknown'} PrivateParts unknown: an earlier version, which does not say */
+
 /**
  * @param {import('./system.js').SystemSettings} settings
- * @param {{ file?: string }} [options] file: cluster.js of another checkout, to compare changes
- * @returns {Promise<import('./system.js').System>}
+ * @param {object} [options]
+ * @param {string} [options.file] cluster.js of another checkout, to compare changes
+ * @param {Record<string, string>} [options.given] settings that win over all others
+ * @returns {Promise<import('./system.js').System & { privateParts: PrivateParts }>} privateParts: what serves
  */
 export async function startInkcast (
   { workers, redisUrl, secret, kafkaBrokers, nodeArgs = [], extension, env },
-  { file = DEFAULT_FILE } = {}
+  { file = DEFAULT_FILE, given = givenSettings() } = {}
 ) {
   const [port, apiPort, adminPort, grpcPort] = await freePorts(4)
-  return startSystem({
+  const system = await startSystem({
     name: 'inkcast',
     args: [...nodeArgs, file],
     port,
@@ -36,7 +41,8 @@ export async function startInkcast (
       MAX_HANDSHAKES_PER_SECOND: '1000000',
       DRAIN_TIMEOUT: '10000',
       EXTENSIONS: extension,
-      ...env
+      ...env,
+      ...given
     },
     ready: async () => {
       const answer = await fetch(`http://${HOST}:${adminPort}/ready`)
@@ -45,4 +51,15 @@ export async function startInkcast (
     // the workers run the composition root of their role, src/gateway.js
     roleOf: (command) => /src\/(\w+)\.js/.exec(command)?.[1] ?? 'launcher'
   })
+  const privateParts = await privatePartsOf(adminPort)
+  const settings = Object.entries(given).map(([name, value]) => ` ${name}=${value}`).join('')
+  console.error(`inkcast serves with private parts ${privateParts}${settings && `, given${settings}`}`)
+  return { ...system, privateParts }
+}
+
+/** @param {number} adminPort @returns {Promise<PrivateParts>} */
+async function privatePartsOf (adminPort) {
+  const metrics = await (await fetch(`http://${HOST}:${adminPort}/metrics`)).text()
+  const [, value] = /^inkcast_private_parts\{.*\} (\d)$/m.exec(metrics) ?? []
+  return value === undefined ? 'unknown' : value === '1' ? 'on' : 'off'
 }

@@ -134,6 +134,7 @@ export function createGateway ({
   authenticator.onWithdrawn(() => {
     for (const connection of directory.all()) if (connection.identity.key?.withdrawnAt != null) expiry.watch(connection)
   })
+  metrics.private_parts.set(hooked ? 1 : 0)
   /** Without the hooks Engine.IO's own heartbeat is used. */
   const heartbeat = hooked
     ? createHeartbeat({ settings: config.heartbeat, tierOf: (conn) => conn[kOwner]?.identity.tier, metrics })
