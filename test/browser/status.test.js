@@ -41,7 +41,7 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
     await reads('#tiles', /Latency p99\s+[\d.]+ ms/)
     await reads('#stages', /producer → connections\s+[\d.]+\s+[\d.]+/)
     await reads('#processes', /embedded-0\s+ready\s+3/)
-    assert.equal(await page.locator('#plots canvas').count(), 8)
+    assert.equal(await page.locator('#plots canvas:visible').count(), 7)
     await reads('#plots figure:nth-child(1) .u-legend', /open\s*3/)
     assert.match(await page.getAttribute('#plots figure:nth-child(1) [role=img]', 'aria-label') ?? '', /^Connections, last hour. Now: open 3/)
     const inked = await page.evaluate(`{
@@ -51,6 +51,12 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
     }`)
     assert.equal(inked, true)
     assert.equal(await page.isVisible('#partitions-card'), false, 'without Kafka there are no partitions')
+    assert.equal(await page.isVisible('#plots figure:has-text("Kafka")'), false, 'nor a plot of their lag')
+    await page.context().route('**/status?*', async (route) => {
+      const status = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...status, partitions: [{ partition: '0', lag: 0, age: null, canaryAge: null, lostEnds: 0 }] } })
+    })
+    await page.locator('#plots figure:has-text("Kafka")').waitFor()
   })
 
   test('a click on a heading sorts a table, a second one reverses it', async (t) => {
@@ -73,6 +79,8 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
       await page.goto(inkcast.adminUrl + href)
       assert.equal(await page.locator(':target').count(), 1, href)
     }
+    await passesAxe(page)
+    await page.emulateMedia({ colorScheme: 'dark' })
     await passesAxe(page)
   })
 
@@ -136,6 +144,8 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
   test('with a token it asks for one, and shows the reason when it is wrong', async (t) => {
     const { page, reads } = await openStatus(t, browser, guarded.adminUrl, { ready: false, mayComplain: /401/ })
     await reads('#state-text', /needs a token/)
+    await passesAxe(page)
+    await page.emulateMedia({ colorScheme: 'dark' })
     await passesAxe(page)
     assert.equal(await page.isVisible('#status'), false)
     await page.fill('#token', 'unknown-0123456789')

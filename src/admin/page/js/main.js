@@ -19,7 +19,7 @@ let samples = []
 let timer
 let running = false
 const views = createViews()
-/** @type {((samples: import('./api.js').Sample[]) => void) | undefined} */
+/** @type {ReturnType<typeof createPlots> | undefined} */
 let plots
 
 /** @param {'ready' | 'warned' | 'not-ready' | 'unreachable' | 'loading'} state @param {string} text */
@@ -58,7 +58,7 @@ function show (status) {
   byId('notices').hidden = notices.length === 0
   views.show(status, samples)
   plots ??= createPlots(byId('plots'))
-  plots(samples)
+  plots(samples, { hasKafka: status.partitions.length > 0 })
   document.body.dataset.ready = ''
 }
 

@@ -7,7 +7,7 @@ import { short } from './format.js'
  *
  * @typedef {import('./api.js').Sample} Sample
  * @typedef {{ label: string, color: string, of: (sample: Sample) => number | null }} Line
- * @typedef {{ title: string, unit: string, lines: Line[] }} Plot
+ * @typedef {{ title: string, unit: string, lines: Line[], needsKafka?: boolean }} Plot
  */
 
 const HEIGHT = 170
@@ -25,7 +25,7 @@ const PLOTS = [
   { title: 'Deliveries', unit: '/s', lines: [{ label: 'deliveries', color: '--one', of: rate('deliveries') }, { label: 'records', color: '--three', of: rate('records') }] },
   { title: 'Handshakes', unit: '/s', lines: [{ label: 'admitted', color: '--one', of: rate('handshakes') }, { label: 'refused', color: '--two', of: rate('refused') }] },
   { title: 'Latency from producer to client', unit: ' ms', lines: [{ label: 'p50', color: '--one', of: ({ stages }) => stages.produced_written?.p50 ?? null }, { label: 'p99', color: '--two', of: ({ stages }) => stages.produced_written?.p99 ?? null }] },
-  { title: 'Kafka lag', unit: ' records', lines: [{ label: 'lag', color: '--four', of: gauge('lag') }] },
+  { title: 'Kafka lag', unit: ' records', needsKafka: true, lines: [{ label: 'lag', color: '--four', of: gauge('lag') }] },
   { title: 'Load', unit: '', lines: [{ label: 'cores used', color: '--one', of: rate('cpuSeconds') }, { label: 'event loop p99, s', color: '--four', of: ({ values }) => values.loopP99 / 1000 }] },
   { title: 'Reconnects and repairs', unit: '/min', lines: [{ label: 'resumes', color: '--three', of: perMinute('resumes') }, { label: 'repaired', color: '--one', of: perMinute('repaired') }, { label: 'resyncs', color: '--two', of: ({ seconds, values }) => seconds === 0 ? null : 60 * (values.resyncs + values.liveResyncs) / seconds }] },
   { title: 'Losses', unit: '/min', lines: [{ label: 'slow clients', color: '--four', of: perMinute('slow') }, { label: 'dead letters', color: '--two', of: perMinute('deadLetters') }] }
@@ -48,10 +48,14 @@ function colorOf (name) {
 /** Shortest time that the plots show, s. */
 const SHORTEST = 300
 
-/** @param {HTMLElement} parent @returns {(samples: Sample[]) => void} shows these samples */
+/**
+ * @param {HTMLElement} parent
+ * @returns {(samples: Sample[], options: { hasKafka: boolean }) => void} shows these samples
+ */
 export function createPlots (parent) {
   /** @type {Sample[]} */
   let shown = []
+  let hasKafka = false
   let plots = draw(parent)
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
     for (const { plot } of plots) plot.destroy()
@@ -62,7 +66,8 @@ export function createPlots (parent) {
 
   function show () {
     const times = shown.map(({ at }) => at / 1000)
-    for (const { plot, canvas, title, unit, lines } of plots) {
+    for (const { plot, figure, canvas, title, unit, lines, needsKafka } of plots) {
+      figure.hidden = needsKafka === true && !hasKafka
       const values = lines.map(({ of }) => shown.map(of))
       plot.setData([times, ...values])
       // without a cursor the legend has the last values
@@ -72,8 +77,9 @@ export function createPlots (parent) {
     }
   }
 
-  return (samples) => {
+  return (samples, options) => {
     shown = samples
+    hasKafka = options.hasKafka
     show()
   }
 }
@@ -82,9 +88,10 @@ export function createPlots (parent) {
 function draw (parent) {
   const line = { stroke: colorOf('--line'), width: 1 }
   const axis = { stroke: colorOf('--soft'), grid: line, ticks: line }
-  return PLOTS.map(({ title, unit, lines }) => {
+  return PLOTS.map(({ title, unit, lines, needsKafka }) => {
     const canvas = element('div', { role: 'img' })
-    parent.append(element('figure', { class: 'card plot' }, element('figcaption', {}, title), canvas))
+    const figure = element('figure', { class: 'card plot' }, element('figcaption', {}, title), canvas)
+    parent.append(figure)
     const plot = new uPlot({
       width: Math.max(200, canvas.clientWidth),
       height: HEIGHT,
@@ -111,6 +118,6 @@ function draw (parent) {
     new ResizeObserver(([{ contentRect: { width } }]) => {
       if (width > 0 && width !== plot.width) plot.setSize({ width, height: HEIGHT })
     }).observe(canvas)
-    return { plot, canvas, title, unit, lines }
+    return { plot, figure, canvas, title, unit, lines, needsKafka }
   })
 }
