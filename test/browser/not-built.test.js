@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { test } from 'node:test'
+import { createDocsSite } from '../../src/demo/docs-site.js'
+import { createPageFiles } from '../../src/demo/page-files.js'
+import { createLog } from '../../src/common/log.js'
+import { listen } from '../../src/process/listen.js'
+import { passesAxe } from '../helpers/axe.js'
+import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { PHONE } from '../helpers/status-page.js'
+
+const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+
+test('the page of docs that are not built is accessible in light and dark, on a laptop and a phone', { skip: noBrowser }, async (t) => {
+  const docs = createDocsSite('/no-such-folder/')
+  const files = createPageFiles({ log })
+  const server = createServer((req, res) => {
+    if (req.url?.startsWith('/docs')) docs(req, res)
+    else void files(req, res, {}, () => res.writeHead(404).end())
+  })
+  t.after(() => server.close())
+  await listen(server, { host: '127.0.0.1', port: 0 })
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const browser = await startBrowser(t)
+  for (const device of [{ viewport: { width: 1280, height: 800 } }, PHONE]) {
+    for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+      const context = await browser.newContext({ ...device, colorScheme })
+      const page = await context.newPage()
+      await page.goto(`http://127.0.0.1:${port}/docs/`)
+      // the rule of the page, not only that of the demo
+      await page.waitForFunction('getComputedStyle(document.querySelector("pre")).borderTopWidth === "1px"')
+      await passesAxe(page)
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
+      await context.close()
+    }
+  }
+})
