@@ -120,6 +120,30 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
     await passesAxe(demo.page)
   })
 
+  test('from 1,024 px on both sheets show all their columns, with their headings', async (t) => {
+    for (const width of [1024, 1100, 1216, 1280]) {
+      const demo = await open(t, { document: 'columns', context: { viewport: { width, height: 768 } }, second: true })
+      await opensSecond(demo)
+      const cut = await demo.page.evaluate(`[...document.querySelectorAll('.view .scroller, .view :is([data-cell$="1"], [data-cell^="D"]) .text')]
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        .map((element) => element.textContent.slice(0, 30))`)
+      assert.deepEqual(cut, [], `${width} px`)
+    }
+  })
+
+  test('a page that is cut off does not show others as if they were there', async (t) => {
+    const document = 'cut-off'
+    const [ada, grace] = await Promise.all([open(t, { document, name: 'Ada' }), open(t, { document, name: 'Grace' })])
+    await ada.reads('#people-count', /^2 here$/)
+    await grace.field('C4').hover()
+    await ada.page.locator('#canvas .pointer span').waitFor()
+    await ada.page.click('#drop')
+    await ada.page.locator('#people-count').waitFor({ state: 'hidden' })
+    assert.equal(await ada.page.isVisible('#canvas .pointer span'), false)
+    await ada.page.locator('#state[data-state="connected"]').waitFor()
+    assert.equal(await ada.page.isVisible('#people-count'), true)
+  })
+
   describe('two people in one cell', () => {
     /** @param {import('node:test').TestContext} t @param {string} document */
     async function writeTogether (t, document) {

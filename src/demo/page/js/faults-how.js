@@ -5,7 +5,7 @@ import { h } from './dom.js'
 /** @type {Record<string, string>} */
 export const WHY_NOT = {
   embedded:
-    'Here is one process and nothing to break. With several workers, this section can kill one, roll a deploy and freeze Redis: REDIS_URL=redis://localhost:6379 npm start',
+    'inkcast runs as one process now, so there is no second worker to take over. With Redis and several workers, this section can kill one, roll a deploy and freeze Redis: REDIS_URL=redis://localhost:6379 npm start',
   elsewhere:
     'On the machine that runs inkcast, at localhost, this section can kill a worker, roll a deploy, freeze Redis, bring in a crowd of 1,000 and show the hops of each record. In a container each page counts as one of another machine: run npm start in a checkout.',
   no_launcher:

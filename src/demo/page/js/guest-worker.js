@@ -2,6 +2,7 @@ import { connect } from '/client/index.js'
 import { assignColors, colorAt } from './colors.js'
 import { personsIn } from './persons.js'
 import { createColumns } from './guest-columns.js'
+import { typeText } from './guest-typing.js'
 import { tokenFor } from './token.js'
 
 const NAMES = [
@@ -50,11 +51,24 @@ const guests = []
 /** Columns in which visitors work: guests keep out of them. */
 const columns = createColumns()
 
-addEventListener('message', ({ data: { guid, origin, source, count = 0, cell } }) => {
+/** The guests are to leave: no text is begun any more. */
+let leaving = false
+/** @type {Set<Promise<unknown>>} texts that are being written; bounded by the guests */
+const writing = new Set()
+
+addEventListener('message', ({ data: { guid, origin, source, count = 0, cell, leave = false } }) => {
+  if (leave) return void end()
   columns.host(cell)
   while (guests.length < count)
     guests.push(visit(guests.length, guid, origin, source).catch((error) => console.warn('a guest has left', error)))
 })
+
+/** Ends this worker when every text that was begun is whole. */
+async function end () {
+  leaving = true
+  await Promise.all(writing)
+  close()
+}
 
 /**
  * @param {number} index
@@ -107,11 +121,15 @@ async function visit (index, guid, origin, source) {
     doc.signal('select', { cell })
     if (column === 'B') return send('sheet:edit', { cells: { [cell]: me.name } })
     if (column === 'D') return send('sheet:edit', { cells: { [cell]: any(STATUS) } })
-    const text = any(column === 'A' ? TASKS : NOTES)
-    for (let length = 1; length <= text.length && columns.isFree(column); length++) {
-      await send('sheet:edit', { cells: { [cell]: text.slice(0, length) } })
-      await pause(between(40, 140))
-    }
+    const task = typeText(any(column === 'A' ? TASKS : NOTES), {
+      put: (text) => send('sheet:edit', { cells: { [cell]: text } }),
+      pause: () => pause(between(40, 140)),
+      mustGo: () => leaving || !columns.isFree(column),
+      isVisitors: () => columns.isAt(cell)
+    })
+    writing.add(task)
+    await task
+    writing.delete(task)
   }
 
   // other visitors tell newcomers where they are
@@ -119,12 +137,12 @@ async function visit (index, guid, origin, source) {
     await moveTo(Math.random(), Math.random())
     await pause(between(100, 400))
   }
-  for (;;) {
+  while (!leaving) {
     await pause(between(300, 2500))
     const usual = row >= FIRST_NEW_TASK ? 'A' : 'E'
     const free = columns.free().filter((column) => column !== 'A' || usual === 'A')
     const column = free.includes(usual) && Math.random() < 0.6 ? usual : any(free)
-    if (column !== undefined) await write(/** @type {keyof typeof MIDDLES} */ (column))
+    if (column !== undefined && !leaving) await write(/** @type {keyof typeof MIDDLES} */ (column))
     if (Math.random() < 0.15) {
       const cell = `${column ?? 'A'}${row}`
       await send('sheet:comment', { text: any(COMMENTS), name: me.name, color: me.color, cell })

@@ -3,6 +3,8 @@ import { byId } from './dom.js'
 /** Guests per click, and at most. */
 const STEP = 3
 const MAX = 12
+/** Time in which guests finish the texts that they have begun, ms. */
+const MAX_FAREWELL = 3000
 
 /**
  * Guests who type, point and comment, each with its own connection, so that a single visitor sees something. They run
@@ -27,8 +29,11 @@ export function createGuests ({ guid, selected, options }) {
     show()
   })
   leave.addEventListener('click', () => {
-    worker?.terminate()
+    const leaving = worker
     worker = null
+    // it ends by itself as soon as no text is left in the middle of a word
+    leaving?.postMessage({ leave: true })
+    setTimeout(() => leaving?.terminate(), MAX_FAREWELL)
     count = 0
     show()
     button.focus()

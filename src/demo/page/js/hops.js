@@ -136,7 +136,7 @@ export function createHops ({ client, guid }) {
       const section = byId('hops')
       section.setAttribute('aria-labelledby', 'hops-title')
       section.append(
-        h('h2', { id: 'hops-title' }, 'The way of a record'),
+        h('h2', { id: 'hops-title' }, 'Path of a record'),
         h('p', { class: 'hint' }, 'From the publisher to this page, hop by hop.'),
         h('div', { class: 'buttons' }, button),
         note, list, problem,

@@ -13,7 +13,8 @@ const NO_SERVICE = 'The document service does not respond. ' +
  * @param {import('./me.js').Me} dependencies.me
  * @param {Record<string, any>} dependencies.state what others see of the person
  * @param {(loaded: { document: any, kept?: boolean }) => void} dependencies.onLoad
- * @param {(problem: string) => void} dependencies.onProblem '' when it is solved
+ * @param {(problem: string, options?: { quiet: boolean }) => void} dependencies.onProblem '' when it is solved; quiet:
+ *   nothing is wrong
  * @param {(state: string, reason: Error | null) => void} dependencies.onState of the connection
  * @param {import('./token.js').TokenSource} dependencies.source of the token
  * @param {string[]} [dependencies.transports]
@@ -43,7 +44,8 @@ export async function openLink ({ guid, me, state, onLoad, onProblem, onState, s
     onProblem(
       answer.kept === false
         ? 'No document service runs here, so this document is not stored: changes reach only the pages that have it open.'
-        : ''
+        : '',
+      { quiet: true }
     )
     onLoad(answer)
     return answer.position ?? undefined

@@ -87,9 +87,10 @@ conflicts.addEventListener('change', () => {
     announcer.note(`${people.named(by)?.name ?? 'Another person'} also writes in ${cell}. Choose a text after the sheet.`)
 })
 
-/** @param {string} text '' hides the message */
-function tellProblem (text) {
+/** @param {string} text '' hides the message @param {{ quiet?: boolean }} [options] quiet: nothing is wrong */
+function tellProblem (text, { quiet = false } = {}) {
   const problem = byId('problem')
+  problem.classList.toggle('quiet', quiet)
   problem.hidden = text === ''
   problem.textContent = text
 }

@@ -21,7 +21,7 @@ function opening ({ model, people }) {
     h(
       'p',
       {},
-      names.length === 1 ? 'Only you are here yet.' : `${people.others().length + 1} people look at this together.`
+      names.length === 1 ? 'Only you are here yet.' : `${people.others().length + 1} people are watching.`
     ),
     h(
       'p',

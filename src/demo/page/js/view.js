@@ -115,7 +115,7 @@ export function createView ({ guid, me, canvas, kept, onSent = () => {}, onSelec
      * @param {(meta: { offset?: number }) => void} [options.onRecord]
      * @param {(changes: import('./model.js').Change[], meta: { ts: number }) => void} [options.onChanges]
      * @param {() => void} [options.onSignal]
-     * @param {(problem: string) => void} [options.onProblem]
+     * @param {(problem: string, options?: { quiet: boolean }) => void} [options.onProblem]
      * @param {(state: string, reason: Error | null) => void} [options.onState]
      * @param {(loaded: { document: any }) => void} [options.onLoad]
      * @param {string[]} [options.transports]
