@@ -60,6 +60,7 @@ const CASES = {
     ingest: { enabled: false }, api: { autoscaling: { enabled: false } }, networkPolicy: { enabled: false },
     serviceAccount: { name: 'default' }
   },
+  'without monitoring': { networkPolicy: { monitoring: [] } },
   'a misspelled value': { gateway: { replica: 3 } },
   'a number as a setting': { settings: { MAX_CONNECTIONS: 50_000 } },
   'a digest that is none': { image: { digest: 'latest' } }
@@ -209,6 +210,18 @@ describe('the Helm chart', { skip: lacking }, () => {
     assert.equal(peersOnly.ports[0].endPort, 3101, 'a worker that is replaced has the second one')
     assert.deepEqual(spec.policyTypes, ['Ingress', 'Egress'])
     assert.deepEqual(find('defaults', 'NetworkPolicy', 'inkcast-gateway').spec.policyTypes, ['Ingress'])
+  })
+
+  test('lets only the listed peers reach ADMIN_PORT, and nobody without a list', () => {
+    const rulesOf = (/** @type {string} */ name, /** @type {string} */ role) =>
+      find(name, 'NetworkPolicy', `inkcast-${role}`).spec.ingress
+        .filter((/** @type {any} */ { ports }) => ports.some((/** @type {any} */ { port }) => port === 'admin'))
+    for (const role of ['gateway', 'ingest', 'api']) {
+      for (const name of ['defaults', 'everything', 'docs'])
+        assert.deepEqual(rulesOf(name, role).map(({ from }) => from?.length), [1], `${name} ${role}`)
+      assert.deepEqual(rulesOf('without monitoring', role), [], role)
+    }
+    assert.deepEqual(rulesOf('everything', 'api')[0].from, peers)
   })
 
   test('takes a role, a policy or an account away when its value says so', () => {

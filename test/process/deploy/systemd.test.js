@@ -47,6 +47,9 @@ describe('units of systemd', () => {
       assert.equal(values(text, 'MemoryMax').length, 1, name)
       assert.ok(Number(values(text, 'TimeoutStopSec')[0]) * 1000 > drainTimeout + 5000, name)
       assert.deepEqual(values(text, 'Restart'), ['always'], name)
+      assert.deepEqual(values(text, 'StartLimitIntervalSec'), ['0'], `${name}: repeated crashes must not end it`)
+      assert.deepEqual(values(text, 'StartLimitBurst'), [], name)
+      assert.ok(Number(values(text, 'RestartSec')[0]) >= 5, name)
     }
     const [{ text }] = units
     assert.deepEqual(values(text, 'KillMode'), ['mixed'], 'the launcher stops its processes')
