@@ -1,8 +1,7 @@
 import http from 'node:http'
 import inspector from 'node:inspector'
-import { rm } from 'node:fs/promises'
-import { listen } from '../process/listen.js'
 import { createListenerGuard } from '../process/listener-guard.js'
+import { onSocketFile } from '../process/socket-file.js'
 import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
 
 /**
@@ -38,19 +37,7 @@ export function createPrivateListener ({ path, status, logLevel, routes, log, ti
   endSockets(server, times)
   server.on('request', createListenerGuard({ name: 'private', log }).request(answer))
 
-  return {
-    async start () {
-      // left by a killed process; this process has its place now
-      await rm(path, { force: true })
-      // exclusive: node:cluster would have its primary accept for us
-      await listen(server, { path, exclusive: true })
-    },
-    async stop () {
-      server.close()
-      server.closeAllConnections()
-      await rm(path, { force: true })
-    }
-  }
+  return onSocketFile(server, path)
 }
 
 /**

@@ -1,8 +1,7 @@
 import http from 'node:http'
-import { rm } from 'node:fs/promises'
 import { RELEASE } from '../engine/request.js'
 import { notFound, serveEngine } from '../engine/http.js'
-import { listen } from '../process/listen.js'
+import { onSocketFile } from '../process/socket-file.js'
 import { endSockets, serverOptions } from '../process/socket-times.js'
 import { isProven } from './request-proof.js'
 
@@ -39,17 +38,5 @@ export function createSessionListener ({ path, engine, secrets, times, metrics, 
     log
   })
 
-  return {
-    async start () {
-      // left by a killed process; this process has its place now
-      await rm(path, { force: true })
-      // exclusive: node:cluster would have its primary accept for us
-      await listen(server, { path, exclusive: true })
-    },
-    async stop () {
-      server.close()
-      server.closeAllConnections()
-      await rm(path, { force: true })
-    }
-  }
+  return onSocketFile(server, path)
 }
