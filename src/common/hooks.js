@@ -216,7 +216,7 @@ const PACKAGES = {
         without: 'Each connection keeps its last received chunk.'
       },
       {
-        part: '`completeUpgrade` of its server; `decompress`, `params`, `_options`, `_inflate` of permessage-deflate',
+        part: '`completeUpgrade` of its server; `decompress`, `params`, `_options`, `_inflate`, `_maxPayload` of permessage-deflate',
         files: ['src/engine/bytes/compression.js'],
         without: 'No compression.'
       },

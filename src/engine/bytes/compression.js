@@ -1,4 +1,4 @@
-import { constants, deflateRawSync } from 'node:zlib'
+import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
 import { WebSocketServer } from 'ws'
 import { frameFor } from '../../wire/packet.js'
 import { WebSockets } from '../websockets.js'
@@ -24,6 +24,17 @@ const SETTINGS = {
   threshold: Infinity,
   zlibInflateOptions: { chunkSize: 4096 }
 }
+
+/**
+ * Bytes. Clients that are not admitted have lower limits than this one (src/admission/input-limits.js): their messages
+ * are inflated at once. A stream of zlib costs more CPU than the rest of their handshake, and strangers may reconnect.
+ */
+const AT_ONCE = 2 ** 16
+const INFLATED_AT_ONCE = { finishFlush: constants.Z_SYNC_FLUSH, chunkSize: 4096 }
+/** Ends each deflated message; the sender leaves it out (RFC 7692, 7.2.2). */
+const TAIL = Buffer.from([0, 0, 0xff, 0xff])
+/** In place of a message that inflates to more than its limit: ws refuses it by its length. */
+const TOO_LARGE = Buffer.alloc(AT_ONCE + 1)
 
 /** Negotiated parameters, shared by all connections instead of a copy for each. */
 const AGREED = { server_no_context_takeover: true, client_no_context_takeover: true }
@@ -62,6 +73,11 @@ export function compressedFrame (frame, from) {
  * @param {Buffer} data @param {boolean} fin @param {(error: Error | null, message?: Buffer) => void} done
  */
 function decompress (data, fin, done) {
+  if (fin && !this._inflate && this._maxPayload <= AT_ONCE) {
+    const inflated = inflatedAtOnce(data, this._maxPayload)
+    // ws continues with the next frame when it gets this one, so it has to return from here before
+    if (inflated !== null) return process.nextTick(done, null, inflated)
+  }
   Object.getPrototypeOf(this).decompress.call(
     this,
     data,
@@ -74,6 +90,15 @@ function decompress (data, fin, done) {
       done(error, message)
     }
   )
+}
+
+/** @param {Buffer} data @param {number} max @returns {Buffer | null} null: it is damaged, ws says how */
+function inflatedAtOnce (data, max) {
+  try {
+    return inflateRawSync(Buffer.concat([data, TAIL]), { ...INFLATED_AT_ONCE, maxOutputLength: max })
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'ERR_BUFFER_TOO_LARGE' ? TOO_LARGE : null
+  }
 }
 
 /**
