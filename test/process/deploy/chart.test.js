@@ -218,7 +218,7 @@ describe('the Helm chart', { skip: lacking }, () => {
         .filter((/** @type {any} */ { ports }) => ports.some((/** @type {any} */ { port }) => port === 'admin'))
     for (const role of ['gateway', 'ingest', 'api']) {
       for (const name of ['defaults', 'everything', 'docs'])
-        assert.deepEqual(rulesOf(name, role).map(({ from }) => from?.length), [1], `${name} ${role}`)
+        assert.deepEqual(rulesOf(name, role).map((/** @type {any} */ { from }) => from?.length), [1], `${name} ${role}`)
       assert.deepEqual(rulesOf('without monitoring', role), [], role)
     }
     assert.deepEqual(rulesOf('everything', 'api')[0].from, peers)
