@@ -12,10 +12,10 @@ import { Waiting } from './common/waiting.js'
 import { throwIfAborted } from './common/within.js'
 
 /**
- * @typedef {import('./connection/connection.js').ClientState} ClientState
- * @typedef {import('./connection/connection.js').ClientOptions} ClientOptions
- * @typedef {import('./connection/connection.js').TokenReason} TokenReason
- * @typedef {import('./connection/connection.js').PositionStorage} PositionStorage
+ * @typedef {import('./connection/options.js').ClientState} ClientState
+ * @typedef {import('./connection/options.js').ClientOptions} ClientOptions
+ * @typedef {import('./connection/options.js').TokenReason} TokenReason
+ * @typedef {import('./connection/options.js').PositionStorage} PositionStorage
  */
 
 /** Connection ids of this client that are remembered, to recognize its own records. */
@@ -145,7 +145,7 @@ export class Client {
 
   /**
    * Transport of the current connection.
-   * @returns {import('./connection/connection.js').Transport | undefined}
+   * @returns {import('./connection/options.js').Transport | undefined}
    */
   get transport () { return this.#connection.transport }
 
@@ -182,7 +182,7 @@ export class Client {
    * @template {object} [Presence=Record<string, any>] state of a member
    * @template {object} [Signals=Record<string, any>] data by the names of signals
    * @param {string} guid
-   * @param {import('./document/membership.js').OpenOptions<Presence>} [options]
+   * @param {import('./document/options.js').OpenOptions<Presence>} [options]
    * @returns {Promise<import('./document/document.js').Document<Events, Presence, Signals>>} resolves when the document
    *   is joined, and loaded if there is a `load`. Without a connection it waits for one
    * @throws {ClientError} if the gateway refuses the document, or after the `timeout`. An abort of the `signal` rejects
@@ -250,7 +250,7 @@ export class Client {
     this.#user?._clear()
   }
 
-  /** @type {import('./document/membership.js').Link} */
+  /** @type {import('./document/options.js').Link} */
   #link = {
     request: (event, argument, timeout) => this.#connection.request(event, argument, timeout),
     tell: (event, argument) => this.#connection.tell(event, argument),
@@ -355,7 +355,7 @@ export class Client {
 
 /**
  * @param {string} url
- * @param {import('./connection/connection.js').OutboxOptions | undefined} options
+ * @param {import('./connection/options.js').OutboxOptions | undefined} options
  * @param {import('./common/log.js').Log} log
  * @returns {(() => Promise<import('./outbox/contract.js').Outbox>) | null} loads the code when it is needed
  */

@@ -21,7 +21,7 @@ import { checkUrl } from './connection/url.js'
  */
 /**
  * @template {object} [Presence=Record<string, any>]
- * @typedef {import('./document/membership.js').OpenOptions<Presence>} OpenOptions
+ * @typedef {import('./document/options.js').OpenOptions<Presence>} OpenOptions
  */
 /**
  * @template {object} [Presence=Record<string, any>]
@@ -31,9 +31,9 @@ import { checkUrl } from './connection/url.js'
  * @template {object} [Presence=Record<string, any>]
  * @typedef {import('./presence/presence.js').PresenceDiff<Presence>} PresenceDiff
  */
-/** @typedef {import('./connection/connection.js').ClientOptions} ClientOptions */
-/** @typedef {import('./connection/connection.js').ClientState} ClientState */
-/** @typedef {import('./connection/connection.js').TokenReason} TokenReason */
+/** @typedef {import('./connection/options.js').ClientOptions} ClientOptions */
+/** @typedef {import('./connection/options.js').ClientState} ClientState */
+/** @typedef {import('./connection/options.js').TokenReason} TokenReason */
 /** @typedef {import('./common/error.js').ErrorCode} ErrorCode */
 /** @typedef {import('./common/log.js').LogEntry} LogEntry */
 /** @typedef {import('./types.js').Load} Load */

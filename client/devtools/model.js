@@ -11,7 +11,7 @@ import { callsWaitFor, statusOf, waitsOf } from './waits.js'
  *
  * @typedef {import('../client.js').Client} Client
  * @typedef {import('../common/log.js').LogEntry} LogEntry
- * @typedef {import('../connection/connection.js').ClientState} ClientState
+ * @typedef {import('../connection/options.js').ClientState} ClientState
  */
 
 /**

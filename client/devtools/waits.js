@@ -2,7 +2,7 @@
  * What a document waits for, from one reading of the client.
  *
  * @typedef {ReturnType<typeof import('./inspect.js').inspect>['documents'][number]} InspectedDocument
- * @typedef {import('../connection/connection.js').ClientState} ClientState
+ * @typedef {import('../connection/options.js').ClientState} ClientState
  */
 
 /**

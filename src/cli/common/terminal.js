@@ -2,8 +2,8 @@ import { styleText } from 'node:util'
 import { printable } from '../../common/printable.js'
 
 /**
- * What commands print: colors on a terminal only (also NO_COLOR and FORCE_COLOR), errors as one line on stderr. Names
- * and values of clients are among it, so everything but the colors is made printable here.
+ * The output of commands: colors on a terminal only (also NO_COLOR and FORCE_COLOR), errors as one line on stderr. The
+ * output has names and values of clients, so everything but the colors is made printable here.
  *
  * @typedef {'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold'} Style
  */
