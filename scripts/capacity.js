@@ -94,7 +94,7 @@ export function capacityPage () {
       ],
       [
         'document after its log has expired', short(measured.redisMeta),
-        'documents that got a record within the last 7 days, and documents that a client opened within the last 24 hours'
+        'documents that got a record within the last 7 days, or that a client has opened again within 7 days since then. A document that never had a record has no key'
       ]
     ]),
     [

@@ -117,8 +117,9 @@ import { laneOf } from '../wire/publication.js'
  *   carries the order out when it responds again
  * @property {(guid: string) => Promise<Position>} subscribe resolves as soon as records of the document are delivered
  *   live, with the end of its log (read after the subscription, so there is no gap between them). A document without a
- *   log gets one. Subscriptions are a set, not a count. Of `subscribe` and `unsubscribe` the last call decides,
- *   regardless of the order of replies; an earlier call may reject with `unavailable`. A rejected call has no effect
+ *   record has a position as well, with the offset 0; its first record continues it. Subscriptions are a set, not a
+ *   count. Of `subscribe` and `unsubscribe` the last call decides, regardless of the order of replies; an earlier call
+ *   may reject with `unavailable`. A rejected call has no effect
  * @property {(guid: string) => Promise<void>} unsubscribe ends delivery of the document's records with the call
  * @property {(guid: string, since: Position, limit: number) => Promise<History>} history
  * @property {(guid: string, upTo: Position) => Promise<{ position: Position, removed: number } | null>} cut removes
@@ -128,8 +129,8 @@ import { laneOf } from '../wire/publication.js'
  *   accepted, 0 if none is known
  * @property {(guid: string, place: QueuePlace) => Promise<void>} noteQueued
  * @property {(guids: string[]) => Promise<(Position | null | undefined)[]>} positions ends of logs, in one round trip
- *   if possible; null for a document without a log; undefined if the part of the backend that has the log does not
- *   respond. Rejects if every part fails to respond
+ *   if possible; for a document without a record the position that `subscribe` gives, or null; undefined if the part of
+ *   the backend that has the log does not respond. Rejects if every part fails to respond
  * @property {(uid: string) => Promise<void>} addUser publications for the user (user, revoke, kick) reach this worker
  *   from now on, until removeUser; a set, not a count. Earlier orders are delivered by `onOrders`. A rejected call has
  *   no effect

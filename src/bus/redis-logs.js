@@ -1,4 +1,5 @@
 import { documentLog, documentMeta, documentNewest } from '../redis/keys.js'
+import { emptyEpochBeside } from '../redis/empty-epoch.js'
 import { groupBySlot, slotIn } from '../redis/hash-slot.js'
 import { decodeEnvelope } from '../wire/envelope.js'
 import { newEpoch } from '../wire/position.js'
@@ -12,8 +13,6 @@ import { hasLost } from './rollback.js'
  * @typedef {import('../wire/position.js').Position} Position
  */
 
-/** The epoch of a document without a record is kept this long after the last subscribe, s. */
-const EMPTY_META_TTL = 86_400
 /** Maximum size of a reply of `history`, bytes; the position of the reply shows whether there is more. */
 const HISTORY_BYTES = 4 * 2 ** 20
 /** After a restart of Redis, how long to wait until healing of a document from Kafka begins, and until it ends, s. */
@@ -48,11 +47,11 @@ export function createRedisLogs ({ redis, metaTtlOf, rollback, metrics }) {
     return answer
   }
 
-  /** Creates the log if it does not exist. @param {string} guid @returns {Promise<Position>} its end */
+  /** @param {string} guid @returns {Promise<Position>} end of the log, which has an epoch also without a record */
   async function open (guid) {
-    const keys = [documentLog(guid), documentMeta(guid)]
+    const keys = [documentLog(guid), documentMeta(guid), emptyEpochBeside(redis, documentMeta(guid))]
     const call = (/** @type {string} */ move) =>
-      scripts.open(keys, [newEpoch(), EMPTY_META_TTL, metaTtlOf(guid), move, HEAL_WITHIN.begin, HEAL_WITHIN.end])
+      scripts.open(keys, [newEpoch(), metaTtlOf(guid), move, HEAL_WITHIN.begin, HEAL_WITHIN.end])
     const { position } = await readEnd(guid, async () => {
       const [epoch, offset, lost] = await call(moveAsked(redis)).catch(async (error) =>
         call(await moveTold(redis, keys[1], error))
@@ -78,6 +77,8 @@ export function createRedisLogs ({ redis, metaTtlOf, rollback, metrics }) {
     )
     if (epoch === undefined) {
       const position = await open(guid)
+      if (position.epoch === since.epoch && position.offset === 0 && since.offset === 0)
+        return { position, records: [], gap: null }
       // same epoch: the slot was moved from another node of the cluster, and the log is complete
       return position.epoch === since.epoch && !opened
         ? readHistory(guid, since, limit, true)
@@ -118,7 +119,8 @@ export function createRedisLogs ({ redis, metaTtlOf, rollback, metrics }) {
 
   /** @param {string[]} guids of one call @returns {Promise<(Position | null)[]>} */
   async function readEnds (guids) {
-    const found = await scripts.positions(guids.map(documentMeta), [])
+    const metas = guids.map(documentMeta)
+    const found = await scripts.positions([...metas, emptyEpochBeside(redis, metas[0])], [newEpoch()])
     return Promise.all(guids.map((guid, i) => {
       const [epoch, offset, lost] = found.slice(3 * i, 3 * i + 3)
       if (epoch === null || offset === null) return null

@@ -3,6 +3,7 @@ import {
   documentChannel, documentKeys, documentLog, documentMeta, documentNewest, EVERYONE_CHANNEL, queueMarks, userOrders,
   userWorkers, workerChannel
 } from '../redis/keys.js'
+import { emptyEpochBeside } from '../redis/empty-epoch.js'
 import { encodeEnvelope } from '../wire/envelope.js'
 import { isUnanswered, toInkcastError, withoutArguments } from '../redis/errors.js'
 import { NO_WAIT } from '../redis/durability/durability.js'
@@ -33,7 +34,7 @@ const MAX_PENDING_BYTES = 64 * 2 ** 20
 /** Lifetime of sequences, s: the default retention of Kafka is 7 days, after which it delivers no record again. */
 export const META_TTL = 7 * 86_400
 
-/** Index of the hash slot's move in the arguments of publish-6.lua. */
+/** Index of the hash slot's move in the arguments of publish-7.lua. */
 const MOVE = 6
 
 /** @type {Published} */
@@ -93,7 +94,9 @@ export function createRedisPublish ({
     }
     const log = documentLog(guid)
     const marks = queue === undefined ? log : queueMarks(guid, queue.uid)
-    const keys = [log, documentMeta(guid), channel, documentKeys(guid), marks, documentNewest(guid)]
+    const keys = [
+      log, documentMeta(guid), channel, documentKeys(guid), marks, documentNewest(guid), emptyEpochBeside(redis, log)
+    ]
     const [epoch, ...results] = await maybeDone(redis.scripts.publish(keys, args).catch(async (error) => {
       args[MOVE] = await moveTold(redis, keys[1], error)
       return redis.scripts.publish(keys, args)
@@ -225,7 +228,7 @@ function keptIn (publication) {
   return lasts ? userOrders(/** @type {string} */ (uid)) : undefined
 }
 
-/** Epoch and offset of an ephemeral record, as publish-6.lua writes them. */
+/** Epoch and offset of an ephemeral record, as publish-7.lua writes them. */
 const NO_PLACE = Buffer.from(':0:')
 
 /**

@@ -1,6 +1,7 @@
 import { newEpoch } from '../wire/position.js'
 import { logOf } from '../wire/publication.js'
 import { documentLog, documentMeta } from '../redis/keys.js'
+import { META_TTL } from './redis-publish.js'
 
 /**
  * Detects that Redis has lost the last records of a document's log, and begins another epoch for the document.
@@ -59,7 +60,7 @@ export function createRollback ({ redis: { scripts }, readEnd, onReset, metrics,
    */
   async function reset (guid, epoch) {
     metrics.bus_errors.inc({ operation: 'rollback' })
-    const done = await scripts.reset([documentLog(guid), documentMeta(guid)], [epoch, newEpoch()])
+    const done = await scripts.reset([documentLog(guid), documentMeta(guid)], [epoch, newEpoch(), META_TTL])
     if (done === 1) log.warn({ guid }, 'redis has lost the last records of a document: new epoch, its clients resync')
   }
 

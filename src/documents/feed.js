@@ -1,6 +1,7 @@
 import { Backoff, retry } from '../common/backoff.js'
 import { InkcastError } from '../common/errors.js'
 import { NO_INSPECTOR } from '../inspect/inspector.js'
+import { areEmpty } from '../wire/position.js'
 
 /**
  * The live stream of one document on one worker: its position in the log and its members. Records arrive over the bus,
@@ -194,7 +195,8 @@ export class Feed {
     const { epoch, offset } = this.position
     // The end of a log with records is kept for days after the last one. Without it, the backend has lost its data, and
     // perhaps a record that this feed did not get.
-    return end === null ? offset > 0 : end.epoch !== epoch || end.offset > offset
+    if (end === null) return offset > 0
+    return end.epoch !== epoch ? !areEmpty(end, this.position) : end.offset > offset
   }
 
   /** @param {BusRecord} record */

@@ -8,6 +8,9 @@ const CRC = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc
 })
 
+/** @param {number} crc @param {number} byte @returns {number} */
+const step = (crc, byte) => ((crc << 8) & 0xffff) ^ CRC[(crc >> 8) ^ byte]
+
 /** @param {string} key @returns {number} 0 to 16,383 */
 export function hashSlot (key) {
   const open = key.indexOf('{')
@@ -15,8 +18,27 @@ export function hashSlot (key) {
   // an empty tag does not count
   const bytes = Buffer.from(close > open + 1 ? key.slice(open + 1, close) : key)
   let crc = 0
-  for (const byte of bytes) crc = ((crc << 8) & 0xffff) ^ CRC[(crc >> 8) ^ byte]
+  for (const byte of bytes) crc = step(crc, byte)
   return crc & 16383
+}
+
+/** @param {number} i @param {number} bits @returns {number} a byte from `@` to `O`, of four bits of a number */
+const letter = (i, bits) => 0x40 | (i >> bits & 15)
+
+/**
+ * @param {string} prefix
+ * @returns {(slot: number) => string} a tag of each hash slot: the prefix and four letters. Each has four free bits,
+ *   and CRC is linear, so they reach all
+ */
+export function tagsOf (prefix) {
+  const begin = Buffer.from(prefix).reduce(step, 0)
+  const found = new Uint16Array(16_384)
+  for (let i = 0; i < 65_536; i++) {
+    let crc = begin
+    for (let bits = 12; bits >= 0; bits -= 4) crc = step(crc, letter(i, bits))
+    found[crc & 16383] = i
+  }
+  return (slot) => prefix + String.fromCharCode(...[12, 8, 4, 0].map((bits) => letter(found[slot], bits)))
 }
 
 /**

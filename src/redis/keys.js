@@ -15,6 +15,13 @@ export const documentLog = (guid) => `${PREFIX}{d:${guid}}:log`
 export const documentMeta = (guid) => `${PREFIX}{d:${guid}}:meta`
 
 /**
+ * @param {string} tag `n:` and four letters for a hash slot of Redis Cluster
+ * @returns {string} string: the epoch of the documents of a hash slot that have no record yet, "<epoch> <since, s>
+ *   <generation> <number of evicted keys>" (include/empty.lua)
+ */
+export const emptyEpoch = (tag) => `${PREFIX}{${tag}}:empty`
+
+/**
  * @param {string} guid
  * @returns {string} sorted set: idempotency keys of its last records, by the time of the record, s since 1970
  */
@@ -32,7 +39,7 @@ export const queueMarks = (guid, uid = '') => `${PREFIX}{d:${guid}}:queues:${uid
 
 /**
  * @param {string} source a Kafka partition
- * @returns {string} string: the newest of its ingested records, "<offset>.<leader epoch>". publish-6.lua repeats this
+ * @returns {string} string: the newest of its ingested records, "<offset>.<leader epoch>". publish-7.lua repeats this
  *   name
  */
 export const sourceMark = (source) => `${PREFIX}{k:${source}}:mark`

@@ -25,3 +25,19 @@ export function newEpoch () {
   used += EPOCH_BYTES
   return pool.toString('base64url', used - EPOCH_BYTES, used)
 }
+
+/** Length of `<name>-` in the epoch of a document that has no record yet, `<name>-<turn>`. */
+const EMPTY_NAME = 9
+
+/**
+ * The epoch of a document that has no record yet changes its turn every few days, which loses nothing; its name changes
+ * when a record may be lost (redis/scripts/include/empty.lua).
+ *
+ * @param {Position} position
+ * @param {Position} other
+ * @returns {boolean} whether both are the same place, before the first record of a document
+ */
+export function areEmpty ({ epoch, offset }, other) {
+  return offset === 0 && other.offset === 0 && epoch.charAt(EMPTY_NAME - 1) === '-' &&
+    other.epoch.startsWith(epoch.slice(0, EMPTY_NAME)) && epoch.length > EMPTY_NAME && other.epoch.length > EMPTY_NAME
+}

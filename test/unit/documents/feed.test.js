@@ -323,6 +323,18 @@ describe('a feed', () => {
     await waitFor(() => member.resyncs.length === 1)
   })
 
+  test('without a record its place is the same in each turn of its epoch, and another one in an epoch with another name', async () => {
+    const { bus, feed, join } = setUp()
+    bus.lose('abcdefgh-0')
+    const member = await join()
+    feed.check({ epoch: 'abcdefgh-1', offset: 0 })
+    assert.equal(feed.lags({ epoch: 'abcdefgh-1', offset: 1 }), true)
+    assert.deepEqual([bus.calls, member.resyncs.length], [['subscribe'], 0])
+    bus.lose('other678-0')
+    feed.check(bus.end)
+    await waitFor(() => member.resyncs.length === 1)
+  })
+
   test('compares itself again after a pending read, which may have been earlier', async () => {
     const { bus, feed, join, receive } = setUp()
     const member = await join()

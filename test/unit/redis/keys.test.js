@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
-  documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, userWorkers, workerChannel
+  documentChannel, documentLog, documentMeta, emptyEpoch, EVERYONE_CHANNEL, userWorkers, workerChannel
 } from '../../../src/redis/keys.js'
-import { hashSlot } from '../../../src/redis/hash-slot.js'
+import { hashSlot, tagsOf } from '../../../src/redis/hash-slot.js'
 
 const GUIDS = [
   'a',
@@ -53,6 +53,11 @@ describe('keys', () => {
 })
 
 describe('slots', () => {
+  test('each has a tag', () => {
+    const tagOf = tagsOf('n:')
+    for (let slot = 0; slot < 16_384; slot++) assert.equal(hashSlot(emptyEpoch(tagOf(slot))), slot)
+  })
+
   test('are those of the cluster specification', () => {
     // 0x31C3 is the check value of CRC16 XMODEM; the others come from CLUSTER KEYSLOT
     for (const [key, slot] of /** @type {[string, number][]} */ ([

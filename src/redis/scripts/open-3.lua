@@ -1,13 +1,14 @@
--- Reads the end of a document's log; a document without a log gets an epoch, so that its clients can resume later.
+-- Reads the end of a document's log. A document without a record has the epoch of empty logs (include/empty.lua), so
+-- that its clients can resume later.
 --
--- KEYS  1 log  2 meta
--- ARGV  1 epoch to begin if there is no log, or Redis may have lost the end of it
---       2 seconds to keep the meta of a log without records  3 of a log with records
---       4 the move of its hash slot, see goesOn; '' none, '?' ask
---       5 timeout for the begin of healing, s  6 for the end of healing, s
+-- KEYS  1 log  2 meta  3 the epoch of empty logs
+-- ARGV  1 epoch to begin if another one is needed  2 seconds to keep meta
+--       3 the move of its hash slot, see goesOn; '' none, '?' ask
+--       4 timeout for the begin of healing, s  5 for the end of healing, s
 -- Returns epoch, last offset, and 1 if Redis may have lost records and another epoch has begun.
 --@include generation
 --@include healing
+--@include empty
 local found = redis.call('HMGET', KEYS[2], 'e', 'o', 'g', 'k', 'x')
 local current = generation()
 
@@ -23,13 +24,13 @@ end
 local function mayHeal ()
   local state = healingOf(found[4], found[3], current)
   if state == 'failed' then return false end
-  return knownFor() < tonumber(ARGV[state == 'begun' and 6 or 5])
+  return knownFor() < tonumber(ARGV[state == 'begun' and 5 or 4])
 end
 
 if found[1] and found[2] then
-  local lost = not goesOn(found[3], current, ARGV[4])
+  local lost = not goesOn(found[3], current, ARGV[3])
   if lost then
-    if ARGV[4] == '?' then return asksForMove(found[3], current) end
+    if ARGV[3] == '?' then return asksForMove(found[3], current) end
     if found[4] and healingOf(found[4], found[3], current) == 'done' then
       redis.call('HSET', KEYS[2], 'g', current)
       return {found[1], found[2], 0}
@@ -43,10 +44,11 @@ if found[1] and found[2] then
   elseif found[3] ~= current then
     redis.call('HSET', KEYS[2], 'g', current)
   end
-  redis.call('EXPIRE', KEYS[2], found[2] == '0' and ARGV[2] or ARGV[3], 'GT')
+  redis.call('EXPIRE', KEYS[2], ARGV[2], 'GT')
   return {found[1], found[2], lost and 1 or 0}
 end
-redis.call('DEL', KEYS[1])
+if redis.call('DEL', KEYS[1]) == 0 then return {emptyEpoch(KEYS[3], current, ARGV[1]), '0', 0} end
+-- the meta of these records is lost
 redis.call('HSET', KEYS[2], 'e', ARGV[1], 'o', '0', 'g', current)
 redis.call('HDEL', KEYS[2], 'k')
 redis.call('EXPIRE', KEYS[2], ARGV[2])

@@ -8,8 +8,8 @@
 --       "x" counts (include/counted.lua), "s:<source>" highest sequence of that source, "<sequence>.<leader epoch>" if the leader epoch is known)
 --       3 channel (sharded)  4 idempotency keys (sorted set, by the time of their record, seconds since 1970)
 --       5 marks of the user's queues (hash, include/queues.lua); the log again if the entry has no queue
---       6 newest (hash: offset of the newest record of each key)
--- ARGV  1 epoch to begin if there is no log  2 records to keep  3 seconds to keep them  4 seconds to keep meta
+--       6 newest (hash: offset of the newest record of each key)  7 the epoch of empty logs (include/empty.lua)
+-- ARGV  1 epoch to begin if another one is needed  2 records to keep  3 seconds to keep them  4 seconds to keep meta
 --       5 lifetime of an idempotency key, s  6 maximum number of these keys
 --       7 the move of its hash slot, see goesOn; '' none, '?' ask
 --       8 the generation for which the source is read again from the first record that Redis may have lost, '' if
@@ -23,6 +23,7 @@
 --@include generation
 --@include healing
 --@include queues
+--@include empty
 local log, meta, channel, keys, newest = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
 local maxRecords, maxBytes = tonumber(ARGV[2]), tonumber(ARGV[11])
 
@@ -95,7 +96,10 @@ local function open ()
     return redis.error_reply(REFUSED)
   end
   if not epoch or not offset then
-    epoch, offset, bound = ARGV[1], 0, false
+    if not (may('GET', KEYS[7]) and may('SET', KEYS[7], '', 'EX', '1') and may('TIME')) then
+      return redis.error_reply(REFUSED)
+    end
+    epoch, offset, bound = emptyEpoch(KEYS[7], current, ARGV[1]), 0, false
     return
   end
   if found[6] then
