@@ -6,7 +6,7 @@
 --       4 channel (sharded)
 -- ARGV  1 number of members above which the document becomes count-only  2 share of it at which lists begin again
 --       3 maximum number of listed connections per member  4 incarnation of the worker  5 seconds to keep all keys
---       6 seconds to keep the version of a document without members
+--       6 seconds to keep the version of a document without members, or more: see `kept`
 --       then five for each change: op ('+' '=' '-' '~', see src/presence/contract.js), id, uid, client, body; with '-'
 --       and '~' the client is the incarnation that the connection must have, '' for any
 -- Returns the version.
@@ -109,7 +109,11 @@ countOnly = count > maxMembers * (wasCountOnly and tonumber(ARGV[2]) or 1)
 local kind = countOnly and 'count' or (wasCountOnly and 'list' or 'diff')
 
 for _, key in ipairs({connections, order}) do redis.call('EXPIRE', key, ARGV[5]) end
-local ttl = count > 0 and ARGV[5] or ARGV[6]
+-- A version begins with the time, so it must be kept until the time is later: also after the clock was set back.
+local time = redis.call('TIME')
+local wall = time[1] * 1000 + math.floor(time[2] / 1000)
+local kept = math.max(tonumber(count > 0 and ARGV[5] or ARGV[6]), math.ceil((version - wall) / 1000) + 1)
+local ttl = string.format('%.0f', kept)
 if kind == 'count' and wasCountOnly and count == before and #removed == 0 then
   redis.call('EXPIRE', meta, ttl)
   return string.format('%.0f', version)
@@ -117,8 +121,7 @@ end
 
 local from = version
 if version == 0 then
-  local time = redis.call('TIME')
-  version = time[1] * 1000 + math.floor(time[2] / 1000)
+  version = wall
 else
   version = version + 1
 end
