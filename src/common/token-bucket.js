@@ -2,7 +2,7 @@ import { InkcastError } from './errors.js'
 
 /**
  * Token buckets: `burst` at once, then `perSecond`. Numbers without a timer, refilled when they are asked. A bucket
- * follows a monotonic clock; one that is set back all the same refills nothing, and empties nothing.
+ * follows a monotonic clock; if that is set back, the bucket stays as it is.
  *
  * @typedef {{ readonly perSecond: number, readonly burst: number }} Rate
  */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Characters of the id, 6 bits each: nobody finds a client id of their own that gives the id of another user. */
+/** Characters of the id, 6 bits each: no client can find a client id of its own that gives the id of another user. */
 const LENGTH = 22
 
 /**

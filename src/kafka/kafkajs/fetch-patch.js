@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { mayHook } from '../../common/hook-switch.js'
-import { Allowance, isRecordBatch, readRecordBatches } from './record-batch.js'
+import { ResponseBudget, isRecordBatch, readRecordBatches } from './record-batch.js'
 
 const require = createRequire(import.meta.url)
 
@@ -48,7 +48,7 @@ export function patchFetch ({ log }) {
  */
 export function decoderWith (stock) {
   /** By response: kafkajs has one buffer for it and calls this for each of its partitions. */
-  const allowances = /** @type {WeakMap<Buffer, Allowance>} */ (new WeakMap())
+  const budgets = /** @type {WeakMap<Buffer, ResponseBudget>} */ (new WeakMap())
   return async (decoder) => {
     const { buffer, offset } = decoder
     const size = buffer.readInt32BE(offset)
@@ -56,8 +56,8 @@ export function decoderWith (stock) {
       size > 0 && offset + 4 + size <= buffer.length ? buffer.subarray(offset + 4, offset + 4 + size) : undefined
     if (records === undefined || !isRecordBatch(records)) return stock(decoder)
     decoder.offset = offset + 4 + size
-    let allowance = allowances.get(buffer)
-    if (allowance === undefined) allowances.set(buffer, allowance = new Allowance())
-    return readRecordBatches(records, allowance)
+    let budget = budgets.get(buffer)
+    if (budget === undefined) budgets.set(buffer, budget = new ResponseBudget())
+    return readRecordBatches(records, budget)
   }
 }

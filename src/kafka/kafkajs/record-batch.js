@@ -62,7 +62,7 @@ export const MAX_MS = 250
  * What the compressed batches of one response may take together. The first one is always read, so that every response
  * makes progress; those that are left out come again with the next response.
  */
-export class Allowance {
+export class ResponseBudget {
   #bytes = MAX_BYTES
   #ms = MAX_MS
   #clock
@@ -90,12 +90,12 @@ export const isRecordBatch = (bytes) => bytes.length > MAGIC_AT && bytes[MAGIC_A
 
 /**
  * @param {Buffer} bytes consecutive batches; the last one may be cut off and is then left out
- * @param {Allowance} allowance of the response
+ * @param {ResponseBudget} budget of the response
  * @returns {Promise<(DecodedMessage | UnreadableBatch)[]>} keys and values are slices of the bytes. Ends before the
- *   first compressed batch for which the allowance is spent: kafkajs requests the same offset again
+ *   first compressed batch for which the budget is spent: kafkajs requests the same offset again
  * @throws {Error} if the beginning of the next batch is unknown
  */
-export async function readRecordBatches (bytes, allowance) {
+export async function readRecordBatches (bytes, budget) {
   /** @type {DecodedMessage[]} */
   const messages = []
   for (let at = 0; at + HEADER_BYTES <= bytes.length;) {
@@ -106,12 +106,12 @@ export async function readRecordBatches (bytes, allowance) {
     if (end > bytes.length) break
     const batch = bytes.subarray(at, end)
     const compression = attributesOf(batch) & CODEC_MASK
-    if (compression !== 0 && allowance.spent) break
+    if (compression !== 0 && budget.spent) break
     const before = messages.length
     try {
       const records = batch.subarray(HEADER_BYTES)
       const codec = CODECS[compression]
-      readRecords(batch, codec === undefined ? records : await allowance.decompress(codec, records), messages)
+      readRecords(batch, codec === undefined ? records : await budget.decompress(codec, records), messages)
     } catch (error) {
       messages.length = before
       messages.push(unreadable(batch, error instanceof Error ? error : new Error(String(error))))

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { describe, test } from 'node:test'
 import zlib from 'node:zlib'
 import { decoderWith } from '../../../../src/kafka/kafkajs/fetch-patch.js'
-import { Allowance, MAX_BYTES, MAX_MS, MAX_RECORDS, readRecordBatches } from '../../../../src/kafka/kafkajs/record-batch.js'
+import { ResponseBudget, MAX_BYTES, MAX_MS, MAX_RECORDS, readRecordBatches } from '../../../../src/kafka/kafkajs/record-batch.js'
 import { leaderEpochOf } from '../../../../src/kafka/record.js'
 import { holdTime } from '../../../helpers/held-time.js'
 import { manualClock } from '../../../helpers/manual-clock.js'
@@ -47,7 +47,7 @@ async function batchOf (samples, { firstOffset = 0, transactional = false } = {}
 }
 
 /** @param {Buffer} bytes of one partition, the only one of its response */
-const readAll = (bytes) => readRecordBatches(bytes, new Allowance(manualClock()))
+const readAll = (bytes) => readRecordBatches(bytes, new ResponseBudget(manualClock()))
 
 /** @param {Buffer} batch @param {number} attributes */
 function withAttributes (batch, attributes) {
