@@ -250,7 +250,7 @@ export class Client {
     this.#user?._clear()
   }
 
-  /** @type {import('./document/options.js').Link} */
+  /** @type {import('./document/membership.js').Link} */
   #link = {
     request: (event, argument, timeout) => this.#connection.request(event, argument, timeout),
     tell: (event, argument) => this.#connection.tell(event, argument),

@@ -1,28 +1,8 @@
 /**
- * The types of a membership: what it uses, and how it is opened.
+ * How a document is opened.
  *
  * @typedef {import('./positions.js').Position} Position
  * @typedef {import('../common/error.js').ClientError} ClientError
- */
-
-/**
- * The functions of the client that a membership uses.
- * @typedef {object} Link
- * @property {(event: string, argument: object, timeout: number) => Promise<any>} request rejects with a ClientError
- * @property {(event: string, argument: object) => void} tell
- * @property {(event: string, argument: object) => void} check throws value_too_large, bad_value
- * @property {import('../common/log.js').Log} log
- * @property {(guid: string, events: Omit<QueueEvents, 'send'>) => Promise<Queue> | null} openQueue null: there
- *   is no outbox
- * @property {(connectionId: string) => boolean} isOwn whether it is, or was, a connection of this client
- * @property {(guid: string, position: Position | null) => void} save
- * @property {(membership: import('./membership.js').Membership, toLeave: boolean) => void} gone it was closed; toLeave:
- *   send `doc:leave` to the gateway
- */
-
-/**
- * @typedef {import('../outbox/contract.js').Queue} Queue
- * @typedef {import('../outbox/contract.js').QueueEvents} QueueEvents
  */
 
 /**
