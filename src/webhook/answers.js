@@ -105,12 +105,13 @@ export function createAnswers ({ publish, refused: charge, decoding, owes, log, 
  * Counts the publications before it decodes them.
  * @param {string} text
  * @returns {unknown[]}
- * @throws {InkcastError} bad_request
+ * @throws {InkcastError} bad_request, bad_value
  */
 function itemsOf (text) {
   const wanted = `the answer must be JSON: { "publish": [ at most ${MAX_PUBLICATIONS} publications ] }`
-  const { items, fields } = countItems(text)
+  const { items, fields, deep } = countItems(text)
   if (items > MAX_PUBLICATIONS) throw new InkcastError('bad_request', `${wanted}; it has ${items}`)
+  if (deep) throw new InkcastError('bad_value', 'a value is nested too deep')
   if (fields > MAX_FIELDS) throw new InkcastError('bad_request', `a publication has at most ${MAX_FIELDS} fields`)
   let given
   try {

@@ -6,6 +6,8 @@ import { MAX_DEPTH } from './value.js'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
+/** Depth of the containers of a value in an object of a list. */
+const DEEPEST = MAX_DEPTH + 3
 
 /**
  * The values of one field of the objects in a list: `{ "<list>": [ { "<field>": … }, … ] }`. Decoding and encoding them
@@ -44,7 +46,8 @@ export function rawItems (text, list, field) {
  * bytes.
  *
  * @param {string} text `{ "<list>": [ … ] }`, or anything else
- * @returns {{ items: number, fields: number }} items: of all lists together; fields: most fields of one object
+ * @returns {{ items: number, fields: number, deep: boolean }} items: of all lists together; fields: most fields of one
+ *   object; deep: a value is nested deeper than MAX_DEPTH, and the rest was not counted
  */
 export function countItems (text) {
   let depth = 0
@@ -67,6 +70,7 @@ export function countItems (text) {
     } else if (char === 0x5b || char === 0x7b) {
       if (++depth === 2) begun = false
       else if (depth === 3) own = 1
+      else if (depth > DEEPEST) return { items, fields, deep: true }
     } else if (char === 0x5d || char === 0x7d) {
       depth--
     } else if (char === 0x2c) {
@@ -75,7 +79,7 @@ export function countItems (text) {
       else if (depth === 3) fields = Math.max(fields, ++own)
     }
   }
-  return { items, fields }
+  return { items, fields, deep: false }
 }
 
 /**

@@ -210,11 +210,12 @@ function readBatch ({ header, body = Buffer.alloc(0), refused, decoding }) {
         throw new InkcastError('bad_content_type', 'a batch is JSON; msgpack values go into valueBase64')
       if (!isUtf8(body)) throw new InkcastError('bad_utf8', 'the body is not valid UTF-8')
       const json = body.toString()
-      const { items, fields } = countItems(json)
+      const { items, fields, deep } = countItems(json)
       if (items > MAX_PUBLICATIONS) {
         count = items
         throw new InkcastError('bad_request', `a batch has 1 to ${MAX_PUBLICATIONS} publications`)
       }
+      if (deep) throw new InkcastError('bad_value', 'a value is nested too deep')
       if (fields > MAX_FIELDS) throw new InkcastError('bad_request', `a publication has at most ${MAX_FIELDS} fields`)
       return itemsOf(json)
     })

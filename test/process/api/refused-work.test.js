@@ -72,7 +72,8 @@ const LARGE = {
     `{"publications":[{${Array.from({ length: size / 11 }, (_, i) => `"${i}":1`).join()}}]}`,
   'fields of the body': (size) => `{${Array.from({ length: size / 11 }, (_, i) => `"${i}":1`).join()},"publications":[]}`,
   'a text that does not end': (size) => `{"publications":["${'x'.repeat(size)}`,
-  'brackets that do not end': (size) => '['.repeat(size)
+  'lists in lists': (size) => `{"publications":[{"guid":"notes/1","value":${'['.repeat(size / 2)}${']'.repeat(size / 2)}}]}`,
+  'lists in lists that do not end': (size) => '['.repeat(size)
 }
 
 for (const [kind, make] of Object.entries(LARGE)) {
@@ -81,10 +82,10 @@ for (const [kind, make] of Object.entries(LARGE)) {
     const body = make(2_000_000)
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
     const { status, body: answer } = await call('POST', '/v1/publish', { headers, body })
-    assert.deepEqual([status, answer.error.code], [400, 'bad_request'])
+    assert.deepEqual([status, answer.error.code], [400, kind.startsWith('lists') ? 'bad_value' : 'bad_request'])
     // a message about JSON would come from the decoder
-    const counted = /^(?:a batch has 1 to 1000 publications|a publication has at most 50 fields)$/
-    assert.match(answer.error.message, kind.includes('not end') ? /it is not valid JSON/ : counted)
+    const counted = /^(?:a batch has 1 to 1000 publications|a publication has at most 50 fields|a value is nested too deep)$/
+    assert.match(answer.error.message, kind === 'a text that does not end' ? /it is not valid JSON/ : counted)
   })
 }
 

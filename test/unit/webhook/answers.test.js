@@ -61,15 +61,17 @@ const LARGE = {
   'empty objects': `{"publish":[${'{},'.repeat(700_000)}{}]}`,
   numbers: `{"publish":[${'1,'.repeat(1_000_000)}1]}`,
   'fields of one publication': `{"publish":[{${Array.from({ length: 200_000 }, (_, i) => `"${i}":1`).join()}}]}`,
-  'fields of the answer': `{${Array.from({ length: 200_000 }, (_, i) => `"${i}":1`).join()},"publish":[]}`
+  'fields of the answer': `{${Array.from({ length: 200_000 }, (_, i) => `"${i}":1`).join()},"publish":[]}`,
+  'lists in lists': `{"publish":[{"guid":"notes/1","value":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}]}`,
+  'objects in objects': `{"publish":[{"guid":"notes/1","value":${'{"a":'.repeat(500_000)}1${'}'.repeat(500_000)}}]}`
 }
 
 for (const [kind, body] of Object.entries(LARGE)) {
   test(`an answer is counted before it is decoded: ${kind}`, async (t) => {
     const { answer, lines, published, results } = await start(t)
     await answer(body)
-    assert.deepEqual(await results(), { bad_request: 1 })
-    assert.match(lines[0].text, /at most (?:1000 publications|50 fields)/)
+    assert.deepEqual(await results(), { [kind.includes(' in ') ? 'bad_value' : 'bad_request']: 1 })
+    assert.match(lines[0].text, /at most (?:1000 publications|50 fields)|nested too deep/)
     assert.deepEqual([lines.length, published.length], [1, 0])
   })
 }
