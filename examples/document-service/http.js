@@ -1,5 +1,11 @@
 import { createServer } from 'node:http'
 
+/** A request is short: a slow client does not hold its connection for long. */
+const TIMES = { headersTimeout: 10_000, requestTimeout: 10_000 }
+const MAX_CONNECTIONS = 1000
+/** Maximum length of a document's id: that of inkcast. */
+const MAX_GUID = 256
+
 /**
  * `GET /documents/:guid` answers `{ document, position }`: a page shows the document and opens it in inkcast from that
  * position, to get all later records. Changes that the page has already (their version is not higher) may be sent
@@ -13,7 +19,7 @@ import { createServer } from 'node:http'
  * @param {import('./inkcast.js').Log} dependencies.log
  */
 export function createHttp ({ host, port, read, position, log }) {
-  const server = createServer((request, response) => {
+  const server = createServer(TIMES, (request, response) => {
     answer(request.method, request.url ?? '').then(({ status, body }) => {
       response
         .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
@@ -33,6 +39,8 @@ export function createHttp ({ host, port, read, position, log }) {
     return { status: 200, body: { document: await read(guid), position: at } }
   }
 
+  server.maxConnections = MAX_CONNECTIONS
+
   return {
     /** @returns {Promise<number>} the port */
     start: () => new Promise((resolve, reject) => {
@@ -49,7 +57,8 @@ export function createHttp ({ host, port, read, position, log }) {
 /** @param {string} url @returns {string | undefined} */
 function guidOf (url) {
   try {
-    return decodeURIComponent(/^\/documents\/([^/?]+)$/.exec(url)?.[1] ?? '') || undefined
+    const guid = decodeURIComponent(/^\/documents\/([^/?]+)$/.exec(url)?.[1] ?? '')
+    return guid === '' || Buffer.byteLength(guid) > MAX_GUID ? undefined : guid
   } catch {
     return undefined
   }

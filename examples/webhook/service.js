@@ -2,9 +2,14 @@ import { createServer } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 
 const webhook = new Webhook(process.env.UPLINK_SECRETS ?? '')
+/** Larger than any request of inkcast. Without a limit, a stranger who finds the port can fill the memory. */
+const MAX_BODY = 8_000_000
 createServer(async (req, res) => {
   let body = ''
-  for await (const chunk of req) body += chunk
+  for await (const chunk of req) {
+    body += chunk
+    if (body.length > MAX_BODY) return void res.writeHead(413, { connection: 'close' }).end()
+  }
   try {
     webhook.verify(body, /** @type {any} */ (req.headers))
   } catch {

@@ -7,6 +7,9 @@ import { extname, join, normalize } from 'node:path'
 const MAX_BODY = 8 * 1024 * 1024
 /** Maximum length of a document's id. */
 const MAX_GUID = 256
+/** An update of 8 MB over a slow line takes its time; its head does not. */
+const TIMES = { headersTimeout: 10_000, requestTimeout: 60_000 }
+const MAX_CONNECTIONS = 1000
 /** Pages of other origins may load documents: in your product only yours. */
 const CORS = {
   'access-control-allow-origin': '*',
@@ -32,13 +35,15 @@ const TYPES = /** @type {Record<string, string>} */ ({
  * @param {import('./inkcast.js').Log} dependencies.log
  */
 export function createHttp ({ host, port, page, documents, log }) {
-  const server = createServer((request, response) => {
+  const server = createServer(TIMES, (request, response) => {
     answer(request, response).catch((error) => {
       log.error(`${request.method} ${request.url}: ${error.message}`)
       if (response.headersSent) return void response.destroy()
       send(response, error.status ?? 503, { 'retry-after': '1' })
     })
   })
+
+  server.maxConnections = MAX_CONNECTIONS
 
   /** @param {import('node:http').IncomingMessage} request @param {import('node:http').ServerResponse} response */
   async function answer (request, response) {
