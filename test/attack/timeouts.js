@@ -16,7 +16,11 @@ const TIMEOUTS = {
   'unfinished lines': TIMES.keepAlive,
   'TLS without a byte, or half a hello': TIMES.handshake,
   'openapi.json, pipelined and not read': TIMES.silence,
-  'gRPC: silent connections': TIMES.headers
+  'gRPC: silent connections': TIMES.headers,
+  // some of the requests are valid, and their connections are kept
+  'malformed requests at PORT': TIMES.keepAlive,
+  'malformed requests at API_PORT': TIMES.keepAlive,
+  'malformed requests at ADMIN_PORT': TIMES.keepAlive
 }
 
 /** @param {string} attack its name @returns {number} ms; 0 if the attacker closes its connections */
