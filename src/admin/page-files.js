@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import sirv from 'sirv'
 import { createRenderedDocs } from './rendered-docs.js'
+import { createStaticFiles } from '../process/static-files.js'
 
 /**
  * The files of the status page: its own, uPlot from node_modules, and the docs that it links to. They contain nothing
@@ -22,10 +22,10 @@ const VENDOR = new Set(['/uPlot.esm.js', '/uPlot.min.css'])
  * @returns {(req: Request, res: Response, path: string, next: () => void) => void} path: of the request
  */
 export function createPageFiles () {
-  const page = sirv(fileURLToPath(new URL('./page/', import.meta.url)), { etag: true, maxAge: 0 })
-  const docs = sirv(DOCS, { etag: true, maxAge: 0, dev: true, extensions: [] })
+  const page = createStaticFiles(fileURLToPath(new URL('./page/', import.meta.url)), { etag: true, maxAge: 0 })
+  const docs = createStaticFiles(DOCS, { etag: true, maxAge: 0, dev: true, extensions: [] })
   const rendered = createRenderedDocs(DOCS)
-  const vendor = sirv(path.join(UPLOT, 'dist'), { etag: true, maxAge: 86_400 })
+  const vendor = createStaticFiles(path.join(UPLOT, 'dist'), { etag: true, maxAge: 86_400 })
 
   return (req, res, pathname, next) => {
     res.setHeader('content-security-policy', POLICY)

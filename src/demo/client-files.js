@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import sirv from 'sirv'
+import { createStaticFiles } from '../process/static-files.js'
 
 /** The module `/client/connection/io.js` for pages: without a bundler they cannot resolve `socket.io-client`. */
 const LIBRARY = 'export { io } from \'../socket.io.esm.min.js\'\n'
@@ -14,8 +14,8 @@ const LIBRARY = 'export { io } from \'../socket.io.esm.min.js\'\n'
  *   handles paths below /client
  */
 export function createClientFiles () {
-  const modules = sirv(fileURLToPath(new URL('../../client/', import.meta.url)), { dev: true })
-  const bundles = sirv(
+  const modules = createStaticFiles(fileURLToPath(new URL('../../client/', import.meta.url)), { dev: true })
+  const bundles = createStaticFiles(
     path.join(path.dirname(createRequire(import.meta.url).resolve('socket.io/package.json')), 'client-dist'),
     { dev: true }
   )

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import sirv from 'sirv'
+import { createStaticFiles } from '../process/static-files.js'
 
 /** Where `npm run docs:site` builds it (docs/.vitepress/config.js). */
 const SITE = fileURLToPath(new URL('../../docs/.vitepress/dist/', import.meta.url))
@@ -47,7 +47,7 @@ const NOT_BUILT = `<!doctype html>
  * @returns {import('http').RequestListener}
  */
 export function createDocsSite (site = SITE) {
-  const files = sirv(site, { dev: true })
+  const files = createStaticFiles(site, { dev: true })
   return (req, res) => {
     const [path, query] = (req.url ?? '').split('?')
     if (path === '/docs') return void res.writeHead(301, { location: `/docs/${query === undefined ? '' : `?${query}`}` }).end()

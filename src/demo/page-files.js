@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import sirv from 'sirv'
 import { bodyOf, createBundles, loadEsbuild, sendBody } from './bundles.js'
+import { createStaticFiles } from '../process/static-files.js'
 
 const FOLDER = fileURLToPath(new URL('./page/', import.meta.url))
 const PLACE = '<script id="settings" type="application/json">{}</script>'
@@ -16,7 +16,7 @@ const PLACE = '<script id="settings" type="application/json">{}</script>'
  * @param {typeof loadEsbuild} [dependencies.loadBundler]
  */
 export function createPageFiles ({ log, loadBundler = loadEsbuild }) {
-  const files = sirv(FOLDER, { dev: true })
+  const files = createStaticFiles(FOLDER, { dev: true })
   /** @type {Promise<ReturnType<typeof createBundles>> | undefined} loaded with the first visitor */
   let bundles
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import sirv from 'sirv'
 import { folderOf, REFERENCE } from '../../process/installed.js'
+import { createStaticFiles } from '../../process/static-files.js'
 
 /**
  * `/docs/`: openapi.json as a page on which operations can be tried, in development only. Its library is a development
@@ -22,8 +22,8 @@ const VENDOR = new Set(['/vendor/swagger-ui.css', '/vendor/swagger-ui-bundle.js'
 export function createReference () {
   const library = folderOf(REFERENCE)
   if (library === undefined) return undefined
-  const page = sirv(PAGE, { etag: true, maxAge: 0 })
-  const vendor = sirv(library, { etag: true, maxAge: 86_400 })
+  const page = createStaticFiles(PAGE, { etag: true, maxAge: 0 })
+  const vendor = createStaticFiles(library, { etag: true, maxAge: 86_400 })
 
   return (server) => {
     const config = /** @type {any} */ ({ operation: 'docs', open: true })

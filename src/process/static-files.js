@@ -1,0 +1,21 @@
+import sirv from 'sirv'
+
+/**
+ * The files of a folder. sirv leaves a file open whose reader goes away before its end: each such request
+ * would take a descriptor for ever, and needs no token. So the file is closed with its answer.
+ *
+ * @param {string} folder
+ * @param {import('sirv').Options} options
+ * @returns {import('sirv').RequestHandler}
+ */
+export function createStaticFiles (folder, options) {
+  const files = sirv(folder, options)
+  return (req, res, next) => {
+    res.once('pipe', (file) => {
+      const close = () => { file.destroy() }
+      if (res.destroyed) close()
+      else res.once('close', close)
+    })
+    files(req, res, next)
+  }
+}

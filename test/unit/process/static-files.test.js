@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createStaticFiles } from '../../../src/process/static-files.js'
+import { waitFor } from '../../helpers/wait.js'
+
+/** @param {string} file @returns {number} descriptors of this process that have it open */
+const open = (file) => readdirSync('/proc/self/fd').filter((descriptor) => {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`) === file
+  } catch {
+    return false // that of the directory itself
+  }
+}).length
+
+test('a file is closed when its reader goes away, before its end or at it', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'static-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'large.txt')
+  writeFileSync(file, 'x'.repeat(8_000_000))
+  const files = createStaticFiles(folder, { etag: true })
+  const server = http.createServer((req, res) => files(req, res)).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const get = async () => {
+    const req = http.get({ host: '127.0.0.1', port, path: '/large.txt', agent: false })
+    const [res] = await once(req, 'response')
+    return res
+  }
+  for (let i = 0; i < 10; i++) {
+    const res = await get()
+    await once(res, 'readable')
+    assert.equal(open(file) > 0, true)
+    res.destroy()
+  }
+  await waitFor(() => open(file) === 0, { message: () => `${open(file)} descriptors` })
+  let bytes = 0
+  for await (const chunk of await get()) bytes += chunk.length
+  assert.equal(bytes, 8_000_000)
+  await waitFor(() => open(file) === 0, { message: () => `${open(file)} descriptors` })
+})
