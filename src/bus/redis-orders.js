@@ -142,8 +142,8 @@ export function createOrderPublish ({ redis, registry, clock }) {
       // after the list was read: before, it could be lost in between
       registry.assertComplete()
     ])
-    // with a cluster the channels of worker and document may use two
-    // connections: on the document's channel the revoke arrives before the records that follow it
+    // with a cluster the channels of worker and document may use two connections: on the document's channel the revoke
+    // arrives before the records that follow it
     if (redis.isCluster && publication.operator === 'revoke') {
       await redis.client.spublish(documentChannel(/** @type {string} */ (publication.guid)), orderAmongRecords(message))
     }

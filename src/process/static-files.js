@@ -1,8 +1,10 @@
 import sirv from 'sirv'
 
 /**
- * The files of a folder. sirv leaves a file open whose reader goes away before its end: each such request
- * would take a descriptor for ever, and needs no token. So the file is closed with its answer.
+ * The files of a folder. sirv leaves a file open whose reader goes away before its end: each such request would take a
+ * descriptor for ever, and needs no token. So the file is closed with its answer. A file that cannot be opened (it was
+ * removed, or descriptors are used up) would end the process, and a range that ends before its begin would leave the
+ * request without an end: both end the connection.
  *
  * @param {string} folder
  * @param {import('sirv').Options} options
@@ -13,9 +15,14 @@ export function createStaticFiles (folder, options) {
   return (req, res, next) => {
     res.once('pipe', (file) => {
       const close = () => { file.destroy() }
+      file.once('error', () => { res.destroy() })
       if (res.destroyed) close()
       else res.once('close', close)
     })
-    files(req, res, next)
+    try {
+      files(req, res, next)
+    } catch {
+      res.destroy()
+    }
   }
 }

@@ -19,8 +19,7 @@ const TIMEOUTS = {
   'gRPC: silent connections': TIMES.headers,
   // some of the requests are valid, and their connections are kept
   'malformed requests at PORT': TIMES.keepAlive,
-  'malformed requests at API_PORT': TIMES.keepAlive,
-  'malformed requests at ADMIN_PORT': TIMES.keepAlive
+  'malformed requests at API_PORT': TIMES.keepAlive
 }
 
 /** @param {string} attack its name @returns {number} ms; 0 if the attacker closes its connections */

@@ -59,8 +59,8 @@ export const MAX_BYTES = 16 * 2 ** 20
 export const MAX_MS = 250
 
 /**
- * What the compressed batches of one response may take together. The first one is always read, so that every response
- * makes progress; those that are left out come again with the next response.
+ * Limit of the compressed batches of one response together. The first one is always read, so that every response makes
+ * progress; those that are left out come again with the next response.
  */
 export class ResponseBudget {
   #bytes = MAX_BYTES

@@ -29,7 +29,7 @@ const OF_CLIENTS = {
   ]
 }
 
-/** What only services or inkcast itself create, and channels, which take no memory. */
+/** Keys that only services or inkcast itself create, and channels, which take no memory. */
 const OTHERS = [
   // records and requests of services
   'documentKeys', 'documentNewest', 'requestState', 'userOrders', 'userOrdered', 'workerOrders', 'orderReport',
