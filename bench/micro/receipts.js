@@ -5,6 +5,7 @@
  *
  *   node --expose-gc bench/micro/receipts.js
  */
+import { systemClock } from '../../src/common/clock.js'
 import { createReceipts } from '../../src/receipts/receipts.js'
 import { decodeEnvelope, encodeEnvelope } from '../../src/wire/envelope.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
@@ -19,7 +20,7 @@ const collect = globalThis.gc
 
 let time = 0
 const now = () => time
-const clock = { now, monotonic: now, sleep: async () => {} }
+const clock = { ...systemClock, now, monotonic: now, sleep: async () => {} }
 const log = /** @type {any} */ ({ debug () {} })
 const connections = Array.from(
   { length: CONNECTIONS },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../../src/common/clock.js'
 import { createConsumer } from '../../../src/kafka/consumer.js'
 import { createKafkajs } from '../../../src/kafka/kafkajs/driver.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -106,7 +107,12 @@ test('it is ready when it has joined', async (t) => {
 
 test('the silence of Kafka grows from its last response, also over replacements that do not reach it', async (t) => {
   let now = 0
-  const clock = { now: () => now, monotonic: () => now, sleep: (/** @type {number} */ ms) => delay(Math.min(ms, 5)) }
+  const clock = {
+    ...systemClock,
+    now: () => now,
+    monotonic: () => now,
+    sleep: (/** @type {number} */ ms) => delay(Math.min(ms, 5))
+  }
   let reachable = true
   const { consumer, made, running } = start(t, {
     clock,
@@ -162,11 +168,7 @@ test('a consumer that crashes, or cannot connect, is replaced; the failure and i
 
 test('a consumer without a response is not ready, then replaced', async (t) => {
   const began = performance.now()
-  const fast = {
-    now: Date.now,
-    monotonic: () => (performance.now() - began) * 40,
-    sleep: (/** @type {number} */ ms) => delay(ms)
-  }
+  const fast = { ...systemClock, monotonic: () => (performance.now() - began) * 40 }
   const { consumer, made, running } = start(t, { clock: fast })
   const fake = await running()
   fake.join()

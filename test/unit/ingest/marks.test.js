@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
 import { createMarks, createMemoryMarks } from '../../../src/ingest/marks.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -7,7 +8,7 @@ import { waitFor } from '../../helpers/wait.js'
 const NOW = 1_700_000_000_000
 const WEEK = 7 * 86_400_000
 const { log } = recordingLog()
-const clock = { now: () => NOW, monotonic: () => 0, sleep: async () => {} }
+const clock = { ...systemClock, now: () => NOW, monotonic: () => 0, sleep: async () => {} }
 const { signal } = new AbortController()
 /** @param {number} sequence @param {number} [epoch] */
 const at = (sequence, epoch) => ({ source: 't/0', sequence, epoch })

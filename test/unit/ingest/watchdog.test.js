@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { systemClock } from '../../../src/common/clock.js'
 import { canaryOf, canaryRecord, canaryText, readCanary } from '../../../src/ingest/canary.js'
 import { createWatchdog } from '../../../src/ingest/watchdog.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
@@ -55,6 +56,7 @@ async function watch (t) {
     metrics,
     log: recordingLog().log,
     clock: {
+      ...systemClock,
       now: () => now,
       monotonic: () => now - 1_700_000_000_000,
       sleep: (_ms, signal) =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { systemClock } from '../../../src/common/clock.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createMemoryPresence, createMemoryPresenceHub } from '../../../src/presence/memory-presence.js'
 import { Room } from '../../../src/presence/room.js'
@@ -16,11 +17,7 @@ async function setUp ({ maxMembers = 500 } = {}) {
   // versions start at the time: after the store has lost everything they must be higher, even in a fast test
   const hub = createMemoryPresenceHub({
     maxMembers,
-    clock: {
-      now: () => 1e12 + time,
-      monotonic: () => time,
-      sleep: () => Promise.reject(new Error('this clock does not sleep'))
-    }
+    clock: { ...systemClock, now: () => 1e12 + time, monotonic: () => time }
   })
   /** @param {number} workerNumber */
   async function worker (workerNumber) {
