@@ -96,9 +96,9 @@ export function manualClock (start = 1_700_000_000_000) {
     async pass (ms) {
       const end = passed + ms
       do {
-        for (let quiet = false; !quiet; quiet = turns.size === 0) {
+        for (let quiet = false; !quiet; turn()) {
           await settled()
-          turn()
+          quiet = turns.size === 0
         }
       } while (runNext(end))
       if (end > passed) stall(end - passed)
