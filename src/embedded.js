@@ -126,7 +126,7 @@ export async function composeEmbedded ({
         auth: config.auth,
         host: config.gateway.host,
         loadDocument: toServices
-          ? (await import('./demo/documents-over-http.js')).createDocumentsOverHttp({ url: config.gateway.demoDocumentsUrl })
+          ? (await import('./demo/documents-over-http.js')).createDocumentsOverHttp(config.extensionSettings)
           : documents.load,
         control,
         inspect: privateRoutes.get('/inspect'),

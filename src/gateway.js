@@ -304,9 +304,8 @@ async function composeGateway ({
  * @param {import('./config/load.js').Config} config
  */
 async function documentsFor (config) {
-  const { gateway } = config
   if (hasServices(config))
-    return (await import('./demo/documents-over-http.js')).createDocumentsOverHttp({ url: gateway.demoDocumentsUrl })
+    return (await import('./demo/documents-over-http.js')).createDocumentsOverHttp(config.extensionSettings)
   return (await import('./demo/embedded-documents.js')).loadUnkept
 }
 

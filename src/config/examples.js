@@ -18,7 +18,6 @@ export const EXAMPLES = {
   PEER_TLS_CERT_FILE: '/etc/inkcast/peer/cert.pem',
   PEER_TLS_KEY_FILE: '/etc/inkcast/peer/key.pem',
   PEER_TLS_CA_FILE: '/etc/inkcast/peer/ca.pem',
-  DEMO_DOCUMENTS_URL: 'http://document-service:4000',
   INSTANCE_ID: 'inkcast-0',
   HANG_TIMEOUT: '5000',
   MAX_CONNECTIONS: '50000',

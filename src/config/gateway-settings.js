@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import * as v from 'valibot'
 import { string } from '../common/schema.js'
-import { block, choice, described, integer, listOf, longText, milliseconds, origins, port, text, url } from './setting.js'
+import { block, choice, described, integer, listOf, longText, milliseconds, origins, port, text } from './setting.js'
 
 const production =
   (/** @type {string} */ value, /** @type {string} */ otherwise) => (/** @type {{ production: boolean }} */ context) =>
@@ -113,13 +113,6 @@ export const gateway = block('Gateway', {
     as: 'peerTlsCaFile',
     type: text(),
     describe: 'PEM certificates of the authorities that issue the certificates of the machines. These authorities must issue no other certificates.'
-  },
-  DEMO_DOCUMENTS_URL: {
-    as: 'demoDocumentsUrl',
-    type: url('http:', 'https:'),
-    default: 'http://localhost:4000',
-    describe:
-      'URL of the service in `examples/document-service`, from which the demo page gets its documents if Kafka is used. In development only.'
   },
   DRAIN_TIMEOUT: {
     as: 'drainTimeout',

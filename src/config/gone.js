@@ -4,6 +4,7 @@
  * @type {Readonly<Record<string, string>>}
  */
 export const GONE = {
+  DEMO_DOCUMENTS_URL: 'use EXTENSION_DEMO_DOCUMENTS_URL, which the demo page reads with the same value',
   TRUST_PROXY: 'use TRUSTED_PROXIES, which takes the same values',
   TLS_OCSP_FILE: 'no response is stapled'
 }

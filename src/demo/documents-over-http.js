@@ -7,10 +7,10 @@ const MAX_BYTES = 1_048_576
 /**
  * Loads documents from the service of examples/document-service, which runs as a separate program.
  *
- * @param {{ url: string }} settings
+ * @param {Readonly<Record<string, string>>} settings as an extension has them: the demo is no part of a server
  * @returns {import('./embedded-documents.js').LoadDocument} rejects when the service is unavailable
  */
-export function createDocumentsOverHttp ({ url }) {
+export function createDocumentsOverHttp ({ EXTENSION_DEMO_DOCUMENTS_URL: url = 'http://localhost:4000' }) {
   const base = url.replace(/\/+$/, '')
   const { signal } = new AbortController()
   return async (guid) => /** @type {import('./embedded-documents.js').LoadedDocument} */ (

@@ -23,7 +23,7 @@ describe('the demo with a cluster, Kafka and the document service', { skip: noBr
     inkcast = await startCluster(scope, {
       WORKERS: '2',
       REDIS_URL: redisUrl(),
-      DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`,
+      EXTENSION_DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`,
       ...topics.env
     })
     await startDocumentService(scope, { port, apiUrl: inkcast.apiUrl, kafka: topics.env })

@@ -44,7 +44,7 @@ for (const [uplink, open] of Object.entries(UPLINKS)) {
       cluster = await startCluster(scope, {
         WORKERS: '2',
         REDIS_URL,
-        DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`,
+        EXTENSION_DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`,
         ...env
       })
       service = await startDocumentService(scope, { port, apiUrl: cluster.apiUrl, ...settings })

@@ -24,7 +24,7 @@ test('a service with Kafka applies queued edits once and in order although worke
   const cluster = await startCluster(scope, {
     WORKERS: '2',
     REDIS_URL,
-    DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`,
+    EXTENSION_DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`,
     ...topics.env
   })
   const service = await startDocumentService(scope, { port, apiUrl: cluster.apiUrl, kafka: topics.env })

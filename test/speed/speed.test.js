@@ -108,7 +108,7 @@ describe(
       const inkcast = await startCluster(scope, {
         WORKERS: '2',
         REDIS_URL: redisUrl(),
-        DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`,
+        EXTENSION_DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`,
         ...topics.env
       })
       await startDocumentService(scope, { port, apiUrl: inkcast.apiUrl, kafka: topics.env })
