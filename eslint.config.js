@@ -83,6 +83,34 @@ const FORGOTTEN = {
   message: 'on Node 20 a garbage collection removes this timeout: use withTimeLimit of src/common/wait.js, or a timer that aborts'
 }
 
+const TIMERS = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate'].map((name) => ({
+  name, message: 'timers are those of a clock (src/common/clock.js, client/common/clock.js)'
+}))
+const RANDOM = {
+  paths: [
+    ...['timers', 'timers/promises'].map((name) => ({ name: `node:${name}`, message: 'timers are those of a clock (src/common/clock.js)' })),
+    {
+      name: 'node:crypto',
+      importNames: ['randomBytes', 'randomFill', 'randomFillSync', 'randomInt', 'randomUUID'],
+      message: 'random values are those of src/common/random.js'
+    }
+  ]
+}
+// Pages have those of the browser.
+const OWN_SOURCES = [
+  'src/common/clock.js', 'src/common/random.js', 'client/common/clock.js', 'client/common/random-id.js', 'src/*/page/**'
+]
+// Files that still have their own. None may be added.
+const STILL_OWN = [
+  'src/role.js',
+  ...[
+    'admin', 'admission', 'api', 'auth', 'bus', 'cli', 'common', 'config', 'delivery', 'demo', 'documents', 'engine', 'extensions',
+    'gateway', 'heartbeat', 'ingest', 'inspect', 'kafka', 'launcher', 'load', 'overview', 'presence', 'process', 'receipts', 'redis',
+    'rehearsal', 'sessions', 'tls', 'uplink', 'webhook', 'wire', 'workers'
+  ].map((folder) => `src/${folder}/**`),
+  'client/**'
+]
+
 export default [
   { ignores: ['node_modules/', 'test/output/', '**/dist/', '**/.next/', 'docs/.vitepress/cache/'] },
   js.configs.recommended,
@@ -137,6 +165,11 @@ export default [
     files: ['src/**'],
     ignores: ['src/common/clock.js', 'src/demo/page/**', 'src/admin/page/**', ...KAFKAJS_CLOCK],
     rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS, WALL] }
+  },
+  {
+    files: ['src/**', 'client/**'],
+    ignores: [...OWN_SOURCES, ...STILL_OWN],
+    rules: { 'no-restricted-globals': ['error', ...TIMERS], 'no-restricted-imports': ['error', RANDOM] }
   },
   { files: Object.keys(WALL_CLOCK), rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS] } },
   {
