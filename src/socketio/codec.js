@@ -14,8 +14,22 @@ class MsgpackEncoder extends msgpack.Encoder {
   encode (packet) {
     // an answer with the values of records, as sent by other clients and services
     if (packet.type === json.PacketType.ACK && packet.data[0]?.records !== undefined) return [encodeForClient(packet)]
-    return super.encode(packet)
+    const encoded = /** @type {any} */ (super.encode(packet))
+    return mayBeCut(encoded[0]) && holdsMore(packet.data) ? [encodeForClient(packet)] : encoded
   }
+}
+
+/** First bytes of whole numbers of 64 bits, to which the stock encoder cuts larger ones. */
+const [UINT_64, INT_64] = [0xcf, 0xd3]
+
+/** @param {Buffer} bytes */
+const mayBeCut = (bytes) => bytes.includes(UINT_64) || bytes.includes(INT_64)
+
+/** @param {unknown} value @returns {boolean} whether a whole number in it needs more than 64 bits */
+function holdsMore (value) {
+  if (typeof value === 'number') return (value >= 2 ** 64 || value < -(2 ** 63)) && Number.isFinite(value)
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false
+  return Array.isArray(value) ? value.some(holdsMore) : Object.values(value).some(holdsMore)
 }
 
 const encoders = { json: new json.Encoder(), msgpack: new MsgpackEncoder() }

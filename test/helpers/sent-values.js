@@ -14,7 +14,10 @@ const TEXTS = [
   '😀'.repeat(20), ''
 ]
 const TIMES = [0, 1, -1, 999, 1_700_000_000_000, -62_135_596_800_000, 2 ** 32, -(2 ** 32) - 1, 8.64e15, -8.64e15, NaN]
-const NUMBERS = [2 ** 53, -(2 ** 53), 2 ** 63, 2 ** 64, -(2 ** 64), 1e21, 1e300, -1e300, Number.MAX_VALUE, 5e-324, 0.1]
+const NUMBERS = [
+  2 ** 53, -(2 ** 53), 2 ** 63, -(2 ** 63), -(2 ** 63) - 2048, 2 ** 64 - 2048, 2 ** 64, -(2 ** 64), 1e21, 1e300, -1e300,
+  Number.MAX_VALUE, 5e-324, 0.1
+]
 
 /** @param {number} length @returns {Uint8Array} in the middle of a larger buffer, at an odd offset */
 function inside (length) {
