@@ -49,9 +49,9 @@ export function createChannels ({
 
   const events = {
     onServer: sameServer.known,
-    /** @param {SubscriberConnection} connection */
-    onReady (connection) {
-      if (connection.connects++ > 0) onReconnected()
+    /** @param {SubscriberConnection} connection @param {boolean} again */
+    onReady (connection, again) {
+      if (again) onReconnected()
       for (const entry of entries.values())
         if (entry.connection === null && topology.nodeOf(entry.slot) === connection.nodeKey) mark(entry)
     },

@@ -1,4 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
+import { Backoff } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
 import { addressesOf, parseSentinelUrl } from '../config/redis-url.js'
 import { LogLimit } from '../common/log-limit.js'
@@ -6,7 +7,7 @@ import { createRedisClientMetrics } from '../metrics/redis-client.js'
 import { createChannels } from './channels.js'
 import { createElsewhere, runIdOf } from './moved-address.js'
 import { isRefusal, withoutArguments } from './errors.js'
-import { clusterOptions, connectionOptions, reconnectForEver } from './options.js'
+import { RECONNECT, clusterOptions, connectionOptions } from './options.js'
 import { causeOfSentinels, sentinelOptions } from './sentinel/options.js'
 import { createSentinelWatch } from './sentinel/watch.js'
 import { createMarkers } from './markers.js'
@@ -46,12 +47,12 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  */
 export function createRedis ({ urls, name, log, metrics, onWaits = () => {} }) {
   if (urls.length === 0) throw new TypeError('createRedis: no URL')
-  const reconnect = reconnectForEver()
+  const backoff = new Backoff(RECONNECT)
   /** @type {(() => void)[]} */
   const backListeners = []
   const tellBack = () => { for (const listener of backListeners) listener() }
   const sentinel = parseSentinelUrl(urls[0])
-  const own = { ...connectionOptions(name), retryStrategy: reconnect.retryStrategy }
+  const own = { ...connectionOptions(name), retryStrategy: () => backoff.next() }
   const client = sentinel !== undefined
     ? new Redis({ ...own, ...sentinelOptions(sentinel) })
     : urls.length === 1 ? new Redis(urls[0], own) : new Cluster(urls, clusterOptions(name, urls, own.retryStrategy))
@@ -99,7 +100,7 @@ export function createRedis ({ urls, name, log, metrics, onWaits = () => {} }) {
 
   let wasReady = false
   client.on('ready', () => {
-    reconnect.reset()
+    backoff.reset()
     if (wasReady && !(client instanceof Cluster)) counted?.reconnected('commands')
     wasReady = true
     if (downSince !== undefined)

@@ -1,6 +1,6 @@
 import { Backoff } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
-import { ASK_ONCE } from './sentinel/options.js'
+import { ONE_ATTEMPT } from './sentinel/options.js'
 
 /**
  * Detects that the address of a single Redis leads to another server: a failover moves the address (virtual IP, proxy,
@@ -45,7 +45,7 @@ export function createElsewhere ({ client, log }) {
 
   /** @returns {Promise<string | undefined>} run id of the server at the address now */
   async function runIdThere () {
-    const probe = client.duplicate({ lazyConnect: true, retryStrategy: () => null, ...ASK_ONCE })
+    const probe = client.duplicate({ lazyConnect: true, ...ONE_ATTEMPT })
     probe.on('error', () => {}) // connect rejects as well
     try {
       await probe.connect()

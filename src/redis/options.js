@@ -1,5 +1,3 @@
-import { Backoff } from '../common/backoff.js'
-
 /**
  * Timeout of a reply, ms: after it the connection is closed. Longer than a slow fork or script.
  */
@@ -27,12 +25,6 @@ export function connectionOptions (name) {
     autoResubscribe: false,
     keepAlive: 10_000
   }
-}
-
-/** @returns {{ retryStrategy: () => number, reset: () => void }} retries with backoff, without a limit */
-export function reconnectForEver () {
-  const backoff = new Backoff(RECONNECT)
-  return { retryStrategy: () => backoff.next(), reset: () => backoff.reset() }
 }
 
 /**

@@ -1,12 +1,12 @@
 import { runIdOf } from './moved-address.js'
-import { connectionOptions, reconnectForEver } from './options.js'
-
-/** Interval of pings, ms: without them an idle subscriber would not notice that the server is gone. */
-const PING_INTERVAL = 5000
+import { connectionOptions } from './options.js'
+import { ReconnectingConnection } from './reconnecting-connection.js'
+import { ONE_ATTEMPT } from './sentinel/options.js'
 
 /**
  * @typedef {object} SubscriberEvents
- * @property {(connection: SubscriberConnection) => void} onReady connected (again), with no channel subscribed
+ * @property {(connection: SubscriberConnection, again: boolean) => void} onReady connected (again), with no channel
+ *   subscribed
  * @property {(connection: SubscriberConnection) => void} onServer its run id is known
  * @property {(connection: SubscriberConnection) => void} onClose all its subscriptions are lost
  * @property {(connection: SubscriberConnection) => void} onMoved the server has unsubscribed channels, because their
@@ -18,9 +18,7 @@ const PING_INTERVAL = 5000
 
 /** One connection for sharded pub/sub, to one node. Reconnects without a limit; its owner subscribes the channels. */
 export class SubscriberConnection {
-  #closed = false
-  /** How often it was connected. */
-  connects = 0
+  #connection
   /** Run id of the connected server, if known. @type {string | undefined} */
   runId
 
@@ -32,40 +30,33 @@ export class SubscriberConnection {
    */
   constructor (nodeKey, topology, name, { onReady, onServer, onClose, onMoved, onMessage }) {
     this.nodeKey = nodeKey
-    const reconnect = reconnectForEver()
-    const redis = topology.connect(nodeKey, {
-      ...connectionOptions(`${name}-subscriber`),
-      retryStrategy: reconnect.retryStrategy
+    this.#connection = new ReconnectingConnection({
+      open: () => {
+        const redis = topology.connect(nodeKey, { ...connectionOptions(`${name}-subscriber`), ...ONE_ATTEMPT })
+        redis?.on('moved', () => { if (this.ready) onMoved(this) })
+        redis?.on('smessageBuffer', (/** @type {Buffer} */ channel, /** @type {Buffer} */ payload) =>
+          onMessage(this, channel.toString(), payload)
+        )
+        return redis
+      },
+      onUp: (redis, again) => {
+        this.runId = undefined
+        // before the first channel: a subscriber may send few commands other than PING
+        runIdOf(redis).then((runId) => {
+          this.runId = runId
+          onServer(this)
+        }, () => {})
+        onReady(this, again)
+      },
+      onDown: () => onClose(this)
     })
-    if (redis === undefined) throw new Error(`redis: node ${nodeKey} is gone`)
-    this.redis = redis
-    redis.on('ready', () => {
-      reconnect.reset()
-      this.runId = undefined
-      // before the first channel: a subscriber may send few commands other than PING
-      runIdOf(redis).then((runId) => {
-        this.runId = runId
-        onServer(this)
-      }, () => {})
-      if (!this.#closed) onReady(this)
-    })
-    redis.on('close', () => { if (!this.#closed) onClose(this) })
-    redis.on('moved', () => { if (!this.#closed) onMoved(this) })
-    redis.on('error', () => {}) // a close follows
-    redis.on('smessageBuffer', (/** @type {Buffer} */ channel, /** @type {Buffer} */ payload) =>
-      onMessage(this, channel.toString(), payload)
-    )
-    redis.connect().catch(() => {})
-    this.pinger = setInterval(() => {
-      // without a reply the connection ends (socketTimeout)
-      if (this.ready) redis.ping().catch(() => {})
-    }, PING_INTERVAL).unref()
+    this.#connection.start()
   }
 
   /** Bytes received over the current connection. */
-  get received () { return this.redis.stream?.bytesRead ?? 0 }
+  get received () { return this.#connection.redis?.stream?.bytesRead ?? 0 }
 
-  get ready () { return this.redis.status === 'ready' && !this.#closed }
+  get ready () { return this.#connection.redis !== undefined }
 
   /**
    * Sends commands in one write.
@@ -73,7 +64,8 @@ export class SubscriberConnection {
    * @returns {Promise<(Error | null)[]>} one for each command
    */
   async send (commands) {
-    const pipeline = this.redis.pipeline()
+    const pipeline = this.#connection.redis?.pipeline()
+    if (pipeline === undefined) throw new Error('redis: not connected')
     for (const { name, channels } of commands) pipeline[name](...channels)
     const results = await pipeline.exec()
     return commands.map((_, i) => results?.[i]?.[0] ?? null)
@@ -84,16 +76,12 @@ export class SubscriberConnection {
     // ioredis keeps this record for its own resubscribing; only it shows the channels that a migration unsubscribes
     const { condition } =
       /** @type {{ condition?: { subscriber: false | { channels: (kind: string) => string[] } } }} */ (
-        /** @type {unknown} */ (this.redis)
+        /** @type {unknown} */ (this.#connection.redis ?? {})
       )
     return new Set(condition?.subscriber ? condition.subscriber.channels('ssubscribe') : [])
   }
 
-  reconnect () { this.redis.disconnect(true) }
+  reconnect () { this.#connection.reconnect() }
 
-  close () {
-    this.#closed = true
-    clearInterval(this.pinger)
-    this.redis.disconnect()
-  }
+  close () { this.#connection.stop() }
 }

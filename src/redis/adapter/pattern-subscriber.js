@@ -1,10 +1,7 @@
 import { Cluster } from 'ioredis'
-import { Backoff } from '../../common/backoff.js'
-import { connectionOptions, RECONNECT } from '../options.js'
-import { ASK_ONCE } from '../sentinel/options.js'
-
-/** Interval of pings, ms: without them an idle subscriber would not notice that the server is gone. */
-const PING_INTERVAL = 5000
+import { connectionOptions } from '../options.js'
+import { ReconnectingConnection } from '../reconnecting-connection.js'
+import { ONE_ATTEMPT } from '../sentinel/options.js'
 
 /**
  * A separate connection for classic pub/sub, which every node of Redis Cluster forwards to all others. Documents and
@@ -22,55 +19,22 @@ export function createPatternSubscriber ({
   client, name, prefixes, onMessage, onRejected = () => {}, onReconnected = () => {}
 }) {
   const patterns = prefixes.map((prefix) => `${prefix.replace(/[*?[\]\\]/g, '\\$&')}*`)
-  const backoff = new Backoff(RECONNECT)
-  /** @type {import('ioredis').Redis | undefined} */
-  let connection
   /** The node it is connected to. @type {import('ioredis').Redis | undefined} */
   let node
-  /** @type {NodeJS.Timeout | undefined} */
-  let retrying
-  let stopped = false
-  let wasConnected = false
-  const pinging = setInterval(() => { connection?.ping().catch(() => {}) }, PING_INTERVAL).unref()
+  const connection = new ReconnectingConnection({
+    open () {
+      const nodes = client instanceof Cluster ? client.nodes('master') : [client]
+      node = nodes[Math.floor(Math.random() * nodes.length)]
+      return node?.duplicate({ ...connectionOptions(`${name}-rooms`), readOnly: false, ...ONE_ATTEMPT })
+        .on('pmessageBuffer', (_pattern, channel, payload) => onMessage(channel.toString(), payload))
+    },
+    prepare: (redis) => redis.psubscribe(...patterns),
+    onUp: (_, again) => { if (again) onReconnected() },
+    onFailed: onRejected
+  })
 
-  /** @returns {Promise<void>} resolves after the first attempt to subscribe; never rejects, but retries */
-  async function connect () {
-    const nodes = client instanceof Cluster ? client.nodes('master') : [client]
-    node = nodes[Math.floor(Math.random() * nodes.length)]
-    if (node === undefined) return retry()
-    // no retryStrategy: each retry picks a node again
-    const opened = node.duplicate({
-      ...connectionOptions(`${name}-rooms`), retryStrategy: null, readOnly: false, ...ASK_ONCE
-    })
-    connection = opened
-    opened.on('error', () => {}) // a close follows
-    opened.on('close', () => { if (connection === opened) retry() })
-    opened.on('pmessageBuffer', (_pattern, channel, payload) => onMessage(channel.toString(), payload))
-    try {
-      await opened.connect()
-      await opened.psubscribe(...patterns)
-      backoff.reset()
-      if (wasConnected) onReconnected()
-      wasConnected = true
-    } catch (error) {
-      onRejected(error)
-      opened.disconnect()
-      // without a server that Sentinel names there is no close
-      if (connection === opened) retry()
-    }
-  }
-
-  function retry () {
-    connection = undefined
-    if (!stopped) retrying ??= setTimeout(() => {
-      retrying = undefined
-      connect()
-    }, backoff.next())
-  }
-
-  /** Reconnects, because another server may have the address now. */
-  function renew () { connection?.disconnect() }
-
+  /** Another server may have the address now. */
+  const renew = () => connection.reconnect()
   // Other nodes of a cluster may come and go: each one forwards the messages of all.
   /** @param {import('ioredis').Redis} gone */
   const onNodeGone = (gone) => { if (gone === node) renew() }
@@ -78,14 +42,12 @@ export function createPatternSubscriber ({
   client.on(event, listener)
 
   return {
-    start: connect,
+    /** @returns {Promise<void>} resolves after the first attempt to subscribe; never rejects, but retries */
+    start: () => connection.start(),
 
     stop () {
-      stopped = true
       client.off(event, listener)
-      clearTimeout(retrying)
-      clearInterval(pinging)
-      connection?.disconnect()
+      connection.stop()
     }
   }
 }

@@ -204,7 +204,7 @@ export function createNodeWait ({ nodeKey, topology, name, mode, timeout, metric
         }
         const giveUp = () => {
           if (settled) return
-          const reason = connection.isReady ? missing : NOT_CONNECTED
+          const reason = connection.client !== undefined ? missing : NOT_CONNECTED
           // now, not when the call ends: Redis may answer up to 100 ms late, and who sends again at once is refused
           setTrouble(reason)
           settle(unknown(reason))

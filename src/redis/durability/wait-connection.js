@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { hashSlot } from '../hash-slot.js'
 import { nodeMarker } from '../keys.js'
-import { ANSWER_TIMEOUT, connectionOptions, reconnectForEver } from '../options.js'
+import { ANSWER_TIMEOUT, connectionOptions } from '../options.js'
+import { ReconnectingConnection } from '../reconnecting-connection.js'
+import { ONE_ATTEMPT } from '../sentinel/options.js'
 
 /** Maximum number of tags to try for a key on a node. */
 const MAX_TAGS = 10_000
@@ -23,35 +25,29 @@ export async function versionOf (client) {
  */
 export function connectFor ({ nodeKey, topology, name, timeout }) {
   const id = randomUUID()
-  const reconnect = reconnectForEver()
-  const client = topology.connect(nodeKey, {
-    ...connectionOptions(name),
-    socketTimeout: timeout + ANSWER_TIMEOUT,
-    retryStrategy: reconnect.retryStrategy
-  })
   let tag = 0
   /** @type {Promise<import('ioredis').Redis> | undefined} */
   let becomingReady
-  const isReady = () => client?.status === 'ready'
-  client?.on('error', () => {}) // it reconnects
-  client?.on('ready', () => reconnect.reset())
-  client?.connect().catch(() => {})
+  /** @type {(redis: import('ioredis').Redis) => void} */
+  let tellReady = () => {}
+  const connection = new ReconnectingConnection({
+    open: () => topology.connect(nodeKey, {
+      ...connectionOptions(name), ...ONE_ATTEMPT, socketTimeout: timeout + ANSWER_TIMEOUT
+    }),
+    onUp (redis) {
+      becomingReady = undefined
+      tellReady(redis)
+    }
+  })
+  connection.start()
 
   return {
-    client,
-
-    get isReady () { return isReady() },
+    get client () { return connection.redis },
 
     /** @returns {Promise<import('ioredis').Redis>} resolves when it is connected; may wait without a limit */
-    ready () {
-      if (client === undefined) return Promise.reject(new Error(`redis: node ${nodeKey} is gone`))
-      if (isReady()) return Promise.resolve(client)
-      // one listener, however many tries give up
-      becomingReady ??= new Promise((resolve) => client.once('ready', () => {
-        becomingReady = undefined
-        resolve(client)
-      }))
-      return becomingReady
+    async ready () {
+      // one promise, however many tries give up
+      return connection.redis ?? (becomingReady ??= new Promise((resolve) => { tellReady = resolve }))
     },
 
     /** @returns {string | undefined} a key whose hash slot is on this node; undefined: it has none */
@@ -70,8 +66,7 @@ export function connectFor ({ nodeKey, topology, name, timeout }) {
       if (!topology.single) topology.refresh()
     },
 
-    // while Sentinel is asked, `disconnect` would end the client for good; then it connects anyway
-    reconnect () { if (isReady()) client?.disconnect(true) },
-    close () { client?.disconnect() }
+    reconnect: () => connection.reconnect(),
+    close: () => connection.stop()
   }
 }

@@ -30,8 +30,8 @@ export function sentinelOptions ({ tls, sentinels, name, username, password, sen
   }
 }
 
-/** Of an attempt that is not repeated: for connections whose owner tries again. */
-export const ASK_ONCE = Object.freeze({ sentinelRetryStrategy: /** @type {any} */ (null) })
+/** An attempt that ioredis does not repeat: for connections whose owner tries again. */
+export const ONE_ATTEMPT = Object.freeze({ retryStrategy: null, sentinelRetryStrategy: /** @type {any} */ (null) })
 
 /**
  * Keeps why the Sentinels could not be used: the error that ioredis emits later does not always say it.

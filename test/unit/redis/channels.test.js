@@ -8,29 +8,47 @@ import { createChannels } from '../../../src/redis/channels.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test' })
 
-/** The part of an ioredis client that a subscriber uses; the test responds to its commands. */
+/** The part of an ioredis client that a subscriber uses. */
 class FakeRedis extends EventEmitter {
-  status = 'wait'
-  /** @type {{ command: string, answer: (error?: Error) => void }[]} */
-  sent = []
   stream = { bytesRead: 0 }
 
-  async connect () {}
-  async ping () {}
-  disconnect () { this.status = 'end' }
-
-  open () {
-    this.status = 'ready'
-    this.emit('ready')
+  /** @param {FakeNode} node */
+  constructor (node) {
+    super()
+    this.node = node
   }
 
-  lose () {
-    this.status = 'reconnecting'
-    this.emit('close')
+  connect () { return new Promise((resolve) => { this.ready = () => resolve(undefined) }) }
+  async ping () {}
+  async info () { return '' }
+  disconnect () {}
+  pipeline () { return this.node.pipeline() }
+}
+
+/** A node with the connection of the last attempt; the test responds to the commands of all of them. */
+class FakeNode {
+  /** @type {{ command: string, answer: (error?: Error) => void }[]} */
+  sent = []
+  /** @type {FakeRedis | undefined} */
+  connection
+
+  connect () { return (this.connection = new FakeRedis(this)) }
+
+  /** Resolves when the channels of this connection are about to be sent. */
+  async open () {
+    this.connection?.ready?.()
+    await turn()
+  }
+
+  /** Resolves when the next attempt has begun. */
+  async lose () {
+    const lost = this.connection
+    lost?.emit('close')
+    await waitFor(() => this.connection !== lost, { message: 'another attempt' })
   }
 
   /** @param {string} channel @param {string} text */
-  bring (channel, text) { this.emit('smessageBuffer', Buffer.from(channel), Buffer.from(text)) }
+  bring (channel, text) { this.connection?.emit('smessageBuffer', Buffer.from(channel), Buffer.from(text)) }
 
   pipeline () {
     /** @type {Promise<[Error | null]>[]} */
@@ -49,8 +67,8 @@ class FakeRedis extends EventEmitter {
 
 /** @param {{ single?: boolean, patience?: { answer: number, more: number } }} [options] */
 function setUp ({ single = true, patience } = {}) {
-  /** @type {Record<string, FakeRedis>} */
-  const nodes = { a: new FakeRedis(), b: new FakeRedis() }
+  /** @type {Record<string, FakeNode>} */
+  const nodes = { a: new FakeNode(), b: new FakeNode() }
   let owner = 'a'
   /** @type {() => void} */
   let changed = () => {}
@@ -58,7 +76,7 @@ function setUp ({ single = true, patience } = {}) {
     single,
     nodeOf: () => owner,
     has: (/** @type {string} */ key) => key in nodes,
-    connect: (/** @type {string} */ key) => /** @type {any} */ (nodes[key]),
+    connect: (/** @type {string} */ key) => /** @type {any} */ (nodes[key].connect()),
     nodes: () => Object.keys(nodes),
     commands: () => undefined,
     refresh () {},
@@ -83,7 +101,7 @@ describe('channels', () => {
     const { channels, nodes: { a } } = setUp()
     const first = channels.subscribe('x', () => {})
     await turn()
-    a.open()
+    await a.open()
     const second = channels.subscribe('y', () => {})
     await turn()
     assert.deepEqual(a.commands, ['+ x y'])
@@ -96,7 +114,7 @@ describe('channels', () => {
     const { channels, nodes: { a } } = setUp({ single: false })
     const all = Promise.all(['{t}1', '{t}2', '{u}1'].map((channel) => channels.subscribe(channel, () => {})))
     await turn()
-    a.open()
+    await a.open()
     await turn()
     assert.deepEqual(a.commands, ['+ {t}1 {t}2', '+ {u}1'])
     for (const { answer } of a.sent) answer()
@@ -107,7 +125,7 @@ describe('channels', () => {
     const { channels, nodes: { a } } = setUp()
     const subscribed = channels.subscribe('x', () => {})
     await turn()
-    a.open()
+    await a.open()
     await turn()
     a.sent[0].answer()
     await subscribed
@@ -130,10 +148,10 @@ describe('channels', () => {
     const { channels, nodes: { a } } = setUp()
     const subscribed = channels.subscribe('x', () => {})
     await turn()
-    a.open()
+    await a.open()
     await turn()
-    a.lose()
-    a.open()
+    await a.lose()
+    await a.open()
     await turn()
     assert.deepEqual(a.commands, ['+ x', '+ x'])
     a.sent[0].answer()
@@ -153,16 +171,16 @@ describe('channels', () => {
       channels.subscribe('z', () => {})
     ]
     await turn()
-    a.open()
+    await a.open()
     await turn()
     a.sent[0].answer()
     await Promise.all(subscribed)
-    a.lose()
+    await a.lose()
     channels.unsubscribe('z')
     const late = channels.subscribe('late', () => {})
     await turn()
     assert.deepEqual(told, [])
-    a.open()
+    await a.open()
     await turn()
     assert.deepEqual(a.commands.slice(1), ['+ x y late'])
     a.sent[1].answer()
@@ -177,14 +195,14 @@ describe('channels', () => {
     const got = []
     const subscribed = channels.subscribe('x', (payload) => { got.push(payload.toString()) })
     await turn()
-    a.open()
+    await a.open()
     await turn()
     a.sent[0].answer()
     await subscribed
     a.bring('x', 'one')
     move('b')
     await turn()
-    b.open()
+    await b.open()
     await turn()
     assert.deepEqual([a.commands, b.commands], [['+ x', '- x'], ['+ x']])
     b.sent[0].answer()
@@ -198,7 +216,7 @@ describe('channels', () => {
     const { channels, nodes: { a } } = setUp()
     const subscribed = Promise.all([channels.subscribe('x', () => {}), channels.subscribe('y', () => {})])
     await turn()
-    a.open()
+    await a.open()
     await turn()
     a.sent[0].answer(new Error('NOPERM'))
     await waitFor(() => a.sent.length >= 3, { message: () => a.commands })
@@ -211,7 +229,7 @@ describe('channels', () => {
     const { channels, nodes: { a } } = setUp()
     const subscribed = channels.subscribe('x', () => { throw new Error('a test threw this') })
     await turn()
-    a.open()
+    await a.open()
     await turn()
     a.sent[0].answer()
     await subscribed
@@ -225,14 +243,14 @@ describe('channels', () => {
     // opens the connection, so that data arrives from the start of the wait
     const first = channels.subscribe('first', () => {})
     await turn()
-    a.open()
+    await a.open()
     await turn()
     a.sent[0].answer()
     await first
     const waiting = channels.subscribe('x', () => {})
     await turn()
     for (const ms of [300, 100, 100, 100]) {
-      a.stream.bytesRead += 10
+      /** @type {FakeRedis} */ (a.connection).stream.bytesRead += 10
       t.mock.timers.tick(ms)
       assert.equal(await isSettled(waiting), false)
     }
