@@ -110,7 +110,7 @@ export const ERRORS = Object.freeze({
     message: 'a request with this idempotency key is in progress',
     retryable: true,
     status: 409,
-    when: 'The first request with the same `Idempotency-Key` has no answer yet, or the process that handled it died less than 5 s ago; retry after a pause, with the same key.'
+    when: 'The first request with the same `Idempotency-Key` has no answer yet, or the process that handled it died a few seconds ago; retry after a pause, with the same key.'
   },
   idempotency_mismatch: {
     message: 'this idempotency key was used for another request',

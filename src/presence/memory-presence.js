@@ -69,6 +69,8 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
   const documents = new Map()
   /** @type {Set<Attached>} */
   const stores = new Set()
+  /** Versions begin with the time, and a document that is forgotten begins again: so this time never goes back. */
+  const begin = clock.now() - clock.monotonic()
   /** @type {(() => void)[]} */
   let queue = []
 
@@ -165,7 +167,7 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
     }
     if (kind === 'count' && wasCountOnly && count === before && removed.length === 0) return
     const from = document.version
-    document.version = from === 0 ? clock.now() : from + 1
+    document.version = from === 0 ? Math.floor(begin + clock.monotonic()) : from + 1
     publish(guid, {
       from,
       version: document.version,

@@ -23,7 +23,7 @@ export const emptyEpoch = (tag) => `${PREFIX}{${tag}}:empty`
 
 /**
  * @param {string} guid
- * @returns {string} sorted set: idempotency keys of its last records, by the time of the record, s since 1970
+ * @returns {string} sorted set: idempotency keys of its last records, by the time of the record, s (publish-7.lua)
  */
 export const documentKeys = (guid) => `${PREFIX}{d:${guid}}:keys`
 

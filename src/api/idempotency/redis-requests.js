@@ -32,7 +32,7 @@ export function createRedisRequests ({ redis: { scripts } }) {
    * @returns {ReturnType<typeof scripts.request>}
    */
   const request = (id, fingerprint, traceId) =>
-    scripts.request([requestState(id)], [fingerprint, traceId, LEASE, IDEMPOTENCY.ttl, process])
+    scripts.request([requestState(id)], [fingerprint, traceId, LEASE, IDEMPOTENCY.ttl, process, 2 * RENEW])
 
   /** Most are done within milliseconds, and nothing is said of them. */
   function renew () {

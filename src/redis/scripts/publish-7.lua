@@ -5,8 +5,8 @@
 --       2 meta (hash: "e" epoch, "o" last offset, "g" generation of Redis (include/generation.lua), "k" the source of
 --       its records, if all have the same source and can be healed (include/healing.lua),
 --       "b" where the epoch began, "<epoch> <offset>", if the log may be bound from there on (it has lost records),
---       "x" counts (include/counted.lua), "s:<source>" highest sequence of that source, "<sequence>.<leader epoch>" if the leader epoch is known)
---       3 channel (sharded)  4 idempotency keys (sorted set, by the time of their record, seconds since 1970)
+--       "x" counts (include/counted.lua), "t" time of the idempotency keys (keyTime), "s:<source>" highest sequence of that source, "<sequence>.<leader epoch>" if the leader epoch is known)
+--       3 channel (sharded)  4 idempotency keys (sorted set, by the time of their record, see keyTime)
 --       5 marks of the user's queues (hash, include/queues.lua); the log again if the entry has no queue
 --       6 newest (hash: offset of the newest record of each key)  7 the epoch of empty logs (include/empty.lua)
 -- ARGV  1 epoch to begin if another one is needed  2 records to keep  3 seconds to keep them  4 seconds to keep meta
@@ -149,21 +149,38 @@ local function append (envelope, key)
   if counting then counting.appended(envelope, key) end
 end
 
+-- The time of the keys, s: the wall clock, of which a step takes at most PAUSE from the lifetime of a key. It is noted
+-- with each record that has a key ("<time of the keys> <wall time>"), so it is slow while these are further apart, and
+-- the keys are known for longer.
+local PAUSE = 60
+local timeOfKeys, wall
+local remembers = false
+local function keyTime ()
+  if not timeOfKeys then
+    wall = now()
+    local last, lastWall = string.match(redis.call('HGET', meta, 't') or '', '^(%S+) (%S+)$')
+    timeOfKeys = last and tonumber(last) + math.max(0, math.min(wall - tonumber(lastWall), PAUSE)) or wall
+  end
+  return timeOfKeys
+end
+
 -- Each new key extends the lifetime of the set, so it may contain expired keys. During healing the question is whether
 -- a key was known when its record was first published, at most MARGIN ago. Second result: true if that is undecidable.
-local MARGIN = 600
+-- A step of the clock by MARGIN does not end the lifetime of the set before that of its keys.
+local MARGIN = 1000
 local function isKnown (key)
   local at = redis.call('ZSCORE', keys, key)
-  if at and tonumber(at) > now() - tonumber(ARGV[5]) then return true end
+  if at and tonumber(at) > keyTime() - tonumber(ARGV[5]) then return true end
   return false, at or redis.call('ZCARD', keys) >= tonumber(ARGV[6])
 end
 
 local function remember (key)
-  local now = now()
-  redis.call('ZADD', keys, now, key)
-  redis.call('ZREMRANGEBYSCORE', keys, '-inf', now - tonumber(ARGV[5]) - MARGIN)
+  local time = keyTime()
+  redis.call('ZADD', keys, time, key)
+  redis.call('ZREMRANGEBYSCORE', keys, '-inf', time - tonumber(ARGV[5]) - MARGIN)
   redis.call('ZREMRANGEBYRANK', keys, 0, -1 - tonumber(ARGV[6]))
   redis.call('EXPIRE', keys, ARGV[5] + MARGIN)
+  remembers = true
 end
 
 -- A later leader epoch is newer regardless of its offset: the partition may have lost its end. Earlier versions store
@@ -239,6 +256,10 @@ if appended or next(sequences) then
   if noted ~= current and not healing then
     fields[#fields + 1] = 'g'
     fields[#fields + 1] = current
+  end
+  if remembers then
+    fields[#fields + 1] = 't'
+    fields[#fields + 1] = string.format('%.6f %.6f', timeOfKeys, wall)
   end
   if counting then
     fields[#fields + 1] = 'x'
