@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import net from 'node:net'
 import tls from 'node:tls'
 import { framedRequests } from './framings.js'
+import { waitFor } from './wait.js'
 
 /**
  * Tries to get requests through a gateway inside of other requests: every method that it forwards, in every framing.
@@ -51,12 +52,14 @@ async function exchange (url, ca, packets, isOver, patience = 30_000) {
  * @returns {Promise<number>} number of requests sent
  */
 export async function smuggleNothing (url, machines, ca) {
+  // a busy worker may answer too late: asked again
   const state = () => Promise.all(machines.flatMap(({ adminUrl }) =>
-    ['/ready', '/cordon', '/move', '/loglevel'].map(async (path) => {
-      const answer = await fetch(adminUrl + path)
-      const { ready, cordoned, left, processes } = /** @type {any} */ (await answer.json())
+    ['/ready', '/cordon', '/move', '/loglevel'].map((path) => waitFor(async () => {
+      const { error, ready, cordoned, left, processes } = /** @type {any} */ (await (await fetch(adminUrl + path)).json())
+      const late = error ?? processes?.find((/** @type {any} */ { error }) => error !== undefined)
+      if (late !== undefined) throw new Error(JSON.stringify(late))
       return JSON.stringify({ path, ready, cordoned, left, levels: path === '/loglevel' ? processes : undefined })
-    })
+    }, { timeout: 10_000, message: `an answer to ${path}` }))
   ))
   const ask = (/** @type {string} */ request, /** @type {RegExp} */ answer) =>
     exchange(url, ca, [request], (text) => answer.test(text))
