@@ -1,4 +1,4 @@
-import { Backoff } from '../common/backoff.js'
+import { Backoff, retry } from '../common/backoff.js'
 import { userLog } from '../wire/publication.js'
 
 /**
@@ -57,18 +57,18 @@ export function createUserLogs ({ feeds, bus, metrics, log, clock }) {
   async function join (reader) {
     const { connection, since, resumes } = reader
     const wanted = () => reader.wanted && connection.open
-    const backoff = new Backoff({ min: 100 })
-    while (wanted()) {
-      try {
-        const { position, recovered } = await feeds.join(userLog(connection.uid), reader, since, wanted)
-        if (wanted()) connection.socket.emit('gateway:user', { position, recovered: recovered && resumes })
-        return
-      } catch (error) {
+    await retry(async () => {
+      if (!wanted()) return
+      const { position, recovered } = await feeds.join(userLog(connection.uid), reader, since, wanted)
+      if (wanted()) connection.socket.emit('gateway:user', { position, recovered: recovered && resumes })
+    }, {
+      clock,
+      backoff: new Backoff({ min: 100 }),
+      onFailure (error) {
         metrics.bus_errors.inc({ operation: 'history' })
         log.debug({ err: error }, 'the log of a user cannot be read, retrying')
-        await clock.sleep(backoff.next())
       }
-    }
+    })
   }
 
   return {

@@ -1,4 +1,4 @@
-import { Backoff } from '../common/backoff.js'
+import { Backoff, retry } from '../common/backoff.js'
 import { WORKERS } from '../redis/keys.js'
 import { LEASE_TIME } from './worker-lease.js'
 
@@ -101,21 +101,16 @@ export function createWorkerWatch ({
   /** @param {string} name */
   async function cleanUp (name) {
     claimed = name
-    const backoff = new Backoff({ min: 100, max: 5000 })
     const { signal } = stopping
-    while (!signal.aborted) {
-      try {
-        await /** @type {NonNullable<typeof clean>} */ (clean)(...parseName(name), signal)
-        await redis.client.zrem(WORKERS.unclean, name)
-        break
-      } catch (error) {
-        if (!signal.aborted)
-          log.warn({ err: error, incarnation: name }, 'the data of an ended worker could not be cleaned up, retrying')
-        await new Promise((resolve) => {
-          setTimeout(resolve, backoff.next()).unref()
-        })
-      }
-    }
+    await retry(async () => {
+      await /** @type {NonNullable<typeof clean>} */ (clean)(...parseName(name), signal)
+      await redis.client.zrem(WORKERS.unclean, name)
+    }, {
+      signal,
+      backoff: new Backoff({ min: 100, max: 5000 }),
+      onFailure: (error) =>
+        log.warn({ err: error, incarnation: name }, 'the data of an ended worker could not be cleaned up, retrying')
+    }).catch(() => {}) // stopped
     claimed = ''
   }
 
