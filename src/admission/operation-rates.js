@@ -1,31 +1,23 @@
 import { TokenBucket } from '../common/token-bucket.js'
 
 /**
- * Rates of single events of clients (`MAX_JOINS_PER_SECOND`, `MAX_SIGNALS_PER_SECOND`, `OPERATION_RATES`), beside the
- * limit of all events of a connection (rate-limit.js). Without them connections have no state here.
+ * Rates of single events of clients (`OPERATION_RATES`), beside the limit of all events of a connection (rate-limit.js).
+ * Without them connections have no state here.
  */
 
 /** Burst, in seconds of the rate. */
 const BURST = 2
 
 /**
- * @param {Pick<import('../config/load.js').Config['limits'], 'maxJoinsPerSecond' | 'maxSignalsPerSecond' |
- *   'operationRates' | 'maxDocumentsPerConnection'>} limits
+ * @param {Pick<import('../config/load.js').Config['limits'], 'operationRates' | 'maxDocumentsPerConnection'>} limits
  * @returns {Map<string, import('../common/token-bucket.js').Rate>} by event
  */
-export function operationRatesOf ({
-  maxJoinsPerSecond, maxSignalsPerSecond, operationRates, maxDocumentsPerConnection
-}) {
-  /** @type {Map<string, import('../common/token-bucket.js').Rate>} */
-  const rates = new Map()
-  const add = (/** @type {string} */ event, /** @type {number} */ perSecond, least = 1) => {
-    if (perSecond > 0) rates.set(event, { perSecond, burst: Math.max(least, BURST * perSecond) })
-  }
-  for (const { event, perSecond } of operationRates) add(event, perSecond)
-  // a client that reconnects opens all of its documents at once
-  add('doc:join', maxJoinsPerSecond, maxDocumentsPerConnection)
-  add('doc:signal', maxSignalsPerSecond)
-  return rates
+export function operationRatesOf ({ operationRates, maxDocumentsPerConnection }) {
+  return new Map(operationRates.map(({ event, perSecond }) => {
+    // a client that reconnects opens all of its documents at once
+    const least = event === 'doc:join' ? maxDocumentsPerConnection : 1
+    return [event, { perSecond, burst: Math.max(least, BURST * perSecond) }]
+  }))
 }
 
 /** @param {ReadonlyMap<string, import('../common/token-bucket.js').Rate>} rates */

@@ -6,5 +6,7 @@
 export const GONE = {
   DEMO_DOCUMENTS_URL: 'use EXTENSION_DEMO_DOCUMENTS_URL, which the demo page reads with the same value',
   TRUST_PROXY: 'use TRUSTED_PROXIES, which takes the same values',
+  MAX_JOINS_PER_SECOND: 'use OPERATION_RATES=doc:join=…',
+  MAX_SIGNALS_PER_SECOND: 'use OPERATION_RATES=doc:signal=…',
   TLS_OCSP_FILE: 'no response is stapled'
 }

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { block, integer, listOf, milliseconds } from './setting.js'
 
-/** Events that may have a rate of their own; doc:join and doc:signal have settings. */
-const RATED = ['doc:leave', 'doc:send', 'doc:members', 'doc:history', 'doc:state', 'auth:refresh']
+/** Events that may have a rate of their own. */
+const RATED = ['doc:join', 'doc:leave', 'doc:send', 'doc:signal', 'doc:members', 'doc:history', 'doc:state', 'auth:refresh']
 /** `doc:history=5` */
 const RATE = /^([a-z]+:[a-z]+)=(\d{1,6}(?:\.\d{1,3})?)$/
 
@@ -36,26 +36,12 @@ export const limits = block('Limits', {
     default: '100',
     describe: 'Events that one connection may send per second. A burst may have twice this number.'
   },
-  MAX_JOINS_PER_SECOND: {
-    as: 'maxJoinsPerSecond',
-    type: integer(0, 1_000_000),
-    default: '0',
-    describe:
-      'Limit of `doc:join` events of one connection per second; these events also count for `MAX_EVENTS_PER_SECOND`. A burst may have twice this number, or `MAX_DOCUMENTS_PER_CONNECTION` if that is more. Documents in the handshake do not count. 0: only `MAX_EVENTS_PER_SECOND` applies.'
-  },
-  MAX_SIGNALS_PER_SECOND: {
-    as: 'maxSignalsPerSecond',
-    type: integer(0, 1_000_000),
-    default: '0',
-    describe:
-      'Limit of `doc:signal` events of one connection per second; these events also count for `MAX_EVENTS_PER_SECOND`. A burst may have twice this number. 0: only `MAX_EVENTS_PER_SECOND` applies.'
-  },
   OPERATION_RATES: {
     as: 'operationRates',
     type: operationRates,
     default: '',
     describe:
-      'Limits of other events of one connection per second, comma separated, as `doc:history=5,doc:members=2`. A burst may have twice the number. Operations of the api have `rates` in `API_CALLERS_FILE` (docs/callers.md).'
+      'Limits of single events of one connection per second, comma separated, as `doc:join=20,doc:signal=50`; these events also count for `MAX_EVENTS_PER_SECOND`. A burst may have twice the number, and of `doc:join` at least `MAX_DOCUMENTS_PER_CONNECTION`. Documents in the handshake do not count. Operations of the api have `rates` in `API_CALLERS_FILE` (docs/callers.md).'
   },
   MAX_BYTES_PER_SECOND: {
     as: 'maxBytesPerSecond',

@@ -21,9 +21,7 @@ const LIMITS = {
   MAX_CONNECTIONS: '500',
   MAX_CONNECTIONS_PER_ADDRESS: '20',
   MAX_CONNECTIONS_PER_USER: '10',
-  MAX_JOINS_PER_SECOND: '50',
-  MAX_SIGNALS_PER_SECOND: '50',
-  OPERATION_RATES: 'doc:history=50,doc:members=50',
+  OPERATION_RATES: 'doc:join=50,doc:signal=50,doc:history=50,doc:members=50',
   HEARTBEAT_MIN: '1000',
   HEARTBEAT_MAX: '1000',
   // all clients share this process with the gateway: a busy machine takes seconds to answer for all of them
