@@ -116,10 +116,7 @@ export async function runRole (role, compose, { configFile } = {}) {
       for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
       // the launcher watches its processes itself; PM2 does not
       if (launcher.runDirectory !== undefined) {
-        await lifecycle.start(
-          'hung processes',
-          createHungProcesses({ directory, killAfter: config.gateway.hangTimeout, metrics, log })
-        )
+        await lifecycle.start('hung processes', createHungProcesses({ directory, metrics, log }))
       }
     }
     const { workerNumber, banner = [] } = composed

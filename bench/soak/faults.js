@@ -19,7 +19,7 @@ import { waitFor } from '../../test/helpers/wait.js'
  * @property {(scene: Scene, random: () => number) => Promise<unknown>} make resolves when it is over
  */
 
-/** Longer than it takes to notice a hung worker, shorter than `HANG_TIMEOUT` and the lease of a worker number, ms. */
+/** Longer than it takes to notice a hung worker, shorter than the lease of a worker number, ms. */
 const HANG = 3000
 const READY = 60_000
 

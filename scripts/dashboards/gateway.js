@@ -44,7 +44,7 @@ export const gateway = {
       ])
     ],
     'Slow and lost clients': [
-      graph('Processes that hang', 'That do not answer the launcher. Others take their new connections; after HANG_TIMEOUT they are killed.', 'short', [
+      graph('Processes that hang', 'That do not answer the launcher. Others take their new connections; after 10 s they are killed.', 'short', [
         ['{{role}} hangs', total('hung_workers', '', 'role')],
         ['{{role}} killed per second', perSecond('hung_workers_killed_total', '', 'role')]
       ]),

@@ -19,7 +19,6 @@ export const EXAMPLES = {
   PEER_TLS_KEY_FILE: '/etc/inkcast/peer/key.pem',
   PEER_TLS_CA_FILE: '/etc/inkcast/peer/ca.pem',
   INSTANCE_ID: 'inkcast-0',
-  HANG_TIMEOUT: '5000',
   MAX_CONNECTIONS: '50000',
   OPERATION_RATES: 'doc:join=20,doc:signal=50,doc:history=5',
   MAX_CONNECTIONS_PER_ADDRESS: '2000',

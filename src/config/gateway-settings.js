@@ -125,12 +125,5 @@ export const gateway = block('Gateway', {
     type: text(),
     describe:
       'Name of this machine or container, for example the name of a pod. It must be unique, and the same after a restart: then its workers keep their numbers, also after a kill of the container. Default: the host name. With it workers keep their numbers too, except if the container was killed and starts again within 10 s.'
-  },
-  HANG_TIMEOUT: {
-    as: 'hangTimeout',
-    type: milliseconds(0, 3_600_000),
-    default: '10000',
-    describe:
-      'Time after which the launcher (under PM2 the api process) kills a process that does not answer, ms. Under the launcher, other gateway workers take its new connections within 2 s. Set it above the longest time that an extension blocks, but not above 10000: after 10 s of silence other workers end the sessions of a gateway worker, whether it is killed or not. 0: never, for debugging. A process without a launcher is not watched: use a liveness probe (docs/operations.md, Hung processes).'
   }
 })

@@ -8,5 +8,6 @@ export const GONE = {
   TRUST_PROXY: 'use TRUSTED_PROXIES, which takes the same values',
   MAX_JOINS_PER_SECOND: 'use OPERATION_RATES=doc:join=…',
   MAX_SIGNALS_PER_SECOND: 'use OPERATION_RATES=doc:signal=…',
-  TLS_OCSP_FILE: 'no response is stapled'
+  TLS_OCSP_FILE: 'no response is stapled',
+  HANG_TIMEOUT: 'a process that does not answer for 10 s is killed, unless it has a debugger'
 }

@@ -158,8 +158,6 @@ function relations ({ production, gateway, heartbeat, auth, api, admin, redis, k
   problems.push(...tlsProblems({ gateway, api, admin, kafka }))
   if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536)
     problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
-  if (gateway.hangTimeout > 0 && gateway.hangTimeout < 2000)
-    problems.push(`HANG_TIMEOUT=${gateway.hangTimeout}: must be 0 or at least 2000`)
   if (heartbeat.min > heartbeat.max)
     problems.push(`HEARTBEAT_MIN=${heartbeat.min}: must not be larger than HEARTBEAT_MAX=${heartbeat.max}`)
   for (const { name, min, max, timeout } of heartbeat.tiers ?? []) {

@@ -117,7 +117,6 @@ export async function launch (config, { configFile }) {
       child !== undefined && child.ready && child.answers && !child.stopping && !child.exited)),
     isReady: (name) => slots.find((slot) => slot.name === name)?.ready ?? true,
     onChange,
-    killAfter: config.gateway.hangTimeout,
     metrics,
     log
   })

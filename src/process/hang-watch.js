@@ -4,7 +4,7 @@ import { isTraced, readUsage } from './usage.js'
 /**
  * Notices processes that hang: stopped by a signal, in an endless loop, or stuck in a system call. Each process is
  * asked, and answers at once. After SUSPECT without an answer it counts as hung, which costs little if it is wrong:
- * others take its new connections until it answers. Only after `killAfter` is it killed.
+ * others take its new connections until it answers. Only after KILL_AFTER is it killed.
  *
  * Silence counts only while the process could have answered. It does not count while this process was asleep or late
  * itself (a suspended or frozen machine), nor while the other one was ready to run and got no CPU (an overloaded one),
@@ -18,6 +18,8 @@ import { isTraced, readUsage } from './usage.js'
 const INTERVAL = 500
 /** Silence after which a process counts as hung, ms: above the longest pauses for garbage collection. */
 const SUSPECT = 1500
+/** Silence after which a process is killed, ms: then other workers end its sessions, because its lease expires. */
+const KILL_AFTER = 10_000
 /**
  * A look counts this many intervals at most: when it is later, this process was asleep or busy itself. A little more
  * than one, because timers are a little late or early.
@@ -58,7 +60,6 @@ const COMPUTES = 0.5
  * @param {() => Watched[]} dependencies.processes all that should answer now
  * @param {(name: string) => boolean} dependencies.isReady whether the process of this name, or its successor, is ready
  * @param {() => void} [dependencies.onChange] called when `hung` of a process has changed
- * @param {number} dependencies.killAfter ms; 0: never
  * @param {number} [dependencies.interval] ms
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
@@ -67,7 +68,7 @@ const COMPUTES = 0.5
  * @param {typeof isTraced} [dependencies.traced]
  */
 export function createHangWatch ({
-  processes, isReady, onChange = () => {}, killAfter, interval = INTERVAL, metrics, log, clock = systemClock,
+  processes, isReady, onChange = () => {}, interval = INTERVAL, metrics, log, clock = systemClock,
   usageOf = readUsage, traced = isTraced
 }) {
   /** Processes that were asked and have not answered. @type {Map<Watched, Silence>} */
@@ -129,7 +130,7 @@ export function createHangWatch ({
       )
       onChange()
     }
-    if (killAfter > 0 && counted(ENOUGH_CPU_TO_KILL) >= killAfter && !silence.killed) end(process, silence, usage)
+    if (counted(ENOUGH_CPU_TO_KILL) >= KILL_AFTER && !silence.killed) end(process, silence, usage)
   }
 
   /** @param {Watched} process @param {Silence} silence @param {import('./usage.js').Usage} usage */
@@ -152,7 +153,7 @@ export function createHangWatch ({
     metrics.hung_workers_killed.inc({ role: process.role })
     log.error(
       fields(process, silence, usage),
-      `process is killed because it did not answer within HANG_TIMEOUT, ${causeOf(silence, usage)}; its clients reconnect to other workers and resume`
+      `process is killed because it did not answer within 10 s, ${causeOf(silence, usage)}; its clients reconnect to other workers and resume`
     )
     process.kill()
   }

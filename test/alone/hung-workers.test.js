@@ -128,7 +128,7 @@ describe('a worker that hangs', () => {
         assert.equal(await metricOf(cluster, 'hung_workers'), 0)
         const cause = way === 'SIGSTOP' ? 'it was stopped by a signal' : 'it computes without a pause'
         assert.match(cluster.output(), new RegExp(`process does not answer, ${cause}`))
-        assert.match(cluster.output(), new RegExp(`did not answer within HANG_TIMEOUT, ${cause}`))
+        assert.match(cluster.output(), new RegExp(`did not answer within 10 s, ${cause}`))
       }
     )
 
@@ -174,7 +174,7 @@ describe('a worker that hangs', () => {
 
 test('a worker with an open inspector is not killed', { timeout: 180_000 }, async (t) => {
   const cluster = await startCluster(t, {
-    WORKERS: '2', REDIS_URL: redisUrl(), DRAIN_TIMEOUT: '500', HANG_TIMEOUT: '2000', LOG_LEVEL: 'info',
+    WORKERS: '2', REDIS_URL: redisUrl(), DRAIN_TIMEOUT: '500', LOG_LEVEL: 'info',
     // the usual one may be in use
     NODE_OPTIONS: `--inspect-port=${await freePort()}`
   })
@@ -183,7 +183,7 @@ test('a worker with an open inspector is not killed', { timeout: 180_000 }, asyn
   // the launcher learns it with the next answer
   await waitFor(() => /inspector is open/.test(cluster.output()), { timeout: 20_000, message: cluster.output })
   process.kill(pid, 'SIGSTOP')
-  await waitFor(() => /has a debugger: it is not killed/.test(cluster.output()), { timeout: 30_000, message: cluster.output })
+  await waitFor(() => /has a debugger: it is not killed/.test(cluster.output()), { timeout: 60_000, message: cluster.output })
   process.kill(pid, 'SIGCONT')
   await waitFor(async () => await metricOf(cluster, 'hung_workers') === 0, { timeout: 20_000 })
   assert.deepEqual(await workersOf(cluster), [pid, other])

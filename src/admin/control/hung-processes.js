@@ -18,11 +18,10 @@ const INTERVAL = 1000
 /**
  * @param {object} dependencies
  * @param {string} dependencies.directory with the private listeners
- * @param {number} dependencies.killAfter ms; 0: never
  * @param {import('../../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../../common/log.js').Log} dependencies.log
  */
-export function createHungProcesses ({ directory, killAfter, metrics, log }) {
+export function createHungProcesses ({ directory, metrics, log }) {
   /** By the name of their socket. @type {Map<string, Found>} */
   const found = new Map()
   /** @type {NodeJS.Timeout | undefined} */
@@ -31,7 +30,6 @@ export function createHungProcesses ({ directory, killAfter, metrics, log }) {
   const watch = createHangWatch({
     processes: () => [...found.values()],
     isReady: (name) => [...found.values()].some((process) => process.name === name && process.answers && !process.hung),
-    killAfter,
     interval: INTERVAL,
     metrics,
     log

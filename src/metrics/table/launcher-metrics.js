@@ -24,7 +24,7 @@ export const LAUNCHER_METRICS = Object.freeze({
   hung_workers_killed: {
     type: 'counter',
     labels: ['role'],
-    help: 'Processes that were killed because they hung for `HANG_TIMEOUT`.',
+    help: 'Processes that were killed because they hung for 10 s.',
     worry: 'Any growth: their clients had to reconnect.'
   }
 })

@@ -44,7 +44,6 @@ function watch (t, names) {
   const watching = createHangWatch({
     processes: () => processes.filter(({ name }) => !killed.includes(name)),
     isReady: (name) => !killed.includes(name) || replaced.has(name),
-    killAfter: 10_000,
     metrics,
     log,
     clock: { monotonic: () => now },
