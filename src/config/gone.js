@@ -9,5 +9,7 @@ export const GONE = {
   MAX_JOINS_PER_SECOND: 'use OPERATION_RATES=doc:join=…',
   MAX_SIGNALS_PER_SECOND: 'use OPERATION_RATES=doc:signal=…',
   TLS_OCSP_FILE: 'no response is stapled',
-  HANG_TIMEOUT: 'a process that does not answer for 10 s is killed, unless it has a debugger'
+  HANG_TIMEOUT: 'a process that does not answer for 10 s is killed, unless it has a debugger',
+  MAX_WAITING_RECORDS: 'use MAX_WAITING_BYTES, which counts 256 bytes for each queued record besides its frame',
+  MAX_WAITING_RECORDS_TOTAL: 'each queued record counts 256 bytes in the bound of all queues'
 }

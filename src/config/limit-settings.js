@@ -55,13 +55,7 @@ export const limits = block('Limits', {
     type: integer(1024, 2 ** 40),
     default: '1048576',
     describe:
-      'Above this number of queued bytes a slow connection is *behind*: it gets further records of documents from the log, when it reads again. Already above 65,536 queued bytes it gets no ephemeral records; of the signals it gets the newest ones later.'
-  },
-  MAX_WAITING_RECORDS: {
-    as: 'maxWaitingRecords',
-    type: integer(1, 1_000_000),
-    default: '4096',
-    describe: 'Above this number of queued records a slow connection is behind as well, and gets no ephemeral records.'
+      'Above this number of queued bytes (256 for each record, and its frame) a slow connection is *behind*: it gets further records of documents from the log, when it reads again. Already above 65,536 queued bytes it gets no ephemeral records; of the signals it gets the newest ones later.'
   },
   MAX_WAITING_BYTES_TOTAL: {
     as: 'maxWaitingBytesTotal',
@@ -69,12 +63,6 @@ export const limits = block('Limits', {
     default: '268435456',
     describe:
       'Maximum bytes queued for all connections of a gateway worker together. Above it, each connection with more than 65,536 queued bytes is behind. A frame that is queued for several connections counts once for each of them.'
-  },
-  MAX_WAITING_RECORDS_TOTAL: {
-    as: 'maxWaitingRecordsTotal',
-    type: integer(1, 1_000_000_000),
-    default: '1000000',
-    describe: 'Maximum records queued for all connections of a gateway worker together, with the same effect as `MAX_WAITING_BYTES_TOTAL`.'
   },
   SLOW_TIMEOUT: {
     as: 'slowTimeout',

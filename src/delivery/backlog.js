@@ -16,10 +16,8 @@ import { PresenceDelivery } from './presence-delivery.js'
  *
  * @typedef {object} Bounds the limits of all backlogs of a worker (backlogs.js)
  * @property {number} maxBytes
- * @property {number} maxRecords
  * @property {number} low bytes
  * @property {number} closeFromBytes
- * @property {number} closeFromRecords
  * @property {boolean} overfull all backlogs together have reached their limit
  * @property {(bytes: number) => void} added called for each packet that is queued
  * @property {() => void} dropped called for each ephemeral record that is dropped
@@ -98,7 +96,7 @@ export class Backlog {
   }
 
   /** Whether even packets without a log exceed the limit: the connection is to be closed. */
-  get overrun () { return this.#isFull(this.#backlogs.closeFromBytes, this.#backlogs.closeFromRecords) }
+  get overrun () { return this.bytes >= this.#backlogs.closeFromBytes }
 
   /** @param {number} bytes of a packet that Engine.IO is about to put into its buffer */
   wrote (bytes) {
@@ -147,20 +145,20 @@ export class Backlog {
    */
   admits (delivery) {
     if (this.#conn.transport.writable) return true
-    const { maxBytes, maxRecords, low, overfull } = this.#backlogs
+    const { maxBytes, low, overfull } = this.#backlogs
     if (delivery instanceof PresenceDelivery) {
-      if (!this.#isFull(low, maxRecords)) return true
+      if (this.bytes < low) return true
       this.#listLater(delivery.guid)
       return false
     }
     const { publication, meta } = delivery
     if (publication.ephemeral) {
-      if (!this.#isFull(low, maxRecords)) return true
+      if (this.bytes < low) return true
       this.#keepNewest(delivery)
       return false
     }
     if (meta.offset !== undefined || meta.user !== undefined)
-      return !this.#isFull(overfull ? low : maxBytes, maxRecords)
+      return this.bytes < (overfull ? low : maxBytes)
     // packets without a log: the connection is closed when they exceed the limit
     return true
   }
@@ -171,13 +169,9 @@ export class Backlog {
    */
   drained () {
     const { transport, readyState } = this.#conn
-    const { low, maxRecords } = this.#backlogs
-    if (transport.writable || readyState !== 'open' || !this.#isFull(low, maxRecords)) return undefined
+    if (transport.writable || readyState !== 'open' || this.bytes < this.#backlogs.low) return undefined
     return this.#whenTaken()
   }
-
-  /** @param {number} bytes @param {number} records */
-  #isFull (bytes, records) { return this.records >= records || this.bytes >= bytes }
 
   /** @returns {Promise<void>} shared by all callers until it resolves */
   #whenTaken () {
@@ -232,11 +226,11 @@ export class Backlog {
   #writeSignals () {
     const signals = this.#signals ?? new Map()
     this.#signals = undefined
-    const { maxBytes, maxRecords } = this.#backlogs
+    const { maxBytes } = this.#backlogs
     for (const delivery of signals.values()) {
       // skip documents that the connection has left meanwhile
       if (this.#connection.document(/** @type {string} */ (delivery.publication.guid)))
-        this.#connection.deliver(delivery, !this.#isFull(maxBytes, maxRecords))
+        this.#connection.deliver(delivery, this.bytes < maxBytes)
     }
   }
 }

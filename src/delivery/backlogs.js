@@ -32,9 +32,7 @@ export class Backlogs {
   /**
    * @param {object} settings
    * @param {number} settings.maxWaitingBytes per connection
-   * @param {number} settings.maxWaitingRecords
    * @param {number} settings.maxWaitingBytesTotal of all connections of this worker
-   * @param {number} settings.maxWaitingRecordsTotal
    * @param {number} settings.maxRecordBytes room for one record of this size, and for packets of the connection itself,
    *   is always kept
    * @param {number} settings.slowTimeout maximum time that a connection may be behind or read nothing, ms
@@ -46,16 +44,14 @@ export class Backlogs {
     this.#metrics = metrics
     this.#clock = clock
     this.maxBytes = settings.maxWaitingBytes
-    this.maxRecords = settings.maxWaitingRecords
     this.low = Math.min(LOW, settings.maxWaitingBytes)
     this.closeFromBytes = CLOSE_FROM * Math.max(settings.maxWaitingBytes, settings.maxRecordBytes)
-    this.closeFromRecords = CLOSE_FROM * settings.maxWaitingRecords
     metrics.onCollect(() => this.#collect())
   }
 
   /** Whether all backlogs together have reached their limit. */
   get overfull () {
-    return this.#bytes >= this.#settings.maxWaitingBytesTotal || this.#records >= this.#settings.maxWaitingRecordsTotal
+    return this.#bytes >= this.#settings.maxWaitingBytesTotal
   }
 
   /** @param {Connection} connection with something to queue */
@@ -84,10 +80,7 @@ export class Backlogs {
   }
 
   /** Counts a queued packet. @param {number} bytes */
-  added (bytes) {
-    this.#bytes += bytes
-    this.#records++
-  }
+  added (bytes) { this.#bytes += bytes }
 
   /** Counts an ephemeral record that was dropped or replaced by a newer one. */
   dropped () {

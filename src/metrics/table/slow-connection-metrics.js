@@ -25,7 +25,7 @@ export const SLOW_CONNECTION_METRICS = Object.freeze({
     type: 'gauge',
     labels: [],
     help: 'Packets queued for slow connections.',
-    worry: 'Near `MAX_WAITING_RECORDS_TOTAL` per worker.'
+    worry: 'Grows: clients or their networks are too slow.'
   },
   dropped_ephemerals: {
     type: 'counter',

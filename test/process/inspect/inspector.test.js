@@ -15,7 +15,7 @@ describe('the inspector in embedded mode', { timeout: 120_000 }, () => {
   /** @type {Awaited<ReturnType<typeof startCluster>>} */
   let inkcast
   before(async () => {
-    inkcast = await startCluster(scope, { MAX_WAITING_RECORDS: '50', PRESENCE_GRACE: '100' })
+    inkcast = await startCluster(scope, { PRESENCE_GRACE: '100' })
   })
   const watch = (/** @type {import('node:test').TestContext} */ t, /** @type {string} */ query) =>
     openWatch(t, inkcast.adminUrl, query, 1)
