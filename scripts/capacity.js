@@ -36,7 +36,7 @@ export function capacityPage () {
       '- *Gateway workers (limited by)*: the CPU needs a number of workers, and the connections need a number of workers. The table shows the larger number, with its reason in brackets. The minimum is two.',
       '- **The failure of a worker or of a machine is not included**, except by this minimum. The launcher replaces a failed worker within seconds, so plan for the failure of a machine: its clients move to the others, which need the CPU, the memory and the workers for them. ' +
       `The free half of each core is enough only if at most half of the workers fail. So add one machine with as many workers as the largest. Example: ${failureExample(WORKLOADS[1].perSecond)}`,
-      '- *Memory of each* machine is for its own connections and workers. Queues of slow clients are extra, up to `MAX_WAITING_BYTES_TOTAL` (256 MB) for each worker, and so are the operating system, Redis and Kafka on the same machine. ' +
+      '- *Memory of each* machine is for its own connections and workers. Queues of slow clients are extra, up to 256 MB for each worker, and so are the operating system, Redis and Kafka on the same machine. ' +
       `The launcher (${ASSUMED.othersMB.launcher} MB), the api (${ASSUMED.othersMB.api} MB) and ingest (${ASSUMED.othersMB.ingest} MB) come on top as well: about ${OTHERS_GB} GB for a machine that runs all three ([decision 0134](decisions/0134-rest.md#memory)).`,
       `- *Between two rows*, compute as in the examples: [${number(EDITORS)} editors](#example-60000-editors), [${number(READERS)} readers](#example-200000-readers). The workers grow in proportion to the connections.`,
       '- *Partitions* are those of the downlink topic: at least twice the ingest processes, so that each has work.'

@@ -51,7 +51,7 @@ export const gateway = {
       graph('Behind', 'Connections without live delivery, which get records from the log.', 'short', [
         ['{{instance}}', total('connections_behind', '', 'instance')]
       ]),
-      graph('Queued bytes', 'For slow connections. Near MAX_WAITING_BYTES_TOTAL per worker: all of them fall behind.', 'bytes', [
+      graph('Queued bytes', 'For slow connections. Near 256 MB per worker: all of them fall behind.', 'bytes', [
         ['{{instance}}', total('waiting_bytes', '', 'instance')]
       ]),
       graph('Closed', 'Slow connections, and those that did not answer pings.', 'short', [

@@ -59,7 +59,7 @@ export const redis = {
       graph('Sessions not stored yet', 'Growth: Redis or Kafka is unavailable or too slow.', 'short', [
         ['{{instance}}', total('sessions_pending', '', 'instance')]
       ]),
-      graph('Reads of logs', 'Bytes in memory for clients that come back. Near MAX_REPLAY_BYTES per worker: they wait.', 'bytes', [
+      graph('Reads of logs', 'Bytes in memory for clients that come back. Near 64 MB per worker: they wait.', 'bytes', [
         ['{{instance}}', total('replay_bytes', '', 'instance')]
       ])
     ]

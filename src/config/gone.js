@@ -11,5 +11,8 @@ export const GONE = {
   TLS_OCSP_FILE: 'no response is stapled',
   HANG_TIMEOUT: 'a process that does not answer for 10 s is killed, unless it has a debugger',
   MAX_WAITING_RECORDS: 'use MAX_WAITING_BYTES, which counts 256 bytes for each queued record besides its frame',
-  MAX_WAITING_RECORDS_TOTAL: 'each queued record counts 256 bytes in the bound of all queues'
+  MAX_WAITING_RECORDS_TOTAL: 'each queued record counts 256 bytes in the bound of all queues',
+  MAX_WAITING_BYTES_TOTAL: 'it is derived from the heap of a worker',
+  MAX_REPLAY_BYTES: 'it is derived from the heap of a worker',
+  MAX_PENDING_RECEIPTS: 'it is derived from the heap of a worker'
 }

@@ -57,13 +57,6 @@ export const limits = block('Limits', {
     describe:
       'Above this number of queued bytes (256 for each record, and its frame) a slow connection is *behind*: it gets further records of documents from the log, when it reads again. Already above 65,536 queued bytes it gets no ephemeral records; of the signals it gets the newest ones later.'
   },
-  MAX_WAITING_BYTES_TOTAL: {
-    as: 'maxWaitingBytesTotal',
-    type: integer(1024, 2 ** 40),
-    default: '268435456',
-    describe:
-      'Maximum bytes queued for all connections of a gateway worker together. Above it, each connection with more than 65,536 queued bytes is behind. A frame that is queued for several connections counts once for each of them.'
-  },
   SLOW_TIMEOUT: {
     as: 'slowTimeout',
     type: milliseconds(1000, 3_600_000),
@@ -76,13 +69,6 @@ export const limits = block('Limits', {
     type: milliseconds(1000, 600_000),
     default: '10000',
     describe: 'Maximum time for a client to acknowledge a record with `x-receipt`, ms.'
-  },
-  MAX_PENDING_RECEIPTS: {
-    as: 'maxPendingReceipts',
-    type: integer(0, 10_000_000),
-    default: '100000',
-    describe:
-      'Maximum pending acknowledgements per gateway worker. When the limit is reached, clients get further records without a request for an acknowledgement. 0: no requests.'
   },
   MAX_HANDSHAKES_PER_SECOND: {
     as: 'maxHandshakesPerSecond',
@@ -119,12 +105,5 @@ export const limits = block('Limits', {
     default: '500',
     describe:
       'Sessions from one address (IPv6: one /64) on one gateway worker. Further ones get 503 with `Retry-After`. Behind a proxy all clients have the proxy\'s address: set `TRUSTED_PROXIES`. Until then, private and loopback addresses do not count. Companies and mobile networks share addresses, so allow hundreds. 0: no limit.'
-  },
-  MAX_REPLAY_BYTES: {
-    as: 'maxReplayBytes',
-    type: integer(2 ** 20, 2 ** 40),
-    default: '67108864',
-    describe:
-      'Memory of a gateway worker for records that it reads from logs for clients that reconnect or catch up, bytes. When it is full, further reads wait. Reads in progress may exceed it.'
   }
 })

@@ -31,6 +31,7 @@ import { createMemoryMeter, createOverload } from './leaving/overload.js'
 import { createExpiry } from './expiry.js'
 import { createHandshake } from './handshake.js'
 import { answerHealth, isHealth } from './health.js'
+import { memoryBounds } from './memory-bounds.js'
 import { LifeCycle } from './life-cycle.js'
 import { createLocalUsers } from './local-users.js'
 import { Outbox } from '../delivery/outbox.js'
@@ -99,12 +100,13 @@ export function createGateway ({
   metrics, log, clock
 }) {
   const { limits, gateway: settings } = config
+  const bounds = memoryBounds()
   const receipts = createReceipts({
-    settings: limits, uplink, parts: receiptParts, inspector, tracing, metrics, log, clock
+    settings: { ...limits, ...bounds }, uplink, parts: receiptParts, inspector, tracing, metrics, log, clock
   })
   const feeds = createFeeds({
     bus, inspector, metrics, log, clock,
-    maxReplayBytes: limits.maxReplayBytes,
+    maxReplayBytes: bounds.maxReplayBytes,
     createDelivery ({ publication, epoch, offset, after, receiptId }, replayed = false) {
       metrics.frame_bytes.observe(publication.value.length)
       return new Delivery(publication, offset, replayed ? null : receipts.open(publication, receiptId), after, epoch)
@@ -213,7 +215,7 @@ export function createGateway ({
       rates, tally, receipts, inspector, clock,
       budgetOf: users.budgetOf,
       outbox,
-      backlogs: new Backlogs(limits, metrics, clock),
+      backlogs: new Backlogs({ ...limits, ...bounds }, metrics, clock),
       listMembers (connection, guid) {
         const document = connection.document(guid)
         if (document !== undefined) presence.refresh(connection, document)

@@ -41,7 +41,7 @@ export class Receipt extends WheelEntry {
   asked = 0
   acknowledged = 0
   unasked = 0
-  /** Its share of MAX_PENDING_RECEIPTS. */
+  /** Its share of maxPendingReceipts. */
   weight = 0
   /** This worker has reported its part, but others have not yet. */
   reported = false

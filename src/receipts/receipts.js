@@ -30,7 +30,7 @@ const STOP_TIMEOUT = 5000
 
 /**
  * @param {object} dependencies
- * @param {Pick<import('../config/load.js').Config['limits'], 'receiptTimeout' | 'maxPendingReceipts'>}
+ * @param {{ receiptTimeout: number, maxPendingReceipts: number }}
  *   dependencies.settings
  * @param {Pick<import('../uplink/contract.js').Uplink, 'send'>} dependencies.uplink
  * @param {import('./redis-receipts.js').ReceiptParts} [dependencies.parts] default: this worker is alone
@@ -49,7 +49,7 @@ export function createReceipts ({
   tracing = NO_TRACING,
   now = () => Math.trunc(clock.monotonic())
 }) {
-  /** Receipts to acknowledge, by ack id. @type {Map<number, Receipt>} bounded by MAX_PENDING_RECEIPTS */
+  /** Receipts to acknowledge, by ack id. @type {Map<number, Receipt>} bounded by maxPendingReceipts */
   const asking = new Map()
   /** Receipts without an ack id. @type {Set<Receipt>} same bound */
   const unasked = new Set()

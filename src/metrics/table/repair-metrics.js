@@ -37,7 +37,7 @@ export const REPAIR_METRICS = Object.freeze({
     type: 'gauge',
     labels: [],
     help: 'Bytes of records read from logs, for clients that reconnect (kept for a second) or catch up.',
-    worry: 'Near `MAX_REPLAY_BYTES` per worker: clients wait for missed records.'
+    worry: 'Near 64 MB per worker (1/32 of its heap, if that is less): clients wait for missed records.'
   },
   bus_errors: {
     type: 'counter',

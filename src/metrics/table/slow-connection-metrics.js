@@ -13,13 +13,13 @@ export const SLOW_CONNECTION_METRICS = Object.freeze({
     type: 'gauge',
     labels: [],
     help: 'Slow connections without live delivery, which get records from the log.',
-    worry: 'More than a few: networks are too slow for what is published, or `MAX_WAITING_BYTES_TOTAL` is reached.'
+    worry: 'More than a few: networks are too slow for what is published, or the queues of the worker are full.'
   },
   waiting_bytes: {
     type: 'gauge',
     labels: [],
     help: 'Bytes queued for slow connections; a shared frame counts once per connection.',
-    worry: 'Near `MAX_WAITING_BYTES_TOTAL` per worker.'
+    worry: 'Near 256 MB per worker (an eighth of its heap, if that is less): all slow connections fall behind.'
   },
   waiting_records: {
     type: 'gauge',

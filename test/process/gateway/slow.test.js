@@ -184,22 +184,6 @@ describe('a client that does not read', () => {
     assert.deepEqual(numbersIn(), range(200, 1))
     assert.equal(await read('slow_connections'), 0)
   })
-
-  test('shares the common limit of all backlogs', async (t) => {
-    const { read, paused, publish } = await setUp(t, { MAX_WAITING_BYTES_TOTAL: '1000000' })
-    const slow = await Promise.all(range(8).map(paused))
-    await publish(MANY / 2)
-    const waiting = await read('waiting_bytes')
-    assert.ok(waiting >= 500_000 && waiting < 1_000_000 + slow.length * (2 ** 16 + SIZE), `${waiting} bytes queued`)
-    for (const { ws } of slow) ws.resume()
-    for (const client of slow) {
-      await waitFor(() => eventsOf(client, 'message').length >= MANY / 2, {
-        timeout: 10_000,
-        message: () => eventsOf(client, 'message').length
-      })
-      assert.deepEqual(eventsOf(client, 'message').map((text) => parseInt(text)), range(MANY / 2, 1))
-    }
-  })
 })
 
 describe('a client that sends requests and does not read responses', () => {

@@ -169,25 +169,6 @@ test('a replayed record requests no acknowledgement', async (t) => {
   assert.equal(told().length, 1)
 })
 
-test('when too many are pending the record is still delivered and the summary shows it', async (t) => {
-  const { join, post, receipts } = await setUp(t, { MAX_PENDING_RECEIPTS: '1' })
-  const client = await join()
-  /** @type {unknown[][]} */
-  const got = []
-  client.on('message', (...args) => got.push(args))
-  await post('/v1/documents/doc/broadcast', 1, ASK)
-  await post('/v1/documents/doc/broadcast', 2, ASK)
-  const [{ receipt }] = await receipts(1)
-  assert.deepEqual(
-    got.map(([payload, , acknowledge]) => [payload, typeof acknowledge]),
-    [
-      [1, 'function'],
-      [2, 'undefined']
-    ]
-  )
-  assert.deepEqual([receipt.delivered, receipt.unasked], [1, 1])
-})
-
 test('requested acknowledgements do not disconnect a client', async (t) => {
   const { join, post, receipts, gateway } = await setUp(t, { MAX_EVENTS_PER_SECOND: '1' })
   const client = await join()

@@ -71,7 +71,7 @@ export class FakeParts {
 
 /**
  * @param {object} [options]
- * @param {number} [options.max] MAX_PENDING_RECEIPTS
+ * @param {number} [options.max] pending acknowledgements
  * @param {import('../../../src/receipts/redis-receipts.js').ReceiptParts} [options.parts]
  * @param {ReturnType<typeof manualClock>} [options.clock]
  */

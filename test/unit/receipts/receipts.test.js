@@ -197,11 +197,6 @@ describe('the limit of pending receipts', () => {
     assert.deepEqual(await counted(), { unreported: 1 })
   })
 
-  test('0 turns receipts off', () => {
-    const { receipts } = setUp({ max: 0 })
-    assert.equal(receipts.open(publicationWith({ receipt: true })), null)
-  })
-
   test('a summary that the uplink refuses counts as pending until it is dropped', async () => {
     const { receipts, uplink, deliver, acknowledge, counted } = setUp()
     uplink.failing = true
