@@ -1,8 +1,8 @@
 import { TokenBucket } from '../common/token-bucket.js'
 
 /**
- * Rates of single events of clients (`OPERATION_RATES`), beside the limit of all events of a connection (rate-limit.js).
- * Without them connections have no state here.
+ * Rates of single events of clients (`OPERATION_RATES`), beside the limit of all events of a connection
+ * (rate-limit.js). Without them connections have no state here.
  */
 
 /** Burst, in seconds of the rate. */
