@@ -55,7 +55,8 @@ export async function smuggleNothing (url, machines, ca) {
   // a busy worker may answer too late: asked again
   const state = () => Promise.all(machines.flatMap(({ adminUrl }) =>
     ['/ready', '/cordon', '/move', '/loglevel'].map((path) => waitFor(async () => {
-      const { error, ready, cordoned, left, processes } = /** @type {any} */ (await (await fetch(adminUrl + path)).json())
+      const answer = await fetch(adminUrl + path)
+      const { error, ready, cordoned, left, processes } = /** @type {any} */ (await answer.json())
       const late = error ?? processes?.find((/** @type {any} */ { error }) => error !== undefined)
       if (late !== undefined) throw new Error(JSON.stringify(late))
       return JSON.stringify({ path, ready, cordoned, left, levels: path === '/loglevel' ? processes : undefined })
