@@ -58,7 +58,7 @@ describe('the Dockerfile', () => {
       t.after(() => server.close())
       await once(server.listen(0, '127.0.0.1'), 'listening')
       const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-      const env = { ADMIN_PORT: String(port), ...(tls ? { ADMIN_TLS_CERT_FILE: 'cert.pem' } : {}) }
+      const env = { ADMIN_PORT: String(port), ...(tls ? { ADMIN_TLS_FILES: 'cert:cert.pem,key:key.pem' } : {}) }
       const run = () =>
         promisify(execFile)(process.execPath, [flag, code], { env }).then(() => 0, (error) => error.code)
       assert.equal(await run(), 0)
@@ -138,7 +138,7 @@ describe('docker-compose.yml', () => {
     for (const [name, { image }] of Object.entries(services)) assert.match(image, /:(?:local|v?\d+\.\d+[\w.-]*)$/, name)
     const known = new Set(Object.values(BLOCKS).flatMap(({ settings }) => Object.keys(settings)))
     const { environment } = services.inkcast
-    for (const name of Object.keys(environment)) assert.ok(known.has(name) || name === 'NODE_ENV', name)
+    for (const name of Object.keys(environment)) assert.ok(known.has(name) || name === 'NODE_ENV' || name.startsWith('EXTENSION_'), name)
     const config = loadConfig({ env: { ...environment, API_TOKENS: environment.API_TOKENS.replace(/^\$\{\w+:-|\}$/g, '') } })
     assert.equal(config.mode, 'kafka')
     assert.equal(`${config.gateway.port}:${config.api.port}:${config.admin.port}`, '3000:3001:9100')
