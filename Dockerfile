@@ -38,5 +38,5 @@ EXPOSE 3000 3001 9100
 STOPSIGNAL SIGTERM
 # /live: a container is not restarted because Redis or Kafka is unavailable. Balancers ask /ready
 HEALTHCHECK --interval=5s --timeout=3s --start-period=60s --retries=6 \
-  CMD ["node", "-e", "const e = process.env; if (e.ADMIN_TLS_CERT_FILE) e.NODE_TLS_REJECT_UNAUTHORIZED = '0'; fetch((e.ADMIN_TLS_CERT_FILE ? 'https' : 'http') + '://127.0.0.1:' + (e.ADMIN_PORT || 9100) + '/live').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "const e = process.env; if (e.ADMIN_TLS_FILES) e.NODE_TLS_REJECT_UNAUTHORIZED = '0'; fetch((e.ADMIN_TLS_FILES ? 'https' : 'http') + '://127.0.0.1:' + (e.ADMIN_PORT || 9100) + '/live').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "cluster.js"]

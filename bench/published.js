@@ -73,7 +73,7 @@ async function run ({ title, plan, faults = false }, tls) {
     const cluster = await startCluster(t, {
       NODE_ENV: 'production', HOST: '127.0.0.1', WORKERS: String(workers), REDIS_URL: redis.url,
       AUTH_ALLOW_ANONYMOUS: 'true', API_TOKENS: `load:${TOKEN}`,
-      ...(certificate && { TLS_CERT_FILE: certificate.cert, TLS_KEY_FILE: certificate.key })
+      ...(certificate && { TLS_FILES: `cert:${certificate.cert},key:${certificate.key}` })
     })
     let holdBegan = 0
     /** @type {string[]} */

@@ -71,7 +71,7 @@ function certificateFor (key) {
   const chain = join(authority.folder, `${key}.chain`)
   // as with a public authority, whose intermediate certificate is sent as well
   writeFileSync(chain, Buffer.concat([readFileSync(pair.cert), readFileSync(authority.ca)]))
-  return { TLS_CERT_FILE: chain, TLS_KEY_FILE: pair.key }
+  return { TLS_FILES: `cert:${chain},key:${pair.key}` }
 }
 const certificates = { 'none': {}, 'P-256': certificateFor('P-256'), 'RSA 2048': certificateFor('RSA 2048') }
 

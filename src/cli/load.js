@@ -70,9 +70,9 @@ async function load (options, command) {
   const config = settingsOf(options)
   const { gateway, api, admin } = config
   const base = {
-    url: options.url ?? `${gateway.tlsCertFile === undefined ? 'http' : 'https'}://${reachable(gateway.host)}:${gateway.port}`,
+    url: options.url ?? `${gateway.tls === undefined ? 'http' : 'https'}://${reachable(gateway.host)}:${gateway.port}`,
     api: options.api ?? apiUrl({ ...api, host: reachable(api.host) }),
-    admin: options.admin ?? `${admin.tlsCertFile === undefined ? 'http' : 'https'}://${reachable(admin.host)}:${admin.port}`
+    admin: options.admin ?? `${admin.tls === undefined ? 'http' : 'https'}://${reachable(admin.host)}:${admin.port}`
   }
   const url = urlOf(base.url)
   // the settings' own tokens are sent to all three

@@ -20,7 +20,7 @@ export function addTail (program) {
     .option('--presence', 'also show who comes and goes; this client is then listed as well')
     .option('--count <number>', 'end after this many records', count)
     .option('--json', 'one JSON object per line')
-    .option('--url <url>', 'URL of the gateway; default: from HOST, PORT and TLS_CERT_FILE')
+    .option('--url <url>', 'URL of the gateway; default: from HOST, PORT and TLS_FILES')
     .option('--token <token>', 'JWT; default: if AUTH_JWT_SECRET is set, a new token that may read this document')
     .addHelpText('after', `
 Examples:
@@ -47,7 +47,7 @@ function position (text) {
  */
 async function tail (guid, options, { auth, gateway }) {
   const { connect } = await import('../../client/index.js')
-  const scheme = gateway.tlsCertFile === undefined ? 'http' : 'https'
+  const scheme = gateway.tls === undefined ? 'http' : 'https'
   const token = options.token ??
     (auth.secret === undefined ? undefined : () => signToken('inkcast-tail', { document: [`${guid}:read`] }, auth))
   const client = connect(options.url ?? `${scheme}://${reachable(gateway.host)}:${gateway.port}`, { token })

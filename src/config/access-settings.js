@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { LOG_LEVELS } from '../common/log-level.js'
 import { string } from '../common/schema.js'
-import { block, choice, described, flag, integer, list, longText, port, text, url } from './setting.js'
+import { block, choice, described, flag, integer, list, longText, pemFiles, port, text, url } from './setting.js'
 
 const adminToken = () => described(
   'text without spaces, at least 16 characters',
@@ -75,17 +75,11 @@ export const api = block('API', {
     describe:
       'JSON file of callers with their credentials, rights and rates (docs/callers.md). It is read again when it changes. With a wrong file the start fails; a file that becomes wrong later is ignored.'
   },
-  API_TLS_CERT_FILE: {
-    as: 'tlsCertFile',
-    type: text(),
-    describe: 'PEM certificate chain of the api; with `API_TLS_KEY_FILE` the api speaks TLS only.'
-  },
-  API_TLS_KEY_FILE: { as: 'tlsKeyFile', type: text(), describe: 'PEM private key of `API_TLS_CERT_FILE`.' },
-  API_TLS_CLIENT_CA_FILE: {
-    as: 'tlsClientCaFile',
-    type: text(),
+  API_TLS_FILES: {
+    as: 'tls',
+    type: pemFiles('cert,key', 'cert,key,ca'),
     describe:
-      'PEM certificates of the authorities that issue client certificates. Callers may then show one instead of a token (mTLS); needs `API_TLS_CERT_FILE`.'
+      'PEM files of the api, as `cert:<path>,key:<path>`; with them it speaks TLS only. With `ca:<path>`, the authorities that issue client certificates, callers may show one instead of a token (mTLS).'
   }
 })
 
@@ -102,17 +96,11 @@ export const admin = block('Administration', {
     default: '9100',
     describe: 'Port of `/metrics`, `/live`, `/ready` and the status page (docs/status.md).'
   },
-  ADMIN_TLS_CERT_FILE: {
-    as: 'tlsCertFile',
-    type: text(),
-    describe: 'PEM certificate chain of `ADMIN_PORT`; with `ADMIN_TLS_KEY_FILE` it speaks TLS only.'
-  },
-  ADMIN_TLS_KEY_FILE: { as: 'tlsKeyFile', type: text(), describe: 'PEM private key of `ADMIN_TLS_CERT_FILE`.' },
-  ADMIN_TLS_CLIENT_CA_FILE: {
-    as: 'tlsClientCaFile',
-    type: text(),
+  ADMIN_TLS_FILES: {
+    as: 'tls',
+    type: pemFiles('cert,key', 'cert,key,ca'),
     describe:
-      'PEM certificates of the authorities that issue client certificates; every client of `ADMIN_PORT` must show one (mTLS), health checks included.'
+      'PEM files of `ADMIN_PORT`, as `cert:<path>,key:<path>`; with them it speaks TLS only. With `ca:<path>`, the authorities that issue client certificates, every client of `ADMIN_PORT` must show one (mTLS), health checks included.'
   },
   AGENT_PORT: {
     as: 'agentPort',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { ConfigError } from './load.js'
+import { isUrl } from './setting.js'
 
 /**
  * Reads the files that settings name, in the same way as the code that terminates TLS and checks tokens, so that errors
@@ -13,55 +14,46 @@ import { ConfigError } from './load.js'
 export function checkFiles ({ gateway, auth, api, admin, kafka }, role) {
   /** @type {string[]} */
   const problems = []
-  /** @param {string} variable @param {string | undefined} path @returns {Buffer | undefined} */
-  const read = (variable, path) => {
+  /**
+   * @param {string} assigned what is before the path where it is set
+   * @param {string | undefined} path
+   * @returns {Buffer | undefined}
+   */
+  const read = (assigned, path) => {
     try {
       return path === undefined ? undefined : readFileSync(path)
     } catch (error) {
-      problems.push(`${variable}=${path}: ${causeOf(error)}`)
+      problems.push(`${assigned}${path}: ${causeOf(error)}`)
       return undefined
     }
   }
   /**
-   * @param {string} prefix of the names of the settings
-   * @param {{ tlsCertFile?: string, tlsKeyFile?: string }} files
+   * @param {string} setting
+   * @param {Partial<import('./setting.js').PemFiles>} [files]
    */
-  const checkTls = (prefix, { tlsCertFile, tlsKeyFile }) => {
-    const cert = read(`${prefix}TLS_CERT_FILE`, tlsCertFile)
-    const key = read(`${prefix}TLS_KEY_FILE`, tlsKeyFile)
-    if (cert === undefined || key === undefined) return
+  const checkPem = (setting, { cert: certFile, key: keyFile, ca: caFile } = {}) => {
+    const cert = read(`${setting}=cert:`, certFile)
+    const key = read(`${setting}=key:`, keyFile)
+    const ca = read(`${setting}=ca:`, caFile)
     try {
-      createSecureContext({ cert, key })
+      if (cert !== undefined && key !== undefined) createSecureContext({ cert, key })
     } catch (error) {
-      problems.push(
-        `${prefix}TLS_CERT_FILE=${tlsCertFile}, ${prefix}TLS_KEY_FILE=${tlsKeyFile}: no PEM certificate and its key (${causeOf(error)})`
-      )
+      problems.push(`${setting}=cert:${certFile},key:${keyFile}: no PEM certificate and its key (${causeOf(error)})`)
     }
-  }
-  /** @param {string} variable @param {string | undefined} path */
-  const checkAuthorities = (variable, path) => {
-    const ca = read(variable, path)
     // node:tls ignores what is no certificate, and would then refuse every other side
     if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----'))
-      problems.push(`${variable}=${path}: no PEM certificate`)
+      problems.push(`${setting}=ca:${caFile}: no PEM certificate`)
   }
   if (role !== 'api') {
-    checkTls('', gateway)
-    const { peerTlsCertFile: tlsCertFile, peerTlsKeyFile: tlsKeyFile } = gateway
-    checkTls('PEER_', { tlsCertFile, tlsKeyFile })
-    checkAuthorities('PEER_TLS_CA_FILE', gateway.peerTlsCaFile)
-    read('AUTH_JWT_PUBLIC_KEY_FILE', auth.publicKeyFile)
+    checkPem('TLS_FILES', gateway.tls)
+    checkPem('PEER_TLS_FILES', gateway.peerTls)
+    read('AUTH_JWT_PUBLIC_KEY_FILE=', auth.publicKeyFile)
   }
-  if (role !== 'gateway') {
-    checkTls('API_', api)
-    checkAuthorities('API_TLS_CLIENT_CA_FILE', api.tlsClientCaFile)
-  }
-  if (role === undefined) {
-    checkTls('ADMIN_', admin)
-    checkAuthorities('ADMIN_TLS_CLIENT_CA_FILE', admin.tlsClientCaFile)
-  }
-  checkAuthorities('KAFKA_SSL_CA_FILE', kafka.sslCaFile)
-  read('KAFKA_SASL_OAUTHBEARER_TOKEN_FILE', kafka.saslTokenFile)
+  if (role !== 'gateway') checkPem('API_TLS_FILES', api.tls)
+  if (role === undefined) checkPem('ADMIN_TLS_FILES', admin.tls)
+  checkPem('KAFKA_SSL_FILES', kafka.sslFiles)
+  const { saslTokenSource: source } = kafka
+  if (source !== undefined && !isUrl(source)) read('KAFKA_SASL_TOKEN_SOURCE=', source)
   if (problems.length > 0) throw new ConfigError(problems)
 }
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import * as v from 'valibot'
 import { string } from '../common/schema.js'
-import { block, choice, described, integer, listOf, longText, milliseconds, origins, port, text } from './setting.js'
+import { block, choice, described, integer, listOf, longText, milliseconds, origins, pemFiles, port, text } from './setting.js'
 
 const production =
   (/** @type {string} */ value, /** @type {string} */ otherwise) => (/** @type {{ production: boolean }} */ context) =>
@@ -48,12 +48,12 @@ export const gateway = block('Gateway', {
     describe:
       'Origins whose pages may connect, comma separated (`https://app.example.com`), or `*` for any; upper case, the default port and a slash at the end make no difference. Default: only the gateway\'s own origin; in development also all origins on loopback (`http://localhost:5173`).'
   },
-  TLS_CERT_FILE: {
-    as: 'tlsCertFile',
-    type: text(),
-    describe: 'PEM certificate chain; with `TLS_KEY_FILE` the gateway terminates TLS.'
+  TLS_FILES: {
+    as: 'tls',
+    type: pemFiles('cert,key'),
+    describe:
+      'PEM files with which the gateway terminates TLS, as `cert:<path>,key:<path>`: the certificate chain and its private key (docs/tls.md).'
   },
-  TLS_KEY_FILE: { as: 'tlsKeyFile', type: text(), describe: 'PEM private key of `TLS_CERT_FILE`.' },
   TLS_MIN_VERSION: {
     as: 'tlsMinVersion',
     type: choice('TLSv1.2', 'TLSv1.3'),
@@ -102,17 +102,11 @@ export const gateway = block('Gateway', {
     describe:
       'First port of `PEER_HOST`. Each gateway worker needs two ports: the second one is for its successor during a reload. 0: any free ports.'
   },
-  PEER_TLS_CERT_FILE: {
-    as: 'peerTlsCertFile',
-    type: text(),
+  PEER_TLS_FILES: {
+    as: 'peerTls',
+    type: pemFiles('cert,key,ca'),
     describe:
-      'PEM certificate chain of this machine. The certificate must name `PEER_HOST`, and be valid for servers and for clients. With it, machines forward requests over TLS and authenticate each other. Needs `PEER_TLS_KEY_FILE` and `PEER_TLS_CA_FILE`.'
-  },
-  PEER_TLS_KEY_FILE: { as: 'peerTlsKeyFile', type: text(), describe: 'PEM private key of `PEER_TLS_CERT_FILE`.' },
-  PEER_TLS_CA_FILE: {
-    as: 'peerTlsCaFile',
-    type: text(),
-    describe: 'PEM certificates of the authorities that issue the certificates of the machines. These authorities must issue no other certificates.'
+      'PEM files of this machine for requests between machines, as `cert:<path>,key:<path>,ca:<path>`. With them, machines forward requests over TLS and authenticate each other. The certificate must name `PEER_HOST`, and be valid for servers and for clients. `ca`: the authorities that issue the certificates of the machines, and no other certificates.'
   },
   DRAIN_TIMEOUT: {
     as: 'drainTimeout',

@@ -4,6 +4,23 @@
  * @type {Readonly<Record<string, string>>}
  */
 export const GONE = {
+  TLS_CERT_FILE: 'use TLS_FILES=cert:<path>,key:<path>',
+  TLS_KEY_FILE: 'use TLS_FILES=cert:<path>,key:<path>',
+  API_TLS_CERT_FILE: 'use API_TLS_FILES=cert:<path>,key:<path>',
+  API_TLS_KEY_FILE: 'use API_TLS_FILES=cert:<path>,key:<path>',
+  API_TLS_CLIENT_CA_FILE: 'use API_TLS_FILES=cert:<path>,key:<path>,ca:<path>',
+  ADMIN_TLS_CERT_FILE: 'use ADMIN_TLS_FILES=cert:<path>,key:<path>',
+  ADMIN_TLS_KEY_FILE: 'use ADMIN_TLS_FILES=cert:<path>,key:<path>',
+  ADMIN_TLS_CLIENT_CA_FILE: 'use ADMIN_TLS_FILES=cert:<path>,key:<path>,ca:<path>',
+  PEER_TLS_CERT_FILE: 'use PEER_TLS_FILES=cert:<path>,key:<path>,ca:<path>',
+  PEER_TLS_KEY_FILE: 'use PEER_TLS_FILES=cert:<path>,key:<path>,ca:<path>',
+  PEER_TLS_CA_FILE: 'use PEER_TLS_FILES=cert:<path>,key:<path>,ca:<path>',
+  KAFKA_SSL_CA_FILE: 'use KAFKA_SSL_FILES=ca:<path>',
+  KAFKA_SSL_CERT_FILE: 'use KAFKA_SSL_FILES=cert:<path>,key:<path>',
+  KAFKA_SSL_KEY_FILE: 'use KAFKA_SSL_FILES=cert:<path>,key:<path>',
+  KAFKA_SASL_OAUTHBEARER_TOKEN_FILE: 'use KAFKA_SASL_TOKEN_SOURCE=<path>',
+  KAFKA_SASL_OAUTHBEARER_TOKEN_URL: 'use KAFKA_SASL_TOKEN_SOURCE=<url>',
+  KAFKA_SASL_OAUTHBEARER_SCOPE: 'use KAFKA_SASL_TOKEN_SOURCE=<url>?scope=<scope>',
   DEMO_DOCUMENTS_URL: 'use EXTENSION_DEMO_DOCUMENTS_URL, which the demo page reads with the same value',
   TRUST_PROXY: 'use TRUSTED_PROXIES, which takes the same values',
   MAX_JOINS_PER_SECOND: 'use OPERATION_RATES=doc:join=…',

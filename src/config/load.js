@@ -149,13 +149,13 @@ const ofExtension = (variable) => variable.startsWith('EXTENSION_')
  * @param {Config} config
  * @returns {string[]} problems
  */
-function relations ({ production, gateway, heartbeat, auth, api, admin, redis, kafka, uplink }) {
+function relations ({ production, gateway, heartbeat, auth, api, redis, kafka, uplink }) {
   const problems = []
   if (kafka.brokers.length > 0 && redis.urls?.length === 0)
     problems.push('KAFKA_BROKERS: needs REDIS_URL as well, records reach the workers through Redis')
   if (redis.publishWait !== undefined && redis.publishWait !== 'none' && redis.urls?.length === 0)
     problems.push(`PUBLISH_WAIT=${redis.publishWait}: needs REDIS_URL, embedded mode keeps everything in memory`)
-  problems.push(...tlsProblems({ gateway, api, admin, kafka }))
+  problems.push(...tlsProblems({ gateway, kafka }))
   if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536)
     problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
   if (heartbeat.min > heartbeat.max)

@@ -1,4 +1,4 @@
-import { block, choice, flag, integer, list, milliseconds, redisUrls, text, url } from './setting.js'
+import { block, choice, flag, integer, list, milliseconds, pathOrUrl, pemFiles, redisUrls, text } from './setting.js'
 
 export const redis = block('Redis', {
   REDIS_URL: {
@@ -63,17 +63,12 @@ export const kafka = block('Kafka', {
     describe: 'Replicas of topics that inkcast creates; -1: the broker\'s default.'
   },
   KAFKA_SSL: { as: 'ssl', type: flag(), default: 'false', describe: 'TLS to the brokers.' },
-  KAFKA_SSL_CA_FILE: {
-    as: 'sslCaFile',
-    type: text(),
-    describe: 'PEM certificates of the authorities that issue the brokers\' certificates. Default: those of Node.js.'
+  KAFKA_SSL_FILES: {
+    as: 'sslFiles',
+    type: /** @type {typeof pemFiles<Partial<import('./setting.js').PemFiles>>} */ (pemFiles)('ca', 'cert,key', 'cert,key,ca'),
+    describe:
+      'PEM files for connections to the brokers, read again for each: `ca:<path>`, the authorities that issue the brokers\' certificates (default: those of Node.js), and `cert:<path>,key:<path>`, the client certificate (mTLS). Needs `KAFKA_SSL=true`.'
   },
-  KAFKA_SSL_CERT_FILE: {
-    as: 'sslCertFile',
-    type: text(),
-    describe: 'PEM client certificate for the brokers (mTLS). Read again for each connection, as are the CA and the key.'
-  },
-  KAFKA_SSL_KEY_FILE: { as: 'sslKeyFile', type: text(), describe: 'PEM private key of `KAFKA_SSL_CERT_FILE`.' },
   KAFKA_SASL_MECHANISM: {
     as: 'saslMechanism',
     type: choice('plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'),
@@ -88,17 +83,10 @@ export const kafka = block('Kafka', {
     secret: true,
     describe: 'Password for the brokers; with a token URL the client secret.'
   },
-  KAFKA_SASL_OAUTHBEARER_TOKEN_FILE: {
-    as: 'saslTokenFile',
-    type: text(),
-    describe: 'File with the token for `oauthbearer`, read again for each connection.'
-  },
-  KAFKA_SASL_OAUTHBEARER_TOKEN_URL: {
-    as: 'saslTokenUrl',
-    type: url('https:', 'http:'),
-    describe: 'Token endpoint for `oauthbearer` (OAuth 2.0, client credentials), asked again before a token expires.'
-  },
-  KAFKA_SASL_OAUTHBEARER_SCOPE: {
-    as: 'saslScope', type: text(), describe: 'Scope that is requested from the token endpoint.'
+  KAFKA_SASL_TOKEN_SOURCE: {
+    as: 'saslTokenSource',
+    type: pathOrUrl('https:', 'http:'),
+    describe:
+      'Where tokens for `oauthbearer` come from: a file, read again for each connection, or the URL of a token endpoint (OAuth 2.0, client credentials), asked again before a token expires. A `scope` in the query of the URL is requested as the scope of the token.'
   }
 })

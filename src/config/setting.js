@@ -80,6 +80,34 @@ export const list = () => described('list, comma separated', v.pipe(string(), v.
     .map((item) => item.trim())
     .filter((item) => item !== '')
 )))
+
+/**
+ * PEM files of one side of TLS: its chain, the key of it, and the authorities of the other side.
+ * @typedef {{ cert: string, key: string, ca?: string }} PemFiles
+ */
+/**
+ * Each path has its purpose before it, and not a place in the list: a chain in the place of `ca` would let in everyone
+ * with a certificate of a public authority.
+ * @template {Partial<PemFiles>} [T = PemFiles]
+ * @param {...string} forms the purposes that belong together, as `cert,key`
+ */
+export const pemFiles = (...forms) => described(
+  'files by purpose',
+  v.pipe(
+    list(),
+    v.transform((entries) => entries.map((entry) => entry.split(/:(.*)/s, 2))),
+    v.check(
+      (pairs) => pairs.every(([, path]) => path) &&
+        forms.includes(pairs.map(([purpose]) => purpose).sort(byPurpose).join()),
+      `must be ${forms.map((form) => form.replace(/\w+/g, '$&:<path>')).join(' or ')}`
+    ),
+    v.transform((pairs) => /** @type {T} */ (Object.fromEntries(pairs)))
+  )
+)
+const PURPOSES = ['cert', 'key', 'ca']
+/** @param {string} a @param {string} b */
+const byPurpose = (a, b) => PURPOSES.indexOf(a) - PURPOSES.indexOf(b)
+
 /**
  * @param {(entry: string) => boolean} isRight
  * @param {string} message
@@ -87,19 +115,28 @@ export const list = () => described('list, comma separated', v.pipe(string(), v.
 export const listOf = (isRight, message) => v.pipe(list(), v.checkItems((entry) => isRight(entry), message))
 /** @template {string} T @param {[T, ...T[]]} values */
 export const choice = (...values) => shown(oneOf(values), { choices: values })
-/** @param {string[]} protocols of which fetch refuses a URL with a user, and quotes it in its error */
-export const url = (...protocols) => described(`URL: ${protocols.map((protocol) => `\`${protocol}//\``).join(' or ')}`, v.pipe(
-  string(),
-  v.check(
-    (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol),
-    `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`
-  ),
-  v.check((value) => {
-    if (!URL.canParse(value)) return true // reported already
-    const { username, password } = new URL(value)
-    return username === '' && password === ''
-  }, 'must have no user and no password: a request with them is never sent')
-))
+/** @param {string[]} protocols */
+const shownProtocols = (protocols) => `URL: ${protocols.map((protocol) => `\`${protocol}//\``).join(' or ')}`
+/** @param {string[]} protocols @param {(value: string) => boolean} [applies] */
+const hasProtocol = (protocols, applies = () => true) => v.check(
+  (/** @type {string} */ value) =>
+    !applies(value) || (URL.canParse(value) && protocols.includes(new URL(value).protocol)),
+  `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`
+)
+/** fetch refuses a URL with a user, and quotes it in its error. */
+const withoutUser = v.check((/** @type {string} */ value) => {
+  if (!URL.canParse(value)) return true // reported already
+  const { username, password } = new URL(value)
+  return username === '' && password === ''
+}, 'must have no user and no password: a request with them is never sent')
+/** @param {string[]} protocols */
+export const url = (...protocols) =>
+  described(shownProtocols(protocols), v.pipe(string(), hasProtocol(protocols), withoutUser))
+/** @param {string[]} protocols */
+export const pathOrUrl = (...protocols) =>
+  described(`path, or ${shownProtocols(protocols)}`, v.pipe(string(), v.nonEmpty(), hasProtocol(protocols, isUrl), withoutUser))
+/** @param {string} value of pathOrUrl */
+export const isUrl = (value) => value.includes('://')
 /** @returns a list of origins as browsers send them, or `*` */
 export const origins = () => described('list of origins, comma separated, or `*`', v.pipe(
   list(),

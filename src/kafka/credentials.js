@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { isUrl } from '../config/setting.js'
 import { createTokenSource } from './token-source.js'
 
 /**
@@ -20,14 +21,12 @@ export function createCredentials ({ settings, log }) {
  * @param {import('../common/log.js').Log} log
  * @returns {import('kafkajs').KafkaConfig['ssl']}
  */
-function ssl ({ ssl, sslCaFile, sslCertFile, sslKeyFile }, log) {
-  const files = Object.entries({ ca: sslCaFile, cert: sslCertFile, key: sslKeyFile })
-  if (!ssl || files.every(([, path]) => path === undefined)) return ssl
+function ssl ({ ssl, sslFiles }, log) {
+  if (!ssl || sslFiles === undefined) return ssl
   const options = {}
   /** @type {Record<string, Buffer>} */
   const last = {}
-  for (const [name, path] of files) {
-    if (path === undefined) continue
+  for (const [name, path] of Object.entries(sslFiles)) {
     // kafkajs copies the options for each connection, and so calls the getter
     Object.defineProperty(options, name, {
       enumerable: true,
@@ -50,13 +49,12 @@ function ssl ({ ssl, sslCaFile, sslCertFile, sslKeyFile }, log) {
  * @returns {import('kafkajs').SASLOptions | undefined}
  */
 function sasl ({
-  saslMechanism: mechanism, saslUsername: username = '', saslPassword: password = '', saslTokenFile, saslTokenUrl,
-  saslScope: scope
+  saslMechanism: mechanism, saslUsername: username = '', saslPassword: password = '', saslTokenSource: source = ''
 }) {
   if (mechanism !== 'oauthbearer')
     return mechanism && /** @type {import('kafkajs').SASLOptions} */ ({ mechanism, username, password })
-  const read = saslTokenFile === undefined
-    ? createTokenSource({ url: saslTokenUrl ?? '', clientId: username, clientSecret: password, scope })
-    : async () => (await readFile(saslTokenFile, 'utf8')).trim()
+  const read = isUrl(source)
+    ? createTokenSource({ url: source, clientId: username, clientSecret: password })
+    : async () => (await readFile(source, 'utf8')).trim()
   return { mechanism, oauthBearerProvider: async () => ({ value: await read() }) }
 }

@@ -12,20 +12,22 @@ const USED_SHARE = 0.8
  * share a request.
  *
  * @param {object} options
- * @param {string} options.url
+ * @param {string} options.url a `scope` in its query is sent as OAuth has it, in the body
  * @param {string} options.clientId
  * @param {string} options.clientSecret
- * @param {string} [options.scope]
  * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} [options.clock]
  * @returns {() => Promise<string>} rejects if the endpoint does not answer with a token
  */
-export function createTokenSource ({ url, clientId, clientSecret, scope, clock = systemClock }) {
+export function createTokenSource ({ url, clientId, clientSecret, clock = systemClock }) {
+  const endpoint = new URL(url)
+  const scope = endpoint.searchParams.get('scope')
+  endpoint.searchParams.delete('scope')
   /** @type {{ token: Promise<string>, until: number } | undefined} */
   let current
 
   async function request () {
-    const answer = /** @type {any} */ (await fetchJson(url, {
-      form: new URLSearchParams({ grant_type: 'client_credentials', ...scope === undefined ? {} : { scope } }),
+    const answer = /** @type {any} */ (await fetchJson(endpoint.href, {
+      form: new URLSearchParams({ grant_type: 'client_credentials', ...scope === null ? {} : { scope } }),
       // RFC 6749, 2.3.1: both parts are form-encoded first
       authorization: `Basic ${Buffer.from([clientId, clientSecret].map(encodeURIComponent).join(':')).toString('base64')}`,
       timeout: TIMEOUT,
@@ -48,7 +50,7 @@ export function createTokenSource ({ url, clientId, clientSecret, scope, clock =
         return token
       }, (error) => {
         if (current === next) current = undefined
-        throw new Error(`no token for Kafka from KAFKA_SASL_OAUTHBEARER_TOKEN_URL: ${error.message}`, { cause: error })
+        throw new Error(`no token for Kafka from KAFKA_SASL_TOKEN_SOURCE: ${error.message}`, { cause: error })
       })
     }
     current = next

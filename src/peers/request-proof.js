@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 /**
  * The proof that a request from another machine comes from a worker of this cluster: an HMAC of method, URL and time,
  * with the secret that all workers share through Redis. It protects the peer listener from other callers; it does not
- * encrypt: that is PEER_TLS_CERT_FILE, without which machines need a private network.
+ * encrypt: that is PEER_TLS_FILES, without which machines need a private network.
  */
 export const PROOF_HEADER = 'x-inkcast-hop'
 

@@ -17,7 +17,7 @@ export function createSecureAgent (certificate) {
 
   const options = () => {
     if (certificate === undefined)
-      throw new Error('the owner of a session is on a machine that requires PEER_TLS_CERT_FILE, which is not set here')
+      throw new Error('the owner of a session is on a machine that requires PEER_TLS_FILES, which is not set here')
     return certificate.clientOptions()
   }
 

@@ -18,7 +18,7 @@ export function banner (
   { port, apiPort },
   { interfaces, script = launcherContext().script, hasReference = folderOf(REFERENCE) !== undefined } = {}
 ) {
-  const scheme = gateway.tlsCertFile ? 'https' : 'http'
+  const scheme = gateway.tls ? 'https' : 'http'
   const host = reachable(gateway.host)
   const token = needsToken(api) ? ' -H "authorization: Bearer $TOKEN"' : ''
   const phones = phoneUrls({ host: gateway.host, scheme, port }, interfaces)
@@ -52,9 +52,9 @@ const phoneLine = ([url], port, script = '') => url === undefined
   ? `  phone     HOST=0.0.0.0 ${port === 3000 ? '' : `PORT=${port} `}${COMMANDS[script] ?? 'node cluster.js'}   (now only this machine can connect)`
   : `  phone     ${url}   (in the same network)`
 
-/** @param {{ host: string, port: number, tlsCertFile?: string }} api */
-export const apiUrl = ({ host, port, tlsCertFile }) =>
-  `${tlsCertFile === undefined ? 'http' : 'https'}://${reachable(host)}:${port}`
+/** @param {{ host: string, port: number, tls?: object }} api */
+export const apiUrl = ({ host, port, tls }) =>
+  `${tls === undefined ? 'http' : 'https'}://${reachable(host)}:${port}`
 
 /** @param {{ tokens: readonly string[], callersFile?: string }} api @returns {boolean} whether callers need a token */
 export const needsToken = ({ tokens, callersFile }) => tokens.length > 0 || callersFile !== undefined

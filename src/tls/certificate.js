@@ -9,10 +9,7 @@ import { SECURE_OPTIONS } from './secure-options.js'
  * connections get the changed one; open connections keep the one they began with. Wrong files change nothing, and the
  * reason is logged.
  *
- * @typedef {object} CertificateFiles paths by purpose
- * @property {string} cert PEM chain
- * @property {string} key PEM
- * @property {string} [ca] PEM certificates of the authorities of the other side
+ * @typedef {import('../config/setting.js').PemFiles} CertificateFiles
  *
  * @typedef {object} Material
  * @property {Buffer} cert
@@ -30,7 +27,7 @@ const BETWEEN_FILES = 300
 
 /**
  * @param {object} options
- * @param {{ cert: string, key: string, ca?: string }} options.settings their names
+ * @param {string} options.setting
  * @param {CertificateFiles} options.files
  * @param {'TLSv1.2' | 'TLSv1.3'} [options.minVersion] default TLSv1.2
  * @param {string} [options.groups] of the key exchange, separated by colons; default: those of Node
@@ -43,7 +40,7 @@ const BETWEEN_FILES = 300
  * @param {number} [options.every] interval of the comparison of the files, ms
  */
 export function createCertificate ({
-  settings, files, minVersion = 'TLSv1.2', groups = 'auto', tickets, log, metrics, clock, every
+  setting, files, minVersion = 'TLSv1.2', groups = 'auto', tickets, log, metrics, clock, every
 }) {
   /** @type {Material | undefined} */
   let current
@@ -60,10 +57,10 @@ export function createCertificate ({
   }
 
   const reloaded = createReloadedFiles({
-    setting: settings.cert,
+    setting,
     path: files.cert,
     async load (_readText, read) {
-      const readAll = async () => checked(settings, {
+      const readAll = async () => checked({
         cert: await read(files.cert),
         key: await read(files.key),
         ...files.ca === undefined ? {} : { ca: await read(files.ca) }
@@ -90,7 +87,7 @@ export function createCertificate ({
   }
 
   metrics.onCollect(() => {
-    if (current !== undefined) metrics.tls_certificate_days_left.set({ setting: settings.cert }, daysLeft())
+    if (current !== undefined) metrics.tls_certificate_days_left.set({ setting }, daysLeft())
   })
   tickets?.onRotated((keys) => { for (const server of servers) server.setTicketKeys(keys) })
 
@@ -144,28 +141,27 @@ export function createCertificate ({
     warnings () {
       const days = Math.floor(daysLeft())
       if (!(days < WARN_DAYS)) return []
-      return [days < 0 ? `${settings.cert} has expired` : `${settings.cert} expires in ${days} days`]
+      return [days < 0 ? `the certificate of ${setting} has expired` : `the certificate of ${setting} expires in ${days} days`]
     }
   }
 }
 
 /**
- * @param {{ cert: string, key: string, ca?: string }} settings
  * @param {Material} material
  * @returns {Material} the same
- * @throws {Error} with the setting and what is wrong
+ * @throws {Error} with what is wrong
  */
-function checked (settings, material) {
+function checked (material) {
   try {
     createSecureContext({ cert: material.cert, key: material.key })
   } catch (error) {
-    throw new Error(`${settings.cert} and ${settings.key} are no PEM certificate and its key (${causeOf(error)})`, {
+    throw new Error(`cert and key are no PEM certificate and its key (${causeOf(error)})`, {
       cause: error
     })
   }
   // node:tls ignores what is no certificate, and would then refuse every other side
   if (material.ca !== undefined && certificatesIn(material.ca).length === 0)
-    throw new Error(`${settings.ca} has no PEM certificate`)
+    throw new Error('ca has no PEM certificate')
   return material
 }
 

@@ -18,11 +18,11 @@ import { createTicketKeys } from './ticket-keys.js'
  * @returns {Certificate | undefined} undefined: the gateway does not terminate TLS
  */
 export function gatewayCertificate ({ config, directory, ...parts }) {
-  const { tlsCertFile: cert, tlsKeyFile: key, tlsMinVersion, tlsGroups, tlsTicketSecret } = config.gateway
-  if (cert === undefined || key === undefined) return undefined
+  const { tls: files, tlsMinVersion, tlsGroups, tlsTicketSecret } = config.gateway
+  if (files === undefined) return undefined
   return createCertificate({
-    settings: { cert: 'TLS_CERT_FILE', key: 'TLS_KEY_FILE' },
-    files: { cert, key },
+    setting: 'TLS_FILES',
+    files,
     minVersion: tlsMinVersion,
     groups: tlsGroups,
     tickets: createTicketKeys({ secret: tlsTicketSecret, directory, clock: parts.clock }),
@@ -31,52 +31,34 @@ export function gatewayCertificate ({ config, directory, ...parts }) {
 }
 
 /**
- * The api asks for client certificates if `API_TLS_CLIENT_CA_FILE` is set, and takes tokens as well.
+ * The api asks for client certificates if `API_TLS_FILES` has a `ca`, and takes tokens as well.
  * @param {Parts} parts
  * @returns {Certificate | undefined}
  */
-export const apiCertificate = ({ config: { api, gateway }, ...parts }) => ofListener('API_', api, gateway, parts)
+export const apiCertificate = (parts) => ofListener('API_TLS_FILES', parts.config.api.tls, parts)
 
 /**
- * `ADMIN_PORT` requires a client certificate if `ADMIN_TLS_CLIENT_CA_FILE` is set.
+ * `ADMIN_PORT` requires a client certificate if `ADMIN_TLS_FILES` has a `ca`.
  * @param {Parts} parts
  * @returns {Certificate | undefined}
  */
-export const adminCertificate = ({ config: { admin, gateway }, ...parts }) => ofListener('ADMIN_', admin, gateway, parts)
+export const adminCertificate = (parts) => ofListener('ADMIN_TLS_FILES', parts.config.admin.tls, parts)
 
 /**
- * @param {string} prefix of the settings
- * @param {Readonly<{ tlsCertFile?: string, tlsKeyFile?: string, tlsClientCaFile?: string }>} paths
- * @param {{ tlsMinVersion: 'TLSv1.2' | 'TLSv1.3' }} gateway
- * @param {Omit<Parts, 'config'>} parts
+ * @param {string} setting
+ * @param {import('../config/setting.js').PemFiles | undefined} files
+ * @param {Parts} parts
  */
-function ofListener (prefix, { tlsCertFile: cert, tlsKeyFile: key, tlsClientCaFile: ca }, { tlsMinVersion }, parts) {
-  if (cert === undefined || key === undefined) return undefined
-  return createCertificate({
-    settings: {
-      cert: `${prefix}TLS_CERT_FILE`, key: `${prefix}TLS_KEY_FILE`, ca: `${prefix}TLS_CLIENT_CA_FILE`
-    },
-    files: { cert, key, ca },
-    minVersion: tlsMinVersion,
-    ...parts
-  })
-}
+const ofListener = (setting, files, { config: { gateway }, ...parts }) =>
+  files && createCertificate({ setting, files, minVersion: gateway.tlsMinVersion, ...parts })
 
 /**
  * Workers of other machines authenticate each other: the certificate is shown by the listener and by the client.
  * @param {Parts} parts
  * @returns {Certificate | undefined}
  */
-export function peerCertificate ({ config: { gateway }, ...parts }) {
-  const { peerTlsCertFile: cert, peerTlsKeyFile: key, peerTlsCaFile: ca } = gateway
-  if (cert === undefined || key === undefined || ca === undefined) return undefined
-  return createCertificate({
-    settings: { cert: 'PEER_TLS_CERT_FILE', key: 'PEER_TLS_KEY_FILE', ca: 'PEER_TLS_CA_FILE' },
-    files: { cert, key, ca },
-    minVersion: 'TLSv1.3',
-    ...parts
-  })
-}
+export const peerCertificate = ({ config: { gateway: { peerTls: files } }, ...parts }) =>
+  files && createCertificate({ setting: 'PEER_TLS_FILES', files, minVersion: 'TLSv1.3', ...parts })
 
 /**
  * Starts certificates, shows their warnings in `/ready`, and reads them again on SIGHUP, without waiting for the next

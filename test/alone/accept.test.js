@@ -81,8 +81,7 @@ describe('workers accept connections themselves', () => {
       REDIS_URL: redisUrl(),
       DRAIN_TIMEOUT: '2000',
       HOST: '::',
-      TLS_CERT_FILE: `${TLS}cert.pem`,
-      TLS_KEY_FILE: `${TLS}key.pem`
+      TLS_FILES: `cert:${TLS}cert.pem,key:${TLS}key.pem`
     })
   }, { timeout: 270_000 })
 

@@ -32,7 +32,7 @@ async function start (t, env = {}) {
   }
   use('first')
   const cluster = await startCluster(t, {
-    REDIS_URL: redisUrl(), WORKERS: '2', LOG_LEVEL: 'info', TLS_CERT_FILE: cert, TLS_KEY_FILE: key,
+    REDIS_URL: redisUrl(), WORKERS: '2', LOG_LEVEL: 'info', TLS_FILES: `cert:${cert},key:${key}`,
     MAX_HANDSHAKES_PER_SECOND: '10000', MAX_CONNECTIONS: '10000', MAX_CONNECTIONS_PER_ADDRESS: '100000',
     // each connection is silent until then
     HEARTBEAT_MIN: '60000', HEARTBEAT_MAX: '60000', DRAIN_TIMEOUT: '3000', ...env
@@ -141,9 +141,9 @@ test(`a changed certificate is taken under ${CONNECTIONS} connections, none of w
 
   // a wrong one changes nothing
   replaceFile(server.cert, 'nothing')
-  await waitFor(() => server.cluster.output().match(/TLS_CERT_FILE has changed but is wrong/g)?.length === 2, {
+  await waitFor(() => server.cluster.output().match(/TLS_FILES has changed but is wrong/g)?.length === 2, {
     timeout: 10_000, message: () => server.cluster.output()
   })
   assert.equal((await ask(server)).name, 'second')
-  assert.match(await server.cluster.metrics(), /inkcast_tls_certificate_days_left\{setting="TLS_CERT_FILE",role="gateway"\} 89\.9/)
+  assert.match(await server.cluster.metrics(), /inkcast_tls_certificate_days_left\{setting="TLS_FILES",role="gateway"\} 89\.9/)
 })

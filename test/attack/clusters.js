@@ -73,7 +73,7 @@ class AttackedCluster {
         AUTH_JWT_SECRET: SECRET,
         API_TOKENS: `observer:${OBSERVER_TOKEN},attacker:${ATTACKER_TOKEN}`,
         NODE_OPTIONS: '--max-old-space-size=1024',
-        ...secure ? { TLS_CERT_FILE: `${TLS}cert.pem`, TLS_KEY_FILE: `${TLS}key.pem` } : {},
+        ...secure ? { TLS_FILES: `cert:${TLS}cert.pem,key:${TLS}key.pem` } : {},
         ...env
       })
       return new AttackedCluster(

@@ -41,7 +41,7 @@ for (const version of /** @type {const} */ (['TLSv1.2', 'TLSv1.3']))
     const authority = makeAuthority(t)
     const pair = authority.issue('gateway')
     const cluster = await startPm2(t, {
-      WORKERS: '2', REDIS_URL, DRAIN_TIMEOUT: '1000', TLS_CERT_FILE: pair.cert, TLS_KEY_FILE: pair.key
+      WORKERS: '2', REDIS_URL, DRAIN_TIMEOUT: '1000', TLS_FILES: `cert:${pair.cert},key:${pair.key}`
     })
     const server = {
       port: Number(new URL(cluster.url).port), ca: readFileSync(authority.ca), minVersion: version, maxVersion: version

@@ -29,8 +29,7 @@ describe('TLS', () => {
     cluster = await startCluster(scope, {
       WORKERS: '2',
       REDIS_URL,
-      TLS_CERT_FILE: file('cert.pem'),
-      TLS_KEY_FILE: file('key.pem')
+      TLS_FILES: `cert:${file('cert.pem')},key:${file('key.pem')}`
     })
   }, { timeout: 270_000 })
 

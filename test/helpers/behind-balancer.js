@@ -93,7 +93,7 @@ export function testBehind ({ name, skip, startMachine, startBalancer, settings 
   const scene = /** @type {Scene<M, B>} */ ({})
   before(async () => {
     if (skip) return
-    const tls = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }
+    const tls = { TLS_FILES: `cert:${certFile},key:${keyFile}` }
     const machine = { WORKERS: '2', ...settings }
     ;[scene.first, scene.second, ...scene.alone] = await Promise.all([
       startMachine(machine),

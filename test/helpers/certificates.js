@@ -89,7 +89,7 @@ export async function startCertificate (t, files, more = {}) {
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
   const certificate = createCertificate({
-    settings: { cert: 'TLS_CERT_FILE', key: 'TLS_KEY_FILE', ca: 'TLS_CA_FILE' },
+    setting: 'TLS_FILES',
     files, log, metrics, clock: systemClock, every: 20, ...more
   })
   t.after(() => certificate.stop())

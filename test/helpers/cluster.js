@@ -90,7 +90,7 @@ async function startOnce (t, env, { timeout = 60_000, file = COMMAND, host = HER
   if (hasEnded()) throw new Error(`the cluster ended with ${child.exitCode ?? child.signalCode}: ${output}`)
 
   return {
-    url: `${env.TLS_CERT_FILE ? 'https' : 'http'}://127.0.0.1:${port}`,
+    url: `${env.TLS_FILES ? 'https' : 'http'}://127.0.0.1:${port}`,
     port,
     adminPort,
     apiUrl,

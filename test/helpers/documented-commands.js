@@ -96,5 +96,5 @@ export const COMMANDS = [
   }],
   [/^kill -(?:HUP|USR2) /, () => {}],
   // run by test/process/tls/page.test.js
-  [/^(?:openssl |TLS_CERT_FILE=cert\.pem |curl --cacert |mv new\.pem |sleep 2$)/, () => {}]
+  [/^(?:openssl |TLS_FILES=cert\.pem |curl --cacert |mv new\.pem |sleep 2$)/, () => {}]
 ]

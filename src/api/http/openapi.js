@@ -154,7 +154,7 @@ export function openapi (operations, { maxRecordBytes }) {
         },
         certificate: {
           type: 'mutualTLS',
-          description: 'A client certificate that API_CALLERS_FILE names. Needs the setting API_TLS_CLIENT_CA_FILE.'
+          description: 'A client certificate that API_CALLERS_FILE names. Needs a `ca` in the setting API_TLS_FILES.'
         }
       },
       schemas: {

@@ -23,11 +23,11 @@ export async function checkContents (config, log) {
   const metrics = createMetrics({ processMetrics: false })
   /** @type {(Finding | undefined)[]} */
   const findings = [
-    certificate('TLS_CERT_FILE', gateway.tlsCertFile),
-    certificate('API_TLS_CERT_FILE', api.tlsCertFile),
-    certificate('ADMIN_TLS_CERT_FILE', admin.tlsCertFile),
-    certificate('PEER_TLS_CERT_FILE', gateway.peerTlsCertFile),
-    certificate('KAFKA_SSL_CERT_FILE', kafka.sslCertFile)
+    certificate('TLS_FILES', gateway.tls),
+    certificate('API_TLS_FILES', api.tls),
+    certificate('ADMIN_TLS_FILES', admin.tls),
+    certificate('PEER_TLS_FILES', gateway.peerTls),
+    certificate('KAFKA_SSL_FILES', kafka.sslFiles)
   ]
   if (documents.rulesFile !== undefined) {
     const { createDocumentRules } = await import('../../documents/rules/rules.js')
@@ -60,17 +60,17 @@ async function starts (part, file, todo) {
 
 /**
  * @param {string} setting
- * @param {string | undefined} file
+ * @param {{ cert?: string }} [files]
  * @returns {Finding | undefined} undefined: there is none, or it cannot be read, which is reported with the settings
  */
-function certificate (setting, file) {
+function certificate (setting, { cert: file } = {}) {
   if (file === undefined) return undefined
   try {
     const { validTo, subject } = new X509Certificate(readFileSync(file))
     const days = Math.floor((Date.parse(validTo) - systemClock.now()) / DAY)
     const name = subject.replaceAll('\n', ', ')
-    if (days < 0) return error(`${setting}=${file} (${name}) has expired on ${validTo}`, 'renew it: clients refuse it')
-    if (days < SOON) return warning(`${setting}=${file} (${name}) expires in ${days} days`, 'renew it')
+    if (days < 0) return error(`${setting}=cert:${file} (${name}) has expired on ${validTo}`, 'renew it: clients refuse it')
+    if (days < SOON) return warning(`${setting}=cert:${file} (${name}) expires in ${days} days`, 'renew it')
     return ok(`${setting}: ${name}, ${days} days left`)
   } catch {
     return undefined

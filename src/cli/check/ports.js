@@ -65,13 +65,13 @@ async function tryPort ({ name, host, hostName, port }) {
 }
 
 /** @param {import('../../config/load.js').Config['admin']} admin @returns {Promise<boolean>} */
-async function runsHere ({ host, port, tlsCertFile }) {
+async function runsHere ({ host, port, tls }) {
   if (!host || !port) return false
   // its certificate need not name this address
   const options = { agent: false, timeout: TIMEOUT, rejectUnauthorized: false }
-  const url = `${tlsCertFile === undefined ? 'http' : 'https'}://${reachable(host)}:${port}/live`
+  const url = `${tls === undefined ? 'http' : 'https'}://${reachable(host)}:${port}/live`
   try {
-    const req = (tlsCertFile === undefined ? http : https).get(url, options)
+    const req = (tls === undefined ? http : https).get(url, options)
     req.on('timeout', () => req.destroy())
     const [answer] = await once(req, 'response')
     return /** @type {any} */ (await json(answer)).live === true

@@ -18,7 +18,7 @@ export function createAdmin (options) {
   const { admin } = settingsOf(options)
   if (options.url === undefined && admin.port === 0)
     throw new CommandError('ADMIN_PORT is 0, any free port: give its address with --url')
-  const base = (options.url ?? `${admin.tlsCertFile === undefined ? 'http' : 'https'}://${reachable(admin.host)}:${admin.port}`).replace(/\/$/, '')
+  const base = (options.url ?? `${admin.tls === undefined ? 'http' : 'https'}://${reachable(admin.host)}:${admin.port}`).replace(/\/$/, '')
   const what = 'ADMIN_PORT'
   const readToken = options.token ?? admin.token ?? admin.readToken
   return {

@@ -1,13 +1,13 @@
 /**
  * The gateway on this machine, for the crowd.
- * @param {{ host: string, tlsCertFile?: string }} settings
+ * @param {{ host: string, tls?: object }} settings
  * @param {number} port
  * @returns {import('../../load/websocket.js').Target}
  */
-export const gatewayTarget = ({ host, tlsCertFile }, port) => ({
+export const gatewayTarget = ({ host, tls }, port) => ({
   host: host === '0.0.0.0' || host === '::' || host === 'localhost' ? '127.0.0.1' : host,
   port,
-  secure: tlsCertFile !== undefined,
+  secure: tls !== undefined,
   // this machine's own gateway, whose certificate is often made for another name
   insecure: true
 })

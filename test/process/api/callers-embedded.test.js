@@ -21,9 +21,7 @@ test('the settings reach the api: callers with rights, and clients with certific
 
   const tls = await startEmbedded(t, {
     API_CALLERS_FILE: file.path,
-    API_TLS_CERT_FILE: path('cert.pem'),
-    API_TLS_KEY_FILE: path('key.pem'),
-    API_TLS_CLIENT_CA_FILE: path('clients/ca.pem')
+    API_TLS_FILES: `cert:${path('cert.pem')},key:${path('key.pem')},ca:${path('clients/ca.pem')}`
   })
   const status = await new Promise((resolve, reject) => {
     request(`${tls.apiUrl.replace('http:', 'https:')}/v1/documents/notes/broadcast`, {

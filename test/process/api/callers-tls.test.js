@@ -93,7 +93,7 @@ test('a resumed TLS session has the certificate of its first connection', async 
   for (let i = 0; i < 2; i++) assert.equal(await broadcast(url, 'notes/1', { as: 'stranger', agent }), '401 unauthorized')
 })
 
-test('without API_TLS_CLIENT_CA_FILE no certificate is asked for', async (t) => {
+test('without a ca no certificate is asked for', async (t) => {
   const { url } = await start(t, {})
   assert.equal(await broadcast(url, 'notes/1', { as: 'editor' }), '401 unauthorized')
   assert.equal(await broadcast(url, 'notes/1', { token: 'script-0123456789' }), '202 ok')

@@ -74,8 +74,7 @@ ADMIN_PORT=${adminPort}
 REDIS_URL=redis://user:very-secret@127.0.0.1:${redis}
 KAFKA_BROKERS=127.0.0.1:${kafka}
 KAFKA_GROUPID=mine
-TLS_CERT_FILE=/nope/cert.pem
-TLS_KEY_FILE=/nope/key.pem
+TLS_FILES=cert:/nope/cert.pem,key:/nope/key.pem
 `
   })
   const before = 'ulimit -n 120;'
@@ -93,7 +92,7 @@ TLS_KEY_FILE=/nope/key.pem
   assert.equal(ok, false)
   for (const [level, area, problem, todo] of /** @type {const} */ ([
     ['error', 'settings', /LOG_LEVEL=loud: must be one of/, /correct LOG_LEVEL \(\.env\)/],
-    ['error', 'settings', /TLS_CERT_FILE=\/nope\/cert\.pem: ENOENT/, /correct the path/],
+    ['error', 'settings', /TLS_FILES=cert:\/nope\/cert\.pem: ENOENT/, /correct the path/],
     ['warning', 'settings', /KAFKA_GROUPID is no setting/, /did you mean KAFKA_GROUP_ID\?/],
     ['error', 'redis', new RegExp(`127\\.0\\.0\\.1:${redis} .*ECONNREFUSED`), /start Redis, or correct REDIS_URL/],
     ['error', 'kafka', new RegExp(`127\\.0\\.0\\.1:${kafka} .*ECONNREFUSED`), /start Kafka, or correct KAFKA_BROKERS/],
@@ -147,17 +146,15 @@ test('certificates are shown with the days they have left; an expired one is an 
       PORT: String(port),
       API_PORT: String(apiPort),
       ADMIN_PORT: String(adminPort),
-      TLS_CERT_FILE: `${tls}cert.pem`,
-      TLS_KEY_FILE: `${tls}key.pem`,
-      API_TLS_CERT_FILE: `${tls}clients/expired.pem`,
-      API_TLS_KEY_FILE: `${tls}clients/expired-key.pem`,
+      TLS_FILES: `cert:${tls}cert.pem,key:${tls}key.pem`,
+      API_TLS_FILES: `cert:${tls}clients/expired.pem,key:${tls}clients/expired-key.pem`,
       DOCUMENT_RULES_FILE: 'rules.json'
     }
   })
   writeFileSync(path.join(folder, 'rules.json'), '{"rules":[{"prefix":1}]}')
   const { code, stdout } = await run(['check'])
   assert.equal(code, 1)
-  assert.match(stdout, /^ok +files +TLS_CERT_FILE: .*, \d+ days left$/m)
-  assert.match(stdout, /^error +files +API_TLS_CERT_FILE=.*expired\.pem .* has expired on .*\n +→ renew it/m)
+  assert.match(stdout, /^ok +files +TLS_FILES: .*, \d+ days left$/m)
+  assert.match(stdout, /^error +files +API_TLS_FILES=cert:.*expired\.pem .* has expired on .*\n +→ renew it/m)
   assert.match(stdout, /^error +files +DOCUMENT_RULES_FILE=rules\.json: .*\n +→ docs\/document-rules\.md/m)
 })

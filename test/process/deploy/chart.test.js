@@ -51,7 +51,7 @@ const CASES = {
     dashboards: { enabled: true }
   },
   'with TLS on ADMIN_PORT': {
-    settings: { ADMIN_TLS_CERT_FILE: '/etc/inkcast-secret/tls.crt', ADMIN_TLS_KEY_FILE: '/etc/inkcast-secret/tls.key' },
+    settings: { ADMIN_TLS_FILES: 'cert:/etc/inkcast-secret/tls.crt,key:/etc/inkcast-secret/tls.key' },
     filesSecret: 'admin-tls',
     serviceMonitor: { enabled: true, tlsConfig: { ca: { secret: { name: 'ca', key: 'ca.crt' } } } }
   },
@@ -192,7 +192,7 @@ describe('the Helm chart', { skip: lacking }, () => {
       const env = { ...data, ...own, ...(own.PEER_HOST === undefined ? {} : { PEER_HOST: '10.0.0.7' }) }
       for (const name of Object.keys(env)) assert.ok(known.has(name) || name === 'NODE_ENV', name)
       const { stringData } = parse(readFileSync(new URL('deploy/kubernetes/secret.example.yaml', ROOT), 'utf8'))
-      const config = loadConfig({ env: { ...stringData, ...env, TLS_CERT_FILE: undefined, TLS_KEY_FILE: undefined } })
+      const config = loadConfig({ env: { ...stringData, ...env } })
       assert.equal(config.mode, 'kafka')
       assert.equal(config.gateway.workers, role === 'gateway' ? 1 : config.gateway.workers)
       assert.equal(config.api.grpcPort, role === 'api' ? 50_051 : undefined)

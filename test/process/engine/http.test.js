@@ -71,7 +71,7 @@ describe('requests outside Socket.IO', () => {
 })
 
 test('TLS is used if a certificate is set', async (t) => {
-  const server = await startEmbedded(t, { TLS_CERT_FILE: `${TLS}cert.pem`, TLS_KEY_FILE: `${TLS}key.pem` })
+  const server = await startEmbedded(t, { TLS_FILES: `cert:${TLS}cert.pem,key:${TLS}key.pem` })
   const url = server.url.replace('http:', 'https:')
   const ca = readFileSync(`${TLS}cert.pem`)
   for (const transports of [['websocket'], ['polling'], ['polling', 'websocket']]) {
@@ -91,7 +91,7 @@ test('TLS is used if a certificate is set', async (t) => {
   assert.equal(status, 200)
   await assert.rejects(fetch(`${server.url}/`), 'no plain HTTP')
   await assert.rejects(
-    startEmbedded(t, { TLS_CERT_FILE: `${TLS}nothing.pem`, TLS_KEY_FILE: `${TLS}key.pem` }),
+    startEmbedded(t, { TLS_FILES: `cert:${TLS}nothing.pem,key:${TLS}key.pem` }),
     /nothing\.pem/
   )
 })

@@ -12,8 +12,7 @@ import { waitFor } from '../../helpers/wait.js'
 const scope = fileScope()
 const { url, gateway } = await startEmbedded(scope)
 const secure = await startEmbedded(scope, {
-  TLS_CERT_FILE: new URL('../../helpers/tls/cert.pem', import.meta.url).pathname,
-  TLS_KEY_FILE: new URL('../../helpers/tls/key.pem', import.meta.url).pathname
+  TLS_FILES: ['cert', 'key'].map((name) => `${name}:${new URL(`../../helpers/tls/${name}.pem`, import.meta.url).pathname}`).join()
 })
 
 /** @type {Record<string, string[]>} */

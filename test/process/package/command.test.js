@@ -89,7 +89,7 @@ describe('the command', { concurrency: 2 }, () => {
       HEARTBEAT_MIN: '2000',
       HEARTBEAT_MAX: '1000',
       AUTH_JWT_SECRET: 'short and secret',
-      TLS_CERT_FILE: 'a.pem'
+      TLS_FILES: 'a.pem'
     }).closed
     assert.deepEqual([code, stdout], [1, ''])
     for (const name of [
@@ -98,7 +98,7 @@ describe('the command', { concurrency: 2 }, () => {
       'MAX_RECORD_BYTES=-1',
       'HEARTBEAT_MIN',
       'AUTH_JWT_SECRET',
-      'TLS_CERT_FILE'
+      'TLS_FILES'
     ])
       assert.match(stderr, new RegExp(`^ +${name}.*: `, 'm'))
     assert.doesNotMatch(stderr, /short and secret|^ +at /m)
@@ -123,12 +123,12 @@ describe('the command', { concurrency: 2 }, () => {
   test('names the setting, the file and the cause if a file cannot be read, before anything else', async (t) => {
     for (const [env, expected] of /** @type {[Record<string, string>, string | RegExp][]} */ ([
       [
-        { TLS_CERT_FILE: '/nope', TLS_KEY_FILE: 'package.json' },
-        'inkcast: wrong setting: TLS_CERT_FILE=/nope: ENOENT: no such file or directory, open \'/nope\'\n'
+        { TLS_FILES: 'cert:/nope,key:package.json' },
+        'inkcast: wrong setting: TLS_FILES=cert:/nope: ENOENT: no such file or directory, open \'/nope\'\n'
       ],
       [
-        { TLS_CERT_FILE: 'package.json', TLS_KEY_FILE: 'package.json' },
-        /^inkcast: wrong setting: TLS_CERT_FILE=package.json, TLS_KEY_FILE=package.json: no PEM certificate and its key \(.+\)\n$/
+        { TLS_FILES: 'cert:package.json,key:package.json' },
+        /^inkcast: wrong setting: TLS_FILES=cert:package.json,key:package.json: no PEM certificate and its key \(.+\)\n$/
       ],
       [
         { AUTH_JWT_PUBLIC_KEY_FILE: 'src' },

@@ -25,7 +25,7 @@ const SMALL = {
   MAX_DOCUMENTS_PER_CONNECTION: '1',
   HISTORY_SIZE: '1'
 }
-const TLS = { TLS_CERT_FILE: certificate.certFile, TLS_KEY_FILE: certificate.keyFile }
+const TLS = { TLS_FILES: `cert:${certificate.certFile},key:${certificate.keyFile}` }
 
 /** @param {Record<string, string>} [env] */
 async function runSelfTest (env = {}) {

@@ -52,7 +52,7 @@ function partsOf (own) {
 describe('the warm-up of a worker', () => {
   for (const [name, env] of Object.entries({
     'over TCP': {},
-    'over TLS': { TLS_CERT_FILE: certificate.certFile, TLS_KEY_FILE: certificate.keyFile }
+    'over TLS': { TLS_FILES: `cert:${certificate.certFile},key:${certificate.keyFile}` }
   })) {
     test(`runs the code of its clients ${name}, sends nothing to Redis and leaves nothing behind`, async (t) => {
       const redis = await startSilent(t)

@@ -93,7 +93,7 @@ test('a changed certificate is taken for new connections, and open ones go on', 
   await waitFor(async () => await nameAt(server) === 'second')
   assert.equal(await get(server, agent), 404)
   assert.equal(Object.values(agent.freeSockets)[0]?.[0], kept, 'the same connection')
-  assert.deepEqual(textsOf(server), ['TLS_CERT_FILE has changed and is in force'])
+  assert.deepEqual(textsOf(server), ['TLS_FILES has changed and is in force'])
 })
 
 test('wrong files change nothing, the reason is logged, and correct ones are taken later', async (t) => {
@@ -103,8 +103,8 @@ test('wrong files change nothing, the reason is logged, and correct ones are tak
   // without its key
   replaceFile(server.cert, readFileSync(second.cert))
   await waitFor(() => problems().length === 1)
-  assert.match(problems()[0], /"TLS_CERT_FILE and TLS_KEY_FILE are no PEM certificate and its key \(.*mismatch\)"/)
-  assert.match(problems()[0], /TLS_CERT_FILE has changed but is wrong: the last correct one stays in force$/)
+  assert.match(problems()[0], /"cert and key are no PEM certificate and its key \(.*mismatch\)"/)
+  assert.match(problems()[0], /TLS_FILES has changed but is wrong: the last correct one stays in force$/)
   assert.equal(await nameAt(server), 'first')
   replaceFile(server.cert, 'nothing')
   await waitFor(() => problems().length === 2)
@@ -133,8 +133,8 @@ test('reload reads at once, and says so', async (t) => {
   await server.certificate.reload()
   assert.equal(await nameAt(server), 'second')
   assert.deepEqual(textsOf(server), [
-    'TLS_CERT_FILE was read again and is in force',
-    'TLS_CERT_FILE was read again but is wrong: the last correct one stays in force'
+    'TLS_FILES was read again and is in force',
+    'TLS_FILES was read again but is wrong: the last correct one stays in force'
   ])
 })
 
@@ -143,11 +143,11 @@ test('a metric has the days that are left, and the last 14 are a warning', async
   await server.metrics.collect()
   const { values: [{ value, labels }] } = await server.metrics.tls_certificate_days_left.get()
   assert.ok(value > 89.9 && value < 90.1, String(value))
-  assert.equal(labels.setting, 'TLS_CERT_FILE')
+  assert.equal(labels.setting, 'TLS_FILES')
   assert.deepEqual(server.certificate.warnings(), [])
   server.use(server.authority.issue('soon', { days: 3 }))
   await waitFor(() => server.certificate.daysLeft() < 4)
-  assert.deepEqual(server.certificate.warnings(), ['TLS_CERT_FILE expires in 2 days'])
+  assert.deepEqual(server.certificate.warnings(), ['the certificate of TLS_FILES expires in 2 days'])
 })
 
 test('http/1.1 is negotiated, h2 and versions before 1.2 are refused, CBC ciphers are not offered', async (t) => {

@@ -23,25 +23,25 @@ function problemsOf (env, role) {
 }
 
 test('certificates of the gateway and of the api are read, each by the role that needs it', () => {
-  const gateway = { TLS_CERT_FILE: CERT, TLS_KEY_FILE: CA }
-  const api = { API_TLS_CERT_FILE: CERT, API_TLS_KEY_FILE: CA, API_TLS_CLIENT_CA_FILE: KEY }
+  const gateway = { TLS_FILES: `cert:${CERT},key:${CA}` }
+  const api = { API_TLS_FILES: `cert:${CERT},key:${CA},ca:${KEY}` }
   const wrong = [
-    `TLS_CERT_FILE=${CERT}, TLS_KEY_FILE=${CA}: no PEM certificate and its key`,
-    `API_TLS_CERT_FILE=${CERT}, API_TLS_KEY_FILE=${CA}: no PEM certificate and its key`,
-    `API_TLS_CLIENT_CA_FILE=${KEY}: no PEM certificate`
+    `TLS_FILES=cert:${CERT},key:${CA}: no PEM certificate and its key`,
+    `API_TLS_FILES=cert:${CERT},key:${CA}: no PEM certificate and its key`,
+    `API_TLS_FILES=ca:${KEY}: no PEM certificate`
   ]
   const found = (/** @type {'gateway' | 'api' | undefined} */ role) =>
     problemsOf({ ...gateway, ...api }, role).map((problem) => problem.replace(/ \(.*/, ''))
   assert.deepEqual([found(undefined), found('gateway'), found('api')], [wrong, wrong.slice(0, 1), wrong.slice(1)])
   assert.deepEqual(problemsOf({
-    TLS_CERT_FILE: CERT, TLS_KEY_FILE: KEY, API_TLS_CERT_FILE: CERT, API_TLS_KEY_FILE: KEY, API_TLS_CLIENT_CA_FILE: CA
+    TLS_FILES: `cert:${CERT},key:${KEY}`, API_TLS_FILES: `cert:${CERT},key:${KEY},ca:${CA}`
   }), [])
 })
 
 test('a file that is missing is named with its setting', () => {
   assert.match(problemsOf({ AUTH_JWT_PUBLIC_KEY_FILE: '/nowhere' })[0], /^AUTH_JWT_PUBLIC_KEY_FILE=\/nowhere: ENOENT/)
   assert.match(
-    problemsOf({ API_TLS_CERT_FILE: CERT, API_TLS_KEY_FILE: KEY, API_TLS_CLIENT_CA_FILE: '/nowhere' })[0],
-    /^API_TLS_CLIENT_CA_FILE=\/nowhere: ENOENT/
+    problemsOf({ API_TLS_FILES: `cert:${CERT},key:${KEY},ca:/nowhere` })[0],
+    /^API_TLS_FILES=ca:\/nowhere: ENOENT/
   )
 })

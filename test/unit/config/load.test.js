@@ -78,7 +78,7 @@ test('all problems are reported at once, each with the name of its setting', () 
     KAFKA_BROKERS: 'a:9092',
     KAFKA_SASL_MECHANISM: 'plain',
     PUBLISH_WAIT: 'fsync',
-    TLS_CERT_FILE: 'cert.pem',
+    TLS_FILES: 'cert:cert.pem',
     AUTH_JWKS_URL: 'ftp://issuer',
     API_TOKENS: 'short:token'
   })
@@ -93,7 +93,7 @@ test('all problems are reported at once, each with the name of its setting', () 
     /^KAFKA_BROKERS: needs REDIS_URL/,
     /^PUBLISH_WAIT=fsync: needs REDIS_URL/,
     /^KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and/,
-    'TLS_CERT_FILE, TLS_KEY_FILE: set both or none',
+    'TLS_FILES=cert:cert.pem: must be cert:<path>,key:<path>',
     'AUTH_JWKS_URL=ftp://issuer: must be a URL that starts with https:// or http://',
     /^API_TOKENS: each must be name:token/
   ])
@@ -250,13 +250,70 @@ test('in production callers are needed: tokens or a file', () => {
   assert.deepEqual(problemsOf({ ...env, API_CALLERS_FILE: '/etc/inkcast/callers.json' }), [])
 })
 
-test('TLS of the api needs certificate and key, and client certificates need both', () => {
-  assert.deepEqual(problemsOf({ API_TLS_KEY_FILE: 'a' }), ['API_TLS_CERT_FILE, API_TLS_KEY_FILE: set both or none'])
+const PURPOSES = ['cert', 'key', 'ca']
+/** Sets of purposes as numbers: 0 is absent, 2 is there twice. */
+const AMOUNTS = [0, 1, 2]
+/** Forms of PEM files, by setting. @type {Record<string, { forms: string[], more?: Record<string, string> }>} */
+const PEM_FILES = {
+  TLS_FILES: { forms: ['cert,key'] },
+  API_TLS_FILES: { forms: ['cert,key', 'cert,key,ca'] },
+  ADMIN_TLS_FILES: { forms: ['cert,key', 'cert,key,ca'] },
+  PEER_TLS_FILES: { forms: ['cert,key,ca'], more: { PEER_HOST: '10.0.0.7' } },
+  KAFKA_SSL_FILES: { forms: ['ca', 'cert,key', 'cert,key,ca'], more: { KAFKA_SSL: 'true' } }
+}
+
+test('files of TLS are read by purpose in any order, and other sets of purposes are a problem', () => {
+  const sets = AMOUNTS.flatMap((cert) => AMOUNTS.flatMap((key) => AMOUNTS.map((ca) => ({ cert, key, ca })))).slice(1)
+  let cases = 0
+  for (const [name, { forms, more }] of Object.entries(PEM_FILES)) {
+    for (const set of sets) {
+      const purposes = PURPOSES.flatMap((purpose) => Array(/** @type {any} */ (set)[purpose]).fill(purpose))
+      for (const order of [purposes, purposes.toReversed()]) {
+        const env = { ...more, [name]: order.map((purpose) => `${purpose}:/a:b/${purpose}.pem`).join(', ') }
+        const expected = forms.includes(purposes.join())
+          ? []
+          : [`${name}=${env[name]}: must be ${forms.map((form) => form.replace(/\w+/g, '$&:<path>')).join(' or ')}`]
+        assert.deepEqual(problemsOf(env), expected)
+        cases++
+      }
+    }
+    for (const wrong of ['/a.pem', '/a.pem,/b.pem', 'cert:,key:/b', 'cert:/a,key', ',', 'Cert:/a,key:/b', 'x:/a'])
+      assert.match(problemsOf({ ...more, [name]: wrong }).join(), new RegExp(`^${name}=${wrong}: must be `))
+  }
+  assert.equal(cases, 260)
   assert.deepEqual(
-    problemsOf({ API_TLS_CLIENT_CA_FILE: 'a' }),
-    ['API_TLS_CLIENT_CA_FILE: needs API_TLS_CERT_FILE and API_TLS_KEY_FILE']
-  )
-  assert.deepEqual(problemsOf({ API_TLS_CERT_FILE: 'a', API_TLS_KEY_FILE: 'a', API_TLS_CLIENT_CA_FILE: 'a' }), [])
+    loadConfig({ env: { API_TLS_FILES: 'ca:/c,key:/k:1,cert:/b' } }).api.tls, { ca: '/c', key: '/k:1', cert: '/b' })
+})
+
+test('tokens for Kafka have one source, a file or a URL with client id and secret', () => {
+  const env = { KAFKA_SSL: 'true', KAFKA_SASL_MECHANISM: 'oauthbearer' }
+  const [file, url] = ['/var/run/token', 'https://login.example/token?scope=kafka']
+    .map((source) => ({ ...env, KAFKA_SASL_TOKEN_SOURCE: source }))
+  assert.deepEqual(problemsOf(env), ['KAFKA_SASL_MECHANISM=oauthbearer: needs KAFKA_SASL_TOKEN_SOURCE'])
+  assert.deepEqual([problemsOf(file), problemsOf({ ...url, KAFKA_SASL_USERNAME: 'a', KAFKA_SASL_PASSWORD: 'b' })], [[], []])
+  assert.match(problemsOf(url).join(), /^KAFKA_SASL_TOKEN_SOURCE: a URL needs KAFKA_SASL_USERNAME and KAFKA_SASL_P/)
+  assert.match(problemsOf({ ...file, KAFKA_SSL: '' }).join(), /^KAFKA_SASL_MECHANISM=oauthbearer: needs KAFKA_SSL=true/)
+  assert.deepEqual(
+    problemsOf({ ...file, KAFKA_SASL_MECHANISM: '' }), ['KAFKA_SASL_TOKEN_SOURCE: needs KAFKA_SASL_MECHANISM=oauthbearer'])
+  assert.match(
+    problemsOf({ ...env, KAFKA_SASL_TOKEN_SOURCE: 'ftp://host/token' }).join(), /^KAFKA_SASL_TOKEN_SOURCE=.*must be a URL/)
+})
+
+test('TLS of one listener leaves the others as they are', () => {
+  const listeners = ({ gateway, api, admin } = loadConfig({ env: {} })) =>
+    [gateway.tls, api.tls, admin.tls, gateway.peerTls].map((files) => files !== undefined)
+  assert.deepEqual(listeners(), [false, false, false, false])
+  for (const [index, name] of ['TLS_FILES', 'API_TLS_FILES', 'ADMIN_TLS_FILES', 'PEER_TLS_FILES'].entries()) {
+    const { forms, more } = PEM_FILES[name]
+    const files = forms[0].replace(/\w+/g, '$&:/a')
+    const config = loadConfig({ env: { ...more, [name]: files } })
+    assert.deepEqual(listeners(config), [0, 1, 2, 3].map((other) => other === index))
+  }
+})
+
+test('files between machines and for Kafka need the setting that they belong to', () => {
+  assert.deepEqual(problemsOf({ PEER_TLS_FILES: 'cert:a,key:b,ca:c' }), ['PEER_TLS_FILES: needs PEER_HOST'])
+  assert.deepEqual(problemsOf({ KAFKA_SSL_FILES: 'ca:c' }), ['KAFKA_SSL_FILES: needs KAFKA_SSL=true'])
 })
 
 test('.env is read if it exists and there is no file of --config; it may have other variables', (t) => {

@@ -39,7 +39,7 @@ test('no password in a setting is in an error, a finding of inkcast check or wha
 })
 
 test('a URL with a user or password is refused for every service that is called over HTTP', () => {
-  for (const name of ['UPLINK_URL', 'AUTH_ACCESS_URL', 'AUTH_JWKS_URL', 'KAFKA_SASL_OAUTHBEARER_TOKEN_URL']) {
+  for (const name of ['UPLINK_URL', 'AUTH_ACCESS_URL', 'AUTH_JWKS_URL', 'KAFKA_SASL_TOKEN_SOURCE']) {
     for (const user of ['user:word', 'user', ':word'])
       assert.match(readSettings({ env: { [name]: `https://${user}@host/path` } }).problems.join(), /must have no user and no password/)
     assert.deepEqual(readSettings({ env: { [name]: 'https://host/@path' } }).problems.filter((text) => text.startsWith(`${name}=`)), [])

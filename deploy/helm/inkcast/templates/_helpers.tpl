@@ -37,5 +37,5 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 
 {{/* The kubelet does not check the certificate. */}}
 {{- define "inkcast.adminScheme" -}}
-{{ ternary "HTTPS" "HTTP" (not (empty .Values.settings.ADMIN_TLS_CERT_FILE)) }}
+{{ ternary "HTTPS" "HTTP" (not (empty .Values.settings.ADMIN_TLS_FILES)) }}
 {{- end }}
