@@ -27,8 +27,12 @@ export function createWebhook ({ settings: { url, secrets }, rulesOf, caller, lo
     metrics,
     clock
   })
-  /** @type {Pick<import('./delivery.js').Delivery, 'deliver' | 'failing'>} */
-  const wanted = {
+  /**
+   * For records that others read too: the uplink leaves out those that the rules exclude only where the webhook is the
+   * only reader (uplink/ruled-uplink.js).
+   * @type {Pick<import('./delivery.js').Delivery, 'deliver' | 'failing'>}
+   */
+  const ruled = {
     async deliver (entries, options) {
       const wanted = entries.filter(({ record }) => record.guid === undefined || rulesOf(record.guid).uplink)
       if (wanted.length > 0) await delivery.deliver(wanted, options)
@@ -38,9 +42,15 @@ export function createWebhook ({ settings: { url, secrets }, rulesOf, caller, lo
   return {
     /** @param {import('../uplink/stream/contract.js').UplinkStream} stream */
     senderFrom: (stream) =>
-      createStreamSender({ stream, group: WEBHOOK_GROUP, holder: randomUUID(), delivery: wanted, log, metrics, clock }),
+      createStreamSender({
+        stream,
+        group: WEBHOOK_GROUP,
+        holder: randomUUID(),
+        delivery: stream.groups.length === 1 ? delivery : ruled,
+        log, metrics, clock
+      }),
     /** @param {Pick<Parameters<typeof createKafkaSender>[0], 'kafka' | 'settings' | 'maxBytes'>} options */
-    senderFromKafka: (options) => createKafkaSender({ ...options, delivery: wanted, log, clock }),
+    senderFromKafka: (options) => createKafkaSender({ ...options, delivery: ruled, log, clock }),
     /** @returns {string[]} what is wrong, for the readiness check */
     warnings: () => delivery.trouble === null ? [] : [delivery.trouble]
   }
