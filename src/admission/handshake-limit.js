@@ -28,8 +28,7 @@ export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs()
 /**
  * @param {object} dependencies
  * @param {number} dependencies.perSecond
- * @param {Pick<import('./connection-limits.js').ConnectionLimits, 'admits' | 'opened' | 'ended'>}
- *   dependencies.connections
+ * @param {Pick<import('./connection-limits.js').ConnectionLimits, 'admits'>} dependencies.connections
  * @param {() => boolean} [dependencies.isOverloaded] whether this worker takes no new clients; default: never
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
@@ -139,12 +138,6 @@ export function createHandshakeLimit ({
       })
       timer ??= setInterval(look, TICK).unref()
     },
-
-    /** @param {any} session opened for a request, which still has all its properties */
-    opened (session) { connections.opened(session) },
-
-    /** @param {any} session that has ended; may be called again */
-    ended (session) { connections.ended(session) },
 
     /** Refuses all queued requests, and those that would be queued from now on. */
     stop () {

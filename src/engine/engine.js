@@ -30,6 +30,7 @@ const METHODS = ['GET', 'POST', 'OPTIONS']
  * with a WebSocket. Requests whose sessions belong to other workers are passed on before Engine.IO sees them.
  */
 export class Engine extends EngineServer {
+  #connectionLimits
   #origins
   #opening
   #hooked
@@ -47,6 +48,8 @@ export class Engine extends EngineServer {
    * @param {{ max: number, timeout: number }} options.heartbeat ms
    * @param {boolean} options.compress whether compression is offered to clients
    * @param {boolean} options.hooked whether optional private parts (docs/hooks.md) may be used, EngineSocket among them
+   * @param {Pick<import('../admission/connection-limits.js').ConnectionLimits, 'opened' | 'ended'>}
+   *   options.connectionLimits
    * @param {ReturnType<typeof import('../admission/handshake-limit.js').createHandshakeLimit>} options.handshakeLimit
    * @param {import('../admission/input-limits.js').InputLimits} options.inputLimits
    * @param {(session: any, frames: number) => void} options.onFrames called for received frames that are not
@@ -55,8 +58,8 @@ export class Engine extends EngineServer {
    * @param {MisroutedRequests} [options.misrouted] absent with one worker
    */
   constructor ({
-    newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, inputLimits, onFrames, onEnded,
-    misrouted
+    newSessionId, origins, maxBytes, heartbeat, compress, hooked, connectionLimits, handshakeLimit, inputLimits,
+    onFrames, onEnded, misrouted
   }) {
     super({
       pingInterval: heartbeat.max,
@@ -95,6 +98,7 @@ export class Engine extends EngineServer {
       maxPayload: maxBytes
     }).slice(1)
     this.#hooked = hooked
+    this.#connectionLimits = connectionLimits
     this.handshakeLimit = handshakeLimit
     this.inputLimits = inputLimits
     this.onFrames = onFrames
@@ -114,7 +118,7 @@ export class Engine extends EngineServer {
 
   /** @param {any} session new */
   #began (session) {
-    this.handshakeLimit.opened(session)
+    this.#connectionLimits.opened(session)
     this.inputLimits.enter(session, headSize(session.request))
     // An extension that sees requests may have added properties to this one.
     session.begin(this.#hooked, this.#hooked && !this.#extended)
@@ -267,7 +271,7 @@ export class Engine extends EngineServer {
 
   /** Every session ends here, of whichever kind it is. @param {any} session that has ended; may be called again */
   ended (session) {
-    this.handshakeLimit.ended(session)
+    this.#connectionLimits.ended(session)
     this.inputLimits.leave(session)
     this.onEnded(session)
     const own = /** @type {any} */ (this)

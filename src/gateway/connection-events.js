@@ -31,7 +31,7 @@ import { NamespaceConnection } from './namespace-connection.js'
 export function createConnectionEvents ({
   context, directory, users, heartbeat, inputLimits, handshake, userLogs, drain, hooked, extended
 }) {
-  const { expiry, lifeCycle, inspector, log } = context
+  const { access, expiry, lifeCycle, inspector, log } = context
 
   /**
    * Counts the packets of a client, and closes its session when it exceeds its limits.
@@ -135,12 +135,10 @@ export function createConnectionEvents ({
   /**
    * Called when a client is connected to its first namespace, or to the main one.
    * @param {import('./connection.js').Connection} connection
-   * @returns {Pick<ReturnType<typeof handshake.connected>, 'documents' | 'refused'>} documents to open, and parts of
-   *   the handshake that are refused
    */
   function admitted (connection) {
     const { conn, socket } = connection
-    const { documents, refused, replaces } = handshake.connected(connection)
+    const replaces = handshake.connected(connection)
     if (replaces === undefined || !isConnected(replaces)) {
       engine.admit(conn)
       conn.on('packetCreate', onPacketCreate)
@@ -152,7 +150,6 @@ export function createConnectionEvents ({
     if (extended) keepHandshake(socket)
     else if (hooked) forgetHandshake(socket)
     add(connection)
-    return { documents, refused }
   }
 
   /** Answers an event that the gateway refused before decoding. @param {any[]} args */
@@ -182,7 +179,7 @@ export function createConnectionEvents ({
 
   /**
    * @param {import('./connection.js').Connection} connection
-   * @param {Pick<ReturnType<typeof handshake.connected>, 'documents' | 'refused'>} parts of its handshake
+   * @param {import('./handshake.js').HandshakeParts} parts of its handshake
    */
   function openParts (connection, { documents, refused }) {
     for (const part of refused ?? []) connection.socket.emit('gateway:refused', part)
@@ -221,7 +218,7 @@ export function createConnectionEvents ({
       io.on('connect', (/** @type {import('socket.io').Socket} */ socket) => {
         /** @type {import('./connection.js').Connection} */
         const connection = /** @type {any} */ (socket)[kConnection]
-        const parts = admitted(connection)
+        admitted(connection)
         socket.onAny(onEvent)
         socket.on('disconnect', onDisconnect)
         sharedListeners?.share(connection)
@@ -229,7 +226,8 @@ export function createConnectionEvents ({
         if (inspector.active) tellConnected(connection)
         if (sentAway(connection)) return
         userLogs.join(connection)
-        openParts(connection, parts)
+        const parts = handshake.takeParts(connection)
+        if (parts !== undefined) openParts(connection, parts)
       })
       watchDocumentRooms(io)
 
@@ -264,7 +262,7 @@ export function createConnectionEvents ({
    * @returns {boolean}
    */
   function sentAway (connection) {
-    if (handshake.isBanned(connection.uid)) {
+    if (access.isBanned(connection.uid)) {
       connection.disconnect('banned')
       return true
     }

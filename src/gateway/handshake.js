@@ -19,6 +19,10 @@ const MAX_NAMESPACES = 100
  *
  * @typedef {import('socket.io').Socket} Socket
  *
+ * @typedef {object} HandshakeParts
+ * @property {import('./handshake-auth.js').HandshakeDocuments | undefined} documents to open
+ * @property {import('./handshake-auth.js').RefusedPart[] | undefined} refused parts of the handshake
+ *
  * @param {object} dependencies
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('./local-users.js').createLocalUsers>} dependencies.users
@@ -26,26 +30,18 @@ const MAX_NAMESPACES = 100
  * @param {() => string} dependencies.newConnectionId
  * @param {import('./connection.js').ConnectionContext} dependencies.connectionContext
  * @param {ReturnType<typeof import('./user-logs.js').createUserLogs>} dependencies.userLogs
- * @param {() => boolean} dependencies.isDraining
+ * @param {Pick<import('./leaving/drain.js').Drain, 'active'>} dependencies.drain
  * @param {() => boolean} dependencies.mayAct whether clients may use their rights on this worker now
- * @param {(uid: string) => boolean} dependencies.isBanned whether a registered user may not connect
+ * @param {Pick<ReturnType<typeof import('../documents/access.js').createAccess>, 'isBanned'>} dependencies.access
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  */
 export function createHandshake ({
-  authenticator, users, maxPerUser, newConnectionId, connectionContext, userLogs, isDraining, mayAct, isBanned, metrics,
-  log
+  authenticator, users, maxPerUser, newConnectionId, connectionContext, userLogs, drain, mayAct, access, metrics, log
 }) {
-  /**
-   * Documents of handshakes in progress.
-   * @type {WeakMap<Connection, import('./handshake-auth.js').HandshakeDocuments>}
-   */
-  const openings = new WeakMap()
-  /**
-   * Refused parts of handshakes in progress; there are none in most of them.
-   * @type {WeakMap<Connection, import('./handshake-auth.js').RefusedPart[]>}
-   */
-  const refusals = new WeakMap()
+  const standing = { mayAct }
+  /** What handshakes in progress asked for; most ask for nothing. @type {WeakMap<Connection, HandshakeParts>} */
+  const asked = new WeakMap()
   /** Replaced connection of another namespace, by its successor. @type {WeakMap<Connection, Connection>} */
   const replaced = new WeakMap()
   /**
@@ -104,7 +100,7 @@ export function createHandshake ({
 
   /** @param {Socket} socket @throws {InkcastError} draining */
   function refuseWhileDraining (socket) {
-    if (!isDraining()) return
+    if (!drain.active) return
     // stock clients reconnect automatically after a lost connection, but not after a refused one
     ;/** @type {any} */ (socket.conn).close()
     throw new InkcastError('draining')
@@ -125,10 +121,10 @@ export function createHandshake ({
       metrics.connections_refused.inc({ reason: 'user' })
       throw new InkcastError('too_many_connections')
     }
-    assertMayAct({ mayAct })
+    assertMayAct(standing)
     await users.register(uid)
     const isOpen = /** @type {any} */ (conn).readyState === 'open'
-    if (isOpen && !isBanned(uid)) return
+    if (isOpen && !access.isBanned(uid)) return
     users.release(uid)
     throw isOpen ? new InkcastError('banned') : new InkcastError('unavailable', 'the connection has gone')
   }
@@ -190,18 +186,19 @@ export function createHandshake ({
     // reading documents costs much more than refusing a token, so only authenticated clients may cause it
     const opened = documents && readDocuments(documents)
     const since = user === undefined ? undefined : await userLogs.begin(identity.uid, user)
-    await registerUser(socket, identity.uid).catch((error) => {
+    try {
+      await registerUser(socket, identity.uid)
+    } catch (error) {
       tellRefused(socket, identity.uid, error)
       throw error
-    })
+    }
     assignId(socket, newConnectionId())
     const connection = new Connection(socket, identity, codec, client ?? undefined, connectionContext)
     describeSocket(socket, connection)
     const { [kOwner]: owner } = /** @type {any} */ (socket.conn)
     if (owner !== undefined) replaced.set(connection, owner)
     own(connection)
-    if (opened) openings.set(connection, opened)
-    if (refused !== undefined) refusals.set(connection, refused)
+    if (opened || refused !== undefined) asked.set(connection, { documents: opened ?? undefined, refused })
     if (since !== undefined) userLogs.prepare(connection, since)
   }
 
@@ -283,8 +280,6 @@ export function createHandshake ({
   }
 
   return {
-    isBanned,
-
     /** The middleware of the main namespace. */
     middleware: middleware(admit),
 
@@ -294,22 +289,27 @@ export function createHandshake ({
     /**
      * Called when a client is connected: from here on the disconnect handler releases the user.
      * @param {Connection} connection
-     * @returns {{ documents?: import('./handshake-auth.js').HandshakeDocuments | undefined,
-     *   refused?: import('./handshake-auth.js').RefusedPart[] | undefined, replaces: Connection | undefined }}
-     *   documents to open, refused parts of the handshake, and the connection that it replaces
+     * @returns {Connection | undefined} the connection that it replaces
      */
     connected (connection) {
       keepUser(connection)
-      const documents = openings.get(connection)
-      if (documents !== undefined) openings.delete(connection)
-      const refused = refusals.get(connection)
       const { conn } = connection
-      if (conn[kOwner] === connection) return { documents, refused, replaces: replaced.get(connection) }
+      if (conn[kOwner] === connection) return replaced.get(connection)
       // another namespace of the client was connected meanwhile
       const replaces = conn[kOwner]
       const { client } = /** @type {any} */ (connection.socket)
       conn[kOwner] = client.decoder.connection = connection
-      return { documents, refused, replaces }
+      return replaces
+    },
+
+    /**
+     * @param {Connection} connection connected
+     * @returns {HandshakeParts | undefined} what its handshake asked for, once; undefined: nothing
+     */
+    takeParts (connection) {
+      const parts = asked.get(connection)
+      if (parts !== undefined) asked.delete(connection)
+      return parts
     },
 
     /**

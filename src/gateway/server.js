@@ -9,7 +9,6 @@ import { createFeeds } from '../documents/feeds.js'
 import { withoutRules } from '../documents/rules/rules.js'
 import { Engine } from '../engine/engine.js'
 import { createHttpServer, notFound } from '../engine/http.js'
-import { kOwner } from '../engine/link.js'
 import { NO_INSPECTOR } from '../inspect/inspector.js'
 import { NO_TRACING } from '../tracing/tracing.js'
 import { createHeartbeat } from '../heartbeat/heartbeat.js'
@@ -139,7 +138,7 @@ export function createGateway ({
   metrics.private_parts.set(hooked ? 1 : 0)
   /** Without the hooks Engine.IO's own heartbeat is used. */
   const heartbeat = hooked
-    ? createHeartbeat({ settings: config.heartbeat, tierOf: (conn) => conn[kOwner]?.identity.tier, metrics })
+    ? createHeartbeat({ settings: config.heartbeat, metrics })
     : null
 
   const drain = createDrain({
@@ -183,7 +182,7 @@ export function createGateway ({
   }
   const engine = new Engine({
     newSessionId: newId,
-    origins, maxBytes, hooked, handshakeLimit, inputLimits, misrouted,
+    origins, maxBytes, hooked, connectionLimits, handshakeLimit, inputLimits, misrouted,
     heartbeat: config.heartbeat,
     compress: hooked && config.delivery.compressFrom > 0,
     onFrames: (conn, frames) => events.count(conn, frames, 0),
@@ -223,9 +222,7 @@ export function createGateway ({
       lastSeenOf: (conn) => (heartbeat ? clock.now() - heartbeat.silence(conn) : clock.now()),
       spliced: hooked
     },
-    isDraining: () => drain.active,
-    mayAct,
-    isBanned: (uid) => access.isBanned(uid)
+    drain, mayAct, access
   })
   const events = createConnectionEvents({
     context, directory, users, heartbeat, inputLimits, handshake, userLogs, drain, hooked,

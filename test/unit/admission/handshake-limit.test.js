@@ -7,7 +7,7 @@ import { manualClock } from '../../helpers/manual-clock.js'
 
 /** @type {any} */
 const req = { headers: {} }
-const connections = { admits: () => true, opened () {}, ended () {} }
+const connections = { admits: () => true }
 /** @param {number} perSecond */
 const limitOf = (perSecond) =>
   createHandshakeLimit({

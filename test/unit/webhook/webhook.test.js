@@ -8,10 +8,10 @@ import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 import { SECRET, startWebhookService } from '../../helpers/webhook-service.js'
 
-for (const [readers, groups, asked] of /** @type {[string, string[], string[]]} */ (/** @type {unknown} */ ([
+for (const [readers, groups, asked] of /** @type {[string, string[], string[]][]} */ ([
   ['the webhook alone, so that the uplink has asked', ['webhook'], []],
   ['others too', ['webhook', 'audit'], ['minutes']]
-]))) {
+])) {
   test(`The rule of a document is asked once if a stream is read by ${readers}`, async (t) => {
     const service = await startWebhookService(t)
     const stream = createMemoryStream({ groups })
