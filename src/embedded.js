@@ -7,7 +7,7 @@ import { createMemoryRequests } from './api/idempotency/memory-requests.js'
 import { createAuthenticator } from './auth/authenticator.js'
 import { createMemoryBus, createMemoryHub } from './bus/memory-bus.js'
 import { systemClock as clock } from './common/clock.js'
-import { hasServices, streamGroups } from './config/load.js'
+import { hasServices, isWebhookAlone, streamGroups } from './config/load.js'
 import { createAccess } from './documents/access.js'
 import { createDocumentRules } from './documents/rules/rules.js'
 import { createExtensions } from './extensions/extensions.js'
@@ -75,9 +75,10 @@ export async function composeEmbedded ({
   const stream = createMemoryStream({ groups, clock })
   const toServices = hasServices(config)
   const loopback = createLoopbackUplink({ publisher, log })
-  const direct = toServices
-    ? createRuledUplink({ uplink: createStreamUplink({ stream, metrics }), loopback, groups, rulesOf: rules.rulesOf })
-    : loopback
+  const toStream = createStreamUplink({ stream, metrics })
+  const direct = !toServices
+    ? loopback
+    : isWebhookAlone(groups) ? createRuledUplink({ uplink: toStream, loopback, rulesOf: rules.rulesOf }) : toStream
   // the demo and its documents are loaded in development only
   const documents = config.production
     ? undefined

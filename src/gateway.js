@@ -1,7 +1,7 @@
 import os from 'node:os'
 import path from 'node:path'
 import { sessionSocket } from './admin/run-directory.js'
-import { hasServices, streamGroups } from './config/load.js'
+import { hasServices, isWebhookAlone, streamGroups } from './config/load.js'
 import { apiUrl, needsToken } from './process/banner.js'
 import { createAuthenticator } from './auth/authenticator.js'
 import { systemClock as clock } from './common/clock.js'
@@ -123,6 +123,7 @@ async function composeGateway ({
   })
   const groups = streamGroups(config)
   const stream = createRedisStream({ redis, durability, groups, latestTime: () => lease.time.latest() })
+  const toStream = createStreamUplink({ stream, metrics })
   const loopback = createLoopbackUplink({ publisher: parts.publisher, log })
   const uplink =
     config.mode === 'kafka'
@@ -136,11 +137,9 @@ async function composeGateway ({
           metrics,
           clock
         })
-      : groups.length > 0
-        ? createRuledUplink({
-            uplink: createStreamUplink({ stream, metrics }), loopback, groups, rulesOf: rules.rulesOf
-          })
-        : loopback
+      : groups.length === 0
+        ? loopback
+        : isWebhookAlone(groups) ? createRuledUplink({ uplink: toStream, loopback, rulesOf: rules.rulesOf }) : toStream
   const connections = new Directory()
   const sessions = createWorkerSessions({
     store: sessionStore, config, uplink, worker: lease, directory: connections, metrics, log, clock

@@ -204,6 +204,9 @@ export const WEBHOOK_GROUP = 'webhook'
 export const streamGroups = ({ mode, uplink: { url, groups } }) =>
   mode === 'kafka' ? [] : [...(url === undefined ? [] : [WEBHOOK_GROUP]), ...groups]
 
+/** @param {readonly string[]} groups of a stream @returns {boolean} whether no others than the webhook read it */
+export const isWebhookAlone = (groups) => groups.length === 1 && groups[0] === WEBHOOK_GROUP
+
 /**
  * Whether business services receive messages, life-cycle events and receipts.
  * @param {Pick<Config, 'mode' | 'uplink'>} config

@@ -1,19 +1,15 @@
-import { WEBHOOK_GROUP } from '../config/load.js'
-
 /**
- * The uplink of a stream, without the documents whose rule turns the webhook off: they have no service, so messages are
- * published to the document as they are; events and receipts have no receiver. If others than the webhook read the
- * stream, it has the records of all documents, and the webhook leaves out those that the rules exclude.
+ * The uplink of a stream that the webhook alone reads, without the documents whose rule turns the webhook off: they
+ * have no service, so messages are published to the document as they are; events and receipts have no receiver. A
+ * stream that others read too has the records of all documents, and the webhook leaves out those that the rules exclude.
  *
  * @param {object} dependencies
  * @param {import('./contract.js').Uplink} dependencies.uplink
  * @param {import('./contract.js').Uplink} dependencies.loopback
- * @param {string[]} dependencies.groups that read the stream
  * @param {import('../documents/rules/rules.js').RulesOf} dependencies.rulesOf
  * @returns {import('./contract.js').Uplink}
  */
-export function createRuledUplink ({ uplink, loopback, groups, rulesOf }) {
-  if (groups.some((group) => group !== WEBHOOK_GROUP)) return uplink
+export function createRuledUplink ({ uplink, loopback, rulesOf }) {
   return {
     start: () => uplink.start(),
     stop: () => uplink.stop(),

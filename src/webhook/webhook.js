@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { WEBHOOK_GROUP } from '../config/load.js'
+import { isWebhookAlone, WEBHOOK_GROUP } from '../config/load.js'
 import { createAnswers } from './answers.js'
 import { createDelivery } from './delivery.js'
 import { createKafkaSender } from './kafka-sender.js'
@@ -46,7 +46,7 @@ export function createWebhook ({ settings: { url, secrets }, rulesOf, caller, lo
         stream,
         group: WEBHOOK_GROUP,
         holder: randomUUID(),
-        delivery: stream.groups.length === 1 ? delivery : ruled,
+        delivery: isWebhookAlone(stream.groups) ? delivery : ruled,
         log, metrics, clock
       }),
     /** @param {Pick<Parameters<typeof createKafkaSender>[0], 'kafka' | 'settings' | 'maxBytes'>} options */
