@@ -1,7 +1,7 @@
 /**
  * The uplink of a stream that the webhook alone reads, without the documents whose rule turns the webhook off: they
  * have no service, so messages are published to the document as they are; events and receipts have no receiver. A
- * stream that others read too has the records of all documents, and the webhook leaves out those that the rules exclude.
+ * stream that others read too has the records of all documents, and the webhook leaves out those that rules exclude.
  *
  * @param {object} dependencies
  * @param {import('./contract.js').Uplink} dependencies.uplink
