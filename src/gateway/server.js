@@ -9,6 +9,7 @@ import { createFeeds } from '../documents/feeds.js'
 import { withoutRules } from '../documents/rules/rules.js'
 import { Engine } from '../engine/engine.js'
 import { createHttpServer, notFound } from '../engine/http.js'
+import { kOwner } from '../engine/link.js'
 import { NO_INSPECTOR } from '../inspect/inspector.js'
 import { NO_TRACING } from '../tracing/tracing.js'
 import { createHeartbeat } from '../heartbeat/heartbeat.js'
@@ -138,7 +139,7 @@ export function createGateway ({
   metrics.private_parts.set(hooked ? 1 : 0)
   /** Without the hooks Engine.IO's own heartbeat is used. */
   const heartbeat = hooked
-    ? createHeartbeat({ settings: config.heartbeat, metrics })
+    ? createHeartbeat({ settings: config.heartbeat, tierOf: (conn) => conn[kOwner]?.identity.tier, metrics })
     : null
 
   const drain = createDrain({

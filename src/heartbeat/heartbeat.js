@@ -1,5 +1,4 @@
 import { systemClock } from '../common/clock.js'
-import { kOwner } from '../engine/link.js'
 import { Beat, answered, dueAt, isDead, pinged } from './policy.js'
 import { TICK, TimingWheel } from './wheel.js'
 
@@ -19,10 +18,11 @@ const uptime = () => Math.trunc(systemClock.monotonic())
  *
  * @param {object} dependencies
  * @param {Omit<import('../config/load.js').Config['heartbeat'], 'network'>} dependencies.settings
+ * @param {(conn: any) => string | undefined} dependencies.tierOf undefined if unknown
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {() => number} [dependencies.now] monotonic, whole ms
  */
-export function createHeartbeat ({ settings, metrics, now = uptime }) {
+export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
   const { max: advertised, tiers } = settings
   /** @type {Map<string | undefined, import('./policy.js').Figures>} */
   const figuresByTier = new Map(tiers.map(({ name, ...figures }) => [name, figures]))
@@ -34,8 +34,8 @@ export function createHeartbeat ({ settings, metrics, now = uptime }) {
   /** @type {NodeJS.Immediate | undefined} */
   let immediate
 
-  /** A tier that is not configured, or not known yet, is none. @param {any} conn */
-  const figuresOf = (conn) => figuresByTier.get(conn[kOwner]?.identity.tier) ?? settings
+  /** A tier that is not configured is none. @param {any} conn */
+  const figuresOf = (conn) => figuresByTier.get(tierOf(conn)) ?? settings
 
   /** @param {Beat} beat */
   function plan (beat) {

@@ -1,4 +1,3 @@
-import { kOwner } from '../../../src/engine/link.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createHeartbeat } from '../../../src/heartbeat/heartbeat.js'
 import { TICK } from '../../../src/heartbeat/wheel.js'
@@ -24,7 +23,6 @@ class FakeConn {
   /** @param {{ onPing: (conn: FakeConn) => void, onEnd: (conn: FakeConn) => void }} simulation */
   constructor (simulation) { this.#simulation = simulation }
 
-  get [kOwner] () { return { identity: { tier: this.tier } } }
   stopTimers () { this.ownTimers = false }
   sendPing () { this.#simulation.onPing(this) }
 
@@ -49,6 +47,7 @@ export function simulate ({ min = 5000, max = 25_000, timeout = 20_000, tiers = 
   let onPing = () => {}
   const heartbeat = createHeartbeat({
     settings: { min, max, timeout, tiers },
+    tierOf: (conn) => conn.tier,
     metrics,
     now: () => now
   })
