@@ -3,7 +3,7 @@ import { systemClock } from '../common/clock.js'
 /**
  * Orders about users that last: a kick, a revoke of one document, a revoke or a ban for a time, and what takes them
  * back. For each user the time of the newest order of each kind, so that an order counts once however often it arrives,
- * and a revoked grant stays revoked. Redis keeps the same, under the same names (order-3.lua); a worker has the orders
+ * and a revoked grant stays revoked. Redis keeps the same, under the same names (order.lua); a worker has the orders
  * about its own users only.
  *
  * | name | time |

@@ -15,7 +15,7 @@
 /**
  * @param {Pick<Origin, 'sequence' | 'epoch'>} origin
  * @param {Pick<Origin, 'sequence' | 'epoch'> | undefined} last the newest known origin of its source
- * @returns {boolean} whether `origin` is the same as `last` or older. publish-7.lua has the same rule
+ * @returns {boolean} whether `origin` is the same as `last` or older. publish.lua has the same rule
  */
 export function isCovered ({ sequence, epoch }, last) {
   if (last === undefined) return false

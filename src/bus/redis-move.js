@@ -1,6 +1,6 @@
 /**
  * With Redis Cluster a document's generation may differ from that of its node because the hash slot has moved; then
- * the document is complete. publish-7.lua and open-3.lua reject such a call with a question; the process looks up
+ * the document is complete. publish.lua and open.lua reject such a call with a question; the process looks up
  * whether the slot has moved and repeats the call with the answer.
  *
  * @typedef {import('../redis/client.js').RedisConnection} RedisConnection

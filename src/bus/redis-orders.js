@@ -12,7 +12,7 @@ import { decodeDirect, encodeDirect, orderAmongRecords } from './redis-payload.j
 /**
  * Orders (`isOrder`) through Redis. They are about access, so unlike records for users they must arrive: Redis keeps
  * each order for its worker until the worker has carried it out, and live delivery is only the fast path. A kick, a
- * revoke or a restore is also kept for the user, for workers that register the user later (order-3.lua, users-n.lua).
+ * revoke or a restore is also kept for the user, for workers that register the user later (order.lua, users.lua).
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
  * @typedef {import('./contract.js').CarriedOut} CarriedOut

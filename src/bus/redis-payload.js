@@ -1,7 +1,7 @@
 import { decodeEnvelope } from '../wire/envelope.js'
 
 /**
- * The format of messages in Redis: on a document's channel `<epoch>:<offset>:<envelope>` (written by publish-7.lua), on
+ * The format of messages in Redis: on a document's channel `<epoch>:<offset>:<envelope>` (written by publish.lua), on
  * a worker's channel one or more envelopes, each preceded by its length (4 bytes). With Redis Cluster a revoke is also
  * sent on the document's channel: the worker's message after the byte `ORDER`.
  */

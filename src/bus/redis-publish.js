@@ -34,7 +34,7 @@ const MAX_PENDING_BYTES = 64 * 2 ** 20
 /** Lifetime of sequences, s: the default retention of Kafka is 7 days, after which it delivers no record again. */
 export const META_TTL = 7 * 86_400
 
-/** Index of the hash slot's move in the arguments of publish-7.lua. */
+/** Index of the hash slot's move in the arguments of publish.lua. */
 const MOVE = 6
 
 /** @type {Published} */
@@ -228,7 +228,7 @@ function keptIn (publication) {
   return lasts ? userOrders(/** @type {string} */ (uid)) : undefined
 }
 
-/** Epoch and offset of an ephemeral record, as publish-7.lua writes them. */
+/** Epoch and offset of an ephemeral record, as publish.lua writes them. */
 const NO_PLACE = Buffer.from(':0:')
 
 /**

@@ -20,7 +20,7 @@ import { META_TTL } from './redis-publish.js'
  * - an offset is received live a second time (above: e1:2 with d);
  * - the end of the log lies before a known offset (above, before d: the log ends at e1:1, e1:3 was received live).
  *
- * The worker then calls reset-2.lua: it drops the log and assigns epoch e2 to the document. From then on positions of
+ * The worker then calls reset.lua: it drops the log and assigns epoch e2 to the document. From then on positions of
  * e1 return the gap `epoch`, so each client of the document resynchronizes instead of missing d.
  *
  * An offset received live for the first time, at or before an end that was read, proves nothing: the record may have

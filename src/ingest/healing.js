@@ -34,7 +34,7 @@ import { leaderEpochOf } from '../kafka/record.js'
  * @property {number} jumps number of batches that did not follow the previous one
  */
 
-/** Maximum age of a mark, s: idempotency keys are not kept longer (MARGIN in publish-7.lua). */
+/** Maximum age of a mark, s: idempotency keys are not kept longer (MARGIN in publish.lua). */
 const MAX_AGE = 300
 /** After more jumps the consumer does not follow `rewind`, and healing fails. */
 const MAX_JUMPS = 5

@@ -61,7 +61,7 @@ export const secondsFor = (timeout) => Math.ceil(timeout / 1000) + SPARE
  * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts'>} dependencies.redis
  * @param {number} dependencies.workerNumber whose part it is
  * @param {number} dependencies.seconds
- * @returns {(id: string, part: string, announced: boolean) => Promise<any[]>} see receipt-1.lua
+ * @returns {(id: string, part: string, announced: boolean) => Promise<any[]>} see receipt.lua
  */
 export const createNote = ({ redis, workerNumber, seconds }) => async (id, part, announced) =>
   (await redis.scripts.receipt([receiptParts(id)], [workerNumber, part, announced ? 1 : 0, seconds])).map((text) =>

@@ -23,7 +23,7 @@ export const emptyEpoch = (tag) => `${PREFIX}{${tag}}:empty`
 
 /**
  * @param {string} guid
- * @returns {string} sorted set: idempotency keys of its last records, by the time of the record, s (publish-7.lua)
+ * @returns {string} sorted set: idempotency keys of its last records, by the time of the record, s (publish.lua)
  */
 export const documentKeys = (guid) => `${PREFIX}{d:${guid}}:keys`
 
@@ -39,13 +39,13 @@ export const queueMarks = (guid, uid = '') => `${PREFIX}{d:${guid}}:queues:${uid
 
 /**
  * @param {string} source a Kafka partition
- * @returns {string} string: the newest of its ingested records, "<offset>.<leader epoch>". publish-7.lua repeats this
+ * @returns {string} string: the newest of its ingested records, "<offset>.<leader epoch>". publish.lua repeats this
  *   name
  */
 export const sourceMark = (source) => `${PREFIX}{k:${source}}:mark`
 /**
  * @param {string} source
- * @returns {string} string: the state of healing of its lost records (heal-2.lua). include/healing.lua repeats this
+ * @returns {string} string: the state of healing of its lost records (heal.lua). include/healing.lua repeats this
  *   name
  */
 export const sourceHealing = (source) => `${PREFIX}{k:${source}}:healing`
@@ -68,28 +68,28 @@ export const EVERYONE_CHANNEL = `${PREFIX}everyone`
  */
 export const userWorkers = (uid) => `${PREFIX}{u:${uid}}:workers`
 
-/** @param {string} uid @returns {string} sorted set: names of orders about a user (order-3.lua), by time, ms */
+/** @param {string} uid @returns {string} sorted set: names of orders about a user (order.lua), by time, ms */
 export const userOrders = (uid) => `${PREFIX}{u:${uid}}:orders`
 /** @param {string} uid @returns {string} string: time of the last order about a user, ms */
 export const userOrdered = (uid) => `${PREFIX}{u:${uid}}:ordered`
 /**
  * @param {number | string} workerNumber
- * @returns {string} hash: orders that a worker has not read yet, by id (tell-2.lua)
+ * @returns {string} hash: orders that a worker has not read yet, by id (tell.lua)
  */
 export const workerOrders = (workerNumber) => `${PREFIX}{w:${workerNumber}}:orders`
 
 /**
  * @param {number | string} workerNumber
  * @param {string} id of an order
- * @returns {string} string: number of connections that the worker has carried the order out for (carried-2.lua)
+ * @returns {string} string: number of connections that the worker has carried the order out for (carried.lua)
  */
 export const orderReport = (workerNumber, id) => `${PREFIX}{w:${workerNumber}}:order:${id}`
 
-/** @param {string} id @returns {string} hash: state and result of a request with an idempotency key (request-1.lua) */
+/** @param {string} id @returns {string} hash: state and result of a request with an idempotency key (request.lua) */
 export const requestState = (id) => `${PREFIX}{r:${id}}`
 
 /**
- * A part of the uplink's stream (append-4.lua), for services without Kafka.
+ * A part of the uplink's stream (append.lua), for services without Kafka.
  * @param {string} name of the stream
  * @param {number} part
  * @returns {{ log: string, meta: string, channel: string, refused: string }} stream, hash, sharded channel, and the
@@ -112,7 +112,7 @@ export const uplinkQueueMarks = (name, part, guid, uid = '') =>
 
 /**
  * @param {string} receiptId
- * @returns {string} hash: parts of the receipt of one record, by worker number (receipt-1.lua)
+ * @returns {string} hash: parts of the receipt of one record, by worker number (receipt.lua)
  */
 export const receiptParts = (receiptId) => `${PREFIX}{receipt:${receiptId}}`
 
@@ -160,7 +160,7 @@ export const WORKERS = Object.freeze({
   registry: `${PREFIX}{workers}:registry`
 })
 
-/** Reports of all processes (report-2.lua). */
+/** Reports of all processes (report.lua). */
 export const REPORTS = Object.freeze({
   /** Hash: reports by id, as JSON. */
   texts: `${PREFIX}{reports}`,
@@ -169,7 +169,7 @@ export const REPORTS = Object.freeze({
 })
 
 /**
- * Presence of a document (presence-4.lua).
+ * Presence of a document (presence.lua).
  * @param {string} guid
  * @returns {[connections: string, order: string, meta: string, channel: string]} hash, sorted set, hash, and the
  *   sharded channel of changes
@@ -198,11 +198,11 @@ export const workerUsers = (incarnation) =>
   `${PREFIX}{w:${incarnation.slice(0, incarnation.indexOf('.'))}}:users:${incarnation}`
 /** @param {string} incarnation @returns {string} sorted set, all of score 0: documents that a worker holds */
 export const workerDocuments = (incarnation) => `${workerUsers(incarnation)}:documents`
-/** @param {string} uid @returns {string} hash, one field (''): the holders of a user (hold-n.lua) */
+/** @param {string} uid @returns {string} hash, one field (''): the holders of a user (hold.lua) */
 export const userHolders = (uid) => `${PREFIX}{u:${uid}}:held`
 /**
  * @param {string} guid
- * @returns {string} hash: by user, the holders of this member; in the field '' the holders of the document (hold-n.lua)
+ * @returns {string} hash: by user, the holders of this member; in the field '' the holders of the document (hold.lua)
  */
 export const documentHolders = (guid) => `${PREFIX}{d:${guid}}:held`
 

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * The Lua scripts in scripts/: `<name>-<number of keys>.lua`, with n for any number of them. A line
- * `--@include <name>` includes a file of scripts/include. ioredis sends them as EVALSHA, in full the first time on a
- * connection and after Redis has lost them (NOSCRIPT).
+ * The Lua scripts in scripts/. A line `--@include <name>` includes a file of scripts/include. ioredis sends them as
+ * EVALSHA, in full the first time on a connection and after Redis has lost them (NOSCRIPT).
  *
  * @typedef {string | number | Buffer} Argument
  *
@@ -62,9 +61,15 @@ const read = (file) =>
 /** Scripts whose replies contain envelopes, which must not be decoded as text. */
 const BINARY = new Set(['history', 'take'])
 
+/** @returns {{ name: string, command: string, lua: string }[]} command: prefixed, to replace no command of Redis */
+const readAll = () => readdirSync(FOLDER).filter((file) => file.endsWith('.lua')).map((file) => {
+  const name = file.slice(0, -'.lua'.length)
+  return { name, command: `inkcast_${name}`, lua: read(file) }
+})
+
 /** Names of the scripts by their SHA, which is all that a command has of them. @returns {Map<string, string>} */
-export const scriptNames = () => new Map(readdirSync(FOLDER).filter((file) => file.endsWith('.lua')).map((file) =>
-  [createHash('sha1').update(read(file)).digest('hex'), `inkcast_${file.split('-', 1)[0]}`]))
+export const scriptNames = () =>
+  new Map(readAll().map(({ command, lua }) => [createHash('sha1').update(lua).digest('hex'), command]))
 
 /**
  * @param {import('ioredis').Redis | import('ioredis').Cluster} client gets one command per script
@@ -73,18 +78,11 @@ export const scriptNames = () => new Map(readdirSync(FOLDER).filter((file) => fi
 export function defineScripts (client) {
   /** @type {Record<string, (keys: string[], args: Argument[]) => Promise<any>>} */
   const scripts = {}
-  for (const file of readdirSync(FOLDER)) {
-    const [, name, keyCount] = /^([a-z]+)-(\d+|n)\.lua$/.exec(file) ?? []
-    if (name === undefined) continue
-    // prefixed, to replace no command of Redis
-    const command = `inkcast_${name}`
-    const counted = keyCount === 'n'
-    client.defineCommand(command, { lua: read(file), ...(counted ? {} : { numberOfKeys: Number(keyCount) }) })
+  for (const { name, command, lua } of readAll()) {
+    client.defineCommand(command, { lua })
     const method = BINARY.has(name) ? `${command}Buffer` : command
     // ioredis flattens its arguments one level deep, hence long lists need not be copied
-    scripts[name] = counted
-      ? (keys, args) => /** @type {any} */ (client)[method](keys.length, keys, args)
-      : (keys, args) => /** @type {any} */ (client)[method](keys, args)
+    scripts[name] = (keys, args) => /** @type {any} */ (client)[method](keys.length, keys, args)
   }
   return /** @type {Scripts} */ (/** @type {unknown} */ (scripts))
 }

@@ -33,7 +33,7 @@ export function createNullRedis ({ urls, log }) {
 }
 
 /**
- * The response of hold-n.lua when there are no other holders.
+ * The response of hold.lua when there are no other holders.
  * @param {any[]} args number of keys, keys, holder, whether there are services, changes
  */
 function holdNothing ([count, ...rest]) {

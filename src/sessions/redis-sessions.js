@@ -153,7 +153,7 @@ export function createRedisSessions ({ redis, services = true }) {
 const holdersKey = ({ uid, guid }) =>
   guid === undefined ? userHolders(/** @type {string} */ (uid)) : documentHolders(guid)
 
-/** @param {HoldingChange} change @returns {string} as hold-n.lua reads it */
+/** @param {HoldingChange} change @returns {string} as hold.lua reads it */
 function encodeChange ({ uid, guid, op, told }) {
   const start = op + (told === '' ? NOTHING : told)
   return guid !== undefined && uid !== undefined ? `${start}:${uid}` : start

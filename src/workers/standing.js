@@ -6,7 +6,7 @@ import { Backoff, retry } from '../common/backoff.js'
  * Kicks, revokes, bans and closes count as carried out when the lease of a worker has ended: the cluster does not wait
  * for it. So without a valid lease its clients get `unavailable`. A worker that continues as another incarnation first
  * carries out the orders that it has missed, and registers its users again, because their registrations may have
- * expired. While it does so, orders about users are refused elsewhere (renew-6.lua, "settling").
+ * expired. While it does so, orders about users are refused elsewhere (renew.lua, "settling").
  */
 export class Standing {
   #lease

@@ -21,10 +21,8 @@ local redis = setmetatable({
  * @param {import('../../src/redis/client.js').RedisConnection} redis
  */
 export function readShiftedTime ({ client }) {
-  const scripts = /** @type {Record<string, { lua: string, numberOfKeys: number | null }>} */ (
-    /** @type {any} */ (client).scriptsSet)
-  for (const [name, { lua, numberOfKeys }] of Object.entries(scripts))
-    client.defineCommand(name, { lua: SHIFTED + lua, ...(numberOfKeys === null ? {} : { numberOfKeys }) })
+  const scripts = /** @type {Record<string, { lua: string }>} */ (/** @type {any} */ (client).scriptsSet)
+  for (const [name, { lua }] of Object.entries(scripts)) client.defineCommand(name, { lua: SHIFTED + lua })
 }
 
 /**

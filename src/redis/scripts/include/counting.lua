@@ -1,4 +1,4 @@
--- Keeps the counts of a log (counted.lua) while publish-7.lua appends to it. This is the body of a function there, which
+-- Keeps the counts of a log (counted.lua) while publish.lua appends to it. This is the body of a function there, which
 -- is called for counted logs only: for the others creating these functions would be a tenth of the call.
 --@include counted
 -- base: offset up to which records were removed from the beginning; bytes: nil if they are not limited

@@ -1,5 +1,5 @@
 -- The time for comparisons with the ends of leases. Leases end by the wall clock of Redis, which may be set, and only
--- while somebody watches them: if the last look (the key `watched`, see watch-7.lua) is longer ago than PAUSE, or in the
+-- while somebody watches them: if the last look (the key `watched`, see watch.lua) is longer ago than PAUSE, or in the
 -- future, no lease has ended since that look.
 local PAUSE = 3000
 local function leaseTime (watched)

@@ -1,4 +1,4 @@
--- Ends a request that request-1.lua began.
+-- Ends a request that request.lua began.
 --
 -- KEYS  1 request
 -- ARGV  1 its response; '' if it failed: the next request with this key is a retry  2 fingerprint  3 seconds to keep it

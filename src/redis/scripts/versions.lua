@@ -1,6 +1,6 @@
 -- Reads the presence versions of documents; the caller has members there, so their lifetime is extended.
 --
--- KEYS  for each document: connections, order, meta (see presence-4.lua)
+-- KEYS  for each document: connections, order, meta (see presence.lua)
 -- ARGV  1 seconds to keep them, '0' to keep the lifetime unchanged
 -- Returns for each its version, nil if there is none.
 local versions = {}

@@ -1,6 +1,6 @@
 -- Removes the records of a log up to an offset: a snapshot contains them.
 --
--- KEYS  1 log  2 meta  3 newest (publish-7.lua)
+-- KEYS  1 log  2 meta  3 newest (publish.lua)
 -- ARGV  1 epoch  2 offset
 -- Returns epoch and last offset, and the number of removed records; -1 if the log has another epoch or does not reach
 -- that far; nothing if there is no log, or Redis may have lost the end of it.

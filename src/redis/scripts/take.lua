@@ -1,9 +1,9 @@
 -- Takes or renews the lease of a part of the uplink's stream for a group, and reads the group's next batch.
 --
--- KEYS  1 part  2 meta (both as in append-4.lua)
+-- KEYS  1 part  2 meta (both as in append.lua)
 -- ARGV  1 group  2 holder  3 lease, ms  4 maximum records  5 maximum bytes  6 ms for which new records are refused, 0: none
 -- Returns nothing if another holder has the lease; otherwise the end of the batch and then id, head and value of each
--- record. The batch is the same until done-2.lua, so that a repeated request to a service has the same records.
+-- record. The batch is the same until done.lua, so that a repeated request to a service has the same records.
 local group, holder = ARGV[1], ARGV[2]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -28,7 +28,7 @@ local ending = taken and string.match(taken, '^%S+') or '+'
 while true do
   local page = redis.call('XRANGE', KEYS[1], '(' .. last, ending, 'COUNT', 10)
   for _, entry in ipairs(page) do
-    -- always in this order: append-4.lua writes them
+    -- always in this order: append.lua writes them
     local head, value, c = entry[2][2], entry[2][4], entry[2][6]
     bytes = bytes + #head + #value
     if not taken and #answer > 1 and bytes > tonumber(ARGV[5]) then page = {} break end

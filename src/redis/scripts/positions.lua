@@ -3,7 +3,7 @@
 -- KEYS  for each log: its meta; then the epoch of empty logs (include/empty.lua)
 -- ARGV  1 epoch to begin if another one is needed
 -- Returns for each its epoch and its last offset, both nil if another type is in its place, and 1 if Redis may have lost
--- the end of it: then open-3 decides.
+-- the end of it: then open.lua decides.
 --@include generation
 --@include empty
 local current = generation()

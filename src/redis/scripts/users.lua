@@ -2,7 +2,7 @@
 -- is renewed.
 --
 -- KEYS  two for each user: its workers (sorted set: worker number by the second at which the registration expires), and
---       orders about it (sorted set, see order-2.lua)
+--       orders about it (sorted set, see order.lua)
 -- ARGV  1 worker number  2 seconds until a registration expires  3 a character for each user: '+' register, '-' remove
 -- Returns for each user with '+' and with orders: its index, from 0, then names and times of the orders.
 local now, ops = tonumber(redis.call('TIME')[1]), ARGV[3]

@@ -1,6 +1,6 @@
 -- Notes what a group has read of a part of the uplink's stream, and removes what all groups have read.
 --
--- KEYS  1 part  2 meta (both as in append-4.lua)
+-- KEYS  1 part  2 meta (both as in append.lua)
 -- ARGV  1 group  2 holder  3 the end of the batch  4... all groups
 -- Returns 1, or 0 if another holder has the lease.
 local lease = redis.call('HGET', KEYS[2], 'l:' .. ARGV[1])

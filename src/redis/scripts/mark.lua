@@ -1,7 +1,7 @@
 -- Stores the mark of a Kafka partition, unless healing of this generation of Redis has not begun: until then the stored
 -- mark shows which records of the partition Redis may have lost.
 --
--- KEYS  1 mark of the partition  2 its healing (heal-2.lua)
+-- KEYS  1 mark of the partition  2 its healing (heal.lua)
 -- ARGV  1 mark  2 seconds to keep it  3 the generation in which it was reached
 -- Returns 1 if it was stored.
 --@include generation

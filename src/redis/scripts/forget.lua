@@ -1,4 +1,4 @@
--- Deletes a request that request-1.lua began, and that published nothing. It stays if it has a response, or if another
+-- Deletes a request that request.lua began, and that published nothing. It stays if it has a response, or if another
 -- process has begun it again.
 --
 -- KEYS  1 request

@@ -1,6 +1,6 @@
 -- A page of a document's members.
 --
--- KEYS  1 connections  2 order  3 meta (see presence-4.lua)
+-- KEYS  1 connections  2 order  3 meta (see presence.lua)
 -- ARGV  1 uid after which to begin, '' for the first page  2 maximum number of members
 --       3 maximum number of listed connections per member  4 bytes of bodies after which the page ends
 -- Returns version, number of members, '1' if the document is count-only, uid after which there are more ('' if there

@@ -1,5 +1,5 @@
 -- Reads the connections of one worker in a document.
--- KEYS  1 connections (see presence-4.lua)
+-- KEYS  1 connections (see presence.lua)
 -- ARGV  1 prefix of their ids
 -- Returns for each its id and the incarnation of its worker.
 local result = {}
