@@ -5,7 +5,6 @@ import { createPublishLane } from './api/publish-lane.js'
 import { tracedSink } from './api/traced-sink.js'
 import { createRedisRequests } from './api/idempotency/redis-requests.js'
 import { createRedisBus } from './bus/redis-bus.js'
-import { systemClock as clock } from './common/clock.js'
 import { streamGroups } from './config/load.js'
 import { createDocumentRules } from './documents/rules/rules.js'
 import { createKafkaDownlink } from './kafka/downlink.js'
@@ -32,17 +31,17 @@ import { createWorkerWatch } from './workers/worker-watch.js'
  * @returns {Promise<import('./role.js').Composed>}
  */
 async function composeApi ({
-  config, launcher, privateRoutes, log, metrics, tracing, lifecycle, status, describe, onWaits
+  config, launcher, clock, random, privateRoutes, log, metrics, tracing, lifecycle, status, describe, onWaits
 }) {
   const rules = await lifecycle.start(
     'document rules',
-    createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics })
+    createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics, clock })
   )
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'api', metrics, onWaits }))
   const inspect = createInspectParts({
     transport: createRedisTransport({ redis, log }),
     process: `api-${launcher.slot}`,
-    privateRoutes, metrics, log, clock
+    privateRoutes, metrics, log, clock, random
   })
   await lifecycle.start('inspector', inspect)
   const { inspector } = inspect
@@ -76,19 +75,19 @@ async function composeApi ({
     sink = kafkaSink(downlink.publish, sink)
   }
   sink = tracedSink(sink, tracing)
-  const requests = createRedisRequests({ redis })
+  const requests = createRedisRequests({ redis, clock, random })
   const publish = createPublish({ sink, limits: config.limits, requests })
   const publishLane = createPublishLane({ sink, limits: config.limits, requests })
   const callers = await lifecycle.start(
     'callers',
-    createCallers({ settings: config.api, production: config.production, log, metrics, clock })
+    createCallers({ settings: config.api, production: config.production, log, metrics, clock, random })
   )
   const overview = createRedisOverview({ redis })
-  await lifecycle.start('report', createReport({ store: overview, describe, log }))
+  await lifecycle.start('report', createReport({ store: overview, describe, log, clock, random }))
   const services = { publish, publishLane, bus, presence, sessions: createRedisSessions({ redis }), overview }
   const certificate = apiCertificate({ config, log, metrics, clock })
   await startCertificates([certificate], { lifecycle, status })
-  const doors = { settings: config.api, limits: config.limits, callers, log, metrics, certificate }
+  const doors = { settings: config.api, limits: config.limits, callers, log, metrics, clock, certificate }
   // development only
   const addReference = config.production ? undefined : (await import('./api/http/reference.js')).createReference()
   const api = createHttpApi({ ...doors, ...services, addReference })
@@ -102,7 +101,9 @@ async function composeApi ({
     const grpc = createGrpcApi({
       ...doors,
       services,
-      openEvents: createEventSources({ settings: config.uplink, stream, kafka: uplinkTopic, log, metrics, clock })
+      openEvents: createEventSources({
+        settings: config.uplink, stream, kafka: uplinkTopic, log, metrics, clock, random
+      })
     })
     await lifecycle.start('grpc', grpc)
     leaveGrpc = () => grpc.leave()
@@ -111,7 +112,7 @@ async function composeApi ({
   if (config.uplink.url !== undefined) {
     const webhook = createWebhook({
       settings: config.uplink, rulesOf: rules.rulesOf, caller: callers.forWebhook(publish), log,
-      metrics, clock
+      metrics, clock, random
     })
     await lifecycle.start('webhook', uplinkTopic === undefined
       ? webhook.senderFrom(/** @type {NonNullable<typeof stream>} */ (stream))

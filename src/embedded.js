@@ -6,7 +6,6 @@ import { createHttpApi } from './api/http/server.js'
 import { createMemoryRequests } from './api/idempotency/memory-requests.js'
 import { createAuthenticator } from './auth/authenticator.js'
 import { createMemoryBus, createMemoryHub } from './bus/memory-bus.js'
-import { systemClock as clock } from './common/clock.js'
 import { hasServices, isWebhookAlone, streamGroups } from './config/load.js'
 import { createAccess } from './documents/access.js'
 import { createDocumentRules } from './documents/rules/rules.js'
@@ -44,22 +43,22 @@ const WORKER_NUMBER = 0
  *   createHttpApi>, grpcPort: () => number }>}
  */
 export async function composeEmbedded ({
-  config, launcher, privateRoutes, log, metrics, tracing, lifecycle, status, describe
+  config, launcher, clock, random, privateRoutes, log, metrics, tracing, lifecycle, status, describe
 }) {
   const rules = await lifecycle.start(
     'document rules',
-    createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics })
+    createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics, clock })
   )
-  const certificate = gatewayCertificate({ config, log, metrics, clock })
+  const certificate = gatewayCertificate({ config, log, metrics, clock, random })
   const apiTls = apiCertificate({ config, log, metrics, clock })
   await startCertificates([certificate, apiTls], { lifecycle, status })
   const hub = createMemoryHub({ historyOf: rules.historyOf, clock })
   const presenceHub = createMemoryPresenceHub({ maxMembers: config.presence.maxMembers, clock })
   const bus = createMemoryBus({ hub, workerNumber: WORKER_NUMBER, log, metrics, clock })
   const inspect = createInspectParts({
-    transport: createMemoryTransport(),
+    transport: createMemoryTransport({ clock }),
     process: `embedded-${launcher.slot}`,
-    privateRoutes, metrics, log, clock
+    privateRoutes, metrics, log, clock, random
   })
   await lifecycle.start('inspector', inspect)
   const { inspector } = inspect
@@ -67,7 +66,7 @@ export async function composeEmbedded ({
   const presenceStore = createMemoryPresence({ hub: presenceHub, workerNumber: WORKER_NUMBER })
   const authenticator = await lifecycle.start(
     'authenticator',
-    createAuthenticator({ settings: config.auth, log, clock })
+    createAuthenticator({ settings: config.auth, log, clock, random })
   )
   const access = createAccess({ settings: config.auth, log, metrics, clock })
   lifecycle.onStop('access', () => access.stop())
@@ -97,7 +96,7 @@ export async function composeEmbedded ({
   const ports = { gateway: () => config.gateway.port, api: () => config.api.port }
   const control = config.production
     ? undefined
-    : await (await import('./demo/control/embedded.js')).startEmbeddedControl({ config, ports, lifecycle, log })
+    : await (await import('./demo/control/embedded.js')).startEmbeddedControl({ config, ports, lifecycle, log, clock, random })
   const gateway = createGateway({
     config,
     directory,
@@ -147,11 +146,11 @@ export async function composeEmbedded ({
   const publishLane = createPublishLane({ sink, limits: config.limits, requests })
   const callers = await lifecycle.start(
     'callers',
-    createCallers({ settings: config.api, production: config.production, log, metrics, clock })
+    createCallers({ settings: config.api, production: config.production, log, metrics, clock, random })
   )
   const overview = { read: async () => [{ ...await describe(), worker: WORKER_NUMBER }] }
   const services = { publish, publishLane, bus, presence: presenceStore, sessions: store, overview }
-  const doors = { settings: config.api, limits: config.limits, callers, log, metrics, certificate: apiTls }
+  const doors = { settings: config.api, limits: config.limits, callers, log, metrics, clock, certificate: apiTls }
   // development only
   const addReference = config.production ? undefined : (await import('./api/http/reference.js')).createReference()
   const api = createHttpApi({ ...doors, ...services, addReference })
@@ -161,7 +160,9 @@ export async function composeEmbedded ({
   if (config.api.grpcPort !== undefined) {
     const { createGrpcApi } = await import('./api/grpc/server.js')
     const grpc = createGrpcApi({
-      ...doors, services, openEvents: createEventSources({ settings: config.uplink, stream, log, metrics, clock })
+      ...doors,
+      services,
+      openEvents: createEventSources({ settings: config.uplink, stream, log, metrics, clock, random })
     })
     await lifecycle.start('grpc', grpc)
     grpcPort = () => grpc.port()
@@ -169,7 +170,7 @@ export async function composeEmbedded ({
   if (config.uplink.url !== undefined) {
     const webhook = createWebhook({
       settings: config.uplink, rulesOf: rules.rulesOf, caller: callers.forWebhook(publish), log,
-      metrics, clock
+      metrics, clock, random
     })
     await lifecycle.start('webhook', webhook.senderFrom(stream))
     status.addWarnings(() => webhook.warnings())

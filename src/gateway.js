@@ -4,7 +4,6 @@ import { sessionSocket } from './admin/run-directory.js'
 import { hasServices, isWebhookAlone, streamGroups } from './config/load.js'
 import { apiUrl, needsToken } from './process/banner.js'
 import { createAuthenticator } from './auth/authenticator.js'
-import { systemClock as clock } from './common/clock.js'
 import { createAccess } from './documents/access.js'
 import { createDocumentRules } from './documents/rules/rules.js'
 import { launcherControl } from './demo/control/answers.js'
@@ -50,19 +49,19 @@ import { createSessionIds } from './wire/session-id.js'
  * @returns {Promise<import('./role.js').Composed>}
  */
 async function composeGateway ({
-  config, launcher, privatePath, privateRoutes, log, metrics, tracing, lifecycle, status, describe, onWaits,
-  listenPrivately
+  config, launcher, clock, random, privatePath, privateRoutes, log, metrics, tracing, lifecycle, status, describe,
+  onWaits, listenPrivately
 }) {
   const { host, port, peerHost, peerPort, instanceId } = config.gateway
   // runs while the connections to the services are opened
   const testing = testHooks({ config, log })
   const rules = await lifecycle.start(
     'document rules',
-    createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics })
+    createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics, clock })
   )
   const directory = path.dirname(privatePath)
   const sessionPath = sessionSocket(directory, 'gateway', launcher.slot)
-  const certificate = gatewayCertificate({ config, directory, log, metrics, clock })
+  const certificate = gatewayCertificate({ config, directory, log, metrics, clock, random })
   const peerTls = peerCertificate({ config, log, metrics, clock })
   await startCertificates([certificate, peerTls], { lifecycle, status })
   const redis = await lifecycle.start(
@@ -114,7 +113,7 @@ async function composeGateway ({
   const inspect = createInspectParts({
     transport: createRedisTransport({ redis, log }),
     process: `gateway-${launcher.slot}`,
-    privateRoutes, metrics, log, clock
+    privateRoutes, metrics, log, clock, random
   })
   await lifecycle.start('inspector', inspect)
   const { inspector } = inspect
@@ -172,7 +171,7 @@ async function composeGateway ({
 
   const authenticator = await lifecycle.start(
     'authenticator',
-    createAuthenticator({ settings: config.auth, log, clock })
+    createAuthenticator({ settings: config.auth, log, clock, random })
   )
   const orderTime = () => lease.time.now()
   const access = createAccess({ settings: config.auth, log, metrics, clock, orderTime })
@@ -286,7 +285,9 @@ async function composeGateway ({
     })
   )
   const report = async () => ({ ...await describe(), worker: lease.number })
-  await lifecycle.start('report', createReport({ store: createRedisOverview({ redis }), describe: report, log }))
+  await lifecycle.start(
+    'report', createReport({ store: createRedisOverview({ redis }), describe: report, log, clock, random })
+  )
   status.addCheck(() => redis.trouble)
   status.addCheck(() =>
     lease.held ? null : 'the lease of the worker number could not be renewed: other workers do not find its sessions'

@@ -2,7 +2,6 @@ import { createRedisMarks } from './bus/redis-marks.js'
 import { createRedisBus } from './bus/redis-bus.js'
 import { createDocumentRules } from './documents/rules/rules.js'
 import { createRedisEcho } from './ingest/redis-echo.js'
-import { systemClock as clock } from './common/clock.js'
 import { createDeadLetter } from './kafka/dead-letter.js'
 import { createIngest } from './ingest/ingest.js'
 import { createReadiness } from './ingest/readiness.js'
@@ -23,18 +22,18 @@ const JOIN_TIME = 20_000
  * @param {import('./role.js').RoleContext} context
  */
 async function composeIngest ({
-  config, launcher, privateRoutes, log, metrics, tracing, lifecycle, status, describe, onWaits
+  config, launcher, clock, random, privateRoutes, log, metrics, tracing, lifecycle, status, describe, onWaits
 }) {
   if (config.mode !== 'kafka') throw new Error('ingest reads from Kafka: set KAFKA_BROKERS')
   const rules = await lifecycle.start(
     'document rules',
-    createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics })
+    createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics, clock })
   )
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'ingest', metrics, onWaits }))
   const inspect = createInspectParts({
     transport: createRedisTransport({ redis, log }),
     process: `ingest-${launcher.slot}`,
-    privateRoutes, metrics, log, clock
+    privateRoutes, metrics, log, clock, random
   })
   await lifecycle.start('inspector', inspect)
   const { inspector } = inspect
@@ -66,7 +65,9 @@ async function composeIngest ({
   status.addCheck(() => ingest.status().stalled ?? null)
   const readiness = createReadiness({ status: () => ingest.status(), clock })
   status.addCheck(readiness.problem)
-  await lifecycle.start('report', createReport({ store: createRedisOverview({ redis }), describe, log }))
+  await lifecycle.start(
+    'report', createReport({ store: createRedisOverview({ redis }), describe, log, clock, random })
+  )
   // A replacement is ready when it has joined; then the launcher stops the replaced process.
   const deadline = clock.monotonic() + JOIN_TIME
   while (!readiness.hasJoined() && clock.monotonic() < deadline) await clock.sleep(50)

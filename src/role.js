@@ -18,6 +18,7 @@ import { createEventLoopMonitor } from './process/event-loop.js'
 import { createLifecycle } from './process/lifecycle.js'
 import { createLog, exitAfterLog } from './common/log.js'
 import { createLogLevel } from './common/log-level-control.js'
+import { systemRandom } from './common/random.js'
 import { createMetrics } from './metrics/metrics.js'
 import { createMemoryAtRest } from './process/memory-at-rest.js'
 import { startError } from './process/start-error.js'
@@ -31,6 +32,8 @@ const START_TIME = 60
  * @typedef {object} RoleContext
  * @property {import('./config/load.js').Config} config
  * @property {import('./config/load.js').LauncherContext} launcher
+ * @property {import('./common/clock.js').Clock} clock that of the whole process
+ * @property {import('./common/random.js').Random} random that of the whole process
  * @property {string} privatePath unix socket of this process's private listener
  * @property {import('./common/log.js').Log} log
  * @property {import('./metrics/metrics.js').Metrics} metrics
@@ -59,8 +62,10 @@ const START_TIME = 60
  * @param {(context: RoleContext) => Promise<Composed | void>} compose starts the role's parts through `lifecycle`
  * @param {object} [options]
  * @param {string} [options.configFile] default: `--config`, or the launcher's
+ * @param {import('./common/clock.js').Clock} [options.clock]
+ * @param {import('./common/random.js').Random} [options.random]
  */
-export async function runRole (role, compose, { configFile } = {}) {
+export async function runRole (role, compose, { configFile, clock = systemClock, random = systemRandom } = {}) {
   const launcher = launcherContext()
   const config = await readConfig(role, configFile ?? launcher.configFile ?? configArgument(), launcher)
   const { slot } = launcher
@@ -71,19 +76,20 @@ export async function runRole (role, compose, { configFile } = {}) {
     pretty: !config.production,
     role,
     slot,
-    onDrop: (reason, lines) => metrics.log_lines_dropped.inc({ reason }, lines)
+    onDrop: (reason, lines) => metrics.log_lines_dropped.inc({ reason }, lines),
+    clock
   })
   const logLevel = createLogLevel({ log, usual })
   process.on('SIGUSR2', () => logLevel.set(logLevel.toggled))
   checkHooks({ enabled: config.admin.privateHooks, log })
-  const tracing = new Tracing({ settings: config.admin, metrics, log, clock: systemClock })
+  const tracing = new Tracing({ settings: config.admin, metrics, log, clock })
   const lifecycle = createLifecycle({ log })
-  lifecycle.onStop('traces', () => flushTraces())
+  lifecycle.onStop('traces', () => flushTraces(clock))
   const status = createStatus({ name: `${role}-${slot}`, metrics })
   status.cordon(launcher.cordoned)
   /** @type {Composed} */
   let composed = {}
-  handleSignals({ config, launcher, log, lifecycle, status, connections: () => composed.connections?.() })
+  handleSignals({ config, launcher, clock, log, lifecycle, status, connections: () => composed.connections?.() })
   // the launcher has gone while the modules of this process were loaded: the event came too early
   if (launcher.relaysHandles && !process.connected) return void process.emit('disconnect')
 
@@ -91,7 +97,7 @@ export async function runRole (role, compose, { configFile } = {}) {
     const directory = launcher.runDirectory ?? await privateDirectory(lifecycle)
     await openRunDirectory(directory)
     const privatePath = privateSocket(directory, role, slot)
-    await lifecycle.start('event loop monitor', createEventLoopMonitor({ metrics, log }))
+    await lifecycle.start('event loop monitor', createEventLoopMonitor({ metrics, log, clock }))
     let listening = false
     /** @type {RoleContext['privateRoutes']} */
     const privateRoutes = new Map()
@@ -104,7 +110,7 @@ export async function runRole (role, compose, { configFile } = {}) {
     }
     composed =
       (await compose({
-        config, launcher, privatePath, privateRoutes, log, metrics, tracing, lifecycle, status,
+        config, launcher, clock, random, privatePath, privateRoutes, log, metrics, tracing, lifecycle, status,
         describe: () => describeProcess(status),
         onWaits: createWaits(launcher),
         listenPrivately
@@ -112,15 +118,15 @@ export async function runRole (role, compose, { configFile } = {}) {
     await listenPrivately()
     if (launcher.servesAdmin) {
       const expected = launcher.runDirectory === undefined ? { [role]: 1 } : processesOf(config)
-      await serveAdmin({ config, directory, expected, lifecycle, status, metrics, log })
+      await serveAdmin({ config, directory, expected, lifecycle, status, metrics, log, clock })
       for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
       // the launcher watches its processes itself; PM2 does not
       if (launcher.runDirectory !== undefined) {
-        await lifecycle.start('hung processes', createHungProcesses({ directory, metrics, log }))
+        await lifecycle.start('hung processes', createHungProcesses({ directory, metrics, log, clock }))
       }
     }
     const { workerNumber, banner = [] } = composed
-    await lifecycle.start('memory at rest', createMemoryAtRest())
+    await lifecycle.start('memory at rest', createMemoryAtRest({ clock }))
     status.started()
     announce(workerNumber)
     if (launcher.runDirectory === undefined) for (const line of banner) console.log(line)
@@ -210,10 +216,10 @@ async function privateDirectory (lifecycle) {
 /**
  * SIGTERM, SIGINT and the end of the launcher stop the process in order within DRAIN_TIMEOUT; a second signal stops a
  * process without a launcher at once.
- * @param {Pick<RoleContext, 'config' | 'launcher' | 'log' | 'lifecycle' | 'status'>
+ * @param {Pick<RoleContext, 'config' | 'launcher' | 'clock' | 'log' | 'lifecycle' | 'status'>
  *   & { connections: () => number | undefined }} context
  */
-function handleSignals ({ config, launcher, log, lifecycle, status, connections }) {
+function handleSignals ({ config, launcher, clock, log, lifecycle, status, connections }) {
   let stopping = false
 
   /** @param {string} reason */
@@ -221,13 +227,12 @@ function handleSignals ({ config, launcher, log, lifecycle, status, connections 
     stopping = true
     status.stopping()
     log.info({ reason }, 'stopping')
-    const timer = setTimeout(() => {
+    const timer = clock.timer(config.gateway.drainTimeout + 1000, () => {
       log.error('did not stop within DRAIN_TIMEOUT')
       process.exit(1)
-    }, config.gateway.drainTimeout + 1000)
-    timer.unref()
+    }).unref()
     await lifecycle.stop()
-    clearTimeout(timer) // the log may take longer, if its reader is slow
+    timer.stop() // the log may take longer, if its reader is slow
     // a killed launcher could not remove the directory
     if (launcher.runDirectory !== undefined && !process.connected) await leaveRunDirectory(launcher.runDirectory)
   }

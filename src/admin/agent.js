@@ -64,9 +64,9 @@ export function createAgent ({ settings, workers, processes: all, log, clock, li
 
   const server = net.createServer(createListenerGuard({ name: 'agent', log }).connection((socket) => {
     socket.on('error', () => {})
-    destroyAfter(socket, TIMEOUT)
+    destroyAfter(socket, TIMEOUT, clock)
     socket.resume()
-    answer().then((line) => endSocket(socket, `${line}\n`, linger), (error) => {
+    answer().then((line) => endSocket(socket, `${line}\n`, linger, clock), (error) => {
       log.warn({ err: error }, 'the load could not be read')
       // HAProxy leaves everything as it is then
       socket.destroy()

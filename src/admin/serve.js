@@ -1,4 +1,3 @@
-import { systemClock } from '../common/clock.js'
 import { diagnose, readMachine } from '../machine/limits.js'
 import { adminCertificate, startCertificates } from '../tls/listeners.js'
 import { createAgent } from './agent.js'
@@ -26,15 +25,16 @@ import { createAdminServer } from './server.js'
  * @param {ReturnType<typeof import('./status.js').createStatus>} context.status
  * @param {import('../metrics/metrics.js').Metrics} context.metrics
  * @param {import('../common/log.js').Log} context.log
+ * @param {import('../common/clock.js').Clock} context.clock
  * @throws {Error} if a port is taken, or a certificate cannot be read
  */
 export async function serveAdmin ({
   config, directory, expected, own, isHung, logLevels = createLogLevels({ directory }), onCordon, onMove, lifecycle,
-  status, metrics, log
+  status, metrics, log, clock
 }) {
   for (const problem of diagnose(readMachine(), config)) log.warn(problem)
   const processes = createProcesses({ directory, expected, own, isHung })
-  const certificate = adminCertificate({ config, log, metrics, clock: systemClock })
+  const certificate = adminCertificate({ config, log, metrics, clock })
   await startCertificates([certificate], { lifecycle, status })
   await lifecycle.start(
     'admin server',
@@ -48,11 +48,11 @@ export async function serveAdmin ({
       cordon: createCordon({ directory, onChange: onCordon }),
       move: createMoveControl({ directory, onBegin: onMove }),
       inspect: createInspectProxy({ directory }),
-      clock: systemClock
+      clock
     })
   )
   await lifecycle.start(
     'load agent',
-    createAgent({ settings: config.admin, workers: expected.gateway ?? 1, processes, log, clock: systemClock })
+    createAgent({ settings: config.admin, workers: expected.gateway ?? 1, processes, log, clock })
   )
 }

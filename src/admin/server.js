@@ -38,7 +38,7 @@ const MAX_CONNECTIONS = 256
  * @param {import('../tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
  * @param {boolean} dependencies.production config.production
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {Pick<import('../common/clock.js').Clock, 'now' | 'monotonic'>} dependencies.clock
+ * @param {Pick<import('../common/clock.js').Clock, 'now' | 'monotonic' | 'timer'>} dependencies.clock
  * @param {import('../process/socket-times.js').Times} [dependencies.times]
  */
 export function createAdminServer ({

@@ -10,7 +10,7 @@ const LONGEST_PAUSE = 2000
  * @template T
  * @param {() => Promise<T>} look
  * @param {object} dependencies
- * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer'>} dependencies.clock
  * @returns {() => Promise<T>}
  */
 export function createSharedLook (look, { clock }) {
@@ -29,7 +29,8 @@ export function createSharedLook (look, { clock }) {
       .then(
         () =>
           new Promise((resolve) => {
-            setTimeout(resolve, Math.min(LONGEST_PAUSE, (clock.monotonic() - begun) * (1 / SHARE - 1)))
+            const ms = Math.min(LONGEST_PAUSE, (clock.monotonic() - begun) * (1 / SHARE - 1))
+            clock.timer(ms, () => resolve(undefined))
           })
       )
     return looking

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { InkcastError } from '../common/errors.js'
+import { systemRandom } from '../common/random.js'
 import { LruCache } from '../common/lru.js'
 import { systemClock } from '../common/clock.js'
 import { anonymousIdentity, identityFromClaims } from './identity.js'
@@ -32,8 +33,9 @@ const MAX_CACHED_LENGTH = 2048
  *   three
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/random.js').Random} [dependencies.random]
  */
-export function createAuthenticator ({ settings, log, clock = systemClock }) {
+export function createAuthenticator ({ settings, log, clock = systemClock, random = systemRandom }) {
   const { secret, publicKeyFile, jwksUrl, allowAnonymous = false, issuers = [], audiences = [] } = settings
   const expected = issuers.length > 0 || audiences.length > 0 ? { issuers, audiences } : undefined
   /** @type {LruCache<Identity>} by hash of the token: tokens are credentials, and long */
@@ -43,7 +45,7 @@ export function createAuthenticator ({ settings, log, clock = systemClock }) {
   /** @type {(() => void)[]} */
   const withdrawnListeners = []
   const keySet = jwksUrl === undefined ? null : createKeySet({
-    url: jwksUrl, log, clock,
+    url: jwksUrl, log, clock, random,
     onChange (withdrawn) {
       cache.clear()
       if (withdrawn) for (const listener of withdrawnListeners) listener()
@@ -106,7 +108,7 @@ export function createAuthenticator ({ settings, log, clock = systemClock }) {
     authenticate (token) {
       if (token === undefined || token === null) {
         if (!allowAnonymous) throw new InkcastError('unauthorized', 'a token is needed')
-        return anonymousIdentity()
+        return anonymousIdentity(random)
       }
       if (typeof token !== 'string') throw new InkcastError('unauthorized', 'the token is not a string')
       if (token.length > MAX_TOKEN_LENGTH)

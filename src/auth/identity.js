@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import * as v from 'valibot'
 import { InkcastError } from '../common/errors.js'
+import { systemRandom } from '../common/random.js'
 import { array, number, object, oneOf, parse, string } from '../common/schema.js'
 import { isId } from '../wire/publication.js'
 
@@ -104,10 +104,13 @@ export function identityFromClaims (payload, key) {
   return { identity: Object.freeze(identity), notBefore: nbf === undefined ? -Infinity : nbf * 1000 }
 }
 
-/** @returns {Identity} a new user with a unique id */
-export function anonymousIdentity () {
+/**
+ * @param {Pick<import('../common/random.js').Random, 'bytes'>} [random]
+ * @returns {Identity} a new user with a unique id
+ */
+export function anonymousIdentity (random = systemRandom) {
   return Object.freeze({
-    uid: ANONYMOUS_PREFIX + randomBytes(12).toString('base64url'),
+    uid: ANONYMOUS_PREFIX + random.bytes(12).toString('base64url'),
     grants: null,
     issuedAt: null,
     expiresAt: null,

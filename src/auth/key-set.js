@@ -1,5 +1,6 @@
 import { Backoff } from '../common/backoff.js'
 import { InkcastError } from '../common/errors.js'
+import { systemRandom } from '../common/random.js'
 import { fetchJson } from '../common/fetch-json.js'
 import { keyFromJwk } from './keys.js'
 
@@ -31,12 +32,13 @@ const MAX_UNKNOWN = 1000
  * @param {string} dependencies.url
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../common/random.js').Random, 'number'>} [dependencies.random]
  * @param {(withdrawn: boolean) => void} dependencies.onChange the set has changed; results of an older set may be
  *   invalid. withdrawn: keys were removed from the set
  */
-export function createKeySet ({ url, log, clock, onChange }) {
+export function createKeySet ({ url, log, clock, random = systemRandom, onChange }) {
   const stopping = new AbortController()
-  const backoff = new Backoff({ min: 1000, max: 30_000 })
+  const backoff = new Backoff({ min: 1000, max: 30_000, random: random.number })
   /** @type {Map<string, VerificationKey[]> | null} by key id, '' for keys without; null before the first fetch */
   let keys = null
   /**
@@ -44,7 +46,7 @@ export function createKeySet ({ url, log, clock, onChange }) {
    * @type {Map<string, VerificationKey>}
    */
   const withdrawn = new Map()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let body = ''
   let staleAt = -Infinity
@@ -57,7 +59,7 @@ export function createKeySet ({ url, log, clock, onChange }) {
 
   async function fetchKeys () {
     try {
-      const json = await fetchJson(url, { timeout: TIMEOUT, maxBytes: MAX_BYTES, signal: stopping.signal })
+      const json = await fetchJson(url, { timeout: TIMEOUT, maxBytes: MAX_BYTES, signal: stopping.signal, clock })
       const fetched = readKeys(json, log)
       const changed = body !== (body = JSON.stringify(json))
       const some = replace(fetched)
@@ -132,12 +134,12 @@ export function createKeySet ({ url, log, clock, onChange }) {
   return {
     /** The first fetch; if it fails, tokens are `unavailable` until a later one succeeds. */
     async start () {
-      timer ??= setInterval(keepFresh, LOOK_EVERY).unref()
+      timer ??= clock.every(LOOK_EVERY, keepFresh).unref()
       await refresh().catch(() => {})
     },
 
     async stop () {
-      clearInterval(timer)
+      timer?.stop()
       timer = undefined
       stopping.abort()
       await fetching?.catch(() => {})

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import { text as readAll } from 'node:stream/consumers'
+import { systemRandom } from '../common/random.js'
 import { apiUrl } from '../process/banner.js'
 import { HEADER, newTraceId } from '../wire/headers.js'
 import { formatTraceparent } from '../wire/traceparent.js'
@@ -70,7 +70,7 @@ async function publish (first, second, options, global) {
 
 /** @returns {string} of a new trace, sampled */
 const newTraceparent = () =>
-  formatTraceparent({ traceId: newTraceId(), spanId: randomBytes(8).toString('hex') })
+  formatTraceparent({ traceId: newTraceId(), spanId: systemRandom.bytes(8).toString('hex') })
 
 /** @param {string} text @returns {string} the same bytes if it is JSON, since numbers may be longer than ours */
 function asJson (text) {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../common/clock.js'
 import { createAdmin, withAdminOptions } from './common/admin.js'
 import { action, paint, print } from './common/terminal.js'
 import { count, seconds, timeOf } from './common/values.js'
@@ -46,7 +46,7 @@ async function trace (id, options) {
   const stopping = new AbortController()
   const stop = () => stopping.abort()
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
-  const timer = options.for === undefined ? undefined : setTimeout(stop, options.for * 1000)
+  const timer = options.for === undefined ? undefined : systemClock.timer(options.for * 1000, stop)
   let left = options.count ?? Infinity
   /** @param {InspectEvent} event */
   const onEvent = (event) => {
@@ -61,13 +61,13 @@ async function trace (id, options) {
     while (!stopping.signal.aborted) {
       await follow(`/inspect?${query}`, onEvent, stopping.signal)
       // its process has ended
-      await delay(PAUSE, undefined, { signal: stopping.signal }).catch(() => {})
+      await systemClock.sleep(PAUSE, stopping.signal).catch(() => {})
     }
   }
   try {
     await Promise.all(kindsOf(id, options).map(watch))
   } finally {
-    clearTimeout(timer)
+    timer?.stop()
     stop()
   }
 }

@@ -1,4 +1,5 @@
 import { systemClock } from './clock.js'
+import { systemRandom } from './random.js'
 
 /**
  * Delays between retries: doubled from `min` to `max` ms, spread at random over the upper half, so that many processes
@@ -8,7 +9,7 @@ export class Backoff {
   #tries = 0
 
   /** @param {{ min?: number, max?: number, random?: () => number }} [options] ms; defaults 50 and 5,000 */
-  constructor ({ min = 50, max = 5000, random = Math.random } = {}) {
+  constructor ({ min = 50, max = 5000, random = systemRandom.number } = {}) {
     this.min = min
     this.max = max
     this.random = random

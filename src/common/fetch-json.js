@@ -10,12 +10,13 @@ import { withTimeLimit } from './wait.js'
  * @param {string} [options.authorization] header
  * @param {number} options.timeout for the whole request, ms
  * @param {number} options.maxBytes maximum size of the answer
- * @param {AbortSignal} options.signal
+ * @param {AbortSignal} [options.signal]
+ * @param {import('./wait.js').Timers} [options.clock]
  * @returns {Promise<unknown>}
  * @throws {Error} if the answer is not a 200 with JSON in time
  */
-export const fetchJson = (url, { timeout, signal, ...request }) =>
-  withTimeLimit(timeout, signal, (limited) => answerOf(url, request, limited))
+export const fetchJson = (url, { timeout, signal, clock, ...request }) =>
+  withTimeLimit(timeout, signal, (limited) => answerOf(url, request, limited), clock)
 
 /**
  * @param {string} url

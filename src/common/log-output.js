@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { systemClock } from './clock.js'
 
 /** Bytes queued for standard output; further lines are dropped and counted. */
 const MAX_WAITING = 8 * 1024 * 1024
@@ -15,13 +16,14 @@ const MAX_FLUSH = 1000
  * @param {() => void} [options.onDrop] called for each line that is dropped, because too many wait
  * @param {number} [options.maxWaiting] bytes
  * @param {number} [options.fd]
+ * @param {Pick<import('./clock.js').Clock, 'timer' | 'soon'>} [options.clock]
  * @returns {{ write: (line: string) => void, flush: (done: () => void) => void, flushSync: () => void }} `flush`: done
  *   when all lines are written, or when nothing has read any for 1 s. `flushSync` passes a write that is under way in
  *   another thread, which mixes lines if what reads is slow: only for the end of a process that has failed.
  */
-export function createLogOutput ({ onDrop = () => {}, maxWaiting = MAX_WAITING, fd = 1 } = {}) {
+export function createLogOutput ({ onDrop = () => {}, maxWaiting = MAX_WAITING, fd = 1, clock = systemClock } = {}) {
   // PM2 has replaced it: standard output itself leads nowhere
-  if (fd === 1 && Object.hasOwn(process.stdout, 'write')) return createReplacedOutput({ onDrop, maxWaiting })
+  if (fd === 1 && Object.hasOwn(process.stdout, 'write')) return createReplacedOutput({ onDrop, maxWaiting, clock })
   /** @type {ReturnType<typeof pino.destination> | undefined} opened by the first line */
   let destination
   /**
@@ -62,26 +64,30 @@ export function createLogOutput ({ onDrop = () => {}, maxWaiting = MAX_WAITING, 
       if (ended) return
       if (waiting + line.length > maxWaiting) return onDrop()
       destination ??= open()
-      if (lines.length === 0) setImmediate(flushTurn)
+      if (lines.length === 0) clock.soon(flushTurn)
       lines.push(line)
       waiting += line.length
     },
     flush (done) {
       if (waiting === 0 || destination === undefined) return done()
       const written = destination
-      const timer = setTimeout(() => {
+      const giveUp = () => {
         written.off('write', onWrite)
         // or the end of the process would write them, and wait without a bound
         ended = true
         written.destroy()
         done()
-      }, MAX_FLUSH)
-      function onWrite () { timer.refresh() }
+      }
+      let timer = clock.timer(MAX_FLUSH, giveUp)
+      function onWrite () {
+        timer.stop()
+        timer = clock.timer(MAX_FLUSH, giveUp)
+      }
       written.on('write', onWrite)
       flushTurn()
       written.once('drain', () => {
         written.off('write', onWrite)
-        clearTimeout(timer)
+        timer.stop()
         done()
       })
     },
@@ -97,9 +103,10 @@ function lengthOf (lines) {
 /**
  * The `write` of PM2, which sends its text to the daemon and writes it to a file, both asynchronously and without a
  * bound: the lines of a turn go there together, and no more than `maxWaiting` bytes.
- * @param {{ onDrop: () => void, maxWaiting: number }} options
+ * @param {{ onDrop: () => void, maxWaiting: number, clock: Pick<import('./clock.js').Clock, 'timer' | 'soon'> }}
+ *   options
  */
-function createReplacedOutput ({ onDrop, maxWaiting }) {
+function createReplacedOutput ({ onDrop, maxWaiting, clock }) {
   /** Lines of this turn. */
   let lines = ''
   /** Characters of earlier turns that are not written yet. */
@@ -111,12 +118,12 @@ function createReplacedOutput ({ onDrop, maxWaiting }) {
     writing += text.length
     let done = false
     const written = () => {
-      clearTimeout(timer)
+      timer.stop()
       if (!done) writing -= text.length
       done = true
     }
     // with some of its settings PM2 never says when
-    const timer = setTimeout(written, MAX_WRITING).unref()
+    const timer = clock.timer(MAX_WRITING, written).unref()
     process.stdout.write(text, 'utf8', written)
   }
   process.on('exit', flush)
@@ -124,7 +131,7 @@ function createReplacedOutput ({ onDrop, maxWaiting }) {
     /** @param {string} line */
     write (line) {
       if (lines.length + writing + line.length > maxWaiting) return onDrop()
-      if (lines === '') setImmediate(flush)
+      if (lines === '') clock.soon(flush)
       lines += line
     },
     /** @param {() => void} done */

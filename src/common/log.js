@@ -24,11 +24,12 @@ const LIMITED = { from: pino.levels.values.info, to: pino.levels.values.error }
  * @param {string} settings.role `gateway`, `ingest`, `api`, `launcher` or `embedded`
  * @param {number} [settings.slot] which of the role's processes this is, from 0
  * @param {(reason: 'full' | 'repeated', lines: number) => void} [settings.onDrop] lines that are not written
+ * @param {import('./clock.js').Clock} [settings.clock]
  * @returns {Log}
  */
-export function createLog ({ level, pretty: readable, role, slot, onDrop = () => {} }) {
-  const output = createLogOutput({ onDrop: () => onDrop('full', 1) })
-  const repeated = new RepeatedLines({ onDrop: () => onDrop('repeated', 1) })
+export function createLog ({ level, pretty: readable, role, slot, onDrop = () => {}, clock }) {
+  const output = createLogOutput({ onDrop: () => onDrop('full', 1), clock })
+  const repeated = new RepeatedLines({ onDrop: () => onDrop('repeated', 1), clock })
   const format = readable ? createFormat(slot) : undefined
   /** @type {Log} */
   const log = pino(

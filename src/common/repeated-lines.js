@@ -9,12 +9,13 @@ const MAX_TEXTS = 1000
 
 /** @typedef {(args: any[]) => void} Write */
 
+/** @typedef {{ args: any[], write: Write, count: number, timer: import('./clock.js').Timer }} Held */
+
 /**
  * @typedef {object} Text
  * @property {number} since start of its window
  * @property {number} lines in this window
- * @property {{ args: any[], write: Write, count: number, timer: NodeJS.Timeout } | undefined} held the newest line that
- *   was not written
+ * @property {Held | undefined} held the newest line that was not written
  */
 
 /**
@@ -29,7 +30,7 @@ export class RepeatedLines {
 
   /**
    * @param {object} [options]
-   * @param {Pick<import('./clock.js').Clock, 'monotonic'>} [options.clock]
+   * @param {Pick<import('./clock.js').Clock, 'monotonic' | 'timer'>} [options.clock]
    * @param {() => void} [options.onDrop] called for each line that is only counted
    */
   constructor ({ clock = systemClock, onDrop = () => {} } = {}) {
@@ -57,7 +58,7 @@ export class RepeatedLines {
     if (++text.lines <= BURST) return write(args)
     this.#onDrop()
     if (text.held === undefined) {
-      const timer = setTimeout(() => this.#end(key, text), Math.max(0, text.since + WINDOW - now))
+      const timer = this.#clock.timer(Math.max(0, text.since + WINDOW - now), () => this.#end(key, text))
       text.held = { args, write, count: 1, timer: timer.unref() }
     } else Object.assign(text.held, { args, write, count: text.held.count + 1 })
   }
@@ -74,7 +75,7 @@ export class RepeatedLines {
   #forgetOldest () {
     if (this.#texts.size <= MAX_TEXTS) return
     const [key, text] = /** @type {[string, Text]} */ (this.#texts.entries().next().value)
-    clearTimeout(text.held?.timer)
+    text.held?.timer.stop()
     this.#end(key, text)
   }
 }

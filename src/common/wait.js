@@ -1,3 +1,7 @@
+import { systemClock } from './clock.js'
+
+/** @typedef {Pick<import('./clock.js').Clock, 'timer'>} Timers */
+
 /**
  * Waits until the signal aborts at most. The operation continues; its result is ignored.
  *
@@ -24,17 +28,18 @@ export function unlessAborted (promise, signal) {
  *
  * @template T
  * @param {number} ms for all of `work`
- * @param {AbortSignal} signal of the caller
+ * @param {AbortSignal | undefined} signal of the caller
  * @param {(signal: AbortSignal) => Promise<T>} work
+ * @param {Timers} [clock]
  * @returns {Promise<T>} settles with `work`
  */
-export async function withTimeLimit (ms, signal, work) {
+export async function withTimeLimit (ms, signal, work, clock = systemClock) {
   const limit = new AbortController()
-  const timer = setTimeout(() => limit.abort(new DOMException(`not done in ${ms} ms`, 'TimeoutError')), ms)
+  const timer = clock.timer(ms, () => limit.abort(new DOMException(`not done in ${ms} ms`, 'TimeoutError')))
   try {
-    return await work(AbortSignal.any([signal, limit.signal]))
+    return await work(signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]))
   } finally {
-    clearTimeout(timer)
+    timer.stop()
   }
 }
 
@@ -45,15 +50,16 @@ export async function withTimeLimit (ms, signal, work) {
  * @param {Promise<T>} promise
  * @param {number} ms
  * @param {L} late result after the timeout
+ * @param {Timers} [clock]
  * @returns {Promise<T | L>}
  */
-export async function within (promise, ms, late) {
-  /** @type {NodeJS.Timeout | undefined} */
+export async function within (promise, ms, late, clock = systemClock) {
+  /** @type {import('./clock.js').Timer | undefined} */
   let timer
-  const timeout = new Promise((resolve) => { timer = setTimeout(resolve, ms, late) })
+  const timeout = new Promise((resolve) => { timer = clock.timer(ms, () => resolve(late)) })
   try {
     return await Promise.race([promise, timeout])
   } finally {
-    clearTimeout(timer)
+    timer?.stop()
   }
 }

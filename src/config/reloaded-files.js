@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../common/clock.js'
 
 /**
  * A setting that names a file (API_CALLERS_FILE), which may change while the process runs. A wrong file fails the
@@ -28,13 +28,16 @@ const MAX_BYTES = 1_048_576
  * @param {import('../common/log.js').Log} options.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'settings_file_wrong' | 'settings_file_loads'>} options.metrics
  * @param {number} [options.every] ms
+ * @param {import('../common/wait.js').Timers} [options.clock]
  */
-export function createReloadedFiles ({ setting, path, load, apply, log, metrics, every = EVERY }) {
-  const stopping = new AbortController()
+export function createReloadedFiles ({
+  setting, path, load, apply, log, metrics, every = EVERY, clock = systemClock
+}) {
+  let stopped = false
   /** Each file that the last load read: a hash of it, or why it could not be read. @type {Map<string, string>} */
   let seen = new Map()
-  /** @type {Promise<void> | undefined} */
-  let running
+  /** @type {import('../common/clock.js').Timer | undefined} */
+  let timer
 
   async function loadAll () {
     /** @type {typeof seen} */
@@ -69,7 +72,7 @@ export function createReloadedFiles ({ setting, path, load, apply, log, metrics,
   }
 
   async function check () {
-    if (await hasChanged() && !stopping.signal.aborted) await loadAgain('has changed')
+    if (await hasChanged() && !stopped) await loadAgain('has changed')
   }
 
   /** @param {string} event */
@@ -91,11 +94,8 @@ export function createReloadedFiles ({ setting, path, load, apply, log, metrics,
   /** @param {() => Promise<void>} next @returns {Promise<void>} */
   const inTurn = (next) => (last = last.then(next))
 
-  async function run () {
-    while (!stopping.signal.aborted) {
-      await delay(every, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
-      if (!stopping.signal.aborted) await inTurn(check)
-    }
+  function plan () {
+    if (!stopped) timer = clock.timer(every, () => inTurn(check).then(plan)).unref()
   }
 
   return {
@@ -106,15 +106,15 @@ export function createReloadedFiles ({ setting, path, load, apply, log, metrics,
       } catch (error) {
         throw new Error(`${setting}=${path}: ${reasonOf(error)}`, { cause: error })
       }
-      running = run()
+      plan()
     },
 
     /** Loads the files now, changed or not, and logs the result. */
     reload: () => inTurn(() => loadAgain('was read again')),
 
     async stop () {
-      stopping.abort()
-      await running
+      stopped = true
+      timer?.stop()
       await last
     }
   }

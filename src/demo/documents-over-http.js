@@ -12,7 +12,6 @@ const MAX_BYTES = 1_048_576
  */
 export function createDocumentsOverHttp ({ EXTENSION_DEMO_DOCUMENTS_URL: url = 'http://localhost:4000' }) {
   const base = url.replace(/\/+$/, '')
-  const { signal } = new AbortController()
   return async (guid) => /** @type {import('./embedded-documents.js').LoadedDocument} */ (
-    await fetchJson(`${base}/documents/${encodeURIComponent(guid)}`, { timeout: TIMEOUT, maxBytes: MAX_BYTES, signal }))
+    await fetchJson(`${base}/documents/${encodeURIComponent(guid)}`, { timeout: TIMEOUT, maxBytes: MAX_BYTES }))
 }

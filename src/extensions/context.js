@@ -15,7 +15,7 @@ import { outside } from './guard.js'
  * @property {Pick<import('../sessions/contract.js').SessionStore, 'sessions'>} sessionStore
  * @property {import('../metrics/metrics.js').Metrics} metrics
  * @property {import('../common/log.js').Log} log
- * @property {Pick<import('../common/clock.js').Clock, 'now'>} clock
+ * @property {Pick<import('../common/clock.js').Clock, 'now' | 'monotonic' | 'timer'>} clock
  */
 
 const DEFAULT_LIMIT = 100

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { within } from '../common/wait.js'
 import { configOf, createContext } from './context.js'
 import { Guard } from './guard.js'
 import { loadExtensions, messageOf } from './loader.js'
@@ -6,12 +6,6 @@ import { guardRegistration } from './registration.js'
 
 /** Time that an extension's stop function gets, ms. */
 const STOP_TIME = 5000
-
-/** @param {AbortSignal} signal @returns {Promise<never>} rejects after STOP_TIME */
-async function tooLong (signal) {
-  await delay(STOP_TIME, undefined, { signal, ref: false }).catch(() => new Promise(() => {}))
-  throw new Error(`it did not stop within ${STOP_TIME} ms`)
-}
 
 /** @typedef {NonNullable<ReturnType<typeof createExtensions>>} Extensions */
 
@@ -26,7 +20,7 @@ async function tooLong (signal) {
 export function createExtensions ({ config, services }) {
   const { extensions: { modules }, extensionSettings: settings } = config
   if (modules.length === 0) return undefined
-  const { log } = services
+  const { log, clock } = services
   /** @type {{ name: string, stop: () => unknown }[]} */
   const started = []
 
@@ -41,7 +35,7 @@ export function createExtensions ({ config, services }) {
     async start (io, onRefused) {
       guardRegistration(io)
       for (const { name, start } of await loadExtensions(modules)) {
-        const guard = new Guard(name, { metrics: services.metrics, log, onRefused })
+        const guard = new Guard(name, { metrics: services.metrics, log, clock, onRefused })
         const context = createContext(guard, io, services, configOf(name, settings))
         try {
           const stop = await guard.run(() => start(context))
@@ -56,13 +50,11 @@ export function createExtensions ({ config, services }) {
     /** Stops them in the opposite order. */
     async stop () {
       for (const { name, stop } of started.splice(0).reverse()) {
-        const waiting = new AbortController()
         try {
-          await Promise.race([stop(), tooLong(waiting.signal)])
+          const stopped = await within(Promise.resolve(stop()).then(() => true), STOP_TIME, false, clock)
+          if (!stopped) throw new Error(`it did not stop within ${STOP_TIME} ms`)
         } catch (error) {
           log.error({ err: error, extension: name }, 'extension did not stop cleanly')
-        } finally {
-          waiting.abort()
         }
       }
     }

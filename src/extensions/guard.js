@@ -37,7 +37,8 @@ const LOG_EVERY = 1000
 export class Guard {
   /** Guarded listeners by the extension's own: `off` gets the extension's own. @type {WeakMap<Code, Code>} */
   #listeners = new WeakMap()
-  #logLimit = new LogLimit({ interval: LOG_EVERY })
+  #logLimit
+  #clock
   #blocking
   #total
   #errors
@@ -49,15 +50,18 @@ export class Guard {
    * @param {Pick<import('../metrics/metrics.js').Metrics, 'extension_errors' | 'extension_seconds'>}
    *   dependencies.metrics
    * @param {import('../common/log.js').Log} dependencies.log
+   * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} [dependencies.clock]
    * @param {(socket: any) => void} dependencies.onRefused called when a middleware of the extension refuses a client
    */
-  constructor (name, { metrics, log, onRefused }) {
+  constructor (name, { metrics, log, clock = systemClock, onRefused }) {
     this.name = name
     this.onRefused = onRefused
     this.#blocking = metrics.extension_seconds.labels(name, 'blocking')
     this.#total = metrics.extension_seconds.labels(name, 'total')
     this.#errors = metrics.extension_errors
     this.#log = log
+    this.#clock = clock
+    this.#logLimit = new LogLimit({ interval: LOG_EVERY, clock })
   }
 
   /**
@@ -79,7 +83,7 @@ export class Guard {
    * @param {() => void} [onError]
    */
   call (code, onError) {
-    const start = systemClock.monotonic()
+    const start = this.#clock.monotonic()
     /** @param {unknown} error */
     const fail = (error) => {
       this.failed(error)
@@ -91,12 +95,15 @@ export class Guard {
     } catch (error) {
       fail(error)
     }
-    const blocking = secondsSince(start)
+    const blocking = this.#secondsSince(start)
     this.#blocking.observe(blocking)
-    const settled = () => this.#total.observe(secondsSince(start))
+    const settled = () => this.#total.observe(this.#secondsSince(start))
     if (result instanceof Promise) result.catch(fail).finally(settled)
     else this.#total.observe(blocking)
   }
+
+  /** @param {number} start monotonic ms */
+  #secondsSince (start) { return (this.#clock.monotonic() - start) / 1000 }
 
   /**
    * @param {Code} code a listener
@@ -145,6 +152,3 @@ export class Guard {
     }
   }
 }
-
-/** @param {number} start monotonic ms */
-const secondsSince = (start) => (systemClock.monotonic() - start) / 1000

@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto'
+import { systemClock } from '../common/clock.js'
 import { InkcastError, publicError } from '../common/errors.js'
+import { systemRandom } from '../common/random.js'
 import { targetOf } from '../process/request-target.js'
 import { isId } from '../wire/publication.js'
 
@@ -26,8 +27,10 @@ const KINDS = /** @type {const} */ ({ guid: 'guid', uid: 'uid', trace: 'traceId'
  * @param {import('./contract.js').InspectTransport} dependencies.transport
  * @param {Pick<import('./inspector.js').Inspector, 'full'>} dependencies.inspector of this process
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../common/clock.js').Clock, 'every'>} [dependencies.clock]
+ * @param {Pick<import('../common/random.js').Random, 'bytes'>} [dependencies.random]
  */
-export function createInspectFeed ({ transport, inspector, log }) {
+export function createInspectFeed ({ transport, inspector, log, clock = systemClock, random = systemRandom }) {
   /** @type {Set<() => void>} */
   const open = new Set()
 
@@ -36,7 +39,7 @@ export function createInspectFeed ({ transport, inspector, log }) {
    * @param {import('http').ServerResponse} res
    */
   async function serve (req, res) {
-    const watch = watchOf(targetOf(req)?.query ?? new URLSearchParams())
+    const watch = watchOf(targetOf(req)?.query ?? new URLSearchParams(), random)
     if (inspector.full) throw new InkcastError('rate_limited', 'as many watches are open as are allowed')
     let leftOut = 0
     let announced = 0
@@ -47,19 +50,19 @@ export function createInspectFeed ({ transport, inspector, log }) {
     /** @param {number} lease */
     const announce = (lease) =>
       transport.announce({ ...watch, lease }).catch((error) => log.debug({ err: error }, 'a watch could not be announced'))
-    const timer = setInterval(() => {
+    const timer = clock.every(ANNOUNCE_EVERY, () => {
       if (!res.headersSent) return
       announce(LEASE)
       if (++announced % ALIVE_EVERY === 0) write({ hop: 'alive' })
       if (leftOut === 0 || res.writableLength >= MAX_WAITING) return
       write({ hop: 'left_out', count: leftOut, reason: 'slow_reader' })
       leftOut = 0
-    }, ANNOUNCE_EVERY)
+    })
     const end = () => {
       if (ended) return
       ended = true
       open.delete(end)
-      clearInterval(timer)
+      timer.stop()
       unfollow()
       if (res.headersSent) announce(0)
       res.end()
@@ -75,7 +78,7 @@ export function createInspectFeed ({ transport, inspector, log }) {
         }
       })
     } catch (error) {
-      clearInterval(timer)
+      timer.stop()
       open.delete(end)
       throw error
     }
@@ -101,12 +104,17 @@ export function createInspectFeed ({ transport, inspector, log }) {
   }
 }
 
-/** @param {URLSearchParams} query @returns {Watch} @throws {InkcastError} bad_request */
-function watchOf (query) {
+/**
+ * @param {URLSearchParams} query
+ * @param {Pick<import('../common/random.js').Random, 'bytes'>} random
+ * @returns {Watch}
+ * @throws {InkcastError} bad_request
+ */
+function watchOf (query, random) {
   const given = Object.keys(KINDS).filter((name) => query.has(name))
   const id = query.get(given[0])
   if (given.length !== 1 || !isId(id))
     throw new InkcastError('bad_request', 'one of guid, uid and trace is needed, with the id to watch')
   const kind = KINDS[/** @type {keyof typeof KINDS} */ (given[0])]
-  return { id: randomBytes(12).toString('base64url'), [kind]: id, lease: LEASE }
+  return { id: random.bytes(12).toString('base64url'), [kind]: id, lease: LEASE }
 }

@@ -33,7 +33,7 @@ export class Inspector {
   #queued = new WeakMap()
   /** Traces with events that are not sent. @type {Set<Trace>} */
   #open = new Set()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   #timer
   #collector
   #transport
@@ -51,7 +51,7 @@ export class Inspector {
    * @param {Pick<import('../metrics/metrics.js').Metrics, 'inspect_watches' | 'inspect_events' | 'onCollect'>}
    *   dependencies.metrics
    * @param {import('../common/log.js').Log} dependencies.log
-   * @param {Pick<import('../common/clock.js').Clock, 'now' | 'monotonic'>} dependencies.clock
+   * @param {Pick<import('../common/clock.js').Clock, 'now' | 'monotonic' | 'every'>} dependencies.clock
    */
   constructor ({ transport, process, host, metrics, log, clock }) {
     this.#collector = new Collector(clock)
@@ -67,7 +67,7 @@ export class Inspector {
   start () { return this.#transport.start((watch) => this.#note(watch)) }
 
   stop () {
-    clearInterval(this.#timer)
+    this.#timer?.stop()
     this.#timer = undefined
     this.active = false
     this.#watches.clear()
@@ -87,10 +87,10 @@ export class Inspector {
   #update () {
     this.active = this.#watches.size > 0
     if (this.active) {
-      this.#timer ??= setInterval(() => this.#tick(), EVERY).unref()
+      this.#timer ??= this.#clock.every(EVERY, () => this.#tick()).unref()
       return
     }
-    clearInterval(this.#timer)
+    this.#timer?.stop()
     this.#timer = undefined
   }
 

@@ -1,12 +1,15 @@
 import { EventEmitter } from 'node:events'
+import { systemClock } from '../common/clock.js'
 
 /**
  * The inspector's transport within one process (contract.js).
  *
- * @param {EventEmitter} [hub] shared by the transports that reach each other
+ * @param {object} [dependencies]
+ * @param {EventEmitter} [dependencies.hub] shared by the transports that reach each other
+ * @param {Pick<import('../common/clock.js').Clock, 'soon'>} [dependencies.clock]
  * @returns {import('./contract.js').InspectTransport}
  */
-export function createMemoryTransport (hub = new EventEmitter()) {
+export function createMemoryTransport ({ hub = new EventEmitter(), clock = systemClock } = {}) {
   /** @type {((watch: import('./contract.js').Watch) => void) | undefined} */
   let listener
   return {
@@ -15,8 +18,8 @@ export function createMemoryTransport (hub = new EventEmitter()) {
       hub.on('watch', listener)
     },
     async stop () { if (listener !== undefined) hub.off('watch', listener) },
-    async announce (watch) { setImmediate(() => hub.emit('watch', watch)) },
-    async send (id, batch) { setImmediate(() => hub.emit(`batch ${id}`, batch)) },
+    async announce (watch) { clock.soon(() => hub.emit('watch', watch)) },
+    async send (id, batch) { clock.soon(() => hub.emit(`batch ${id}`, batch)) },
     async follow (id, onBatch) {
       hub.on(`batch ${id}`, onBatch)
       return () => { hub.off(`batch ${id}`, onBatch) }

@@ -1,7 +1,6 @@
 import cluster from 'node:cluster'
 import { fork } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { systemClock } from '../common/clock.js'
 
 /**
  * One process of a role, from its start to its end.
@@ -48,11 +47,19 @@ export class Child extends EventEmitter {
   hung = false
   /** @type {number | undefined} */
   workerNumber
-  startedAt = systemClock.monotonic()
+  /** monotonic ms @type {number} */
+  startedAt
+  #clock
 
-  /** @param {ChildSettings} settings @param {boolean} urgent the one before it has died */
-  constructor ({ role, slot, file, clustered, env, execArgv, stopTimeout }, urgent) {
+  /**
+   * @param {ChildSettings} settings
+   * @param {boolean} urgent the one before it has died
+   * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer' | 'soon'>} clock
+   */
+  constructor ({ role, slot, file, clustered, env, execArgv, stopTimeout }, urgent, clock) {
     super()
+    this.#clock = clock
+    this.startedAt = clock.monotonic()
     this.role = role
     this.slot = slot
     this.stopTimeout = stopTimeout
@@ -61,7 +68,7 @@ export class Child extends EventEmitter {
       if (clustered) cluster.setupPrimary({ exec: file, execArgv, args: [] })
       this.#process = clustered ? cluster.fork(fullEnv).process : fork(file, [], { env: fullEnv, execArgv })
     } catch (error) {
-      setImmediate(() => this.#failToStart(error))
+      clock.soon(() => this.#failToStart(error))
       return
     }
     const { pid } = this.#process
@@ -144,9 +151,9 @@ export class Child extends EventEmitter {
     if (this.exited) return
     const ended = once(this, 'exit')
     this.#process?.kill('SIGTERM')
-    const timer = setTimeout(() => this.kill(), this.stopTimeout)
+    const timer = this.#clock.timer(this.stopTimeout, () => this.kill())
     await ended
-    clearTimeout(timer)
+    timer.stop()
   }
 
   kill () { this.#process?.kill('SIGKILL') }

@@ -1,6 +1,5 @@
 import cluster from 'node:cluster'
 import { rm } from 'node:fs/promises'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createLogLevels } from '../admin/log-levels.js'
 import { makeRunDirectory, openRunDirectory } from '../admin/run-directory.js'
@@ -12,6 +11,7 @@ import { processesOf } from '../config/load.js'
 import { settingWarnings } from '../workers/setting-warnings.js'
 import { createHangWatch } from '../process/hang-watch.js'
 import { createLifecycle } from '../process/lifecycle.js'
+import { within } from '../common/wait.js'
 import { createLog, exitAfterLog } from '../common/log.js'
 import { createLogLevel } from '../common/log-level-control.js'
 import { createMetrics } from '../metrics/metrics.js'
@@ -40,16 +40,17 @@ const STOP_SHARE = 0.2
  * merges metrics and readiness, passes connections between workers, reloads on SIGHUP, stops in order on SIGTERM.
  *
  * @param {import('../config/load.js').Config} config
- * @param {{ configFile?: string }} options
+ * @param {{ configFile?: string, clock?: import('../common/clock.js').Clock }} options
  */
-export async function launch (config, { configFile }) {
+export async function launch (config, { configFile, clock = systemClock }) {
   const metrics = createMetrics({ role: 'launcher' })
   const usual = config.admin.logLevel
   const log = createLog({
     level: usual,
     pretty: !config.production,
     role: 'launcher',
-    onDrop: (reason, lines) => metrics.log_lines_dropped.inc({ reason }, lines)
+    onDrop: (reason, lines) => metrics.log_lines_dropped.inc({ reason }, lines),
+    clock
   })
   const logLevel = createLogLevel({ log, usual })
   const status = createStatus({ name: 'launcher', metrics })
@@ -104,7 +105,7 @@ export async function launch (config, { configFile }) {
         if (!stopping) console.error(`inkcast: ${slot.name}: ${reason}`)
         stop(1)
       }
-    })
+    }, { clock })
     return slot
   }))
   const sockets = keepsSockets
@@ -118,15 +119,16 @@ export async function launch (config, { configFile }) {
     isReady: (name) => slots.find((slot) => slot.name === name)?.ready ?? true,
     onChange,
     metrics,
-    log
+    log,
+    clock
   })
 
   /** @param {Child} old @param {Child} child its successor in a reload */
   async function moveAway (old, child) {
     old.accept(false)
-    const begun = systemClock.monotonic()
-    const clients = await moveClients({ from: old, to: child, stopped: () => stopping })
-    const ms = Math.round(systemClock.monotonic() - begun)
+    const begun = clock.monotonic()
+    const clients = await moveClients({ from: old, to: child, stopped: () => stopping, clock })
+    const ms = Math.round(clock.monotonic() - begun)
     if (clients > 0) log.info({ process: old.name, clients, ms }, 'clients moved to its successor')
   }
 
@@ -135,10 +137,10 @@ export async function launch (config, { configFile }) {
     const child = slots.find((slot) => slot.name === name)?.serving
     if (child === undefined) return
     child.moves++
-    setTimeout(() => {
+    clock.timer(seconds * 1000, () => {
       child.moves--
       onChange()
-    }, seconds * 1000).unref()
+    }).unref()
     onChange()
   }
 
@@ -222,19 +224,19 @@ export async function launch (config, { configFile }) {
     sockets?.stop()
     // a signal to the whole process group has reached them as well
     for (const slot of slots) slot.expectEnd()
-    const timer = setTimeout(() => {
+    const timer = clock.timer(config.gateway.drainTimeout + KILL_AFTER, () => {
       log.error('processes did not stop in time, killing them')
       exitCode = 1
       for (const slot of slots) slot.kill()
-    }, config.gateway.drainTimeout + KILL_AFTER)
+    })
     const stops = []
     for (const role of STOP_ORDER) {
       const stopped = Promise.all(slots.filter((slot) => slot.settings.role === role).map((slot) => slot.stop()))
       stops.push(stopped)
-      await Promise.race([stopped, delay(config.gateway.drainTimeout * STOP_SHARE, undefined, { ref: false })])
+      await within(stopped, config.gateway.drainTimeout * STOP_SHARE, undefined, clock)
     }
     await Promise.all(stops)
-    clearTimeout(timer)
+    timer.stop()
     await lifecycle.stop()
     exitAfterLog(log, exitCode)
   }
@@ -282,18 +284,19 @@ export async function launch (config, { configFile }) {
       lifecycle,
       status,
       metrics,
-      log
+      log,
+      clock
     })
     // before the first socket in it: its path may be too long for one
     await openRunDirectory(runDirectory)
     // development only
     if (!config.production) {
       const { startLauncherControl } = await import('../demo/control/launcher.js')
-      await startLauncherControl({ config, runDirectory, slots, reload, status, lifecycle, log })
+      await startLauncherControl({ config, runDirectory, slots, reload, status, lifecycle, log, clock })
     }
     await sockets?.start()
     await lifecycle.start('hang watch', hangWatch)
-    await lifecycle.start('memory at rest', createMemoryAtRest())
+    await lifecycle.start('memory at rest', createMemoryAtRest({ clock }))
   } catch (error) {
     console.error(`inkcast: ${startError(error)}`)
     await lifecycle.stop()

@@ -25,7 +25,8 @@ export class Slot {
   #stopping = false
   #backoff
   #limits
-  /** @type {NodeJS.Timeout | undefined} */
+  #clock
+  /** @type {import('../common/clock.js').Timer | undefined} */
   #restart
 
   /**
@@ -41,17 +42,25 @@ export class Slot {
    * @param {(message: any, handle: any) => void} events.onHandover
    * @param {(child: Child, inspected: boolean) => void} [events.onAnswer] it answers `ask`; inspected: its inspector is
    *   open
-   * @param {{ healthy?: number, maxCrashes?: number, backoff?: Backoff }} [limits] healthy: ms
+   * @param {object} [options]
+   * @param {number} [options.healthy] ms
+   * @param {number} [options.maxCrashes]
+   * @param {Backoff} [options.backoff]
+   * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer' | 'soon'>} [options.clock]
    */
   constructor (
     settings,
     events,
-    { healthy = HEALTHY, maxCrashes = MAX_CRASHES, backoff = new Backoff({ min: 200, max: 10_000 }) } = {}
+    {
+      healthy = HEALTHY, maxCrashes = MAX_CRASHES, backoff = new Backoff({ min: 200, max: 10_000 }),
+      clock = systemClock
+    } = {}
   ) {
     this.settings = settings
     this.events = events
     this.#limits = { healthy, maxCrashes }
     this.#backoff = backoff
+    this.#clock = clock
   }
 
   get name () {
@@ -78,7 +87,7 @@ export class Slot {
 
   /** @param {boolean} urgent see Child */
   #spawn (urgent) {
-    const child = new Child(this.settings, urgent)
+    const child = new Child(this.settings, urgent, this.#clock)
     child.on('ready', () => {
       this.#wasReady = true
       this.events.onChange()
@@ -105,7 +114,7 @@ export class Slot {
     this.current = undefined
     this.events.onChange()
     if (this.#stopping) return
-    if (child.sacrificed || systemClock.monotonic() - child.startedAt > this.#limits.healthy) {
+    if (child.sacrificed || this.#clock.monotonic() - child.startedAt > this.#limits.healthy) {
       this.#crashes = 0
       this.#backoff.reset()
     }
@@ -120,7 +129,7 @@ export class Slot {
       this.events.onRestart(end)
       // a reload replaces it anyway; otherwise restart at once after a first end, with backoff later
       if (this.#next === undefined)
-        this.#restart = setTimeout(() => this.start(), this.#crashes === 1 ? 0 : this.#backoff.next())
+        this.#restart = this.#clock.timer(this.#crashes === 1 ? 0 : this.#backoff.next(), () => this.start())
     }
   }
 
@@ -132,9 +141,9 @@ export class Slot {
    */
   async reload (timeout) {
     if (this.#stopping) return 'everything is stopping'
-    clearTimeout(this.#restart)
+    this.#restart?.stop()
     const next = (this.#next = this.#spawn(this.current === undefined))
-    const problem = await readiness(next, timeout)
+    const problem = await readiness(next, timeout, this.#clock)
     this.#next = undefined
     if (problem !== null || this.#stopping) {
       await this.#retire(next)
@@ -167,7 +176,7 @@ export class Slot {
    */
   expectEnd () {
     this.#stopping = true
-    clearTimeout(this.#restart)
+    this.#restart?.stop()
   }
 
   /** @returns {Promise<void>} resolves when nothing runs here any more */
@@ -194,13 +203,14 @@ const describe = ({ message, signal, code }) => message ?? `ended with ${signal 
 /**
  * @param {Child} child
  * @param {number} timeout ms
+ * @param {import('../common/wait.js').Timers} clock
  * @returns {Promise<string | null>} null when it is ready, else why it is not
  */
-function readiness (child, timeout) {
+function readiness (child, timeout, clock) {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(`the new process was not ready within ${timeout} ms`), timeout)
+    const timer = clock.timer(timeout, () => resolve(`the new process was not ready within ${timeout} ms`))
     const settle = (/** @type {string | null} */ problem) => {
-      clearTimeout(timer)
+      timer.stop()
       resolve(problem)
     }
     child.once('ready', () => settle(null))

@@ -3,6 +3,7 @@
  */
 import http from 'node:http'
 import https from 'node:https'
+import { systemClock } from '../common/clock.js'
 
 /**
  * @typedef {import('./websocket.js').Target} Target
@@ -107,7 +108,7 @@ export function openPolling ({ host, port, secure, insecure }, source, { onMessa
       const body = queue.join(SEPARATOR)
       request('POST', body, shut)
       closed = true
-      setTimeout(shut, 2000).unref()
+      systemClock.timer(2000, shut).unref()
     }
   }
 }

@@ -1,8 +1,8 @@
 /**
  * A process with a part of the clients. The controller (clients.js) calls its commands.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock as clock } from '../common/clock.js'
+import { systemRandom as random } from '../common/random.js'
 import { guidOf, LoadClient } from './client.js'
 import { Histogram } from './histogram.js'
 import { documentsOf, isInShare, sourceOf } from './plan.js'
@@ -41,7 +41,7 @@ const TIMEOUT = 20_000
 const clients = []
 const latencies = new Histogram()
 const handshakes = new Histogram()
-/** @type {Map<LoadClient, { at: number, timer: NodeJS.Timeout }>} */
+/** @type {Map<LoadClient, { at: number, timer: import('../common/clock.js').Timer }>} */
 const connecting = new Map()
 const counts = { deliveries: 0, doubled: 0, holes: 0, acknowledged: 0, cut: 0, unasked: 0 }
 let [open, opened, reconnects, left, expired] = [0, 0, 0, 0, 0]
@@ -56,7 +56,7 @@ let takenAt = clock.monotonic()
 /** @param {LoadClient} client */
 function connect (client) {
   if (stopping || client.state !== 'closed') return
-  const timer = setTimeout(() => client.fail(`not open after ${TIMEOUT / 1000} s`), TIMEOUT)
+  const timer = clock.timer(TIMEOUT, () => client.fail(`not open after ${TIMEOUT / 1000} s`))
   connecting.set(client, { at: clock.monotonic(), timer })
   client.connect()
 }
@@ -64,7 +64,7 @@ function connect (client) {
 /** @param {LoadClient} client @returns {number} ms that the attempt took */
 function attemptEnded (client) {
   const attempt = connecting.get(client)
-  clearTimeout(attempt?.timer)
+  attempt?.timer.stop()
   connecting.delete(client)
   return clock.monotonic() - (attempt?.at ?? 0)
 }
@@ -89,7 +89,7 @@ function onEnd (client, reason, wasOpen) {
   }
   errors[reason] = (errors[reason] ?? 0) + 1
   if (!plan.resume) client.positions.clear()
-  setTimeout(connect, RETRY * (1 + Math.random()), client).unref()
+  clock.timer(RETRY * (1 + random.number()), () => connect(client)).unref()
 }
 
 const commands = {
@@ -115,7 +115,7 @@ const commands = {
     for (let started = 0; started < clients.length && !stopping;) {
       const due = Math.min(clients.length, Math.ceil((clock.monotonic() - begin) / 1000 * ramp))
       while (started < due) connect(clients[started++])
-      await delay(TICK)
+      await clock.sleep(TICK)
     }
   },
 
@@ -144,7 +144,7 @@ const commands = {
    * @param {number} count
    */
   leave (count) {
-    let next = Math.floor(Math.random() * clients.length)
+    let next = Math.floor(random.number() * clients.length)
     for (let tried = 0; tried < clients.length && count > 0; tried++) {
       const client = clients[next++ % clients.length]
       if (client.state !== 'open' || client.got < client.due || client.silent) continue
@@ -152,13 +152,13 @@ const commands = {
       open--
       left++
       count--
-      setImmediate(connect, client)
+      clock.soon(() => connect(client))
     }
   },
 
   /** @param {number} count clients that do what editors do */
   act (count) {
-    const first = Math.floor(Math.random() * clients.length)
+    const first = Math.floor(random.number() * clients.length)
     for (let tried = 0; tried < clients.length && count > 0; tried++) {
       const client = clients[(first + tried) % clients.length]
       if (client.state !== 'open' || client.silent) continue

@@ -2,9 +2,9 @@
  * Publishes the records of a run through the api. A request without an answer is repeated with the same idempotency
  * key, so that each record is published once.
  */
-import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock as clock } from '../common/clock.js'
+import { systemRandom as random } from '../common/random.js'
+import { withTimeLimit } from '../common/wait.js'
 import { HEADER } from '../wire/headers.js'
 import { guidOf } from './client.js'
 import { EVENT, preciseNow, valueOf } from './packets.js'
@@ -62,8 +62,10 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
     for (let tries = 1; ; tries++) {
       let reason
       try {
-        const answer = await fetch(url + path, { ...options, signal: AbortSignal.timeout(TIMEOUT) })
-        const text = await answer.text()
+        const { answer, text } = await withTimeLimit(TIMEOUT, undefined, async (signal) => {
+          const answer = await fetch(url + path, { ...options, signal })
+          return { answer, text: await answer.text() }
+        })
         if (answer.ok) return JSON.parse(text)
         reason = `${answer.status} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}`.trim()
         // 409: the request before is still in progress
@@ -75,7 +77,7 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
         failed(reason)
         return undefined
       }
-      await delay(Math.min(MAX_PAUSE, 200 * tries))
+      await clock.sleep(Math.min(MAX_PAUSE, 200 * tries))
     }
   }
 
@@ -91,7 +93,7 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
   async function publishToEveryone (number) {
     const headers = {
       [HEADER.event]: EVENT,
-      [HEADER.idempotencyKey]: randomUUID(),
+      [HEADER.idempotencyKey]: random.uuid(),
       ...(plan.receipts ? { [HEADER.receipt]: 'true' } : {})
     }
     return await request('/v1/broadcast', headers, value(-1, number)) !== undefined
@@ -115,12 +117,12 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
         return
       }
       const path = `/v1/documents/${encodeURIComponent(guidOf(run, document))}/broadcast`
-      const headers = { [HEADER.event]: EVENT, [HEADER.idempotencyKey]: randomUUID() }
+      const headers = { [HEADER.event]: EVENT, [HEADER.idempotencyKey]: random.uuid() }
       if (await request(path, headers, value(document, number)) !== undefined) accepted(document)
       return
     }
     const publications = records.map(({ document, number }) =>
-      `{"guid":${JSON.stringify(guidOf(run, document))},"event":"${EVENT}","idempotencyKey":"${randomUUID()}",` +
+      `{"guid":${JSON.stringify(guidOf(run, document))},"event":"${EVENT}","idempotencyKey":"${random.uuid()}",` +
       `"value":${value(document, number)}}`)
     const answer = await request('/v1/publish', {}, `{"publications":[${publications.join()}]}`)
     answer?.results.forEach((/** @type {any} */ { ok, error }, /** @type {number} */ i) => {
@@ -134,7 +136,7 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
       await expect(number)
       if (await publishToEveryone(number)) published.everyone++
       const wait = begin + number * plan.everyone - clock.monotonic()
-      for (let left = wait; left > 0 && !stopped; left -= TICK * 5) await delay(Math.min(left, TICK * 5))
+      for (let left = wait; left > 0 && !stopped; left -= TICK * 5) await clock.sleep(Math.min(left, TICK * 5))
     }
   }
 
@@ -146,7 +148,7 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
         const one = publishToDocuments(started).finally(() => running.delete(one))
         running.add(one)
       }
-      await delay(TICK)
+      await clock.sleep(TICK)
     }
     await Promise.all(running)
   }

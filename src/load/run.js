@@ -1,9 +1,8 @@
 /**
  * Runs a load: opens the connections, publishes while clients come and go, and checks that nothing is missing.
  */
-import { randomBytes } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock as clock } from '../common/clock.js'
+import { systemRandom as random } from '../common/random.js'
 import { startClients } from './clients.js'
 import { preciseNow } from './packets.js'
 import { createPublisher } from './publisher.js'
@@ -44,7 +43,7 @@ const REMOVAL = 20_000
 /** @param {RunOptions} options */
 export async function runLoad (options) {
   const { plan, target, loopback, sources, admin, settle, onSample, signal } = options
-  const run = randomBytes(4).toString('hex')
+  const run = random.bytes(4).toString('hex')
   const server = createServer(admin)
   const begin = { receipts: plan.receipts ? await server.receipts() : {} }
   const started = new Date(preciseNow())
@@ -70,7 +69,7 @@ export async function runLoad (options) {
   let sampling = true
   async function sampleRegularly () {
     while (sampling) {
-      await Promise.all([sample(), delay(SECOND)])
+      await Promise.all([sample(), clock.sleep(SECOND)])
     }
   }
 
@@ -82,7 +81,7 @@ export async function runLoad (options) {
     for (const end = clock.monotonic() + ms; clock.monotonic() < end;) {
       if (broken !== undefined) throw broken
       if (await isDone()) return
-      await delay(TICK)
+      await clock.sleep(TICK)
     }
   }
   const aborted = () => signal?.aborted === true
@@ -116,11 +115,11 @@ export async function runLoad (options) {
       const isCalm = options.isCalm?.() === true
       // a share of a client is left to chance
       const share = (/** @type {number} */ percent) =>
-        Math.floor(plan.connections * percent / 100 / clients.size + Math.random())
+        Math.floor(plan.connections * percent / 100 / clients.size + random.number())
       if (plan.churn > 0 && !isCalm) await clients.call('leave', () => share(plan.churn))
       if (plan.activity > 0 && !isCalm) await clients.call('act', () => share(plan.activity))
       next += SECOND
-      while (clock.monotonic() < Math.min(next, end) && !aborted()) await delay(TICK)
+      while (clock.monotonic() < Math.min(next, end) && !aborted()) await clock.sleep(TICK)
     }
   }
 
@@ -131,7 +130,7 @@ export async function runLoad (options) {
   async function settled () {
     let missing = { documents: 0, everyone: 0, closed: 0, surplus: 0 }
     let least = Infinity
-    for (let quietSince = clock.monotonic(); clock.monotonic() - quietSince < settle; await delay(TICK)) {
+    for (let quietSince = clock.monotonic(); clock.monotonic() - quietSince < settle; await clock.sleep(TICK)) {
       const parts = /** @type {any[]} */ (await clients.call('missing', () => publisher.ends))
       missing = parts.reduce((sum, part) => ({
         documents: sum.documents + part.documents,

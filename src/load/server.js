@@ -1,3 +1,5 @@
+import { withTimeLimit } from '../common/wait.js'
+
 /**
  * What the server says about itself on ADMIN_PORT: CPU and memory of its processes, and receipts.
  *
@@ -10,15 +12,15 @@ const TIMEOUT = 5000
 /** @param {{ url: string, token: string | undefined }} admin */
 export function createServer ({ url, token }) {
   /** @param {string} path */
-  async function read (path) {
+  const read = (path) => withTimeLimit(TIMEOUT, undefined, async (signal) => {
     const answer = await fetch(url + path, {
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(TIMEOUT)
+      signal
     })
     const text = await answer.text()
     if (!answer.ok) throw new Error(`ADMIN_PORT refuses: status ${answer.status}`)
     return text
-  }
+  })
 
   let after = 0
   let measured = 0

@@ -1,4 +1,5 @@
-import { randomBytes } from 'node:crypto'
+import { systemClock } from '../common/clock.js'
+import { systemRandom } from '../common/random.js'
 import { EVERY } from './contract.js'
 
 /**
@@ -8,12 +9,16 @@ import { EVERY } from './contract.js'
  * @param {import('./contract.js').OverviewStore} dependencies.store
  * @param {() => Promise<import('./contract.js').ProcessReport>} dependencies.describe
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/wait.js').Timers} [dependencies.clock]
+ * @param {Pick<import('../common/random.js').Random, 'bytes'>} [dependencies.random]
  * @param {number} [dependencies.every] ms
  */
-export function createReport ({ store, describe, log, every = EVERY }) {
+export function createReport ({
+  store, describe, log, clock = systemClock, random = systemRandom, every = EVERY
+}) {
   // while one process replaces another, both have the same name
-  const id = randomBytes(12).toString('base64url')
-  /** @type {NodeJS.Timeout | undefined} */
+  const id = random.bytes(12).toString('base64url')
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let stopped = false
   /** @type {Promise<void>} */
@@ -24,14 +29,14 @@ export function createReport ({ store, describe, log, every = EVERY }) {
       .then((report) => store.write(id, report))
       // the next one follows
       .catch((error) => log.debug({ err: error }, 'the report for the overview could not be written'))
-      .then(() => { if (!stopped) timer = setTimeout(write, every).unref() })
+      .then(() => { if (!stopped) timer = clock.timer(every, write).unref() })
   }
 
   return {
     start: write,
     async stop () {
       stopped = true
-      clearTimeout(timer)
+      timer?.stop()
       await writing
       await store.remove(id).catch(() => {}) // it ends by itself
     }

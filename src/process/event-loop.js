@@ -36,11 +36,13 @@ export function createEventLoopMonitor ({
 }) {
   /** Delays of this window, in whole ns from 1 on. */
   const histogram = createHistogram()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   const logLimit = new LogLimit({ clock })
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let sampler
+  /** Until the next sample, ms. */
+  let interval = WORKING
   let last = { at: clock.monotonic(), cpuMs: cpuMsSoFar() }
   /** Delays in this window, and the CPU time during them, ms. CPU time at other times has no meaning here. */
   let late = 0
@@ -52,8 +54,7 @@ export function createEventLoopMonitor ({
     return (user + system) / 1000
   }
 
-  /** @param {number} interval since the last sample, as planned, ms */
-  function sample (interval) {
+  function sample () {
     const now = { at: clock.monotonic(), cpuMs: cpuMsSoFar() }
     const delay = Math.max(0, now.at - last.at - interval)
     const cpuMs = now.cpuMs - last.cpuMs
@@ -65,11 +66,11 @@ export function createEventLoopMonitor ({
     }
     const resting = cpuMs < REST * (now.at - last.at)
     last = now
-    plan(resting ? RESTING : WORKING)
+    interval = resting ? RESTING : WORKING
+    plan()
   }
 
-  /** @param {number} interval until the next sample, ms */
-  function plan (interval) { sampler = setTimeout(sample, interval, interval).unref() }
+  function plan () { sampler = clock.timer(interval, sample).unref() }
 
   /** @param {number} p99 */
   function warn (p99) {
@@ -88,8 +89,8 @@ export function createEventLoopMonitor ({
 
   return {
     start () {
-      plan(WORKING)
-      timer = setInterval(() => {
+      plan()
+      timer = clock.every(window, () => {
         // without a sample there is no minimum or mean
         const value = (/** @type {number} */ nanoseconds) => histogram.count > 0 ? nanoseconds / NANOSECONDS : 0
         const p99 = value(histogram.percentile(99))
@@ -110,12 +111,11 @@ export function createEventLoopMonitor ({
         }
         warn(p99)
         histogram.reset()
-      }, window)
-      timer.unref()
+      }).unref()
     },
     stop () {
-      clearInterval(timer)
-      clearTimeout(sampler)
+      timer?.stop()
+      sampler?.stop()
     }
   }
 }

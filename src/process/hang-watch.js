@@ -63,7 +63,7 @@ const COMPUTES = 0.5
  * @param {number} [dependencies.interval] ms
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} [dependencies.clock]
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'every' | 'soon'>} [dependencies.clock]
  * @param {typeof readUsage} [dependencies.usageOf]
  * @param {typeof isTraced} [dependencies.traced]
  */
@@ -78,9 +78,9 @@ export function createHangWatch ({
   /** The last one that was killed. */
   let killed = { name: '', at: -Infinity }
   let last = clock.monotonic()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
-  /** @type {NodeJS.Immediate | undefined} */
+  /** @type {ReturnType<typeof clock.soon> | undefined} */
   let judging
 
   metrics.onCollect(() => {
@@ -94,7 +94,7 @@ export function createHangWatch ({
     const step = Math.min(now - last, LONGEST_STEP * interval)
     last = now
     // answers that came while this process was busy are read first
-    judging = setImmediate(judgeAll, step)
+    judging = clock.soon(() => judgeAll(step))
   }
 
   /** @param {number} step ms since the last look that count */
@@ -159,10 +159,10 @@ export function createHangWatch ({
   }
 
   return {
-    start () { timer = setInterval(look, interval) },
+    start () { timer = clock.every(interval, look) },
     stop () {
-      clearInterval(timer)
-      clearImmediate(judging)
+      timer?.stop()
+      judging?.stop()
     },
 
     /**

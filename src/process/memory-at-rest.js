@@ -34,7 +34,7 @@ const COLLECTIONS = 2
 export function createMemoryAtRest ({
   clock = systemClock, cpuUsage = process.cpuUsage, collect = collectGarbage
 } = {}) {
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let last = { at: 0, cpuMs: 0 }
   let collections = 0
@@ -60,9 +60,9 @@ export function createMemoryAtRest ({
   return {
     start () {
       last = read()
-      timer = setInterval(look, WINDOW).unref()
+      timer = clock.every(WINDOW, look).unref()
     },
-    stop () { clearInterval(timer) }
+    stop () { timer?.stop() }
   }
 }
 

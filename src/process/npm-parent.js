@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { systemClock } from '../common/clock.js'
 import { launcherContext } from '../config/load.js'
 
 /**
@@ -10,15 +11,18 @@ import { launcherContext } from '../config/load.js'
 /** Time between two looks, ms. */
 const EVERY = 1000
 
-/** Sends SIGTERM to this process, so that it stops in order, if npm started it and ends. */
-export function endWithNpm () {
+/**
+ * Sends SIGTERM to this process, so that it stops in order, if npm started it and ends.
+ * @param {Pick<import('../common/clock.js').Clock, 'every'>} [clock]
+ */
+export function endWithNpm (clock = systemClock) {
   if (launcherContext().script === undefined) return
   const parents = parentsUpToNpm()
-  const timer = setInterval(() => {
+  const timer = clock.every(EVERY, () => {
     if (parentsUpToNpm().join() === parents.join()) return
-    clearInterval(timer)
+    timer.stop()
     process.kill(process.pid, 'SIGTERM')
-  }, EVERY).unref()
+  }).unref()
 }
 
 /** @returns {number[]} the shell of the script, if there is one, and npm; without /proc only the first of them */

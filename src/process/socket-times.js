@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { systemClock } from '../common/clock.js'
 
 /**
  * Timeouts of the sockets of a listener. Every HTTP listener of inkcast uses them (gateway, api, admin, private and
@@ -87,11 +88,12 @@ export function canAnswer (error, socket) {
  * @param {import('stream').Duplex} socket
  * @param {string} bytes
  * @param {number} [linger] ms
+ * @param {import('../common/wait.js').Timers} [clock]
  */
-export function endSocket (socket, bytes, linger = TIMES.linger) {
+export function endSocket (socket, bytes, linger = TIMES.linger, clock = systemClock) {
   // Node removes its own listener from an upgrade; without one, a reset by the client would end the process
   socket.on('error', () => socket.destroy())
-  destroyAfter(socket, linger)
+  destroyAfter(socket, linger, clock)
   socket.end(bytes)
   // only reading detects the peer's close
   socket.resume()
@@ -100,11 +102,12 @@ export function endSocket (socket, bytes, linger = TIMES.linger) {
 /**
  * @param {import('stream').Duplex} socket
  * @param {number} time ms, regardless of activity
+ * @param {import('../common/wait.js').Timers} [clock]
  */
-export function destroyAfter (socket, time) {
+export function destroyAfter (socket, time, clock = systemClock) {
   if (socket.destroyed) return
-  const timer = setTimeout(() => socket.destroy(), time).unref()
-  socket.once('close', () => clearTimeout(timer))
+  const timer = clock.timer(time, () => socket.destroy()).unref()
+  socket.once('close', () => timer.stop())
 }
 
 /**

@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { setTimeout as delay } from 'node:timers/promises'
 import { createReloadedFiles } from '../config/reloaded-files.js'
 import { SECURE_OPTIONS } from './secure-options.js'
 
@@ -36,7 +35,7 @@ const BETWEEN_FILES = 300
  * @param {import('../common/log.js').Log} options.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'settings_file_wrong' | 'settings_file_loads' | 'onCollect' |
  *   'tls_certificate_days_left'>} options.metrics
- * @param {Pick<import('../common/clock.js').Clock, 'now'>} options.clock
+ * @param {Pick<import('../common/clock.js').Clock, 'now' | 'sleep' | 'timer'>} options.clock
  * @param {number} [options.every] interval of the comparison of the files, ms
  */
 export function createCertificate ({
@@ -66,7 +65,7 @@ export function createCertificate ({
         ...files.ca === undefined ? {} : { ca: await read(files.ca) }
       })
       const material = await readAll().catch(async () => {
-        await delay(BETWEEN_FILES)
+        await clock.sleep(BETWEEN_FILES)
         return readAll()
       })
       createSecureContext({ ...SECURE_OPTIONS, minVersion, ecdhCurve: groups, cert: material.cert, key: material.key })
@@ -78,7 +77,7 @@ export function createCertificate ({
       validTo = Math.min(...certificatesIn(material.cert).map(({ validTo: end }) => Date.parse(end)))
       for (const server of servers) use(server)
     },
-    log, metrics, every
+    log, metrics, clock, every
   })
 
   /** @param {import('node:tls').Server} server */

@@ -9,6 +9,7 @@ import { createTicketKeys } from './ticket-keys.js'
  * @property {import('../common/log.js').Log} log
  * @property {import('../metrics/metrics.js').Metrics} metrics
  * @property {import('../common/clock.js').Clock} clock
+ * @property {import('../common/random.js').Random} [random]
  */
 
 /** @typedef {import('./certificate.js').Certificate} Certificate */
@@ -17,7 +18,7 @@ import { createTicketKeys } from './ticket-keys.js'
  * @param {Parts & { directory?: string }} parts `directory` that the workers of this machine share
  * @returns {Certificate | undefined} undefined: the gateway does not terminate TLS
  */
-export function gatewayCertificate ({ config, directory, ...parts }) {
+export function gatewayCertificate ({ config, directory, random, ...parts }) {
   const { tls: files, tlsMinVersion, tlsGroups, tlsTicketSecret } = config.gateway
   if (files === undefined) return undefined
   return createCertificate({
@@ -25,7 +26,7 @@ export function gatewayCertificate ({ config, directory, ...parts }) {
     files,
     minVersion: tlsMinVersion,
     groups: tlsGroups,
-    tickets: createTicketKeys({ secret: tlsTicketSecret, directory, clock: parts.clock }),
+    tickets: createTicketKeys({ secret: tlsTicketSecret, directory, clock: parts.clock, random }),
     ...parts
   })
 }

@@ -1,6 +1,7 @@
-import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { createHmac, hkdfSync } from 'node:crypto'
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { systemRandom } from '../common/random.js'
 
 /**
  * The key that encrypts session tickets: the same one in all workers, so that a client that reconnects to another
@@ -29,22 +30,25 @@ export const TICKET_FILE = 'tickets'
 const LOOK = 1000
 const STATE_BYTES = 32
 
+/** @typedef {Pick<import('../common/random.js').Random, 'bytes'>} Bytes */
+
 /**
  * @param {object} options
  * @param {string} [options.secret] shared by several machines; keys of all periods follow from it
  * @param {string} [options.directory] that processes of this machine share; default: the keys are of this process only
- * @param {Pick<import('../common/clock.js').Clock, 'now'>} options.clock
+ * @param {Pick<import('../common/clock.js').Clock, 'now' | 'every'>} options.clock
+ * @param {Bytes} [options.random]
  * @param {number} [options.look] interval of the comparison with the clock, ms
  * @returns {TicketKeys}
  */
-export function createTicketKeys ({ secret, directory, clock, look = LOOK }) {
+export function createTicketKeys ({ secret, directory, clock, random = systemRandom, look = LOOK }) {
   const now = () => Math.floor(clock.now() / PERIOD)
   /** @type {((keys: Buffer) => void)[]} */
   const listeners = []
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   /** @type {State} */
-  let state = { period: now(), bytes: randomBytes(STATE_BYTES) }
+  let state = { period: now(), bytes: random.bytes(STATE_BYTES) }
 
   function rotate () {
     const period = now()
@@ -53,17 +57,16 @@ export function createTicketKeys ({ secret, directory, clock, look = LOOK }) {
     state = secret === undefined ? forward(state, period) : { period, bytes: bytesOf(secret, period) }
     for (const tell of listeners) tell(keysOf(state))
     // for processes that start later; they compute it from an older state as well
-    if (secret === undefined && directory !== undefined) write(directory, state).catch(() => {})
+    if (secret === undefined && directory !== undefined) write(directory, state, random).catch(() => {})
   }
 
   return {
     async start () {
       if (secret !== undefined) state = { period: now(), bytes: bytesOf(secret, now()) }
-      else if (directory !== undefined) state = forward(await shared(directory, state), now())
-      timer = setInterval(rotate, look)
-      timer.unref()
+      else if (directory !== undefined) state = forward(await shared(directory, state, random), now())
+      timer = clock.every(look, rotate).unref()
     },
-    stop () { clearInterval(timer) },
+    stop () { timer?.stop() },
     current: () => keysOf(state),
     onRotated (listener) { listeners.push(listener) }
   }
@@ -86,10 +89,11 @@ function forward ({ period: from, bytes }, period) {
  * The state that the first process wrote.
  * @param {string} directory
  * @param {State} own written if there is none
+ * @param {Bytes} random
  * @returns {Promise<State>}
  */
-async function shared (directory, own) {
-  const name = temporary(directory)
+async function shared (directory, own, random) {
+  const name = temporary(directory, random)
   await writeFile(name, textOf(own), { mode: 0o600 })
   try {
     // unlike a rename this never replaces the state of another process
@@ -106,15 +110,15 @@ async function shared (directory, own) {
   }
 }
 
-/** @param {string} directory @param {State} state */
-async function write (directory, state) {
-  const name = temporary(directory)
+/** @param {string} directory @param {State} state @param {Bytes} random */
+async function write (directory, state, random) {
+  const name = temporary(directory, random)
   await writeFile(name, textOf(state), { mode: 0o600 })
   await rename(name, path.join(directory, TICKET_FILE))
 }
 
-/** @param {string} directory */
-const temporary = (directory) => path.join(directory, `${TICKET_FILE}.${randomBytes(8).toString('hex')}`)
+/** @param {string} directory @param {Bytes} random */
+const temporary = (directory, random) => path.join(directory, `${TICKET_FILE}.${random.bytes(8).toString('hex')}`)
 
 /** @param {State} state */
 const textOf = ({ period, bytes }) => `${period} ${bytes.toString('base64')}\n`

@@ -1,6 +1,7 @@
 import { Backoff, retry } from '../common/backoff.js'
 import { InkcastError, publicError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
+import { systemRandom } from '../common/random.js'
 import { publicationFromItem } from '../wire/item.js'
 import { countItems } from '../wire/json-walk.js'
 import { placeOf } from '../wire/value.js'
@@ -26,10 +27,13 @@ const MAX_FIELDS = 50
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'webhook_publications'>} dependencies.metrics
  * @param {Pick<import('../common/clock.js').Clock, 'now' | 'sleep' | 'monotonic'>} dependencies.clock
+ * @param {Pick<import('../common/random.js').Random, 'number'>} [dependencies.random]
  * @returns {(id: string, answer: import('./request.js').Answer, signal: AbortSignal) => Promise<void>} rejects with the
  *   reason of the signal
  */
-export function createAnswers ({ publish, refused: charge, decoding, owes, log, metrics, clock }) {
+export function createAnswers ({
+  publish, refused: charge, decoding, owes, log, metrics, clock, random = systemRandom
+}) {
   /** One line for each kind of refusal. @type {Map<string, LogLimit>} by error code */
   const logLimits = new Map()
   let noted = false
@@ -89,7 +93,7 @@ export function createAnswers ({ publish, refused: charge, decoding, owes, log, 
         await retry(() => publish(publication), {
           signal,
           clock,
-          backoff: new Backoff({ min: 100, max: 5000 }),
+          backoff: new Backoff({ min: 100, max: 5000, random: random.number }),
           retryable: (error) => publicError(error).retryable
         })
         metrics.webhook_publications.inc({ result: 'ok' })

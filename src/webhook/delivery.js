@@ -1,5 +1,6 @@
 import { Backoff } from '../common/backoff.js'
 import { LogLimit } from '../common/log-limit.js'
+import { systemRandom } from '../common/random.js'
 import { encodeBatch } from './cloud-events.js'
 import { WebhookError } from './request.js'
 
@@ -27,8 +28,9 @@ const FAILING = 300_000
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'webhook_requests' | 'webhook_events' |
  *   'webhook_seconds'>} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../common/random.js').Random, 'number'>} [dependencies.random]
  */
-export function createDelivery ({ request, answers, log, metrics, clock }) {
+export function createDelivery ({ request, answers, log, metrics, clock, random = systemRandom }) {
   /** Since when no request has succeeded, and why. @type {{ since: number, cause: string } | null} */
   let failure = null
   const logLimit = new LogLimit({ clock })
@@ -65,7 +67,7 @@ export function createDelivery ({ request, answers, log, metrics, clock }) {
     // the same for each try and each process, because the batch is
     const id = `${entries[0].id}.${entries.length}`
     const body = encodeBatch(entries)
-    const backoff = new Backoff(RETRY)
+    const backoff = new Backoff({ ...RETRY, random: random.number })
     for (;;) {
       try {
         await answers(id, await post(id, body, signal), signal)

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import { InkcastError } from '../common/errors.js'
+import { systemRandom } from '../common/random.js'
 import { WEBHOOK_GROUP } from '../config/load.js'
 import { createKafkaSender } from './kafka-sender.js'
 import { createStreamSender } from './stream-sender.js'
@@ -14,8 +14,11 @@ import { createStreamSender } from './stream-sender.js'
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} [dependencies.random]
  */
-export function createEventSources ({ settings: { groups }, stream, kafka, log, metrics, clock }) {
+export function createEventSources ({
+  settings: { groups }, stream, kafka, log, metrics, clock, random = systemRandom
+}) {
   /**
    * @param {string} group
    * @param {Parameters<typeof createStreamSender>[0]['delivery']} delivery
@@ -29,6 +32,6 @@ export function createEventSources ({ settings: { groups }, stream, kafka, log, 
     }
     if (stream === undefined || !groups.includes(group))
       throw new InkcastError('bad_request', 'there is no such group: UPLINK_GROUPS names them')
-    return createStreamSender({ stream, group, holder: randomUUID(), delivery, log, metrics, clock })
+    return createStreamSender({ stream, group, holder: random.uuid(), delivery, log, metrics, clock, random })
   }
 }

@@ -36,7 +36,7 @@ export class WebhookError extends Error {
  * @param {object} dependencies
  * @param {string} dependencies.url
  * @param {ReturnType<typeof import('./signature.js').createSigner>} dependencies.sign
- * @param {Pick<import('../common/clock.js').Clock, 'now'>} dependencies.clock
+ * @param {Pick<import('../common/clock.js').Clock, 'now' | 'timer'>} dependencies.clock
  * @param {typeof fetch} [dependencies.request] for tests
  * @returns {(id: string, body: Buffer, signal: AbortSignal) => Promise<Answer>} rejects with a WebhookError, or the
  *   reason of the signal
@@ -64,7 +64,7 @@ export function createRequest ({ url, sign, clock, request = fetch }) {
 
   return async (id, body, signal) => {
     try {
-      return await withTimeLimit(TIMEOUT, signal, (limited) => post(id, body, limited))
+      return await withTimeLimit(TIMEOUT, signal, (limited) => post(id, body, limited), clock)
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof WebhookError) throw error

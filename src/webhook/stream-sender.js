@@ -1,5 +1,6 @@
 import { Backoff } from '../common/backoff.js'
 import { LogLimit } from '../common/log-limit.js'
+import { systemRandom } from '../common/random.js'
 import { LEASE } from '../uplink/stream/contract.js'
 
 /** A lease is renewed so often, ms: twice may fail. */
@@ -22,8 +23,9 @@ const MEASURE = 5000
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'uplink_stream_records' | 'uplink_stream_bytes'>}
  *   dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../common/random.js').Random, 'number'>} [dependencies.random]
  */
-export function createStreamSender ({ stream, group, holder, delivery, log, metrics, clock }) {
+export function createStreamSender ({ stream, group, holder, delivery, log, metrics, clock, random = systemRandom }) {
   const reader = { group, holder }
   const stopping = new AbortController()
   const { signal } = stopping
@@ -47,7 +49,7 @@ export function createStreamSender ({ stream, group, holder, delivery, log, metr
 
   /** Reads a part until the process stops. @param {number} part */
   async function read (part) {
-    const backoff = new Backoff({ min: 100, max: 5000 })
+    const backoff = new Backoff({ min: 100, max: 5000, random: random.number })
     while (!signal.aborted) {
       try {
         appended.delete(part)

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { systemRandom } from '../common/random.js'
 import { isWebhookAlone, WEBHOOK_GROUP } from '../config/load.js'
 import { createAnswers } from './answers.js'
 import { createDelivery } from './delivery.js'
@@ -17,15 +17,19 @@ import { createStreamSender } from './stream-sender.js'
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} [dependencies.random]
  */
-export function createWebhook ({ settings: { url, secrets }, rulesOf, caller, log, metrics, clock }) {
+export function createWebhook ({
+  settings: { url, secrets }, rulesOf, caller, log, metrics, clock, random = systemRandom
+}) {
   if (url === undefined) throw new TypeError('UPLINK_URL is not set')
   const delivery = createDelivery({
     request: createRequest({ url, sign: createSigner(secrets), clock }),
-    answers: createAnswers({ ...caller, log, metrics, clock }),
+    answers: createAnswers({ ...caller, log, metrics, clock, random }),
     log,
     metrics,
-    clock
+    clock,
+    random
   })
   /**
    * For records that others read too: the uplink leaves out those that the rules exclude only where the webhook is the
@@ -45,9 +49,9 @@ export function createWebhook ({ settings: { url, secrets }, rulesOf, caller, lo
       createStreamSender({
         stream,
         group: WEBHOOK_GROUP,
-        holder: randomUUID(),
+        holder: random.uuid(),
         delivery: isWebhookAlone(stream.groups) ? delivery : ruled,
-        log, metrics, clock
+        log, metrics, clock, random
       }),
     /** @param {Pick<Parameters<typeof createKafkaSender>[0], 'kafka' | 'settings' | 'maxBytes'>} options */
     senderFromKafka: (options) => createKafkaSender({ ...options, delivery: ruled, log, clock }),

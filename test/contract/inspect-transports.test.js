@@ -9,7 +9,7 @@ import { inspectTransportContract } from './inspect-transport.js'
 
 inspectTransportContract('memory', async () => {
   const hub = new EventEmitter()
-  return [createMemoryTransport(hub), createMemoryTransport(hub)]
+  return [createMemoryTransport({ hub }), createMemoryTransport({ hub })]
 })
 
 for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {

@@ -7,6 +7,7 @@ import { createMetrics } from '../../src/metrics/metrics.js'
 import { createMemoryPresence, createMemoryPresenceHub } from '../../src/presence/memory-presence.js'
 import { countedBy } from './counted.js'
 import { manualClock } from './manual-clock.js'
+import { withRealTimers } from './real-timers.js'
 import { recordingLog } from './recording-log.js'
 
 /** @typedef {import('../../src/wire/publication.js').Publication} Publication */
@@ -42,7 +43,7 @@ export async function startApi (
 ) {
   /** @type {Publication[]} */
   const published = []
-  const clock = manualClock()
+  const clock = withRealTimers(manualClock())
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
   const limits = { maxRecordBytes }

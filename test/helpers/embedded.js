@@ -5,6 +5,7 @@ import { launcherContext, loadConfig } from '../../src/config/load.js'
 import { createLifecycle } from '../../src/process/lifecycle.js'
 import { systemClock } from '../../src/common/clock.js'
 import { createLog } from '../../src/common/log.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { Tracing } from '../../src/tracing/tracing.js'
 
@@ -28,6 +29,8 @@ export async function startEmbedded (
   const { gateway, api, grpcPort } = await composeEmbedded({
     config,
     launcher: launcherContext({}),
+    clock: systemClock,
+    random: systemRandom,
     privatePath: '',
     privateRoutes: new Map(),
     log, metrics, lifecycle, status,

@@ -5,6 +5,7 @@ import { createCallers } from '../../src/api/callers/callers.js'
 import { createGrpcApi, PROTO } from '../../src/api/grpc/server.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { manualClock } from './manual-clock.js'
+import { withRealTimers } from './real-timers.js'
 import { recordingLog } from './recording-log.js'
 
 /** @type {any} */
@@ -28,11 +29,12 @@ export async function startGrpcApi (t, {
     ? entry
     : { traceId: 't' }), services = {}, openEvents = () => ({ async start () {}, async stop () {} }), certificate, times
 } = {}) {
-  const clock = sleepingClock()
+  const clock = manualClock()
+  const timers = withRealTimers(clock)
   const { log } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
   const callers = createCallers({
-    settings: { tokens, callersFile }, production: false, log, metrics, clock, reloadEvery: 20
+    settings: { tokens, callersFile }, production: false, log, metrics, clock: timers, reloadEvery: 20
   })
   await callers.start()
   t.after(() => callers.stop())
@@ -41,7 +43,9 @@ export async function startGrpcApi (t, {
     limits: { maxRecordBytes: 2 ** 20 },
     callers,
     services: /** @type {any} */ ({ publishLane, ...services }),
-    openEvents, log, metrics, clock, certificate
+    openEvents, log, metrics, certificate,
+    // the test ends what has used up its time
+    clock: { ...timers, sleep: clock.sleep }
   }, { stop: 1000, ...times })
   await api.start()
   t.after(() => api.stop())
@@ -55,35 +59,6 @@ export async function startGrpcApi (t, {
         // the last bytes arrive, and answers to pings do, too
         await new Promise((resolve) => { setTimeout(resolve, 2) })
       }
-    }
-  }
-}
-
-/** A clock that the test advances, and that wakes what sleeps. */
-function sleepingClock () {
-  const clock = manualClock()
-  /** @type {Set<() => void>} */
-  const sleepers = new Set()
-  return {
-    ...clock,
-    /** @param {number} ms @param {AbortSignal} [signal] @returns {Promise<void>} */
-    sleep: (ms, signal) => new Promise((resolve, reject) => {
-      const until = clock.monotonic() + ms
-      const wake = () => {
-        if (clock.monotonic() < until) return
-        sleepers.delete(wake)
-        resolve()
-      }
-      sleepers.add(wake)
-      signal?.addEventListener('abort', () => {
-        sleepers.delete(wake)
-        reject(signal.reason)
-      })
-    }),
-    /** @param {number} ms */
-    advance (ms) {
-      clock.advance(ms)
-      for (const wake of sleepers) wake()
     }
   }
 }

@@ -1,6 +1,7 @@
 import http from 'node:http'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
+import { systemClock } from '../../common/clock.js'
 import { createHangWatch } from '../../process/hang-watch.js'
 
 /**
@@ -20,11 +21,12 @@ const INTERVAL = 1000
  * @param {string} dependencies.directory with the private listeners
  * @param {import('../../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'every' | 'soon'>} [dependencies.clock]
  */
-export function createHungProcesses ({ directory, metrics, log }) {
+export function createHungProcesses ({ directory, metrics, log, clock = systemClock }) {
   /** By the name of their socket. @type {Map<string, Found>} */
   const found = new Map()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../../common/clock.js').Timer | undefined} */
   let timer
 
   const watch = createHangWatch({
@@ -32,7 +34,8 @@ export function createHungProcesses ({ directory, metrics, log }) {
     isReady: (name) => [...found.values()].some((process) => process.name === name && process.answers && !process.hung),
     interval: INTERVAL,
     metrics,
-    log
+    log,
+    clock
   })
 
   async function find () {
@@ -83,11 +86,11 @@ export function createHungProcesses ({ directory, metrics, log }) {
   return {
     async start () {
       await find()
-      timer = setInterval(find, INTERVAL)
+      timer = clock.every(INTERVAL, find)
       watch.start()
     },
     stop () {
-      clearInterval(timer)
+      timer?.stop()
       watch.stop()
       for (const { agent } of found.values()) agent.destroy()
       found.clear()

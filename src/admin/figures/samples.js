@@ -30,7 +30,7 @@ const KEPT = HOUR / EVERY
 /**
  * @param {object} dependencies
  * @param {{ read: () => Promise<import('../processes.js').Overview> }} dependencies.processes
- * @param {Pick<import('../../common/clock.js').Clock, 'now' | 'monotonic'>} dependencies.clock
+ * @param {Pick<import('../../common/clock.js').Clock, 'now' | 'monotonic' | 'timer'>} dependencies.clock
  * @param {import('../../common/log.js').Log} dependencies.log
  */
 export function createSamples ({ processes: all, clock, log }) {
@@ -44,7 +44,7 @@ export function createSamples ({ processes: all, clock, log }) {
   /** @type {Promise<void> | undefined} */
   let taking
   let seenAt = -Infinity
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../../common/clock.js').Timer | undefined} */
   let timer
 
   async function take () {
@@ -72,13 +72,13 @@ export function createSamples ({ processes: all, clock, log }) {
 
   function plan () {
     const every = clock.monotonic() - seenAt < SEEN ? EVERY : EVERY_UNSEEN
-    timer = setTimeout(() => takeOnce().then(() => { if (timer !== undefined) plan() }), every).unref()
+    timer = clock.timer(every, () => takeOnce().then(() => { if (timer !== undefined) plan() })).unref()
   }
 
   return {
     start () { plan() },
     stop () {
-      clearTimeout(timer)
+      timer?.stop()
       timer = undefined
     },
 
@@ -93,7 +93,7 @@ export function createSamples ({ processes: all, clock, log }) {
       if (last === undefined || seenAt - last.at >= EVERY) await takeOnce()
       // the next one is planned for later than a page expects
       if (wasUnseen && timer !== undefined) {
-        clearTimeout(timer)
+        timer.stop()
         plan()
       }
       return {

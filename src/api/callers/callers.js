@@ -46,9 +46,10 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
  * @param {Pick<import('../../metrics/metrics.js').Metrics, 'api_calls' | 'settings_file_wrong' |
  *   'settings_file_loads'>} dependencies.metrics
  * @param {import('../../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../../common/random.js').Random} [dependencies.random]
  * @param {number} [dependencies.reloadEvery] ms, for tests
  */
-export function createCallers ({ settings, production, log, metrics, clock = systemClock, reloadEvery }) {
+export function createCallers ({ settings, production, log, metrics, clock = systemClock, random, reloadEvery }) {
   const { tokens, callersFile } = settings
   const needToken = tokens.length > 0 || callersFile !== undefined
   const own = tokens.map((entry) => {
@@ -72,7 +73,7 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
   const files = callersFile === undefined
     ? undefined
     : createReloadedFiles({
-        setting: 'API_CALLERS_FILE', path: callersFile, log, metrics, every: reloadEvery,
+        setting: 'API_CALLERS_FILE', path: callersFile, log, metrics, every: reloadEvery, clock,
         async load (readText) {
           /** @type {typeof keySets} */
           const used = new Map()
@@ -84,7 +85,7 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
             keySetAt (url) {
               const keySet = used.get(url) ?? keySets.get(url) ??
                 // a caller whose key was withdrawn is refused where it is admitted
-                createKeySet({ url, log, clock, onChange () {} })
+                createKeySet({ url, log, clock, random, onChange () {} })
               used.set(url, keySet)
               return keySet
             }

@@ -189,7 +189,7 @@ export class Call extends EventEmitter {
     this.#stream.once('wantTrailers', () => {
       this.#stream.sendTrailers(trailers)
       // a reset at once would overtake the trailers
-      setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR))
+      this.#clock.soon(() => this.#stream.close(constants.NGHTTP2_NO_ERROR))
     })
     this.#flush()
   }

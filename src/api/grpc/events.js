@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import { InkcastError } from '../../common/errors.js'
+import { systemRandom } from '../../common/random.js'
 
 /**
  * One stream of Events: batches of the uplink go to the client, and the next batch of a part comes when the client has
@@ -21,8 +21,9 @@ import { InkcastError } from '../../common/errors.js'
  * @param {OpenEvents} dependencies.open
  * @param {(group: string) => void} dependencies.admit throws when the caller may not read events of the group
  * @param {AbortSignal} dependencies.signal ends the stream
+ * @param {Pick<import('../../common/random.js').Random, 'uuid'>} [dependencies.random]
  */
-export async function serveEvents (call, { open, admit, signal }) {
+export async function serveEvents (call, { open, admit, signal, random = systemRandom }) {
   /** Batches that the client has not acknowledged. @type {Map<string, () => void>} */
   const waiting = new Map()
   const ended = new AbortController()
@@ -42,7 +43,7 @@ export async function serveEvents (call, { open, admit, signal }) {
     deliver: (entries, { signal: given }) => new Promise((resolve, reject) => {
       try { admit(ownGroup) } catch (error) { end(error) }
       // cannot be guessed: a client acknowledges only what it has read
-      const batch = randomUUID()
+      const batch = random.uuid()
       const until = AbortSignal.any([given, ended.signal])
       const done = () => {
         waiting.delete(batch)

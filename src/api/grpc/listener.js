@@ -96,10 +96,10 @@ export class GrpcListener {
       else if (this.#connections.size === 0) resolve(undefined)
       else this.#onEmpty = () => resolve(undefined)
     })
-    const late = setTimeout(() => { for (const { socket } of this.#connections.values()) socket.destroy() }, ms)
+    const late = this.#clock.timer(ms, () => { for (const { socket } of this.#connections.values()) socket.destroy() })
     for (const connection of this.#connections.values()) connection.leave(ms)
     await closed
-    clearTimeout(late)
+    late.stop()
   }
 
   #onEmpty = () => {}

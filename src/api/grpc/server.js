@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { loadSync } from '@grpc/proto-loader'
 import { systemClock } from '../../common/clock.js'
@@ -199,7 +198,7 @@ export function createGrpcApi ({
       const running = runOperation(entry, whole, { callers, caller: /** @type {Caller} */ (caller) })
       permit.hold()
       running.catch(() => {}).finally(() => permit.release())
-      return responseFrom(entry, await withinTime(running, allTimes.operation))
+      return responseFrom(entry, await withinTime(running, allTimes.operation, clock))
     }
   })
 
@@ -254,7 +253,7 @@ export function createGrpcApi ({
     /** No new connections; clients that check the health find another process. */
     async leave () {
       health.leave()
-      await Promise.all([listener.leave(), delay(allTimes.leave)])
+      await Promise.all([listener.leave(), clock.sleep(allTimes.leave)])
     },
 
     /** Answers what was read, ends streams with `draining`, and closes all connections within 10 s. */

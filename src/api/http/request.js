@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { systemClock } from '../../common/clock.js'
 import { InkcastError } from '../../common/errors.js'
 import { HEADER, meantHeader } from '../../wire/headers.js'
 import { ID_RULE, isId } from '../../wire/publication.js'
@@ -65,15 +66,16 @@ export function setHeader (reply, name, value) {
  * @template T
  * @param {Promise<T>} promise
  * @param {number} ms
+ * @param {import('../../common/wait.js').Timers} [clock]
  * @returns {Promise<T>} rejects with `timeout` when it takes longer
  */
-export function withinTime (promise, ms) {
-  /** @type {NodeJS.Timeout | undefined} */
+export function withinTime (promise, ms, clock = systemClock) {
+  /** @type {import('../../common/clock.js').Timer | undefined} */
   let timer
   const late = new Promise((_resolve, reject) => {
-    timer = setTimeout(() => reject(new InkcastError('timeout')), ms).unref()
+    timer = clock.timer(ms, () => reject(new InkcastError('timeout'))).unref()
   })
-  return /** @type {Promise<T>} */ (Promise.race([promise, late])).finally(() => clearTimeout(timer))
+  return /** @type {Promise<T>} */ (Promise.race([promise, late])).finally(() => timer?.stop())
 }
 
 /**

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { fastify } from 'fastify'
 import { systemClock } from '../../common/clock.js'
 import { ERRORS, InkcastError } from '../../common/errors.js'
@@ -178,7 +177,7 @@ export function createHttpApi (
         }, { callers, caller })
         permit.hold()
         running.catch(() => {}).finally(() => permit.release())
-        const answer = await withinTime(running, operationTimeout)
+        const answer = await withinTime(running, operationTimeout, clock)
         const bytes = Buffer.isBuffer(answer) ? answer : Buffer.from(JSON.stringify(answer))
         // until the caller has read it
         permit.answer(bytes.length)
@@ -272,18 +271,18 @@ export function createHttpApi (
      */
     async leave () {
       leaving = true
-      await Promise.all([leavePort(server.server), delay(leaveTime)])
+      await Promise.all([leavePort(server.server), clock.sleep(leaveTime)])
     },
 
     /** Refuses new requests, and lets those in progress finish for at most 10 s. */
     async stop () {
       leaving = stopping = true
       // Node closes only connections that are idle now; a refused body is read to its end first, so repeat
-      const idle = setInterval(() => server.server.closeIdleConnections(), 50)
-      const late = setTimeout(() => server.server.closeAllConnections(), stopTimeout)
+      const idle = clock.every(50, () => server.server.closeIdleConnections())
+      const late = clock.timer(stopTimeout, () => server.server.closeAllConnections())
       await server.close().finally(() => {
-        clearInterval(idle)
-        clearTimeout(late)
+        idle.stop()
+        late.stop()
       })
     },
 

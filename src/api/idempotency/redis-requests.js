@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { IDEMPOTENCY } from '../../bus/contract.js'
 import { systemClock } from '../../common/clock.js'
+import { systemRandom } from '../../common/random.js'
 import { throwInkcastError } from '../../redis/errors.js'
 import { requestState } from '../../redis/keys.js'
 
@@ -12,17 +12,20 @@ const RENEW = 1000
 /**
  * For all api processes that share a Redis.
  *
- * @param {{ redis: Pick<import('../../redis/client.js').RedisConnection, 'scripts'> }} dependencies
+ * @param {object} dependencies
+ * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts'>} dependencies.redis
+ * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'every'>} [dependencies.clock]
+ * @param {Pick<import('../../common/random.js').Random, 'uuid'>} [dependencies.random]
  * @returns {import('./requests.js').Requests}
  */
-export function createRedisRequests ({ redis: { scripts } }) {
-  const process = randomUUID()
+export function createRedisRequests ({ redis: { scripts }, clock = systemClock, random = systemRandom }) {
+  const process = random.uuid()
   /**
    * Requests of this process, by id. If Redis has another one for this process, an answer of Redis was lost.
    * @type {Map<string, { fingerprint: string, traceId: string, since: number, isRetry: boolean }>}
    */
   const working = new Map()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../../common/clock.js').Timer | undefined} */
   let renewing
 
   /**
@@ -36,7 +39,7 @@ export function createRedisRequests ({ redis: { scripts } }) {
 
   /** Most are done within milliseconds, and nothing is said of them. */
   function renew () {
-    const now = systemClock.monotonic()
+    const now = clock.monotonic()
     for (const [id, { fingerprint, traceId, since }] of working) {
       // the next time is soon
       if (now - since >= RENEW) request(id, fingerprint, traceId).catch(() => {})
@@ -47,7 +50,7 @@ export function createRedisRequests ({ redis: { scripts } }) {
   function done (id) {
     working.delete(id)
     if (working.size > 0) return
-    clearInterval(renewing)
+    renewing?.stop()
     renewing = undefined
   }
 
@@ -63,9 +66,9 @@ export function createRedisRequests ({ redis: { scripts } }) {
     async begin (id, fingerprint, traceId) {
       const own = working.get(id)
       if (own !== undefined) return { state: own.fingerprint === fingerprint ? 'busy' : 'other' }
-      const work = { fingerprint, traceId, since: systemClock.monotonic(), isRetry: false }
+      const work = { fingerprint, traceId, since: clock.monotonic(), isRetry: false }
       working.set(id, work)
-      renewing ??= setInterval(renew, RENEW).unref()
+      renewing ??= clock.every(RENEW, renew).unref()
       /** @type {string | undefined} */
       let state
       try {

@@ -1,3 +1,4 @@
+import { within } from '../../common/wait.js'
 import { createKafkajs } from '../../kafka/kafkajs/driver.js'
 import { findingsOf } from './finding.js'
 
@@ -19,15 +20,11 @@ export async function checkKafka ({ kafka: settings }, log) {
     settings, log, name: 'check', onWaits: (message) => causes.add(message.replace(/; trying again$/, ''))
   })
   const topics = [settings.downlinkTopic, settings.uplinkTopic, settings.deadLetterTopic]
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer
-  const late = new Promise((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${TIMEOUT / 1000} s`)), TIMEOUT)
-  })
   try {
-    const { missing } = /** @type {{ missing: string[] }} */ (await Promise.race([
-      kafka.ensureTopics({ topics, partitions: 0, replication: -1, maxMessageBytes: 0 }), late
-    ]))
+    const asked = kafka.ensureTopics({ topics, partitions: 0, replication: -1, maxMessageBytes: 0 })
+    const answer = await within(asked, TIMEOUT, undefined)
+    if (answer === undefined) throw new Error(`no answer within ${TIMEOUT / 1000} s`)
+    const { missing } = answer
     if (missing.length > 0 && settings.partitions === 0) {
       return [error(
         `Kafka has no topic ${missing.join(', ')}, and KAFKA_TOPIC_PARTITIONS=0 forbids to create it`,
@@ -45,7 +42,5 @@ export async function checkKafka ({ kafka: settings }, log) {
       reason,
       'start Kafka, or correct KAFKA_BROKERS, KAFKA_SSL and KAFKA_SASL_…; brokers must advertise an address that this machine reaches'
     ))
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -1,5 +1,6 @@
 import { keyFromJwk } from '../../auth/keys.js'
 import { fetchJson } from '../../common/fetch-json.js'
+import { withTimeLimit } from '../../common/wait.js'
 import { findingsOf } from './finding.js'
 
 /** ms */
@@ -30,7 +31,7 @@ async function checkKeys (url) {
   /** @type {any} */
   let answer
   try {
-    answer = await fetchJson(url, { timeout: TIMEOUT, maxBytes: MAX_BYTES, signal: AbortSignal.timeout(TIMEOUT) })
+    answer = await fetchJson(url, { timeout: TIMEOUT, maxBytes: MAX_BYTES })
   } catch (wrong) {
     return error(`AUTH_JWKS_URL=${url}: ${reasonOf(wrong)}`, todo)
   }
@@ -61,7 +62,8 @@ function isUsable (jwk) {
  */
 async function answers (setting, url) {
   try {
-    const { status } = await fetch(url, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) })
+    const { status } = await withTimeLimit(TIMEOUT, undefined, (signal) =>
+      fetch(url, { method: 'HEAD', redirect: 'manual', signal }))
     if (status < 500) return ok(`${setting}: the service answers (HEAD: ${status})`)
     return warning(`${setting}=${url} answers ${status}`, 'look at the log of the service, or of the balancer before it')
   } catch (wrong) {

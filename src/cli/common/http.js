@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
+import { withTimeLimit } from '../../common/wait.js'
 import { CommandError } from './terminal.js'
 
 /** ms */
@@ -12,21 +13,20 @@ const TIMEOUT = 10_000
  * @property {string | undefined} [token]
  * @property {Record<string, string>} [headers]
  * @property {string} [body]
- * @property {AbortSignal} [signal] default: 10 s
  */
 
 /**
- * A request of a command, with errors as sentences.
+ * A request of a command, for 10 s at most, with errors as sentences.
  *
  * @param {string} url
  * @param {RequestOptions} options
  * @returns {Promise<{ status: number, text: string }>}
  * @throws {CommandError} the other side does not respond, or refuses
  */
-export async function request (url, options) {
-  const answer = await send(url, options)
+export const request = (url, options) => withTimeLimit(TIMEOUT, undefined, async (signal) => {
+  const answer = await send(url, { ...options, signal })
   return { status: answer.status, text: await answer.text() }
-}
+})
 
 /**
  * @param {string} url
@@ -46,7 +46,7 @@ export async function streamLines (url, options, onLine) {
   }
 }
 
-/** @param {string} url @param {RequestOptions} options */
+/** @param {string} url @param {RequestOptions & { signal: AbortSignal }} options */
 async function send (url, { what, method = 'GET', token, headers = {}, body, signal }) {
   let answer
   try {
@@ -54,7 +54,7 @@ async function send (url, { what, method = 'GET', token, headers = {}, body, sig
       method,
       headers: { ...headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
       body,
-      signal: signal ?? AbortSignal.timeout(TIMEOUT)
+      signal
     })
   } catch (error) {
     throw new CommandError(`${what} cannot be reached at ${url}: ${causeOf(error)}. Is inkcast running?`)

@@ -10,9 +10,11 @@ import { gatewayTarget, tokenOf } from './target.js'
  * @param {{ gateway: () => number, api: () => number }} dependencies.ports as they are bound
  * @param {ReturnType<typeof import('../../process/lifecycle.js').createLifecycle>} dependencies.lifecycle
  * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../common/random.js').Random} dependencies.random
  * @returns {Promise<import('./answers.js').Ask>}
  */
-export async function startEmbeddedControl ({ config, ports, lifecycle, log }) {
+export async function startEmbeddedControl ({ config, ports, lifecycle, log, clock, random }) {
   const control = await lifecycle.start('demo control', createControl({
     apiUrl: () => apiUrl({ ...config.api, port: ports.api() }),
     token: tokenOf(config.api),
@@ -20,7 +22,7 @@ export async function startEmbeddedControl ({ config, ports, lifecycle, log }) {
     history: config.history.size,
     target: () => gatewayTarget(config.gateway, ports.gateway()),
     reason: 'embedded',
-    log
+    log, clock, random
   }))
   return control.ask
 }

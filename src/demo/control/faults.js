@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../common/clock.js'
 import { InkcastError } from '../../common/errors.js'
 
@@ -52,9 +51,10 @@ export const KINDS = ['kill', 'reload', 'freeze']
  * @param {Machine} dependencies.machine
  * @param {Pick<ReturnType<typeof import('./pulse.js').createPulse>, 'hold' | 'release'>} dependencies.pulse
  * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'sleep'>} [dependencies.clock]
  * @param {Times} [dependencies.times]
  */
-export function createFaults ({ machine, pulse, log, times = TIMES }) {
+export function createFaults ({ machine, pulse, log, clock = systemClock, times = TIMES }) {
   /** @type {Fault | null} */
   let fault = null
   let endedAt = -Infinity
@@ -65,10 +65,10 @@ export function createFaults ({ machine, pulse, log, times = TIMES }) {
 
   /** @param {() => boolean} done @returns {Promise<boolean>} */
   async function until (done) {
-    const deadline = systemClock.monotonic() + times.patience
-    while (!stopped && systemClock.monotonic() < deadline) {
+    const deadline = clock.monotonic() + times.patience
+    while (!stopped && clock.monotonic() < deadline) {
       if (done()) return true
-      await delay(EVERY)
+      await clock.sleep(EVERY)
     }
     return false
   }
@@ -80,7 +80,7 @@ export function createFaults ({ machine, pulse, log, times = TIMES }) {
    */
   async function clientsBack (own, begun, over = () => true) {
     const back = await until(() => over() && connected() >= own.clients)
-    own.ms = Math.round(systemClock.monotonic() - begun)
+    own.ms = Math.round(clock.monotonic() - begun)
     if (!back) own.problem ??= `${connected()} of ${own.clients} clients are back after ${times.patience / 1000} s`
   }
 
@@ -96,17 +96,17 @@ export function createFaults ({ machine, pulse, log, times = TIMES }) {
     // the others take its clients before there is another one
     const back = clientsBack(own, begun, () => successor() !== undefined)
     const replaced = await until(() => successor()?.ready === true)
-    own.readyMs = Math.round(systemClock.monotonic() - begun)
+    own.readyMs = Math.round(clock.monotonic() - begun)
     await back
     if (!replaced) own.problem = `no other worker was ready after ${times.patience / 1000} s`
   }
 
   /** @param {Fault} own @param {number | undefined} worker */
   async function run (own, worker) {
-    await delay(times.before)
+    await clock.sleep(times.before)
     own.clients = connected()
     own.phase = 'broken'
-    const begun = systemClock.monotonic()
+    const begun = clock.monotonic()
     try {
       if (own.kind === 'kill') await kill(own, begun, worker)
       else {
@@ -119,9 +119,9 @@ export function createFaults ({ machine, pulse, log, times = TIMES }) {
       own.problem = error instanceof Error ? error.message : String(error)
       log.warn({ err: error, fault: own.kind }, 'a fault of the demo failed')
     }
-    await delay(times.after)
+    await clock.sleep(times.after)
     own.phase = 'ended'
-    endedAt = systemClock.monotonic()
+    endedAt = clock.monotonic()
     pulse.release('fault')
   }
 
@@ -141,7 +141,7 @@ export function createFaults ({ machine, pulse, log, times = TIMES }) {
       if (!KINDS.includes(/** @type {any} */ (kind)))
         throw new InkcastError('bad_request', `kind must be one of ${KINDS.join(', ')}`)
       if (running()) throw new InkcastError('request_in_progress', 'another fault is in progress: wait until it has ended')
-      const wait = endedAt + times.gap - systemClock.monotonic()
+      const wait = endedAt + times.gap - clock.monotonic()
       if (wait > 0)
         throw new InkcastError('rate_limited', 'one fault has just ended: wait a second', { retryInMs: Math.ceil(wait) })
       pulse.hold('fault', /** @type {string} */ (document))

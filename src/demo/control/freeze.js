@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../common/clock.js'
 import { within } from '../../common/wait.js'
 import { createRedis } from '../../redis/client.js'
@@ -17,12 +16,14 @@ const EVERY = 20
  * @param {readonly string[]} settings.urls
  * @param {number} settings.pause ms
  * @param {import('../../common/log.js').Log} settings.log
+ * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'sleep' | 'timer'>} [settings.clock]
  * @returns {Promise<string | null>} null when Redis answers again, else why not
  */
-export async function freezeRedis ({ urls, pause, log }) {
+export async function freezeRedis ({ urls, pause, log, clock = systemClock }) {
   const redis = createRedis({ urls: [...urls], log, name: 'demo' })
   try {
-    const problem = await within(redis.start().then(() => null, (error) => error.message), PATIENCE, 'Redis is unavailable')
+    const started = redis.start().then(() => null, (error) => error.message)
+    const problem = await within(started, PATIENCE, 'Redis is unavailable', clock)
     if (problem !== null) return problem
     const { client } = redis
     const nodes = 'nodes' in client ? client.nodes('master') : [client]
@@ -31,13 +32,13 @@ export async function freezeRedis ({ urls, pause, log }) {
     } catch (error) {
       return `Redis refuses CLIENT PAUSE: ${/** @type {Error} */ (error).message}`
     }
-    const deadline = systemClock.monotonic() + pause + PATIENCE
+    const deadline = clock.monotonic() + pause + PATIENCE
     for (;;) {
       // while it is frozen, each attempt fails after a time
       const answered = await Promise.all(nodes.map((node) => node.ping())).then(() => true, () => false)
       if (answered) return null
-      if (systemClock.monotonic() > deadline) return 'Redis does not answer again'
-      await delay(EVERY)
+      if (clock.monotonic() > deadline) return 'Redis does not answer again'
+      await clock.sleep(EVERY)
     }
   } finally {
     await redis.stop()

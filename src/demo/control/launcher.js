@@ -29,8 +29,11 @@ const FREEZE = 3000
  * @param {ReturnType<typeof import('../../admin/status.js').createStatus>} dependencies.status
  * @param {ReturnType<typeof import('../../process/lifecycle.js').createLifecycle>} dependencies.lifecycle
  * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
  */
-export async function startLauncherControl ({ config, runDirectory, slots, reload, status, lifecycle, log }) {
+export async function startLauncherControl ({
+  config, runDirectory, slots, reload, status, lifecycle, log, clock
+}) {
   const gateways = slots.filter(({ settings }) => settings.role === 'gateway')
   const control = createControl({
     apiUrl: () => apiUrl(config.api),
@@ -44,9 +47,10 @@ export async function startLauncherControl ({ config, runDirectory, slots, reloa
       })),
       kill: (name) => gateways.find((slot) => slot.name === name)?.sacrifice(),
       reload,
-      freeze: () => freezeRedis({ urls: config.redis.urls, pause: FREEZE, log })
+      freeze: () => freezeRedis({ urls: config.redis.urls, pause: FREEZE, log, clock })
     },
-    log
+    log,
+    clock
   })
   await lifecycle.start('demo control', control)
   await lifecycle.start('demo control listener', createPrivateListener({

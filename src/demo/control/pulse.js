@@ -1,9 +1,8 @@
 import http from 'node:http'
 import https from 'node:https'
-import { randomBytes } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../common/clock.js'
 import { InkcastError } from '../../common/errors.js'
+import { systemRandom } from '../../common/random.js'
 import { HEADER } from '../../wire/headers.js'
 
 /**
@@ -47,9 +46,11 @@ const MAX_REFUSED = 100
  * @param {() => string} dependencies.apiUrl
  * @param {string} [dependencies.token] of the api
  * @param {number} dependencies.history records that a document's log keeps
+ * @param {import('../../common/clock.js').Clock} [dependencies.clock]
+ * @param {Pick<import('../../common/random.js').Random, 'bytes'>} [dependencies.random]
  */
-export function createPulse ({ apiUrl, token, history }) {
-  const run = randomBytes(6).toString('base64url')
+export function createPulse ({ apiUrl, token, history, clock = systemClock, random = systemRandom }) {
+  const run = random.bytes(6).toString('base64url')
   const allowed = Math.max(1, Math.floor(history / LOG_SECONDS))
   const agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) }
   /** Why it runs. @type {Set<Holder>} */
@@ -62,9 +63,9 @@ export function createPulse ({ apiUrl, token, history }) {
   let document = null
   /** @type {string | null} */
   let problem = null
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../../common/clock.js').Timer | undefined} */
   let timer
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../../common/clock.js').Timer | undefined} */
   let tail
   let first = 1
   let sent = 0
@@ -106,9 +107,9 @@ export function createPulse ({ apiUrl, token, history }) {
 
   /** @param {string} guid @param {number} number */
   async function publish (guid, number) {
-    const deadline = systemClock.monotonic() + PATIENCE
+    const deadline = clock.monotonic() + PATIENCE
     open.add(number)
-    const body = JSON.stringify({ run, number, at: systemClock.now() })
+    const body = JSON.stringify({ run, number, at: clock.now() })
     while (!stopped) {
       let status = 0
       try {
@@ -119,11 +120,11 @@ export function createPulse ({ apiUrl, token, history }) {
       }
       const final = status !== 429 && status >= 300 && status < 500
       if (status >= 200 && status < 300) break
-      if (final || systemClock.monotonic() > deadline) {
+      if (final || clock.monotonic() > deadline) {
         refused.push(number)
         break
       }
-      await delay(RETRY)
+      await clock.sleep(RETRY)
     }
     open.delete(number)
   }
@@ -136,13 +137,13 @@ export function createPulse ({ apiUrl, token, history }) {
   function begin () {
     const wanted = Math.min(allowed, holders.has('crowd') ? RATE_WITH_CROWD : RATE)
     if (timer !== undefined && wanted === rate) return
-    clearInterval(timer)
+    timer?.stop()
     rate = wanted
-    timer = setInterval(tick, 1000 / rate)
+    timer = clock.every(1000 / rate, tick)
   }
 
   function end () {
-    clearInterval(timer)
+    timer?.stop()
     timer = undefined
   }
 
@@ -163,7 +164,7 @@ export function createPulse ({ apiUrl, token, history }) {
     hold (holder, guid) {
       if (holders.size > 0 && guid !== document)
         throw new InkcastError('request_in_progress', `records are published to ${document}: wait until that has ended`)
-      clearTimeout(tail)
+      tail?.stop()
       holders.add(holder)
       if (guid !== document) first = sent + 1
       document = guid
@@ -174,13 +175,13 @@ export function createPulse ({ apiUrl, token, history }) {
     release (holder) {
       if (!holders.delete(holder)) return
       if (holders.size > 0) begin()
-      else tail = setTimeout(end, TAIL)
+      else tail = clock.timer(TAIL, end)
     },
 
     stop () {
       stopped = true
       holders.clear()
-      clearTimeout(tail)
+      tail?.stop()
       end()
       for (const agent of Object.values(agents)) agent.destroy()
     }

@@ -1,3 +1,5 @@
+import { systemClock } from '../../common/clock.js'
+import { systemRandom } from '../../common/random.js'
 import { openWebSocket } from '../../load/websocket.js'
 
 /**
@@ -36,7 +38,7 @@ export class Guest {
   #wasJoined = false
   #failures = 0
   #gone = false
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../../common/clock.js').Timer | undefined} */
   #timer
   #head
 
@@ -52,12 +54,12 @@ export class Guest {
       onMessage: (content) => this.#message(content),
       onEnd: () => this.#end()
     })
-    this.#timer = setTimeout(() => this.#fail(), TIMEOUT)
+    this.#timer = systemClock.timer(TIMEOUT, () => this.#fail())
   }
 
   leave () {
     this.#gone = true
-    clearTimeout(this.#timer)
+    this.#timer?.stop()
     this.#transport?.close()
     if (this.#joined) this.#scene.counts.connected--
     this.#joined = false
@@ -70,12 +72,12 @@ export class Guest {
 
   #end () {
     if (this.#gone) return
-    clearTimeout(this.#timer)
+    this.#timer?.stop()
     if (this.#joined) this.#scene.counts.connected--
     else this.#failures++
     this.#joined = false
     const pause = Math.min(RETRY.max, RETRY.min * 2 ** Math.min(this.#failures, 10))
-    this.#timer = setTimeout(() => this.connect(), pause * (1 + Math.random()) / 2)
+    this.#timer = systemClock.timer(pause * (1 + systemRandom.number()) / 2, () => this.connect())
   }
 
   /** @param {Buffer} content */
@@ -109,7 +111,7 @@ export class Guest {
 
   /** @param {{ epoch: string, offset: number }} position */
   #onJoined (position) {
-    clearTimeout(this.#timer)
+    this.#timer?.stop()
     // the records since its position came before this
     if (this.#position === null) this.#position = position
     else this.#skipTo(position)

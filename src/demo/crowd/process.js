@@ -2,7 +2,6 @@
  * The process of the crowd: guests that have a document open. It begins with the message of crowd.js, reports by
  * messages, and ends with its parent or when its time is over.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../common/clock.js'
 import { Guest } from './guest.js'
 
@@ -31,20 +30,20 @@ async function run ({ target, document, event, guests: size, seconds, tokens }) 
   const left = () => Math.max(0, Math.ceil(seconds - (systemClock.monotonic() - begun) / 1000))
   const guests = Array.from({ length: size }, (_, i) => new Guest({ target, document, event, counts }, tokens?.[i]))
   let last = { at: begun, deliveries: 0 }
-  setInterval(() => {
+  systemClock.every(EVERY, () => {
     const at = systemClock.monotonic()
     const perSecond = Math.round((counts.deliveries - last.deliveries) / (at - last.at) * 1000)
     last = { at, deliveries: counts.deliveries }
     process.send?.({ ...counts, perSecond, left: left() })
-  }, EVERY)
-  setTimeout(() => {
+  })
+  systemClock.timer(seconds * 1000, () => {
     for (const guest of guests) guest.leave()
     process.exit()
-  }, seconds * 1000)
+  })
   for (let started = 0; started < size;) {
     const due = Math.min(size, Math.ceil((systemClock.monotonic() - begun) / 1000 * RAMP))
     while (started < due) guests[started++].connect()
-    await delay(TICK)
+    await systemClock.sleep(TICK)
   }
 }
 

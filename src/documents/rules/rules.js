@@ -25,8 +25,9 @@ import { createFind } from './find.js'
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {Parameters<typeof createReloadedFiles>[0]['metrics']} dependencies.metrics
  * @param {number} [dependencies.every] see createReloadedFiles
+ * @param {import('../../common/wait.js').Timers} [dependencies.clock]
  */
-export function createDocumentRules ({ history, path, log, metrics, every }) {
+export function createDocumentRules ({ history, path, log, metrics, every, clock }) {
   const defaults = rulesFrom({}, history)
   let find = createFind([], defaults)
   const file = path === undefined
@@ -38,7 +39,7 @@ export function createDocumentRules ({ history, path, log, metrics, every }) {
         apply: (rules) => {
           find = createFind(rules.map((rule) => [rule.prefix, rulesFrom(rule, history)]), defaults)
         },
-        log, metrics, every
+        log, metrics, every, clock
       })
   return {
     /** @throws {Error} (rejects) if the file is wrong */

@@ -4,9 +4,7 @@ import { createSharedLook } from '../../../src/admin/shared-look.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { settle } from '../../helpers/scripted-socket.js'
 
-/** @param {import('node:test').TestContext} t */
-function scene (t) {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
+function scene () {
   const clock = manualClock()
   /** @type {{ resolve: (value: number) => void, reject: (error: Error) => void }[]} */
   const looks = []
@@ -17,14 +15,13 @@ function scene (t) {
     /** @param {number} ms */
     async pass (ms) {
       clock.advance(ms)
-      t.mock.timers.tick(ms)
       await settle()
     }
   }
 }
 
-test('concurrent requests share one look, and requests during it share the next one', async (t) => {
-  const { looks, ask, pass } = scene(t)
+test('concurrent requests share one look, and requests during it share the next one', async () => {
+  const { looks, ask, pass } = scene()
   const first = Promise.all(Array.from({ length: 100 }, ask))
   await settle()
   const second = Promise.all(Array.from({ length: 100 }, ask))
@@ -38,8 +35,8 @@ test('concurrent requests share one look, and requests during it share the next 
   assert.deepEqual(new Set(await second), new Set([2]), 'a response is never older than its request')
 })
 
-test('looks take a fifth of the time at most, for any number of requests', async (t) => {
-  const { looks, ask, pass } = scene(t)
+test('looks take a fifth of the time at most, for any number of requests', async () => {
+  const { looks, ask, pass } = scene()
   let passed = 0
   for (let i = 0; i < 20; i++) {
     ask().catch(() => {})
@@ -50,8 +47,8 @@ test('looks take a fifth of the time at most, for any number of requests', async
   assert.ok(passed >= 900, `20 looks of 10 ms in ${passed} ms`)
 })
 
-test('a failing look fails its own requests only', async (t) => {
-  const { looks, ask, pass } = scene(t)
+test('a failing look fails its own requests only', async () => {
+  const { looks, ask, pass } = scene()
   const failing = assert.rejects(ask(), /x/)
   await pass(1)
   looks[0].reject(new Error('x'))
@@ -62,8 +59,8 @@ test('a failing look fails its own requests only', async (t) => {
   assert.equal(await again, 2)
 })
 
-test('a look that had to wait for a process that does not answer delays the next one by 2 s at most', async (t) => {
-  const { looks, ask, pass } = scene(t)
+test('a look that had to wait for a process that does not answer delays the next one by 2 s at most', async () => {
+  const { looks, ask, pass } = scene()
   const first = ask()
   await settle()
   await pass(30_000)

@@ -5,9 +5,7 @@ import { manualClock } from '../../helpers/manual-clock.js'
 
 const WARN = 40
 
-/** @param {import('node:test').TestContext} t */
-function setUp (t) {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
+function setUp () {
   const clock = manualClock()
   /** @type {any[][]} */
   const written = []
@@ -17,16 +15,12 @@ function setUp (t) {
     written,
     dropped: () => dropped,
     write: (/** @type {any[]} */ ...args) => lines.write(args, WARN, (values) => written.push(values)),
-    /** @param {number} ms */
-    pass (ms) {
-      clock.advance(ms)
-      t.mock.timers.tick(ms)
-    }
+    pass: clock.advance
   }
 }
 
-test('of more than 20 lines with the same text in 10 s the rest is counted in one', (t) => {
-  const { written, dropped, write, pass } = setUp(t)
+test('of more than 20 lines with the same text in 10 s the rest is counted in one', () => {
+  const { written, dropped, write, pass } = setUp()
   for (let number = 1; number <= 100; number++) write({ number }, 'failed')
   assert.equal(written.length, 20)
   assert.equal(dropped(), 80)
@@ -36,8 +30,8 @@ test('of more than 20 lines with the same text in 10 s the rest is counted in on
   assert.deepEqual(written.at(-1), ['failed'], 'a new window')
 })
 
-test('fields of any kind get the number: none, and an error', (t) => {
-  const { written, write, pass } = setUp(t)
+test('fields of any kind get the number: none, and an error', () => {
+  const { written, write, pass } = setUp()
   const error = new Error('no')
   for (let number = 0; number < 22; number++) {
     write('plain')
@@ -47,8 +41,8 @@ test('fields of any kind get the number: none, and an error', (t) => {
   assert.deepEqual(written.slice(40), [[{ repeated: 2 }, 'plain'], [{ err: error, repeated: 2 }, 'with an error']])
 })
 
-test('lines that come slower are all written, and other texts do not count', (t) => {
-  const { written, dropped, write, pass } = setUp(t)
+test('lines that come slower are all written, and other texts do not count', () => {
+  const { written, dropped, write, pass } = setUp()
   for (let number = 0; number < 100; number++) {
     write(`text ${number}`)
     write('the same')
@@ -58,8 +52,8 @@ test('lines that come slower are all written, and other texts do not count', (t)
   assert.equal(dropped(), 0)
 })
 
-test('a thousand texts are remembered; the count of a forgotten one is written', (t) => {
-  const { written, write } = setUp(t)
+test('a thousand texts are remembered; the count of a forgotten one is written', () => {
+  const { written, write } = setUp()
   for (let number = 0; number < 25; number++) write('first')
   for (let number = 0; number < 1000; number++) write(`text ${number}`)
   assert.deepEqual(written.find(([fields]) => typeof fields === 'object'), [{ repeated: 5 }, 'first'])

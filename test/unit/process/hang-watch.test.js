@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createHangWatch } from '../../../src/process/hang-watch.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
-import { manualTimers } from '../../helpers/manual-timers.js'
+import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
 /** Interval between two looks, ms. */
@@ -14,15 +14,9 @@ const STEP = 500
  * @param {string[]} names
  */
 function watch (t, names) {
-  const timers = manualTimers(t)
-  /** To run when this process has read what waited for it. @type {(() => void)[]} */
-  const later = []
-  t.mock.method(globalThis, 'setImmediate', /** @type {any} */ (
-    (/** @type {(...args: any[]) => void} */ action, /** @type {any[]} */ ...args) => {
-      later.push(() => action(...args))
-    }
-  ))
-  let now = 1000
+  const clock = manualClock()
+  /** What this process reads after a timer, before that which runs soon. */
+  let read = () => {}
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
   /** @type {Set<string>} */
@@ -46,7 +40,13 @@ function watch (t, names) {
     isReady: (name) => !killed.includes(name) || replaced.has(name),
     metrics,
     log,
-    clock: { monotonic: () => now },
+    clock: {
+      ...clock,
+      soon: (run) => clock.soon(() => {
+        read()
+        run()
+      })
+    },
     usageOf: () => ({ ...usage }),
     traced: () => traced
   })
@@ -63,18 +63,16 @@ function watch (t, names) {
     /** @param {number} ms @param {() => void} [each] called before each look */
     pass (ms, each = () => {}) {
       for (let passed = 0; passed < ms; passed += STEP) {
-        now += STEP
         each()
-        timers.tick(STEP)
-        for (const action of later.splice(0)) action()
+        clock.advance(STEP)
       }
     },
-    /** This process does not run either. @param {number} ms @param {() => void} [read] what it finds when it does */
-    sleep (ms, read = () => {}) {
-      now += ms
-      timers.tick(STEP)
-      read()
-      for (const action of later.splice(0)) action()
+    /** This process does not run either. @param {number} ms @param {() => void} [found] it reads this when it does */
+    sleep (ms, found = () => {}) {
+      read = found
+      clock.stall(ms)
+      clock.advance(0)
+      read = () => {}
     },
     answer () { for (const process of processes) if (!stuck.has(process.name)) watching.answered(process, inspected) }
   }
@@ -205,7 +203,6 @@ test('if all of them hang at once, one is killed at a time', (t) => {
 test('the log names the cause: stopped, computing, waiting for a disk, blocked', (t) => {
   const causes = { T: /stopped by a signal/, R: /computes without a pause/, D: /disk/, S: /blocked in a system call/ }
   for (const [state, cause] of Object.entries(causes)) {
-    t.mock.restoreAll()
     const scene = watch(t, ['gateway-0'])
     scene.pass(500)
     scene.stuck.add('gateway-0')

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { createMemoryAtRest } from '../../../src/process/memory-at-rest.js'
+import { manualClock } from '../../helpers/manual-clock.js'
 
 /** Interval at which the process is looked at, ms. */
 const WINDOW = 6000
@@ -13,17 +14,11 @@ const WINDOW = 6000
  *   collections so far
  */
 function observe (t) {
-  let look = () => {}
-  t.mock.method(globalThis, 'setInterval', (/** @type {() => void} */ action, /** @type {number} */ ms) => {
-    assert.equal(ms, WINDOW)
-    look = action
-    return { unref () { return this } }
-  })
-  let now = 0
+  const clock = manualClock()
   let cpuMs = 5000
   let collections = 0
   const memory = createMemoryAtRest({
-    clock: /** @type {any} */ ({ monotonic: () => now }),
+    clock,
     cpuUsage: () => ({ user: cpuMs * 600, system: cpuMs * 400 }),
     collect () {
       collections++
@@ -33,9 +28,8 @@ function observe (t) {
   memory.start()
   t.after(() => memory.stop())
   return (share) => {
-    now += WINDOW
     cpuMs += share * WINDOW
-    look()
+    clock.advance(WINDOW)
     return collections
   }
 }

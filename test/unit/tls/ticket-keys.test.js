@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createTicketKeys } from '../../../src/tls/ticket-keys.js'
+import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /** ms */
@@ -13,14 +14,17 @@ const PERIOD = 12 * 3600_000
 function setUp (t) {
   const directory = mkdtempSync(join(tmpdir(), 'inkcast-'))
   t.after(() => rmSync(directory, { recursive: true }))
-  const time = { now: 1000.5 * PERIOD }
-  const clock = { now: () => time.now }
+  const clock = manualClock(1000.5 * PERIOD)
   return {
     directory,
-    time,
+    /** @param {number} ms */
+    pass (ms) {
+      clock.stall(ms)
+      clock.advance(1000)
+    },
     /** @param {object} [options] */
     async start (options = { directory }) {
-      const keys = createTicketKeys({ clock, look: 10, ...options })
+      const keys = createTicketKeys({ clock, ...options })
       await keys.start()
       t.after(() => keys.stop())
       return keys
@@ -31,7 +35,7 @@ function setUp (t) {
 const texts = (all) => all.map((keys) => keys.current().toString('hex'))
 
 test('processes of one directory have the same keys, also one that starts later, and after a rotation', async (t) => {
-  const { directory, time, start } = setUp(t)
+  const { directory, pass, start } = setUp(t)
   const first = await Promise.all([start(), start(), start()])
   assert.equal(new Set(texts(first)).size, 1)
   assert.equal(first[0].current().length, 48)
@@ -41,7 +45,7 @@ test('processes of one directory have the same keys, also one that starts later,
   /** @type {string[]} */
   const told = []
   first[1].onRotated((keys) => told.push(keys.toString('hex')))
-  time.now += 3 * PERIOD
+  pass(3 * PERIOD)
   await waitFor(() => texts(first).every((text) => text !== before))
   assert.deepEqual(new Set(texts(first)), new Set(told))
   await waitFor(() => readFileSync(join(directory, 'tickets'), 'utf8') !== state)
@@ -52,10 +56,10 @@ test('processes of one directory have the same keys, also one that starts later,
 })
 
 test('a process that starts while the file has the state of an earlier period has the same keys', async (t) => {
-  const { time, start } = setUp(t)
+  const { pass, start } = setUp(t)
   const first = await start()
   first.stop()
-  time.now += 2 * PERIOD
+  pass(2 * PERIOD)
   const [second, third] = await Promise.all([start(), start()])
   assert.deepEqual(texts([second]), texts([third]))
   assert.notDeepEqual(texts([second]), texts([first]))
@@ -68,13 +72,13 @@ test('only this user may read the file', async (t) => {
 })
 
 test('with a secret, processes without a common directory have the same keys; other secrets give others', async (t) => {
-  const { time, start } = setUp(t)
+  const { pass, start } = setUp(t)
   const secret = 'a secret of at least 32 characters'
   const all = await Promise.all([start({ secret }), start({ secret }), start({ secret: `${secret}.` }), start({})])
   const [a, b, other, own] = texts(all)
   assert.equal(a, b)
   assert.equal(new Set([a, other, own]).size, 3)
-  time.now += PERIOD
+  pass(PERIOD)
   await waitFor(() => texts(all)[0] !== a && texts(all)[1] !== a)
   assert.equal(texts(all)[0], texts(all)[1])
 })

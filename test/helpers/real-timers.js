@@ -1,0 +1,13 @@
+import { systemClock } from '../../src/common/clock.js'
+
+/**
+ * A clock with the time of the test and the timers of Node: for parts that work with real files and connections.
+ *
+ * @template {import('../../src/common/clock.js').Clock} C
+ * @param {C} clock
+ * @returns {C}
+ */
+export function withRealTimers (clock) {
+  const { timer, every, soon, sleep } = systemClock
+  return { ...clock, timer, every, soon, sleep }
+}
