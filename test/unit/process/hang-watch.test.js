@@ -15,7 +15,7 @@ const STEP = 500
  */
 function watch (t, names) {
   const clock = manualClock()
-  /** What this process reads after a timer, before that which runs soon. */
+  /** Reads answers: after a timer, and before the action of `soon`. */
   let read = () => {}
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
