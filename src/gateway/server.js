@@ -5,6 +5,7 @@ import { createConnectionLimits } from '../admission/connection-limits.js'
 import { createHandshakeLimit } from '../admission/handshake-limit.js'
 import { InputLimits } from '../admission/input-limits.js'
 import { createOrigins } from '../admission/origin.js'
+import { FairReads } from '../documents/fair-reads.js'
 import { createFeeds } from '../documents/feeds.js'
 import { withoutRules } from '../documents/rules/rules.js'
 import { Engine } from '../engine/engine.js'
@@ -176,7 +177,8 @@ export function createGateway ({
   const maxBytes = limits.maxRecordBytes + PACKET_OVERHEAD
   const inputLimits = new InputLimits({ maxBytes, perSecond: limits.maxHandshakesPerSecond }, metrics, clock)
   const context = {
-    feeds, presence, access, rulesOf, authenticator, expiry, lifeCycle, publisher, bus, uplink, inspector, tracing,
+    feeds, presence, access, rulesOf, authenticator, expiry, lifeCycle, publisher, bus, reads: new FairReads(),
+    uplink, inspector, tracing,
     limits, mayAct,
     operationRates: createOperationRates(operationRatesOf(limits)),
     metrics, clock, log

@@ -50,7 +50,8 @@ const UNITS = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 }
  * One call: a stream of HTTP/2 with messages in both directions. Nothing of it is read before `read`, so a client that
  * is refused costs its headers only.
  *
- * Events: `message` (decoded), `end` (the client sends no further message), `refused` (what the client sent cannot be
+ * Events: `arrived` (a message is whole, and decoded unless a listener pauses the call, or throws what the call ends
+ * with), `message` (decoded), `end` (the client sends no further message), `refused` (what the client sent cannot be
  * taken; the call has ended with the reason), `drain` (the client has read what was written) and `close`.
  */
 export class Call extends EventEmitter {
@@ -239,8 +240,10 @@ export class Call extends EventEmitter {
     try {
       for (;;) {
         if (this.#paused || this.#finished || this.closed) return
-        const frame = this.#frames.shift()
-        if (frame === undefined) break
+        if (this.#frames.length === 0) break
+        this.emit('arrived')
+        if (this.#paused || this.#finished || this.closed) return
+        const frame = /** @type {import('./frame-reader.js').Frame} */ (this.#frames.shift())
         const bytes = frame.compressed ? await this.#decompress(frame.bytes) : frame.bytes
         if (this.#finished || this.closed) return
         if (this.#streams) this.#frameBytes -= frame.bytes.length

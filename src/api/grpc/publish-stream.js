@@ -94,16 +94,18 @@ export async function servePublishStream (call, {
     lanes.delete(lane)
   }
 
-  /** Stops reading until the refusals of the caller are paid. */
+  /** Stops reading until the refusals of the caller are paid, also those of its other streams. */
   async function payDebt () {
     const ms = owes()
     if (inDebt || ms === 0 || ended) return
     inDebt = true
+    call.pause()
     await clock.sleep(ms, signal).catch(() => {})
     inDebt = false
     flow()
   }
 
+  call.on('arrived', payDebt)
   call.on('message', (/** @type {{ publications?: any[] }} */ { publications = [] }) => {
     if (publications.length === 0) refused()
     /** @type {string[]} */

@@ -3,6 +3,7 @@ import { loadSync } from '@grpc/proto-loader'
 import { systemClock } from '../../common/clock.js'
 import { InkcastError, publicError } from '../../common/errors.js'
 import { TIMES as SOCKET_TIMES } from '../../process/socket-times.js'
+import { FairReads } from '../../documents/fair-reads.js'
 import { withinTime } from '../http/request.js'
 import { MAX_PUBLICATIONS, maxBatchBytes } from '../operations/batch.js'
 import { operations } from '../operations/index.js'
@@ -62,6 +63,7 @@ export function createGrpcApi ({
   const maxBytes = maxBatchBytes(maxRecordBytes) + MESSAGE_OVERHEAD
   const requestLimit = requestLimitFor(maxRecordBytes)
   const streams = new OpenStreams({ callers, metrics, limit: requestLimitFor(maxRecordBytes, Infinity) })
+  const reads = new FairReads()
   const health = new Health([SERVICE])
   let draining = false
   let unknown = 0
@@ -170,6 +172,8 @@ export function createGrpcApi ({
   const oneMessage = (call, permit, { list }, caller) => new Promise((resolve, reject) => {
     /** @type {any} */
     let request
+    // what was refused since the call began counts as well
+    if (caller !== undefined) call.on('arrived', () => callers.checkDebt(caller))
     call.on('message', (message) => {
       if (request !== undefined) reject(new InkcastError('bad_request', 'the rpc takes one message'))
       request = message
@@ -192,7 +196,9 @@ export function createGrpcApi ({
     list: typeof entry.body === 'object' && entry.body.batch ? PUBLICATIONS : undefined,
     async answer (request, caller, permit) {
       const whole = {
-        ...services, ...callFrom(entry, request), now: clock.now(), answerHeader () {},
+        ...services,
+        bus: reads.of(services.bus, /** @type {Caller} */ (caller).name),
+        ...callFrom(entry, request), now: clock.now(), answerHeader () {},
         answering: (/** @type {number} */ bytes) => permit.answer(bytes)
       }
       const running = runOperation(entry, whole, { callers, caller: /** @type {Caller} */ (caller) })

@@ -1,6 +1,7 @@
 import { fastify } from 'fastify'
 import { systemClock } from '../../common/clock.js'
 import { ERRORS, InkcastError } from '../../common/errors.js'
+import { FairReads } from '../../documents/fair-reads.js'
 import { leavePort } from '../../process/leave-port.js'
 import { TIMES as SOCKET_TIMES, serverOptions } from '../../process/socket-times.js'
 import { HEADER, newTraceId } from '../../wire/headers.js'
@@ -72,6 +73,7 @@ export function createHttpApi (
   const allTimes = { ...TIMES, ...times }
   const { operation: operationTimeout, stop: stopTimeout, leave: leaveTime } = allTimes
   const requestLimit = requestLimitFor(maxRecordBytes)
+  const reads = new FairReads()
   const exchanges = new Exchanges()
   /** @type {WeakMap<Request, Admitted>} */
   const admitted = new WeakMap()
@@ -136,6 +138,11 @@ export function createHttpApi (
     exchange.ended.then(() => permit.release())
     admitted.set(request, { caller, permit })
   })
+  // while the body arrived, other requests of the caller may have been refused
+  server.addHook('preHandler', async (request) => {
+    const caller = admitted.get(request)?.caller
+    if (caller !== undefined) callers.checkDebt(caller)
+  })
   server.addHook('onSend', async (_request, reply) => {
     if (leaving) reply.header('connection', 'close')
   })
@@ -170,7 +177,7 @@ export function createHttpApi (
           answering: (bytes) => permit.answer(bytes),
           publish,
           publishLane,
-          bus,
+          bus: reads.of(bus, caller.name),
           presence,
           sessions,
           overview

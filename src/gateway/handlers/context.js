@@ -12,6 +12,7 @@
  * @property {import('../life-cycle.js').LifeCycle} lifeCycle
  * @property {import('../../publish/publisher.js').Publisher} publisher
  * @property {import('../../bus/contract.js').Bus} bus
+ * @property {import('../../documents/fair-reads.js').FairReads} reads
  * @property {import('../../uplink/contract.js').Uplink} uplink
  * @property {import('../../inspect/inspector.js').Inspector} inspector
  * @property {import('../../tracing/tracing.js').Tracing} tracing

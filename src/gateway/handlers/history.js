@@ -22,10 +22,10 @@ export const schema = strictObject({
  * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
-export async function handle (connection, { guid, before, limit = DEFAULT_LIMIT }, { bus }) {
+export async function handle (connection, { guid, before, limit = DEFAULT_LIMIT }, { bus, reads }) {
   const document = connection.document(guid)
   if (!document?.joined) throw new InkcastError('not_joined')
-  const { records, position, more } = await readBackwards(bus, guid, { before, limit })
+  const { records, position, more } = await readBackwards(reads.of(bus, connection.uid), guid, { before, limit })
   // the document may have been left or revoked meanwhile
   if (!document.wanted) throw new InkcastError('not_joined')
   connection.answered(records.reduce((sum, { publication }) => sum + publication.value.length, 0))

@@ -77,3 +77,40 @@ test('messages with too many publications are refused and charged, however small
     assert.equal((await send(1)).status, 0)
   }
 })
+
+/** Calls that begin before anything of the caller is refused. */
+const AT_ONCE = 50
+/** Refused before the rights of the caller are looked at. */
+const WRONG = { guid: 'notes/1', except: ['a,b'] }
+
+for (const [name, method] of Object.entries({ PublishStream, PublishBatch })) {
+  test(`messages of ${AT_ONCE} calls of ${name} at once are refused no faster than those of one`, async (t) => {
+    const { port, callers, pass } = await startGrpcApi(t, { tokens: [`editor:${TOKEN}`] })
+    const client = rawGrpc(t, port, { token: TOKEN })
+    let refused = 0
+    const { refused: charge } = callers
+    t.mock.method(callers, 'refused', (/** @type {any} */ caller, count = 1) => {
+      refused += count
+      charge(caller, count)
+    })
+    const message = framed(method.requestSerialize({ publications: Array.from({ length: 1000 }, () => WRONG) }))
+    const calls = Array.from({ length: AT_ONCE }, () => client.call(method.path))
+    for (const { stream } of calls) stream.resume().write(message.subarray(0, 10))
+    /** What was sent before has arrived. */
+    const arrived = () => {
+      const { stream, ended } = client.call('/none')
+      stream.resume().end()
+      return ended
+    }
+    await arrived()
+    for (const { stream } of calls) stream.end(message.subarray(10))
+    await waitFor(() => refused >= 2000, { message: () => `${refused} refusals` })
+    await arrived()
+    // the burst of 2,000, the message that exceeds it, and each refused call of PublishBatch itself
+    assert.ok(refused <= 3000 + AT_ONCE, `${refused}`)
+    const before = refused
+    for (let i = 0; i < 5; i++) await pass(1000)
+    await arrived()
+    assert.ok(refused <= before + 7000, `${refused - before} in 5 s`)
+  })
+}

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request } from 'node:http'
 import { test } from 'node:test'
 import { startApi } from '../../helpers/api.js'
 import { callersFile } from '../../helpers/callers-file.js'
@@ -113,4 +115,32 @@ test('the place of a mistake in the JSON of a batch is named, and an empty body'
     const { body: answer } = await call('POST', '/v1/publish', { headers, body })
     assert.match(answer.error.message, message)
   }
+})
+
+test('batches of 100 requests at once are refused no faster than those of one', async (t) => {
+  const { url } = await start(t)
+  const body = JSON.stringify({ publications: Array.from({ length: 1000 }, () => ({})) })
+  const requests = await Promise.all(Array.from({ length: 100 }, async () => {
+    const one = request(`${url}/v1/publish`, {
+      method: 'POST',
+      agent: false,
+      headers: {
+        authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', 'content-length': body.length,
+        expect: '100-continue'
+      }
+    })
+    t.after(() => one.destroy())
+    one.flushHeaders()
+    // its headers are read, and the caller is known
+    await once(one, 'continue')
+    return one
+  }))
+  const statuses = await Promise.all(requests.map(async (one) => {
+    const answered = once(one, 'response')
+    one.end(body)
+    const [answer] = await answered
+    answer.resume()
+    return answer.statusCode
+  }))
+  assert.equal(statuses.filter((status) => status === 429).length, 97)
 })
