@@ -100,12 +100,12 @@ const RANDOM = {
 const OWN_SOURCES = [
   'src/common/clock.js', 'src/common/random.js', 'client/common/clock.js', 'client/common/random-id.js', 'src/*/page/**'
 ]
+// Timers that a library has set.
+const LIBRARY_TIMERS = ['src/engine/engine-io-socket.js']
 // Files that still have their own. None may be added.
 const STILL_OWN = [
   ...[
-    'admission', 'bus', 'delivery', 'documents', 'engine',
-    'gateway', 'heartbeat', 'ingest', 'kafka', 'presence', 'receipts', 'redis',
-    'rehearsal', 'sessions', 'uplink', 'wire', 'workers'
+    'bus', 'ingest', 'kafka', 'presence', 'receipts', 'redis', 'rehearsal', 'sessions', 'uplink', 'wire', 'workers'
   ].map((folder) => `src/${folder}/**`),
   'client/**'
 ]
@@ -167,7 +167,7 @@ export default [
   },
   {
     files: ['src/**', 'client/**'],
-    ignores: [...OWN_SOURCES, ...STILL_OWN],
+    ignores: [...OWN_SOURCES, ...LIBRARY_TIMERS, ...STILL_OWN],
     rules: { 'no-restricted-globals': ['error', ...TIMERS], 'no-restricted-imports': ['error', RANDOM] }
   },
   { files: Object.keys(WALL_CLOCK), rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS] } },

@@ -134,7 +134,8 @@ export async function composeEmbedded ({
       }),
     metrics,
     log,
-    clock
+    clock,
+    random
   })
   ports.gateway = () => gateway.port()
   privateRoutes.set('/move', createMoveRoute(gateway.moves))

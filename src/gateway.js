@@ -213,7 +213,8 @@ async function composeGateway ({
     publicPort: launcher.keepsSockets ? createSlotPort(config.gateway) : undefined,
     metrics,
     log,
-    clock
+    clock,
+    random
   })
   privateRoutes.set('/move', createMoveRoute(gateway.moves))
   // the launcher, before it stops this process in a reload

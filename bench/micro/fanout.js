@@ -4,6 +4,7 @@
  */
 import { Server } from 'socket.io'
 import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { Feed } from '../../src/documents/feed.js'
 import { Connection } from '../../src/gateway/connection.js'
 import { Delivery } from '../../src/delivery/delivery.js'
@@ -26,7 +27,8 @@ const connectionContext = {
   budgetOf: () => new UserBudget(rates, 0),
   tally: { json: 0, msgpack: 0, bytes: 0 },
   clock: systemClock,
-  outbox: new Outbox({ compressFrom: 0, latencyBudget: 0 }),
+  random: systemRandom,
+  outbox: new Outbox({ compressFrom: 0, latencyBudget: 0 }, systemClock),
   backlogs: /** @type {any} */ (null),
   receipts: { acknowledge: () => false },
   inspector: NO_INSPECTOR,

@@ -8,6 +8,8 @@ import { readableByAnyPage } from './origin.js'
  * queued for up to a second, and the rest is refused below Socket.IO: stock clients treat this as a lost transport and
  * reconnect.
  * Why: docs/decisions/0051-storms.md
+ *
+ * @typedef {import('../common/random.js').Random} Random
  */
 
 /** Interval at which the queue is served, ms. */
@@ -19,11 +21,15 @@ export const PER_TURN = 32
 /** Range of the retry delay, ms. */
 const [EARLIEST, LATEST] = [1000, 5000]
 
-/** @returns {number} random delay, ms */
-const retryInMs = () => Math.round(EARLIEST + Math.random() * (LATEST - EARLIEST))
+/** @param {Pick<Random, 'number'>} random @returns {number} random delay, ms */
+const retryInMs = (random) => Math.round(EARLIEST + random.number() * (LATEST - EARLIEST))
 
-/** @param {{ retryable: boolean }} error for a client @returns {{ retryInMs?: number }} */
-export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs() } : {}
+/**
+ * @param {{ retryable: boolean }} error for a client
+ * @param {Pick<Random, 'number'>} random
+ * @returns {{ retryInMs?: number }}
+ */
+export const retryHint = ({ retryable }, random) => retryable ? { retryInMs: retryInMs(random) } : {}
 
 /**
  * @param {object} dependencies
@@ -32,9 +38,10 @@ export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs()
  * @param {() => boolean} [dependencies.isOverloaded] whether this worker takes no new clients; default: never
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {Pick<Random, 'number'>} dependencies.random
  */
 export function createHandshakeLimit ({
-  perSecond, connections, isOverloaded = () => false, metrics, clock
+  perSecond, connections, isOverloaded = () => false, metrics, clock, random
 }) {
   const bucket = new TokenBucket({ perSecond, burst: perSecond }, clock.monotonic())
   /**
@@ -44,14 +51,14 @@ export function createHandshakeLimit ({
   const waiting = []
   /** Sockets of the queued requests. @type {Set<import('stream').Duplex>} */
   const sockets = new Set()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let stopped = false
   /** Handshakes in this turn. */
   let begun = 0
 
   function begin () {
-    if (begun++ === 0) setImmediate(nextTurn)
+    if (begun++ === 0) clock.soon(nextTurn)
     bucket.take(clock.monotonic())
   }
 
@@ -74,7 +81,7 @@ export function createHandshakeLimit ({
     }
     waiting.splice(0, count)
     if (waiting.length === 0) {
-      clearInterval(timer)
+      timer?.stop()
       timer = undefined
     }
   }
@@ -88,7 +95,7 @@ export function createHandshakeLimit ({
     metrics.handshakes.inc({ result: 'refused' })
     const { code, message, retryable } = publicError(error)
     const body = JSON.stringify({ code, message, retryable })
-    const headers = { 'Retry-After': Math.round(retryInMs() / 1000) }
+    const headers = { 'Retry-After': Math.round(retryInMs(random) / 1000) }
     if (res === undefined) endSocket(socket, responseOf(503, body, headers))
     else
       res
@@ -136,13 +143,13 @@ export function createHandshakeLimit ({
         },
         refuse () { refuse(socket, res) }
       })
-      timer ??= setInterval(look, TICK).unref()
+      timer ??= clock.every(TICK, look).unref()
     },
 
     /** Refuses all queued requests, and those that would be queued from now on. */
     stop () {
       stopped = true
-      clearInterval(timer)
+      timer?.stop()
       for (const { socket, refuse } of waiting.splice(0)) if (!socket.destroyed) refuse()
     }
   }

@@ -44,7 +44,7 @@ export class InputLimits {
    */
   #late = new Map()
   #lateBytes = 0
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   #timer
   #maxBytes
   #maxSessions
@@ -82,7 +82,7 @@ export class InputLimits {
   enter (session, head) {
     session.maxBytes = Math.min(EARLY_MESSAGE, this.#maxBytes)
     this.#early.set(session, { since: this.#clock.monotonic(), bytes: 0, head, frames: 0, received: 0 })
-    this.#timer ??= setInterval(() => this.look(), LOOK_EVERY).unref()
+    this.#timer ??= this.#clock.every(LOOK_EVERY, () => this.look()).unref()
     if (this.#early.size > this.#maxSessions) this.#cutOldest(this.#early, 'sessions')
     this.holds(session, head)
   }
@@ -145,7 +145,7 @@ export class InputLimits {
     this.#lateBytes += more
     if (sum > 0) this.#late.set(session, sum)
     else this.#late.delete(session)
-    this.#timer ??= setInterval(() => this.look(), LOOK_EVERY).unref()
+    this.#timer ??= this.#clock.every(LOOK_EVERY, () => this.look()).unref()
     while (this.#lateBytes > this.#maxLateBytes && this.#late.size > 0) this.#cutOldest(this.#late, 'bytes')
   }
 
@@ -157,7 +157,7 @@ export class InputLimits {
     }
     for (const session of this.#late.keys()) if (session.readyState === 'closed') this.leave(session)
     if (this.#early.size > 0 || this.#late.size > 0) return
-    clearInterval(this.#timer)
+    this.#timer?.stop()
     this.#timer = undefined
   }
 

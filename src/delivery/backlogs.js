@@ -21,7 +21,7 @@ const CLOSE_FROM = 2
 export class Backlogs {
   /** @type {Map<Connection, Backlog>} */
   #all = new Map()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   #timer
   #bytes = 0
   #records = 0
@@ -60,7 +60,7 @@ export class Backlogs {
     this.#all.set(connection, backlog)
     // bytes that are already in its socket
     this.#bytes += backlog.bytes
-    this.#timer ??= setInterval(() => this.look(), LOOK_EVERY).unref()
+    this.#timer ??= this.#clock.every(LOOK_EVERY, () => this.look()).unref()
     return backlog
   }
 
@@ -110,7 +110,7 @@ export class Backlogs {
       }
     }
     if (this.#all.size > 0) return
-    clearInterval(this.#timer)
+    this.#timer?.stop()
     this.#timer = undefined
   }
 

@@ -21,14 +21,17 @@ export class Outbox {
   #last = { plain: NOTHING, compressed: NOTHING }
   #compressFrom
   #latencyBudget
+  #clock
 
   /**
    * @param {{ compressFrom: number, latencyBudget: number }} settings bytes, 0: no compression; ms, 0: flush at the end
    *   of the turn
+   * @param {Pick<import('../common/clock.js').Clock, 'soon' | 'timer'>} clock
    */
-  constructor ({ compressFrom, latencyBudget }) {
+  constructor ({ compressFrom, latencyBudget }, clock) {
     this.#compressFrom = compressFrom
     this.#latencyBudget = latencyBudget
+    this.#clock = clock
   }
 
   get compresses () {
@@ -38,8 +41,8 @@ export class Outbox {
   /** @param {Queue} connection flushed at the end of this turn, or of the latency budget that is running */
   add (connection) {
     if (this.#waiting.push(connection) > 1) return
-    if (this.#latencyBudget === 0) setImmediate(() => this.#flush())
-    else setTimeout(() => this.#flush(), this.#latencyBudget)
+    if (this.#latencyBudget === 0) this.#clock.soon(this.#flush)
+    else this.#clock.timer(this.#latencyBudget, this.#flush)
   }
 
   /**
@@ -51,7 +54,7 @@ export class Outbox {
     else this.#after.push(flushed)
   }
 
-  #flush () {
+  #flush = () => {
     const waiting = this.#waiting
     this.#waiting = []
     for (const connection of waiting) connection.turnEnds()

@@ -27,7 +27,7 @@ const SLOW_PAGE = 16
  */
 export function createFeeds (dependencies) {
   const { bus, createDelivery, metrics, log, maxReplayBytes = Infinity, clock = systemClock } = dependencies
-  const replays = createReplays({ bus, createDelivery, maxBytes: maxReplayBytes, metrics })
+  const replays = createReplays({ bus, createDelivery, maxBytes: maxReplayBytes, metrics, clock })
   /** @type {Map<string, Feed>} bounded by the joins that connections may make */
   const feeds = new Map()
   /** Documents to compare with their logs. @type {Set<string>} */

@@ -40,13 +40,14 @@ const RECORD_COST = 1024
  * @param {(record: BusRecord, replayed?: boolean) => unknown} dependencies.createDelivery
  * @param {number} dependencies.maxBytes of all pages; above it no read starts. Reads in progress may exceed it
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {Pick<import('../common/clock.js').Clock, 'timer' | 'soon'>} dependencies.clock
  */
-export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
+export function createReplays ({ bus, createDelivery, maxBytes, metrics, clock }) {
   /** @type {Map<string, Page[]>} by guid; bounded by maxBytes and by the joins in progress */
   const pages = new Map()
   /** Queue of reads, in order; bounded like the pages. @type {(() => void)[]} */
   const waiting = []
-  const turns = new Turns(RECORDS_PER_TURN)
+  const turns = new Turns(RECORDS_PER_TURN, clock)
   let reading = 0
   let bytes = 0
 
@@ -98,10 +99,10 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
       const { size, ...replay } = await history(guid, since, PAGE)
       page.to = replay.records.at(-1)?.record.offset ?? page.from
       if (size > 0) {
-        setTimeout(() => {
+        clock.timer(KEEP, () => {
           release(size)
           forget(guid, page)
-        }, KEEP).unref()
+        }).unref()
       }
       return replay
     } catch (error) {
@@ -136,7 +137,7 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
   async function readForOne (guid, since, limit) {
     const { size, ...replay } = await history(guid, since, limit)
     // in the next turn the records are delivered, or the member has ended
-    setImmediate(release, size)
+    clock.soon(() => release(size))
     return replay
   }
 

@@ -6,15 +6,23 @@ export class Turns {
   /** One entry per waiting caller. @type {{ units: number, go: () => void }[]} */
   #waiting = []
   #used = 0
-  /** @type {NodeJS.Immediate | undefined} */
+  /** @type {Pick<import('../common/clock.js').Timer, 'stop'> | undefined} */
   #next
 
-  /** @param {number} perTurn units; work starts while some are left, so the last one may exceed it */
-  constructor (perTurn) { this.perTurn = perTurn }
+  #clock
+
+  /**
+   * @param {number} perTurn units; work starts while some are left, so the last one may exceed it
+   * @param {Pick<import('../common/clock.js').Clock, 'soon'>} clock
+   */
+  constructor (perTurn, clock) {
+    this.perTurn = perTurn
+    this.#clock = clock
+  }
 
   /** @param {number} units @returns {Promise<void> | undefined} resolves when the work may start; undefined: now */
   take (units) {
-    if (this.#next === undefined) this.#next = setImmediate(this.#turn)
+    if (this.#next === undefined) this.#next = this.#clock.soon(this.#turn)
     if (this.#used < this.perTurn && this.#waiting.length === 0) {
       this.#used += units
       return undefined
@@ -31,6 +39,6 @@ export class Turns {
       go()
     }
     this.#waiting.splice(0, count)
-    this.#next = count > 0 ? setImmediate(this.#turn) : undefined
+    this.#next = count > 0 ? this.#clock.soon(this.#turn) : undefined
   }
 }

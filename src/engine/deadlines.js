@@ -1,5 +1,3 @@
-import { systemClock } from '../common/clock.js'
-
 /**
  * Deadlines of connections, which are destroyed when theirs has passed. One timer serves all: a timer for each would
  * cost more than the wait itself. The number of connections is bounded by the descriptors of the process, or by `most`.
@@ -13,17 +11,20 @@ const LOOK_EVERY = 1000
 export class Deadlines {
   /** Start times, oldest first. @type {Map<Waiting, number>} */
   #since = new Map()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   #timer
   #patience
   #most
+  #clock
 
   /**
    * @param {number} patience ms
+   * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'every'>} clock
    * @param {number} [most] above this number the oldest is destroyed
    */
-  constructor (patience, most = Infinity) {
+  constructor (patience, clock, most = Infinity) {
     this.#patience = patience
+    this.#clock = clock
     this.#most = most
   }
 
@@ -31,9 +32,9 @@ export class Deadlines {
 
   /** @param {Waiting} socket */
   add (socket) {
-    this.#since.set(socket, systemClock.monotonic())
+    this.#since.set(socket, this.#clock.monotonic())
     if (this.#since.size > this.#most) this.#endOldest()
-    this.#timer ??= setInterval(() => this.look(), LOOK_EVERY).unref()
+    this.#timer ??= this.#clock.every(LOOK_EVERY, () => this.#look()).unref()
   }
 
   /** @param {Waiting} socket @returns {boolean} whether it had a deadline */
@@ -45,15 +46,16 @@ export class Deadlines {
     oldest.destroy()
   }
 
-  /** Destroys connections whose deadline has passed. @param {number} [now] ms */
-  look (now = systemClock.monotonic()) {
+  /** Destroys connections whose deadline has passed. */
+  #look () {
+    const now = this.#clock.monotonic()
     for (const [socket, since] of this.#since) {
       if (now - since < this.#patience) break
       this.#since.delete(socket)
       socket.destroy()
     }
     if (this.#since.size > 0) return
-    clearInterval(this.#timer)
+    this.#timer?.stop()
     this.#timer = undefined
   }
 
@@ -61,6 +63,6 @@ export class Deadlines {
   end () {
     for (const socket of this.#since.keys()) socket.destroy()
     this.#since.clear()
-    this.look()
+    this.#look()
   }
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { parser } from 'engine.io'
 import { frameFor } from '../wire/packet.js'
-import { setReader, closing } from './socket-reader.js'
+import { setReader } from './socket-reader.js'
 import { CloseCode, FrameError, FrameReader } from './frame-reader.js'
 import { PING, PING_OPTIONS, unsentOf } from './link.js'
 
@@ -21,6 +21,8 @@ import { PING, PING_OPTIONS, unsentOf } from './link.js'
  * @property {{ holds: (session: any, more: number) => void }} inputLimits
  * @property {(session: EngineSocket, frames: number) => void} onFrames
  * @property {(session: EngineSocket) => void} ended called when the session has ended
+ * @property {import('./deadlines.js').Deadlines} closing connections that were closed here
+ * @property {Pick<import('../common/clock.js').Clock, 'soon'>} clock
  *
  * @typedef {object} Packet
  * @property {string} type Engine.IO's
@@ -75,6 +77,7 @@ export class EngineSocket extends EventEmitter {
     setReader(netSocket, this)
   }
 
+  get closing () { return this.server.closing }
   get protocol () { return 4 }
   get upgrading () { return false }
   get upgraded () { return false }
@@ -162,7 +165,7 @@ export class EngineSocket extends EventEmitter {
     this.#end(payload.length === 0 ? CloseCode.NO_CODE : payload.readUInt16BE(0), '')
     this.readyState = 'closing'
     // Socket.IO handles packets in a later tick: a disconnect packet sent just before has to be handled first.
-    setImmediate(() => this.onClose('transport close'))
+    this.server.clock.soon(() => this.onClose('transport close'))
   }
 
   /** Handles a packet as Engine.IO does for protocol 4. @param {Packet} packet received */
@@ -300,7 +303,7 @@ export class EngineSocket extends EventEmitter {
     const payload = Buffer.allocUnsafe(code === CloseCode.NO_CODE ? 0 : 2 + Buffer.byteLength(reason))
     if (payload.length > 0) payload.write(reason, payload.writeUInt16BE(code, 0))
     netSocket.end(bytesFrame(CLOSE, payload))
-    closing.add(netSocket)
+    this.closing.add(netSocket)
   }
 
   /** @param {string} reason @param {unknown} [description] */

@@ -8,6 +8,7 @@ import { rememberListeners } from './made-with.js'
 import { deferAddress } from './peer-address.js'
 import { PollAnswers } from './poll-answer.js'
 import { RELEASE, beginsWebSocket, headSize, queryOf } from './request.js'
+import { createClosing } from './socket-reader.js'
 import { WebSockets, belongsTo } from './websockets.js'
 
 /** Engine.IO's error codes. */
@@ -56,10 +57,11 @@ export class Engine extends EngineServer {
    *   packets: WebSocket pings, pongs and fragments
    * @param {(session: any) => void} options.onEnded called when a session has ended; may be called again
    * @param {MisroutedRequests} [options.misrouted] absent with one worker
+   * @param {import('../common/clock.js').Clock} options.clock
    */
   constructor ({
     newSessionId, origins, maxBytes, heartbeat, compress, hooked, connectionLimits, handshakeLimit, inputLimits,
-    onFrames, onEnded, misrouted
+    onFrames, onEnded, misrouted, clock
   }) {
     super({
       pingInterval: heartbeat.max,
@@ -87,7 +89,7 @@ export class Engine extends EngineServer {
     this.newSessionId = newSessionId
     this.maxBytes = maxBytes
     /** A poll is answered with a ping at the latest; a client that has not read it after the ping timeout is lost. */
-    this.answers = new PollAnswers(heartbeat.max + heartbeat.timeout)
+    this.answers = new PollAnswers(heartbeat.max + heartbeat.timeout, clock)
     this.#origins = origins
     /** Compression is implemented by ws only. */
     this.usesEngineSocket = hooked && !compress
@@ -104,6 +106,8 @@ export class Engine extends EngineServer {
     this.onFrames = onFrames
     this.onEnded = onEnded
     this.misrouted = misrouted
+    this.clock = clock
+    this.closing = createClosing(clock)
   }
 
   /** @override */

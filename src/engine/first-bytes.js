@@ -8,22 +8,26 @@ import { readUpgrade } from './request.js'
  * everything else is passed to Node unchanged.
  *
  * @param {import('http').Server} server new
- * @param {number} patience timeout for the first bytes, ms: Node's timeout for the headers of a request
+ * @param {object} of the engine and its server
+ * @param {number} of.patience timeout for the first bytes, ms: Node's timeout for the headers of a request
+ * @param {Deadlines} of.closing
+ * @param {ConstructorParameters<typeof Deadlines>[1]} of.clock
  * @param {import('../process/listener-guard.js').ListenerGuard} guard of the server
  * @param {(request: import('./request.js').Upgrade, netSocket: import('net').Socket, rest: Buffer) => boolean} take
  *   false: Node handles it
  */
-export function readFirstBytes (server, patience, guard, take) {
+export function readFirstBytes (server, { patience, closing, clock }, guard, take) {
   const event = server instanceof https.Server ? 'secureConnection' : 'connection'
   const [toNode] = server.listeners(event)
   server.removeAllListeners(event)
-  const silent = new Deadlines(patience)
+  const silent = new Deadlines(patience, clock)
 
   /** The handshake is queued or refused: a client that sends more bytes would need a buffer, so it is disconnected. */
   const waiting = {
     /** @param {Buffer} _ @param {import('net').Socket} netSocket */
     received (_, netSocket) { netSocket.destroy() },
-    ended () {}
+    ended () {},
+    closing
   }
   const read = guard.connection((netSocket, /** @type {Buffer} */ chunk) => {
     const upgrade = readUpgrade(chunk, netSocket)
@@ -43,7 +47,8 @@ export function readFirstBytes (server, patience, guard, take) {
       read(netSocket, chunk)
     },
     /** @param {import('net').Socket} netSocket */
-    ended (netSocket) { silent.delete(netSocket) }
+    ended (netSocket) { silent.delete(netSocket) },
+    closing
   }
   server.on(event, (/** @type {import('net').Socket} */ netSocket) => {
     silent.add(netSocket)

@@ -33,10 +33,12 @@ export function createHttpServer ({ engine, fallback, certificate, isDraining, t
   if (server instanceof https.Server) certificate?.serve(server)
   endSockets(server, times)
   const guard = serveEngine(server, { engine, fallback, name: 'gateway', times, log })
-  if (engine.usesEngineSocket)
-    readFirstBytes(server, times.headers, guard, (request, netSocket, rest) =>
+  if (engine.usesEngineSocket) {
+    const { closing, clock } = engine
+    readFirstBytes(server, { patience: times.headers, closing, clock }, guard, (request, netSocket, rest) =>
       isEngines(request) && engine.takeWebSocket(request, netSocket, rest)
     )
+  }
   return server
 }
 

@@ -11,8 +11,11 @@ const kAnswer = Symbol('answer')
 export class PollAnswers {
   #deadlines
 
-  /** @param {number} patience time from the arrival of a poll until its response is read, ms */
-  constructor (patience) { this.#deadlines = new Deadlines(patience) }
+  /**
+   * @param {number} patience time from the arrival of a poll until its response is read, ms
+   * @param {ConstructorParameters<typeof Deadlines>[1]} clock
+   */
+  constructor (patience, clock) { this.#deadlines = new Deadlines(patience, clock) }
 
   /** Polls whose responses the kernel has not taken yet. */
   get size () { return this.#deadlines.size }

@@ -7,6 +7,7 @@ import { Deadlines } from './deadlines.js'
  * @typedef {object} Reader
  * @property {(chunk: Buffer, netSocket: import('net').Socket) => void} received
  * @property {(netSocket: import('net').Socket) => void} ended called at the end of the stream; may be called again
+ * @property {Deadlines} closing of its gateway
  */
 
 const kReader = Symbol('reader')
@@ -16,8 +17,12 @@ const kReader = Symbol('reader')
  * a client that reconnects and is refused again and again must not use up all descriptors.
  */
 const MAX_CLOSING = 8192
-/** Connections closed by the gateway and not by the client; the same timeout as in ws. */
-export const closing = new Deadlines(30_000, MAX_CLOSING)
+
+/**
+ * @param {ConstructorParameters<typeof Deadlines>[1]} clock
+ * @returns {Deadlines} connections closed by the gateway and not by the client; the same timeout as in ws
+ */
+export const createClosing = (clock) => new Deadlines(30_000, clock, MAX_CLOSING)
 
 /** @this {any} net.Socket @param {Buffer} chunk */
 function onData (chunk) { this[kReader].received(chunk, this) }
@@ -27,7 +32,7 @@ function onEnd () {
   this[kReader].ended(this)
   this.end()
   // A client that has ended its side may have stopped reading as well.
-  if (this.writableLength > 0) closing.add(this)
+  if (this.writableLength > 0) this[kReader].closing.add(this)
 }
 
 /** `close` follows. @this {any} net.Socket */
@@ -35,7 +40,7 @@ function onError () { this.destroy() }
 
 /** @this {any} net.Socket */
 function onClose () {
-  closing.delete(this)
+  this[kReader].closing.delete(this)
   this[kReader].ended(this)
 }
 

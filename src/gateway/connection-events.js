@@ -173,7 +173,7 @@ export function createConnectionEvents ({
     if (ok) connection.about(guid, () => connection.socket.emit('doc:joined', answer))
     // not_joined: the document was left meanwhile, and may have been opened again since
     else if (answer.error.code !== 'not_joined')
-      connection.socket.emit('doc:refused', { guid, error: { ...answer.error, ...retryHint(answer.error) } })
+      connection.socket.emit('doc:refused', { guid, error: { ...answer.error, ...retryHint(answer.error, context.random) } })
     return ok
   }
 

@@ -30,6 +30,7 @@ export const kConnection = Symbol('connection')
  * @property {(uid: string) => import('../admission/user-budget.js').UserBudget} budgetOf a registered user
  * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last scrape
  * @property {import('../common/clock.js').Clock} clock
+ * @property {Pick<import('../common/random.js').Random, 'number'>} random
  * @property {import('../delivery/outbox.js').Outbox} outbox
  * @property {Pick<import('../receipts/receipts.js').Receipts, 'acknowledge'>} receipts
  * @property {import('../delivery/backlogs.js').Backlogs} backlogs
@@ -335,7 +336,9 @@ export class Connection {
   }
 
   /** Announces to the client that its worker drains, and when to reconnect. */
-  tellDraining () { this.socket.emit('gateway:draining', { reconnectInMs: Math.round(Math.random() * 1000) }) }
+  tellDraining () {
+    this.socket.emit('gateway:draining', { reconnectInMs: Math.round(this.context.random.number() * 1000) })
+  }
 
   /**
    * Closes the transport once its data is on the way. With polling this waits for the next poll: a request that found
@@ -348,7 +351,7 @@ export class Connection {
     const end = () => conn.close(true)
     const onceMore = () => {
       conn.transport.once('ready', end)
-      setTimeout(end, NEXT_POLL).unref()
+      this.context.clock.timer(NEXT_POLL, end).unref()
     }
     if (conn.writeBuffer.length === 0) onceMore()
     else conn.once('drain', onceMore)
@@ -365,7 +368,7 @@ export class Connection {
     const { retryable } = ERRORS[code]
     this.endCode ??= code
     if (this.context.inspector.active) this.context.inspector.client(this, 'closing', { reason: code }, this.documents())
-    this.socket.emit('gateway:disconnect', { code, message, retryable, ...(retryInMs === undefined ? retryHint({ retryable }) : { retryInMs }) })
+    this.socket.emit('gateway:disconnect', { code, message, retryable, ...(retryInMs === undefined ? retryHint({ retryable }, this.context.random) : { retryInMs }) })
     this.socket.disconnect(true)
   }
 }

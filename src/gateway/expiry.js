@@ -1,3 +1,5 @@
+import { systemRandom } from '../common/random.js'
+
 /**
  * Closes connections after a warning when their token expires or its signing key is withdrawn by the issuer.
  * Connections are grouped by the second in which they are due, so that a tick without due connections costs nothing.
@@ -21,10 +23,10 @@ const TICK = 1000
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {() => number} [dependencies.random] from 0 to 1
  */
-export function createExpiry ({ clock, random = Math.random }) {
+export function createExpiry ({ clock, random = systemRandom.number }) {
   /** @type {Map<number, Set<Connection>>} by second; at most one entry per connection */
   const due = new Map()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let done = 0
 
@@ -75,10 +77,9 @@ export function createExpiry ({ clock, random = Math.random }) {
   return {
     start () {
       done = Math.floor(clock.now() / TICK)
-      timer = setInterval(tick, TICK)
-      timer.unref()
+      timer = clock.every(TICK, tick).unref()
     },
-    stop () { clearInterval(timer) },
+    stop () { timer?.stop() },
     tick,
     forget,
     /** @param {Connection} connection with a new identity, or whose key was withdrawn; repeated calls replace */

@@ -274,7 +274,8 @@ export function createHandshake ({
         const { code, message, retryable } = publicError(error)
         metrics.handshakes.count(code)
         if (code === 'internal') log.error({ err: error }, 'handshake failed')
-        next(Object.assign(new Error(message), { data: { code, retryable, ...retryHint({ retryable }) } }))
+        const hint = retryHint({ retryable }, connectionContext.random)
+        next(Object.assign(new Error(message), { data: { code, retryable, ...hint } }))
       }
     )
   }

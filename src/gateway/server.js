@@ -1,4 +1,5 @@
 import { Server } from 'socket.io'
+import { systemRandom } from '../common/random.js'
 import { createOperationRates, operationRatesOf } from '../admission/operation-rates.js'
 import { ratesOf } from '../admission/rate-limit.js'
 import { createConnectionLimits } from '../admission/connection-limits.js'
@@ -86,6 +87,7 @@ const UNSUPPORTED_PROTOCOL = 5
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} [dependencies.random]
  */
 export function createGateway ({
   config, bus, presenceStore, uplink, sessions, directory, publisher, authenticator, access, newId, hooked, rooms,
@@ -98,7 +100,8 @@ export function createGateway ({
   inspector = NO_INSPECTOR,
   tracing = NO_TRACING,
   alone = false,
-  metrics, log, clock
+  metrics, log, clock,
+  random = systemRandom
 }) {
   const { limits, gateway: settings } = config
   const bounds = memoryBounds()
@@ -133,14 +136,14 @@ export function createGateway ({
     orders: access.orders,
     open: (connection, guid) => events.open(connection, guid)
   })
-  const expiry = createExpiry({ clock })
+  const expiry = createExpiry({ clock, random: random.number })
   authenticator.onWithdrawn(() => {
     for (const connection of directory.all()) if (connection.identity.key?.withdrawnAt != null) expiry.watch(connection)
   })
   metrics.private_parts.set(hooked ? 1 : 0)
   /** Without the hooks Engine.IO's own heartbeat is used. */
   const heartbeat = hooked
-    ? createHeartbeat({ settings: config.heartbeat, tierOf: (conn) => conn[kOwner]?.identity.tier, metrics })
+    ? createHeartbeat({ settings: config.heartbeat, tierOf: (conn) => conn[kOwner]?.identity.tier, metrics, clock })
     : null
 
   const drain = createDrain({
@@ -156,17 +159,17 @@ export function createGateway ({
     trustedProxies: settings.trustedProxies,
     open: () => publicPort.connections(httpServer)
   })
-  const moves = createMoves({ directory, metrics, clock })
+  const moves = createMoves({ directory, metrics, clock, random: random.number })
   const overload = createOverload({
     maxLag: limits.overloadLag,
     memory: createMemoryMeter(settings.workers),
-    directory, metrics, log, clock
+    directory, metrics, log, clock, random
   })
   const handshakeLimit = createHandshakeLimit({
     perSecond: limits.maxHandshakesPerSecond,
     isOverloaded: () => overload.active,
     connections: connectionLimits,
-    metrics, clock
+    metrics, clock, random
   })
   const origins = createOrigins({
     allowed: settings.allowedOrigins,
@@ -181,11 +184,11 @@ export function createGateway ({
     uplink, inspector, tracing,
     limits, mayAct,
     operationRates: createOperationRates(operationRatesOf(limits)),
-    metrics, clock, log
+    metrics, clock, random, log
   }
   const engine = new Engine({
     newSessionId: newId,
-    origins, maxBytes, hooked, connectionLimits, handshakeLimit, inputLimits, misrouted,
+    origins, maxBytes, hooked, connectionLimits, handshakeLimit, inputLimits, misrouted, clock,
     heartbeat: config.heartbeat,
     compress: hooked && config.delivery.compressFrom > 0,
     onFrames: (conn, frames) => events.count(conn, frames, 0),
@@ -206,7 +209,7 @@ export function createGateway ({
   connectionLimits.watch(httpServer)
 
   const tally = { json: 0, msgpack: 0, bytes: 0 }
-  const outbox = new Outbox(config.delivery)
+  const outbox = new Outbox(config.delivery, clock)
   const traced = createTracedDeliveries({ tracing, tally, outbox, clock })
   const handshake = createHandshake({
     authenticator, users, userLogs, metrics, log,
@@ -214,7 +217,7 @@ export function createGateway ({
     newConnectionId: newId,
     connectionContext: {
       maxDocuments: limits.maxDocumentsPerConnection,
-      rates, tally, receipts, inspector, clock,
+      rates, tally, receipts, inspector, clock, random,
       budgetOf: users.budgetOf,
       outbox,
       backlogs: new Backlogs({ ...limits, ...bounds }, metrics, clock),

@@ -1,4 +1,3 @@
-import { systemClock } from '../common/clock.js'
 import { Beat, answered, dueAt, isDead, pinged } from './policy.js'
 import { TICK, TimingWheel } from './wheel.js'
 
@@ -10,8 +9,13 @@ const kBeat = Symbol('beat')
  */
 const BATCH = 10
 
-/** Whole ms. */
-const uptime = () => Math.trunc(systemClock.monotonic())
+/**
+ * Not a closure of each heartbeat: those of the warm-up would be compiled in, and discarded with the first client.
+ *
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} clock
+ * @returns {number} whole ms
+ */
+const uptime = (clock) => Math.trunc(clock.monotonic())
 
 /**
  * The heartbeat of all connections of a worker: one timer and one timing wheel. The policy is in policy.js.
@@ -20,19 +24,22 @@ const uptime = () => Math.trunc(systemClock.monotonic())
  * @param {Omit<import('../config/load.js').Config['heartbeat'], 'network'>} dependencies.settings
  * @param {(conn: any) => string | undefined} dependencies.tierOf undefined if unknown
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
- * @param {() => number} [dependencies.now] monotonic, whole ms
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'every' | 'soon'>} dependencies.clock
  */
-export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
+export function createHeartbeat ({ settings, tierOf, metrics, clock }) {
   const { max: advertised, tiers } = settings
   /** @type {Map<string | undefined, import('./policy.js').Figures>} */
   const figuresByTier = new Map(tiers.map(({ name, ...figures }) => [name, figures]))
   /** @type {TimingWheel<Beat>} */
-  const wheel = new TimingWheel(Math.max(settings.max, settings.timeout), now())
+  const wheel = new TimingWheel(Math.max(settings.max, settings.timeout), uptime(clock))
   let started = false
-  /** Runs while there are connections: a worker at rest is not woken. @type {NodeJS.Timeout | undefined} */
+  /**
+   * Runs while there are connections: a worker at rest is not woken.
+   * @type {import('../common/clock.js').Timer | undefined}
+   */
   let timer
-  /** @type {NodeJS.Immediate | undefined} */
-  let immediate
+  /** @type {Pick<import('../common/clock.js').Timer, 'stop'> | undefined} */
+  let later
 
   /** A tier that is not configured is none. @param {any} conn */
   const figuresOf = (conn) => figuresByTier.get(tierOf(conn)) ?? settings
@@ -40,17 +47,17 @@ export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
   /** @param {Beat} beat */
   function plan (beat) {
     wheel.put(beat, dueAt(beat, figuresOf(beat.conn), advertised))
-    if (timer === undefined && started) timer = setInterval(tick, TICK).unref()
+    if (timer === undefined && started) timer = clock.every(TICK, tick).unref()
   }
 
   /** Deferred, so that bytes which arrived while the process hung are read before a connection is given up. */
   function tick () {
-    if (wheel.advance(now())) immediate ??= setImmediate(run)
+    if (wheel.advance(uptime(clock))) later ??= clock.soon(run)
     else if (wheel.size === 0) halt()
   }
 
   function halt () {
-    clearInterval(timer)
+    timer?.stop()
     timer = undefined
   }
 
@@ -75,7 +82,7 @@ export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
 
   /** @returns {boolean} whether there is more to do */
   function turn () {
-    const time = now()
+    const time = uptime(clock)
     for (let i = 0; i < BATCH; i++) {
       const beat = wheel.take()
       if (beat === undefined) return false
@@ -84,7 +91,7 @@ export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
     return true
   }
 
-  function run () { immediate = turn() ? setImmediate(run) : undefined }
+  function run () { later = turn() ? clock.soon(run) : undefined }
 
   return {
     start () { started = true },
@@ -92,16 +99,13 @@ export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
     stop () {
       started = false
       halt()
-      clearImmediate(immediate)
+      later?.stop()
     },
-
-    tick,
-    turn,
 
     /** Takes over the heartbeat of a connection until it is closed. @param {any} conn */
     watch (conn) {
       conn.stopTimers()
-      conn[kBeat] = new Beat(conn, now())
+      conn[kBeat] = new Beat(conn, uptime(clock))
       plan(conn[kBeat])
     },
 
@@ -119,7 +123,7 @@ export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
     heard (conn, type) {
       /** @type {Beat} */
       const beat = conn[kBeat]
-      const time = beat.heard = now()
+      const time = beat.heard = uptime(clock)
       if (beat.awaited < 0) return
       if (type === 'pong') metrics.heartbeat_seconds.observe((time - beat.awaited) / 1000)
       if (answered(beat, figuresOf(conn), time)) metrics.late_heartbeats.inc()
@@ -130,6 +134,6 @@ export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
      * @param {any} conn watched, also after it was closed
      * @returns {number} how long ago something arrived from it last, ms
      */
-    silence (conn) { return now() - conn[kBeat].heard }
+    silence (conn) { return uptime(clock) - conn[kBeat].heard }
   }
 }

@@ -21,6 +21,7 @@
  * @property {() => boolean} mayAct whether clients may use their rights on this worker now (workers/standing.js)
  * @property {import('../../metrics/metrics.js').Metrics} metrics
  * @property {import('../../common/clock.js').Clock} clock
+ * @property {import('../../common/random.js').Random} random
  * @property {import('../../common/log.js').Log} log
  */
 

@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
 /**
  * The drain of a stopping worker, within DRAIN_TIMEOUT: it leaves the port, asks all clients to reconnect to another
  * worker, closes their connections in batches, and waits until all are closed.
@@ -31,7 +29,7 @@ const IDLE_GRACE = 500
  * @param {Pick<import('../../peers/misrouted-requests.js').MisroutedRequests, 'releaseAll'>} [dependencies.misrouted]
  * @param {boolean} dependencies.alone whether no other process takes over the port
  * @param {number} dependencies.timeout DRAIN_TIMEOUT, ms
- * @param {Pick<import('../../common/clock.js').Clock, 'monotonic'>} dependencies.clock
+ * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'every' | 'soon' | 'sleep'>} dependencies.clock
  */
 export function createDrain ({ directory, port, server, sessions, misrouted, alone, timeout, clock }) {
   let active = false
@@ -64,24 +62,24 @@ export function createDrain ({ directory, port, server, sessions, misrouted, alo
       const batch = Math.max(BATCH, Math.ceil((open.length * PAUSE) / Math.max(1, timeout / 2)))
       for (let at = 0; at < open.length; at += batch) {
         for (const connection of open.slice(at, at + batch)) connection.goAway()
-        if (at + batch < open.length && this.remaining > 0) await delay(PAUSE)
+        if (at + batch < open.length && this.remaining > 0) await clock.sleep(PAUSE)
       }
       await left
     },
 
     /** Waits until all sessions are closed, including those whose connect was in progress. */
     async finish () {
-      const releasing = setInterval(() => misrouted?.releaseAll(), PAUSE)
+      const releasing = clock.every(PAUSE, () => misrouted?.releaseAll())
       const end = clock.monotonic() + Math.min(this.remaining, alone ? IDLE_GRACE : Math.min(GRACE, timeout / 2))
       while (sessions() > 0 || !(portLeft || alone)) {
         const now = clock.monotonic()
         // requests that came by now are read first: this process may have had no time for them
-        await new Promise((resolve) => { setImmediate(resolve) })
+        await new Promise((resolve) => { clock.soon(() => resolve(undefined)) })
         if (now >= end) break
         if (now > begun + IDLE_GRACE) server().closeIdleConnections()
-        await delay(10)
+        await clock.sleep(10)
       }
-      clearInterval(releasing)
+      releasing.stop()
     }
   }
 }

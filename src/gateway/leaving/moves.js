@@ -1,4 +1,5 @@
 import { InkcastError } from '../../common/errors.js'
+import { systemRandom } from '../../common/random.js'
 
 /**
  * Moves connections at will: a random part of this worker's clients is asked to reconnect, at a rate that the others
@@ -20,19 +21,19 @@ const TICK = 50
  * @param {object} dependencies
  * @param {import('../directory.js').Directory} dependencies.directory
  * @param {Pick<import('../../metrics/metrics.js').Metrics, 'connections_moved'>} dependencies.metrics
- * @param {Pick<import('../../common/clock.js').Clock, 'monotonic'>} dependencies.clock
+ * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'every'>} dependencies.clock
  * @param {() => number} [dependencies.random] 0 to 1
  */
-export function createMoves ({ directory, metrics, clock, random = Math.random }) {
+export function createMoves ({ directory, metrics, clock, random = systemRandom.number }) {
   /** Those that have not moved yet. @type {import('../connection.js').Connection[]} */
   let waiting = []
   /** @type {Move} */
   let move = { share: 0, rate: 0 }
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../../common/clock.js').Timer | undefined} */
   let timer
 
   function stop () {
-    clearInterval(timer)
+    timer?.stop()
     timer = undefined
     waiting = []
     move = { share: 0, rate: 0 }
@@ -55,7 +56,7 @@ export function createMoves ({ directory, metrics, clock, random = Math.random }
     waiting = connections.slice(0, count)
     let last = clock.monotonic()
     let due = 0
-    timer = setInterval(() => {
+    timer = clock.every(TICK, () => {
       const now = clock.monotonic()
       due += (now - last) / 1000 * move.rate
       last = now
@@ -68,7 +69,7 @@ export function createMoves ({ directory, metrics, clock, random = Math.random }
         metrics.connections_moved.inc()
       }
       if (waiting.length === 0) stop()
-    }, TICK)
+    })
     return count
   }
 

@@ -36,8 +36,9 @@ const [EARLIEST, LATEST] = [10_000, 60_000]
  * @param {Pick<import('../../metrics/metrics.js').Metrics, 'overloaded' | 'connections_shed'>} dependencies.metrics
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../../common/random.js').Random, 'number'>} dependencies.random
  */
-export function createOverload ({ maxLag, directory, memory, metrics, log, clock }) {
+export function createOverload ({ maxLag, directory, memory, metrics, log, clock, random }) {
   /** Delays of the last checks, ms. @type {number[]} */
   let lags = []
   /** @type {'lag' | 'memory' | undefined} */
@@ -46,7 +47,7 @@ export function createOverload ({ maxLag, directory, memory, metrics, log, clock
   /** Since when it has been calm, while new clients are refused. @type {number | undefined} */
   let calmSince
   let last = 0
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../../common/clock.js').Timer | undefined} */
   let timer
   const logLimit = new LogLimit({ clock })
 
@@ -96,7 +97,7 @@ export function createOverload ({ maxLag, directory, memory, metrics, log, clock
         if (count === 0) return
         if (!connection.identity.anonymous || (connection.documentCount > 0) !== withDocuments) continue
         count--
-        connection.disconnect('overloaded', Math.round(EARLIEST + Math.random() * (LATEST - EARLIEST)))
+        connection.disconnect('overloaded', Math.round(EARLIEST + random.number() * (LATEST - EARLIEST)))
         metrics.connections_shed.inc()
       }
     }
@@ -114,9 +115,9 @@ export function createOverload ({ maxLag, directory, memory, metrics, log, clock
     start () {
       if (maxLag === 0) return
       last = clock.monotonic()
-      timer = setInterval(check, TICK)
+      timer = clock.every(TICK, check)
     },
-    stop () { clearInterval(timer) }
+    stop () { timer?.stop() }
   }
 }
 

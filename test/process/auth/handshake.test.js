@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { httpService } from '../../helpers/http-service.js'
@@ -311,7 +312,7 @@ test('an expired token ends its connection, after a warning and with a reason', 
 })
 
 test('a connection whose key the issuer withdraws is warned and closed, one with another key stays', async (t) => {
-  t.mock.method(Math, 'random', () => 0)
+  t.mock.method(systemRandom, 'number', () => 0)
   const pairs = ['old', 'new'].map((kid) => ({ kid, pair: keyPairFor('ES256') }))
   let there = pairs
   const issuer = await httpService(t, () => ({

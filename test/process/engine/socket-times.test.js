@@ -9,7 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { createAgent } from '../../../src/admin/agent.js'
 import { createPrivateListener } from '../../../src/admin/private-listener.js'
 import { createAdminServer } from '../../../src/admin/server.js'
+import { systemClock } from '../../../src/common/clock.js'
 import { createHttpServer } from '../../../src/engine/http.js'
+import { createClosing } from '../../../src/engine/socket-reader.js'
 import { createPeerListener } from '../../../src/peers/peer-listener.js'
 import { listen } from '../../../src/process/listen.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
@@ -105,9 +107,11 @@ const answerLarge = (/** @type {any} */ _req, /** @type {import('node:http').Ser
 /**
  * Ignores connections.
  * @type {Pick<import('../../../src/engine/engine.js').Engine,
- *   'usesEngineSocket' | 'takeWebSocket' | 'handleRequest' | 'handleUpgrade'>}
+ *   'clock' | 'closing' | 'usesEngineSocket' | 'takeWebSocket' | 'handleRequest' | 'handleUpgrade'>}
  */
 const engine = {
+  clock: systemClock,
+  closing: createClosing(systemClock),
   usesEngineSocket: true,
   takeWebSocket: () => false,
   handleRequest: answerLarge,

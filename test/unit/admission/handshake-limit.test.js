@@ -2,24 +2,26 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { createHandshakeLimit } from '../../../src/admission/handshake-limit.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
 /** @type {any} */
 const req = { headers: {} }
 const connections = { admits: () => true }
-/** @param {number} perSecond */
-const limitOf = (perSecond) =>
+/** @param {number} perSecond @param {import('../../helpers/manual-clock.js').ManualClock} [clock] */
+const limitOf = (perSecond, clock = manualClock()) =>
   createHandshakeLimit({
     perSecond,
     connections,
     metrics: createMetrics({ processMetrics: false }),
-    clock: manualClock()
+    clock,
+    random: systemRandom
   })
-const turn = () => new Promise((resolve) => { setImmediate(resolve) })
 
-test('of the clients in one turn of the event loop some start at once, and the others in the next turns, in order', async () => {
-  const limit = limitOf(500)
+test('of the clients in one turn of the event loop some start at once, and the others in the next turns, in order', () => {
+  const clock = manualClock()
+  const limit = limitOf(500, clock)
   /** @type {number[]} */
   const begun = []
   for (let i = 0; i < 400; i++)
@@ -29,7 +31,7 @@ test('of the clients in one turn of the event loop some start at once, and the o
   let turns = 1
   for (; begun.length < 400 && turns < 400; turns++) {
     const before = begun.length
-    await turn()
+    clock.turn()
     assert.ok(begun.length - before <= atOnce, `${begun.length - before} in a turn`)
   }
   assert.deepEqual(

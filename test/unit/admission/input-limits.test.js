@@ -7,13 +7,15 @@ import { manualClock } from '../../helpers/manual-clock.js'
 
 const MAX_BYTES = 2 ** 20
 const metrics = createMetrics({ processMetrics: false })
-const clock = manualClock()
+/** @type {import('../../helpers/manual-clock.js').ManualClock} */
+let clock
 /** @type {InputLimits} */
 let inputLimits
 /** @type {string[]} names of closed sessions, in order */
 let ended
 
 beforeEach(() => {
+  clock = manualClock()
   inputLimits = new InputLimits({ maxBytes: MAX_BYTES, perSecond: 100 }, metrics, clock)
   ended = []
 })
@@ -79,10 +81,8 @@ describe('sessions whose clients are not admitted', () => {
     begin('b').terminate()
     clock.advance(9999)
     admit(begin('c'))
-    inputLimits.look()
     assert.deepEqual(ended, ['b'])
     clock.advance(1)
-    inputLimits.look()
     assert.deepEqual(ended, ['b', 'a'])
     const { sessions, early, late, cut } = await figures()
     assert.deepEqual([sessions, early, late, cut.late], [0, 0, 0, 1])
@@ -132,7 +132,7 @@ describe('unfinished messages of admitted clients', () => {
     told.terminate()
     untold.readyState = 'closed'
     assert.equal((await figures()).late, 1000)
-    inputLimits.look()
+    clock.advance(1000)
     inputLimits.holds(untold, 1000)
     assert.equal((await figures()).late, 0)
   })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import { offsets, range } from '../../contract/bus-fixture.js'
 import { ScriptedBus } from '../../helpers/scripted-bus.js'
+import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
 import { createReplays } from '../../../src/documents/replays.js'
 import { Turns } from '../../../src/documents/turns.js'
@@ -14,11 +14,10 @@ const at = (/** @type {number} */ offset) => ({ epoch: 'one', offset })
 
 /**
  * Pages are dropped after `KEEP` ms of the test's time only.
- * @param {import('node:test').TestContext} t
  * @param {{ count?: number, maxBytes?: number }} [options]
  */
-function setUp (t, { count = 300, maxBytes = Infinity } = {}) {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
+function setUp ({ count = 300, maxBytes = Infinity } = {}) {
+  const clock = manualClock()
   const bus = new ScriptedBus()
   const metrics = createMetrics({ processMetrics: false })
   bus.appendMany(count)
@@ -27,25 +26,27 @@ function setUp (t, { count = 300, maxBytes = Infinity } = {}) {
     bus: /** @type {any} */ (bus),
     createDelivery: () => ({ number: ++deliveries.made }),
     maxBytes,
-    metrics
+    metrics,
+    clock
   })
   return {
-    bus, metrics, deliveries, replays,
+    bus, metrics, deliveries, replays, clock,
     /** @param {number} offset @param {string} [epoch] of the live stream */
     read: async (offset, epoch = 'one') => {
-      const { records, gap } = await replays.read('doc', at(offset), epoch)
+      const [{ records, gap }] = await Promise.all([replays.read('doc', at(offset), epoch), clock.pass(0)])
       return { offsets: offsets(records.map(({ record }) => record)), gap }
     }
   }
 }
 
 describe('records that many clients have missed', () => {
-  test('are read once, with frames created once, for concurrent and directly following requests', async (t) => {
-    const { bus, read, deliveries, metrics } = setUp(t)
+  test('are read once, with frames created once, for concurrent and directly following requests', async () => {
+    const { bus, read, deliveries, metrics, clock } = setUp()
     const { waiting, release } = bus.hold('history')
     const reading = Promise.all(range(2000).map((i) => read(100 + i % 50)))
     await waitFor(() => waiting() === 1)
     release()
+    await clock.pass(0)
     for (const [i, answer] of (await reading).entries())
       assert.deepEqual(answer, { offsets: range(200 - (i % 50), 101 + (i % 50)), gap: null })
     assert.deepEqual((await read(299)).offsets, [300])
@@ -60,8 +61,8 @@ describe('records that many clients have missed', () => {
     )
   })
 
-  test('are read once also where newer records of their keys have replaced others', async (t) => {
-    const { bus, read } = setUp(t, { count: 300 })
+  test('are read once also where newer records of their keys have replaced others', async () => {
+    const { bus, read } = setUp({ count: 300 })
     bus.replace([...range(98, 2), ...range(100, 151)])
     const kept = [1, ...range(51, 100), ...range(50, 251)]
     for (const offset of [0, 1, 50, 98, 99, 100, 149, 150, 200, 250, 251, 299]) {
@@ -70,8 +71,8 @@ describe('records that many clients have missed', () => {
     assert.equal(bus.calls.length, 1)
   })
 
-  test('are read again if the cache does not reach back, or is of another log than the live stream', async (t) => {
-    const { bus, read } = setUp(t, { count: 210 })
+  test('are read again if the cache does not reach back, or is of another log than the live stream', async () => {
+    const { bus, read } = setUp({ count: 210 })
     assert.equal((await read(100)).offsets.length, 110)
     assert.deepEqual((await read(99)).offsets, range(111, 100))
     bus.append()
@@ -81,23 +82,23 @@ describe('records that many clients have missed', () => {
     assert.equal(bus.calls.length, 4)
   })
 
-  test('are dropped from the cache after a moment', async (t) => {
-    const { bus, read, metrics } = setUp(t)
+  test('are dropped from the cache after a moment', async () => {
+    const { bus, read, metrics, clock } = setUp()
     await read(250)
     const bytes = async () => {
       await metrics.collect()
       return (await metrics.replay_bytes.get()).values[0].value
     }
-    t.mock.timers.tick(KEEP - 1)
+    clock.advance(KEEP - 1)
     assert.ok(await bytes() >= 50 * 1024)
-    t.mock.timers.tick(1)
+    clock.advance(1)
     assert.equal(await bytes(), 0)
     await read(250)
     assert.equal(bus.calls.length, 2)
   })
 
-  test('are requested again for positions that the log still has, although it was trimmed for the first one', async (t) => {
-    const { bus, read } = setUp(t)
+  test('are requested again for positions that the log still has, although it was trimmed for the first one', async () => {
+    const { bus, read } = setUp()
     bus.trim(120)
     const answers = await Promise.all([read(100), read(100), read(130), read(131)])
     assert.deepEqual(
@@ -108,54 +109,55 @@ describe('records that many clients have missed', () => {
     assert.equal(bus.calls.length, 2)
   })
 
-  test('fail for all requests that wait for the same read, and are read again by the next one', async (t) => {
-    const { bus, read } = setUp(t)
+  test('fail for all requests that wait for the same read, and are read again by the next one', async () => {
+    const { bus, read } = setUp()
     bus.fail('history', 1)
     const results = await Promise.allSettled([read(1), read(2)])
     assert.deepEqual(results.map(({ status }) => status), ['rejected', 'rejected'])
     assert.equal((await read(1)).offsets.length, 200)
   })
 
-  test('wait while too many of them are in flight', async (t) => {
-    const { bus, replays } = setUp(t, { maxBytes: 100_000 })
+  test('wait while too many of them are in flight', async () => {
+    const { bus, replays, clock } = setUp({ maxBytes: 100_000 })
     const { waiting, release } = bus.hold('history')
     let read = 0
     for (const i of range(20)) replays.read(`doc${i}`, at(0), 'one').then(() => { read++ })
     await waitFor(() => waiting() === 16)
-    for (let i = 0; i < 5; i++) await turn()
+    await clock.pass(0)
     assert.equal(bus.calls.length, 16)
     release()
     // the limit is exceeded: no further read before the cache is dropped
-    await waitFor(() => read === 16)
+    await clock.pass(0)
+    assert.equal(read, 16)
     assert.equal(bus.calls.length, 16)
-    t.mock.timers.tick(KEEP)
-    await waitFor(() => read === 20)
+    await clock.pass(KEEP)
+    assert.equal(read, 20)
   })
 
-  test('are read within the same limits for a client that accepts little', async (t) => {
-    const { bus, replays, metrics } = setUp(t, { maxBytes: 100_000 })
+  test('are read within the same limits for a client that accepts little', async () => {
+    const { bus, replays, metrics, clock } = setUp({ maxBytes: 100_000 })
     await replays.read('doc', at(0), 'one')
     let read = 0
     for (const i of range(20))
       replays.read(`doc${i}`, at(0), 'one', 8).then(({ records }) => {
         read += records.length
       })
-    for (let i = 0; i < 5; i++) await turn()
+    await clock.pass(0)
     assert.equal(bus.calls.length, 1)
     const { waiting, release } = bus.hold('history')
-    t.mock.timers.tick(KEEP)
+    clock.advance(KEEP)
     await waitFor(() => waiting() === 16)
-    for (let i = 0; i < 5; i++) await turn()
+    await clock.pass(0)
     assert.equal(bus.calls.length, 17)
     release()
     await waitFor(() => read === 20 * 8)
-    for (let i = 0; i < 2; i++) await turn()
+    await clock.pass(0)
     await metrics.collect()
     assert.equal((await metrics.replay_bytes.get()).values[0].value, 0)
   })
 
-  test('are taken from the reads of others by a client that accepts little', async (t) => {
-    const { bus, replays, read } = setUp(t)
+  test('are taken from the reads of others by a client that accepts little', async () => {
+    const { bus, replays, read } = setUp()
     await read(10)
     const { records } = await replays.read('doc', at(50), 'one', 8)
     assert.deepEqual(offsets(records.map(({ record }) => record)), range(160, 51))
@@ -164,7 +166,8 @@ describe('records that many clients have missed', () => {
 })
 
 test('work that arrives at once is spread over turns of the event loop, in order', async () => {
-  const turns = new Turns(100)
+  const clock = manualClock()
+  const turns = new Turns(100, clock)
   /** @type {number[]} */
   const done = []
   const start = turns.take(60)
@@ -175,13 +178,17 @@ test('work that arrives at once is spread over turns of the event loop, in order
   }))
   await Promise.resolve()
   assert.deepEqual(done, [0, 1])
-  await turn()
+  clock.turn()
+  await Promise.resolve()
   assert.deepEqual(done, range(6))
-  await turn()
+  clock.turn()
+  await Promise.resolve()
   assert.deepEqual(done, range(10))
-  await all
+  await Promise.all([all, clock.pass(0)])
   assert.deepEqual(done, range(20))
-  await turn()
-  await turn()
+  clock.turn()
+  await Promise.resolve()
+  clock.turn()
+  await Promise.resolve()
   assert.equal(turns.take(1000), undefined)
 })

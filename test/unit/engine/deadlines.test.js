@@ -1,25 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Deadlines } from '../../../src/engine/deadlines.js'
+import { manualClock } from '../../helpers/manual-clock.js'
 
 /** @returns {any} */
 const fake = () => ({ destroyed: false, destroy () { this.destroyed = true } })
 
 test('connections beyond their deadline are closed, others are not', () => {
-  const deadlines = new Deadlines(10_000)
+  const clock = manualClock()
+  const deadlines = new Deadlines(10_000, clock)
   const [first, kept, second] = [fake(), fake(), fake()]
-  const begin = performance.now()
   for (const socket of [first, kept, second]) deadlines.add(socket)
   assert.equal(deadlines.delete(kept), true)
   assert.equal(deadlines.delete(kept), false)
-  deadlines.look(begin + 9_999)
+  clock.advance(9_999)
   assert.deepEqual([first.destroyed, kept.destroyed, second.destroyed, deadlines.size], [false, false, false, 2])
-  deadlines.look(performance.now() + 10_000)
+  clock.advance(1)
   assert.deepEqual([first.destroyed, kept.destroyed, second.destroyed, deadlines.size], [true, false, true, 0])
 })
 
 test('at the limit, the oldest connection is closed for a new one', () => {
-  const deadlines = new Deadlines(10_000, 2)
+  const deadlines = new Deadlines(10_000, manualClock(), 2)
   const sockets = [fake(), fake(), fake()]
   for (const socket of sockets) deadlines.add(socket)
   assert.deepEqual([...sockets.map(({ destroyed }) => destroyed), deadlines.size], [true, false, false, 2])
@@ -29,9 +30,11 @@ test('at the limit, the oldest connection is closed for a new one', () => {
 })
 
 test('end() closes all of them at once', () => {
-  const deadlines = new Deadlines(10_000)
+  const clock = manualClock()
+  const deadlines = new Deadlines(10_000, clock)
   const sockets = [fake(), fake()]
   for (const socket of sockets) deadlines.add(socket)
   deadlines.end()
   assert.deepEqual([...sockets.map(({ destroyed }) => destroyed), deadlines.size], [true, true, 0])
+  assert.equal(clock.timers, 0)
 })

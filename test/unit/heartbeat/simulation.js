@@ -1,8 +1,6 @@
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createHeartbeat } from '../../../src/heartbeat/heartbeat.js'
-import { TICK } from '../../../src/heartbeat/wheel.js'
-
-const STEP = 100
+import { manualClock } from '../../helpers/manual-clock.js'
 
 /**
  * A heartbeat with simulated time, over connections that only record its actions.
@@ -37,38 +35,47 @@ class FakeConn {
  *   number }[] }} [settings]
  */
 export function simulate ({ min = 5000, max = 25_000, timeout = 20_000, tiers = [] } = {}) {
-  let now = 1000
-  /** When the heartbeat's timer was due last, ms. */
-  let ticked = now
+  const clock = manualClock()
   const metrics = createMetrics({ processMetrics: false })
   /** @type {Conn[]} in order */
   const expired = []
   /** Further effect of a ping. @type {(conn: Conn) => void} */
   let onPing = () => {}
+  let afterTimer = () => {}
   const heartbeat = createHeartbeat({
     settings: { min, max, timeout, tiers },
     tierOf: (conn) => conn.tier,
     metrics,
-    now: () => now
+    clock: {
+      ...clock,
+      every: (ms, run) => clock.every(ms, () => {
+        run()
+        afterTimer()
+      })
+    }
   })
+  heartbeat.start()
 
   return {
+    clock,
     heartbeat,
     metrics,
     expired,
-    get now () { return now },
+    get now () { return clock.monotonic() },
     /** @param {(conn: Conn) => void} listener */
     onPing (listener) { onPing = listener },
+    /** Between the heartbeat's timer and what is to run soon after it. @param {() => void} listener */
+    onTimer (listener) { afterTimer = listener },
 
     /** @param {string} [tier] known at once */
     connect (tier) {
       const conn = new FakeConn({
         onPing: (one) => {
-          one.pings.push(now)
+          one.pings.push(clock.monotonic())
           onPing(one)
         },
         onEnd: (one) => {
-          one.expiredAt = now
+          one.expiredAt = clock.monotonic()
           expired.push(one)
           heartbeat.forget(one)
         }
@@ -83,18 +90,10 @@ export function simulate ({ min = 5000, max = 25_000, timeout = 20_000, tiers = 
     hear (conn, type = 'pong') { if (conn.readyState === 'open') heartbeat.heard(conn, type) },
 
     /** Lets time pass without activity. @param {number} ms */
-    stall (ms) { now += ms },
+    stall (ms) { clock.stall(ms) },
 
-    /** Lets time pass in steps of at most 100 ms, with the heartbeat's timer. @param {number} ms */
-    pass (ms) {
-      for (const end = now + ms; now < end;) {
-        now = Math.min(now + STEP, end)
-        if (now - ticked < TICK) continue
-        ticked = now
-        heartbeat.tick()
-        while (heartbeat.turn());
-      }
-    },
+    /** Lets time pass, with the heartbeat's timer. @param {number} ms */
+    pass (ms) { clock.advance(ms) },
 
     /** @param {'heartbeats' | 'late_heartbeats' | 'expired_connections'} name @returns {Promise<number>} */
     count: async (name) => (await metrics[name].get()).values[0]?.value ?? 0

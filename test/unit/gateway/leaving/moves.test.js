@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMoves, readMove } from '../../../../src/gateway/leaving/moves.js'
 import { manualClock } from '../../../helpers/manual-clock.js'
-import { manualTimers } from '../../../helpers/manual-timers.js'
 
-/** @param {import('node:test').TestContext} t @param {number} size */
-function setUp (t, size) {
-  const timers = manualTimers(t)
+/** @param {number} size */
+function setUp (size) {
   const clock = manualClock()
   /** @type {Map<string, any>} */
   const connections = new Map()
@@ -34,20 +32,15 @@ function setUp (t, size) {
   const metrics = /** @type {any} */ ({ connections_moved: { inc () { counted++ } } })
   const moves = createMoves({ directory, metrics, clock })
   return {
-    moves, connections, gone, timers,
+    moves, connections, gone, clock,
     counted: () => counted,
     /** @param {number} ms */
-    pass (ms) {
-      for (let passed = 0; passed < ms; passed += 50) {
-        clock.advance(50)
-        timers.tick(50)
-      }
-    }
+    pass (ms) { clock.advance(ms) }
   }
 }
 
-test('the share moves at the rate, each once, and the others stay', (t) => {
-  const { moves, gone, connections, pass, counted, timers } = setUp(t, 100)
+test('the share moves at the rate, each once, and the others stay', () => {
+  const { moves, gone, connections, pass, counted, clock } = setUp(100)
   assert.equal(moves.begin({ share: 0.3, rate: 10 }), 30)
   pass(1000)
   assert.equal(gone.length, 10)
@@ -56,11 +49,11 @@ test('the share moves at the rate, each once, and the others stay', (t) => {
   assert.equal(new Set(gone).size, 30)
   assert.equal(connections.size, 70)
   assert.equal(counted(), 30)
-  assert.equal(timers.count, 0)
+  assert.equal(clock.timers, 0)
 })
 
-test('a rate below one per second is kept', (t) => {
-  const { moves, gone, pass } = setUp(t, 4)
+test('a rate below one per second is kept', () => {
+  const { moves, gone, pass } = setUp(4)
   moves.begin({ share: 1, rate: 0.5 })
   pass(1950)
   assert.equal(gone.length, 0)
@@ -68,8 +61,8 @@ test('a rate below one per second is kept', (t) => {
   assert.equal(gone.length, 2)
 })
 
-test('clients that have gone by themselves are left out, and a new move replaces the one in progress', (t) => {
-  const { moves, gone, connections, pass } = setUp(t, 10)
+test('clients that have gone by themselves are left out, and a new move replaces the one in progress', () => {
+  const { moves, gone, connections, pass } = setUp(10)
   moves.begin({ share: 1, rate: 1 })
   pass(1000)
   assert.equal(gone.length, 1)
@@ -81,19 +74,19 @@ test('clients that have gone by themselves are left out, and a new move replaces
   assert.equal(gone.length, 5)
 })
 
-test('a move that is stopped moves nobody any more', (t) => {
-  const { moves, gone, pass, timers } = setUp(t, 10)
+test('a move that is stopped moves nobody any more', () => {
+  const { moves, gone, pass, clock } = setUp(10)
   moves.begin({ share: 1, rate: 10 })
   pass(200)
   moves.stop()
   pass(2000)
   assert.equal(gone.length, 2)
   assert.equal(moves.left, 0)
-  assert.equal(timers.count, 0)
+  assert.equal(clock.timers, 0)
 })
 
-test('those that move are chosen at random', (t) => {
-  const { moves, gone, pass } = setUp(t, 1000)
+test('those that move are chosen at random', () => {
+  const { moves, gone, pass } = setUp(1000)
   moves.begin({ share: 0.5, rate: 10_000 })
   pass(1000)
   const early = gone.filter((id) => Number(id) < 500).length
@@ -108,8 +101,8 @@ test('a move without a share or rate is refused', () => {
   assert.deepEqual(readMove({ share: 1, rate: 5 }), { share: 1, rate: 5 })
 })
 
-test('all connections move at a rate that can be changed, and those that came meanwhile follow', (t) => {
-  const { moves, gone, connections, pass, timers } = setUp(t, 100)
+test('all connections move at a rate that can be changed, and those that came meanwhile follow', () => {
+  const { moves, gone, connections, pass, clock } = setUp(100)
   moves.all(10)
   pass(1000)
   assert.equal(gone.length, 10)
@@ -118,15 +111,15 @@ test('all connections move at a rate that can be changed, and those that came me
   assert.equal(gone.length, 50)
   pass(2000)
   assert.equal(new Set(gone).size, 100)
-  assert.equal(timers.count, 0)
+  assert.equal(clock.timers, 0)
   connections.set('late', { id: 'late', tellDraining () {}, goAway: () => { connections.delete('late') } })
   moves.all(40)
   pass(100)
   assert.equal(connections.size, 0)
 })
 
-test('all connections move although a part of them was moving', (t) => {
-  const { moves, gone, pass } = setUp(t, 100)
+test('all connections move although a part of them was moving', () => {
+  const { moves, gone, pass } = setUp(100)
   moves.begin({ share: 0.1, rate: 1 })
   moves.all(100)
   pass(2000)

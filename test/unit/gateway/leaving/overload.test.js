@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMemoryMeter, createOverload } from '../../../../src/gateway/leaving/overload.js'
+import { systemRandom } from '../../../../src/common/random.js'
 import { manualClock } from '../../../helpers/manual-clock.js'
-import { manualTimers } from '../../../helpers/manual-timers.js'
 import { recordingLog } from '../../../helpers/recording-log.js'
 
 const TICK = 500
 
-/** @param {import('node:test').TestContext} t @param {{ maxLag?: number, clients?: any[] }} [options] */
-function setUp (t, { maxLag = 1000, clients = [] } = {}) {
-  const timers = manualTimers(t)
+/** @param {{ maxLag?: number, clients?: any[] }} [options] */
+function setUp ({ maxLag = 1000, clients = [] } = {}) {
   const clock = manualClock()
   const { log, lines } = recordingLog()
   /** @type {number[]} */
@@ -24,6 +23,7 @@ function setUp (t, { maxLag = 1000, clients = [] } = {}) {
     }
   const overload = createOverload({
     maxLag, clock, log,
+    random: systemRandom,
     memory: () => used,
     directory: /** @type {any} */ ({ all: () => [...connections], get size () { return connections.size } }),
     metrics: /** @type {any} */ ({
@@ -33,15 +33,15 @@ function setUp (t, { maxLag = 1000, clients = [] } = {}) {
   })
   overload.start()
   return {
-    overload, gauge, lines, timers, connections,
+    overload, gauge, lines, clock, connections,
     shed: () => shed,
     /** @param {number} part */
     use (part) { used = part },
     /** @param {number} times @param {number} [lag] ms by which each check is late */
     checks (times, lag = 0) {
       for (let i = 0; i < times; i++) {
-        clock.advance(TICK + lag)
-        timers.tick(TICK)
+        clock.stall(TICK + lag)
+        clock.advance(0)
       }
     }
   }
@@ -53,8 +53,8 @@ const clientsOf = (anonymous, named) => [
   ...Array.from({ length: anonymous }, (_, i) => ({ identity: { anonymous: true }, documentCount: i % 2 }))
 ]
 
-test('newcomers are refused while the event loop is late, and welcome after 5 s of calm', (t) => {
-  const { overload, checks, gauge, lines } = setUp(t)
+test('newcomers are refused while the event loop is late, and welcome after 5 s of calm', () => {
+  const { overload, checks, gauge, lines } = setUp()
   checks(5, 900)
   assert.equal(overload.active, false)
   checks(5, 1100)
@@ -69,8 +69,8 @@ test('newcomers are refused while the event loop is late, and welcome after 5 s 
   assert.deepEqual(overload.warnings(), [])
 })
 
-test('a single pause of any length is no overload', (t) => {
-  const { overload, checks } = setUp(t)
+test('a single pause of any length is no overload', () => {
+  const { overload, checks } = setUp()
   checks(5)
   checks(1, 60_000)
   checks(1)
@@ -79,8 +79,8 @@ test('a single pause of any length is no overload', (t) => {
   assert.equal(overload.active, false)
 })
 
-test('full memory counts as well, until less is used', (t) => {
-  const { overload, checks, use } = setUp(t)
+test('full memory counts as well, until less is used', () => {
+  const { overload, checks, use } = setUp()
   use(0.95)
   checks(1)
   assert.equal(overload.active, true)
@@ -93,8 +93,8 @@ test('full memory counts as well, until less is used', (t) => {
   assert.equal(overload.active, false)
 })
 
-test('after 5 s anonymous clients are sent away, 1 % at a time, those without a document first; others stay', (t) => {
-  const { checks, use, connections, shed } = setUp(t, { clients: clientsOf(100, 100) })
+test('after 5 s anonymous clients are sent away, 1 % at a time, those without a document first; others stay', () => {
+  const { checks, use, connections, shed } = setUp({ clients: clientsOf(100, 100) })
   use(1)
   checks(10)
   assert.equal(shed(), 0)
@@ -108,9 +108,9 @@ test('after 5 s anonymous clients are sent away, 1 % at a time, those without a 
   assert.ok([...connections].every(({ identity }) => !identity.anonymous))
 })
 
-test('those that are sent away learn why and when to come back, and nobody goes once it is calm', (t) => {
+test('those that are sent away learn why and when to come back, and nobody goes once it is calm', () => {
   const clients = clientsOf(100, 0)
-  const { checks, use, shed } = setUp(t, { clients })
+  const { checks, use, shed } = setUp({ clients })
   use(1)
   checks(12)
   const { ended } = clients.find((client) => 'ended' in client) ?? /** @type {any} */ ({})
@@ -122,12 +122,12 @@ test('those that are sent away learn why and when to come back, and nobody goes 
   assert.equal(shed(), before)
 })
 
-test('OVERLOAD_LAG=0 turns it off', (t) => {
-  const { overload, checks, use, timers } = setUp(t, { maxLag: 0 })
+test('OVERLOAD_LAG=0 turns it off', () => {
+  const { overload, checks, use, clock } = setUp({ maxLag: 0 })
   use(1)
   checks(20, 5000)
   assert.equal(overload.active, false)
-  assert.equal(timers.count, 0)
+  assert.equal(clock.timers, 0)
 })
 
 test('the memory of this process is measured', () => {
