@@ -49,8 +49,8 @@ export class ReconnectingConnection {
 
   get state () { return this.#state }
 
-  /** The connection while it is up. */
-  get redis () { return this.#state === 'up' ? this.#redis : undefined }
+  /** The connection while it takes commands. */
+  get redis () { return this.#state === 'up' && this.#redis?.status === 'ready' ? this.#redis : undefined }
 
   /** To be called once. @returns {Promise<void>} resolves after the first attempt; never rejects */
   start () { return this.#connect() }

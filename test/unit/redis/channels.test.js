@@ -10,6 +10,7 @@ const log = createLog({ level: 'silent', pretty: false, role: 'test' })
 
 /** The part of an ioredis client that a subscriber uses. */
 class FakeRedis extends EventEmitter {
+  status = 'ready'
   stream = { bytesRead: 0 }
 
   /** @param {FakeNode} node */
