@@ -6,7 +6,7 @@ const MAX_READS = 4
 const MAX_WAITING = 1000
 
 /**
- * Reads of logs for one answer each, a few at the same time. Those who wait take turns, so that one with many requests
+ * Reads of logs for one answer each, a few at the same time. Waiting readers take turns, so that one with many requests
  * delays another by one read only.
  */
 export class FairReads {
