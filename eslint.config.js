@@ -98,7 +98,7 @@ const RANDOM = {
 }
 // Pages have those of the browser.
 const OWN_SOURCES = [
-  'src/common/clock.js', 'src/common/random.js', 'client/common/clock.js', 'client/common/random-id.js', 'src/*/page/**'
+  'src/common/clock.js', 'src/common/random.js', 'client/common/clock.js', 'client/common/interval.js', 'src/*/page/**'
 ]
 // Timers that a library has set.
 const LIBRARY_TIMERS = ['src/engine/engine-io-socket.js']
@@ -106,8 +106,7 @@ const LIBRARY_TIMERS = ['src/engine/engine-io-socket.js']
 const STILL_OWN = [
   ...[
     'bus', 'ingest', 'kafka', 'presence', 'receipts', 'redis', 'rehearsal', 'sessions', 'uplink', 'wire', 'workers'
-  ].map((folder) => `src/${folder}/**`),
-  'client/**'
+  ].map((folder) => `src/${folder}/**`)
 ]
 
 export default [

@@ -85,10 +85,10 @@ export class Client {
       },
       onState: (state, reason) => {
         this.#log.log(state, undefined, reason?.code)
+        const ended = /** @type {ClientError} */ (reason)
         if (state === 'connected') this.#ready.resolve()
-        else if (state === 'refused' || state === 'closed') this.#ready.reject(/** @type {ClientError} */ (reason))
-        if (state === 'refused' && reason !== null)
-          for (const membership of this.#memberships.values()) membership.reject(reason)
+        else if (state === 'refused' || state === 'closed') this.#ready.reject(ended)
+        if (state === 'refused') for (const membership of this.#memberships.values()) membership.reject(ended)
         this.#emitter.emit('state', state, reason)
       }
     })
@@ -120,8 +120,8 @@ export class Client {
    */
   get ready () {
     const { state, reason } = this
-    if (state === 'connected' || state === 'draining') return Promise.resolve()
-    return reason !== null && (state === 'closed' || state === 'refused') ? Promise.reject(reason) : this.#ready.wait()
+    if (this.#connection.up) return Promise.resolve()
+    return state === 'closed' || state === 'refused' ? Promise.reject(reason) : this.#ready.wait()
   }
 
   #ready = new Waiting()
@@ -190,7 +190,7 @@ export class Client {
    */
   async open (guid, options = {}) {
     const { state, reason } = this
-    if (reason !== null && (state === 'closed' || state === 'refused')) throw reason
+    if (state === 'closed' || state === 'refused') throw reason
     throwIfAborted(options.signal)
     checkOptions('open', options)
     const Loader = options.load && (await import('./document/loader.js')).loaderFor(options.load)

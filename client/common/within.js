@@ -1,3 +1,4 @@
+import { clock } from './clock.js'
 import { ClientError } from './error.js'
 
 /**
@@ -15,11 +16,11 @@ export function within (promise, { signal, timeout }, message) {
     const abort = () => reject(signal?.reason ?? abortError())
     const timer = timeout === undefined
       ? undefined
-      : setTimeout(() => reject(new ClientError({ code: 'timeout', message, retryable: true })), timeout)
+      : clock.timer(timeout, () => reject(new ClientError({ code: 'timeout', message, retryable: true })))
     if (signal?.aborted) abort()
     else signal?.addEventListener('abort', abort)
     promise.then(resolve, reject).finally(() => {
-      clearTimeout(timer)
+      timer?.stop()
       signal?.removeEventListener('abort', abort)
     })
   })
@@ -41,12 +42,12 @@ const abortError = () => Object.assign(new Error('this operation was aborted'), 
  */
 export const pause = (ms, signal) => new Promise((resolve, reject) => {
   const end = () => {
-    clearTimeout(timer)
+    timer.stop()
     signal.removeEventListener('abort', end)
     if (signal.aborted) reject(signal.reason ?? abortError())
     else resolve()
   }
-  const timer = setTimeout(end, ms)
+  const timer = clock.timer(ms, end)
   if (signal.aborted) end()
   else signal.addEventListener('abort', end)
 })

@@ -1,4 +1,5 @@
 import { clock } from '../common/clock.js'
+import { random } from '../common/random.js'
 import { delayBefore, hintOf } from './delay.js'
 import { ClientError, badRequest, closedError } from '../common/error.js'
 import { io as socketIo } from './io.js'
@@ -62,11 +63,11 @@ export class Connection {
   #hint
   /** Maximum packet size that the gateway accepts, bytes; known after the first handshake. */
   #maxPayload = Infinity
-  /** Timer of the next attempt. @type {ReturnType<typeof setTimeout> | undefined} */
+  /** Timer of the next attempt. @type {import('../common/clock.js').Timer | undefined} */
   #pause
-  /** Timeout of the first message of the attempt in progress. @type {ReturnType<typeof setTimeout> | undefined} */
+  /** Timeout of the first message of the attempt in progress. @type {import('../common/clock.js').Timer | undefined} */
   #firstMessage
-  /** Timeout of the attempt in progress. @type {ReturnType<typeof setTimeout> | undefined} */
+  /** Timeout of the attempt in progress. @type {import('../common/clock.js').Timer | undefined} */
   #watch
   /** The check in progress. @type {Promise<boolean> | undefined} */
   #checking
@@ -126,7 +127,7 @@ export class Connection {
    */
   async checkLine () {
     if (this.up) return this.#checking ??= this.#check()
-    if (this.#pause !== undefined && this.#hint === undefined) this.#retryIn(Math.random() * SOON)
+    if (this.#pause && this.#hint === undefined) this.#retryIn(random.number() * SOON)
     return false
   }
 
@@ -301,28 +302,28 @@ export class Connection {
       if (attempt !== this.#attempt) return
     }
     // WebSocket first; if that failed, long polling, which upgrades to WebSocket where possible
-    this.socket.io.opts.transports =
+    manager.opts.transports =
       this.#options.transports ?? (this.#pollingFirst ? ['polling', 'websocket'] : ['websocket', 'polling'])
-    this.#watch = setTimeout(() => {
+    this.#watch = clock.timer(ATTEMPT_TIMEOUT * 2, () => {
       this.socket.disconnect()
       this.#unreachable(new Error('timeout'))
-    }, ATTEMPT_TIMEOUT * 2)
+    })
     this.socket.connect()
     const engine = this.#engine
     let isOpen = false
     engine?.once?.('handshake', (/** @type {{ maxPayload?: number }} */ { maxPayload }) => {
       isOpen = true
-      clearTimeout(this.#firstMessage)
+      this.#firstMessage?.stop()
       this.#maxPayload = maxPayload ?? Infinity
     })
-    if (this.#options.transports !== undefined || this.#pollingFirst) return
+    if (this.#options.transports || this.#pollingFirst) return
     const giveUp = (/** @type {string} */ message) => {
       if (isOpen || attempt !== this.#attempt || this.#watch === undefined) return
       isOpen = true
       this.socket.disconnect()
       this.#unreachable(new Error(message))
     }
-    this.#firstMessage = setTimeout(() => giveUp('timeout'), FIRST_MESSAGE)
+    this.#firstMessage = clock.timer(FIRST_MESSAGE, () => giveUp('timeout'))
     // Socket.IO would wait for its own timeout
     engine?.once?.('close', () => giveUp('websocket error'))
   }
@@ -333,14 +334,14 @@ export class Connection {
     if (refusal !== null) return this.#refused(refusal)
     this.#askForRefusal()
     // a proxy that blocks WebSockets responds immediately: a page that is just opening need not wait
-    const first = this.#failures === 0 && this.state === 'connecting' && this.#options.transports === undefined
+    const first = this.#failures === 0 && this.state === 'connecting' && !this.#options.transports
     this.#pollingFirst = !this.#pollingFirst
     this.#failed(
       new ClientError(
         { code: 'unavailable', message: this.#explain(error), retryable: true, retryInMs: hintOf(error) },
         { cause: error }
       ),
-      first ? Math.random() * SOON : undefined
+      first ? random.number() * SOON : undefined
     )
   }
 
@@ -396,9 +397,9 @@ export class Connection {
   }
 
   #clearTimers () {
-    clearTimeout(this.#pause)
-    clearTimeout(this.#watch)
-    clearTimeout(this.#firstMessage)
+    this.#pause?.stop()
+    this.#watch?.stop()
+    this.#firstMessage?.stop()
     this.#pause = this.#watch = undefined
   }
 
@@ -412,7 +413,7 @@ export class Connection {
   /** @param {number} ms @param {TokenReason} [why] */
   #retryIn (ms, why = 'connect') {
     this.#clearTimers()
-    this.#pause = setTimeout(() => this.#try(why), ms)
+    this.#pause = clock.timer(ms, () => this.#try(why))
   }
 
   async #refreshToken () {

@@ -1,3 +1,5 @@
+import { random } from '../common/random.js'
+
 /** Maximum delay between two attempts, ms. */
 const LONGEST = 15_000
 
@@ -12,8 +14,8 @@ const LONGEST = 15_000
  */
 export function delayBefore (failures, hint) {
   if (hint !== undefined) return hint
-  const range = Math.min(LONGEST, 1000 * 2 ** Math.min(failures, 10))
-  return range * (0.1 + 0.9 * Math.random())
+  const range = Math.min(LONGEST, 1000 * 2 ** failures)
+  return range * (0.1 + 0.9 * random.number())
 }
 
 /**
@@ -39,5 +41,5 @@ export function hintOf (error) {
   const request = error.context
   const seconds = request?.status === 503 ? parseFloat(request.getResponseHeader('retry-after')) : NaN
   // the server's granularity is a second: spread within it
-  return seconds >= 0 ? (seconds + Math.random()) * 1000 : undefined
+  return seconds >= 0 ? (seconds + random.number()) * 1000 : undefined
 }

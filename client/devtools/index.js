@@ -7,6 +7,8 @@
  *
  * Reference: docs/devtools.md
  */
+import { clock } from '../common/clock.js'
+import { interval } from '../common/interval.js'
 import { createModel } from './model.js'
 import { createPanel } from './panel.js'
 
@@ -35,23 +37,23 @@ export function openDevtools (client, { parent = document.body } = {}) {
   const known = opened.get(client)
   if (known !== undefined) return known
 
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
-  const drawSoon = () => { timer ??= setTimeout(draw, PAUSE) }
+  const drawSoon = () => { timer ??= clock.timer(PAUSE, draw) }
   const model = createModel(client, drawSoon)
   const panel = createPanel(client, { read: model.read, onClose: close })
-  const interval = setInterval(draw, INTERVAL)
+  const drawing = interval.every(INTERVAL, draw)
 
   function draw () {
-    clearTimeout(timer)
+    timer?.stop()
     timer = undefined
     panel.draw(model.read())
   }
 
   function close () {
     if (!opened.delete(client)) return
-    clearTimeout(timer)
-    clearInterval(interval)
+    timer?.stop()
+    drawing.stop()
     model.stop()
     panel.stop()
     panel.host.remove()

@@ -1,3 +1,4 @@
+import { clock } from '../common/clock.js'
 import { checkOptions } from '../common/check-options.js'
 import { Emitter } from '../common/emitter.js'
 import { closedError } from '../common/error.js'
@@ -30,7 +31,8 @@ export class Document {
   #emitter = new Emitter()
   /** Loops over the records. @type {Set<{ add: (turn: object) => void, end: () => void }>} */
   #loops = new Set()
-  #listened = false
+  /** Begins with the first listener. @type {import('../common/clock.js').Timer | undefined} */
+  #listening
   #closed = false
   /** Why the gateway ended it. @type {import('../common/error.js').ClientError | null} */
   #error = null
@@ -350,7 +352,7 @@ export class Document {
   }
 
   /** @internal whether its listeners are behind the client's position, or ahead of it */
-  get _holds () { return this.#held.reasons.size > 0 || (this.#loader?.isAhead ?? false) }
+  get _holds () { return this.#held.reasons.size > 0 || !!this.#loader?.isAhead }
 
   /** @internal drops held events */
   _forget () { this.#held.replace([]) }
@@ -385,10 +387,8 @@ export class Document {
   }
 
   #startListening () {
-    if (this.#listened) return
-    this.#listened = true
     // after the caller has added its other listeners
-    setTimeout(() => this.#release(NO_LISTENER))
+    if (this.#listening === undefined) this.#listening = clock.timer(0, () => this.#release(NO_LISTENER))
   }
 
   /** @param {string} reason */

@@ -62,7 +62,7 @@ export class Membership {
   #part
   #fresh
   #failures = 0
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   #timer
 
   /**
@@ -158,7 +158,7 @@ export class Membership {
   /** @param {ClientError} error */
   #end (error) {
     this.#status = 'idle'
-    clearTimeout(this.#timer)
+    this.#timer?.stop()
     this.#signals.clear()
     this.#part?.lost()
     this.reject(error)
@@ -180,7 +180,7 @@ export class Membership {
   /** Joins over the current connection. */
   async join () {
     this.offer()
-    clearTimeout(this.#timer)
+    this.#timer?.stop()
     try {
       this.onJoined(await this.link.request('doc:join', {
         guid: this.guid, ...this.position && { position: this.position }, ...this.#part?.fields
@@ -234,12 +234,13 @@ export class Membership {
     }
     // remain `joining`: after a timeout the gateway may still be at it, and records that it sends now are not sent
     // again
-    this.#timer = setTimeout(() => this.join(), delayAfter(error, this.#failures++))
+    const delay = delayAfter(error, this.#failures++)
+    this.#timer = clock.timer(delay, () => this.join())
   }
 
   /** Called when the connection is lost. */
   lost () {
-    clearTimeout(this.#timer)
+    this.#timer?.stop()
     this.#status = 'idle'
     this.#signals.clear()
     this.#part?.lost()

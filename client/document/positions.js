@@ -33,7 +33,7 @@ export function createPositions (storage, url) {
     /** @param {string} guid @returns {Position | null} */
     load (guid) {
       try {
-        return positionOf(JSON.parse(storage?.getItem(keyOf(guid)) ?? 'null'))
+        return positionOf(JSON.parse(String(storage?.getItem(keyOf(guid)))))
       } catch {
         return null // not inkcast's
       }

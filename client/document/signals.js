@@ -1,3 +1,5 @@
+import { clock } from '../common/clock.js'
+
 /** Time between two combined signals, ms. */
 const INTERVAL = 50
 
@@ -9,7 +11,7 @@ export class Signals {
   #link
   /** Data by name that waits for the timer. @type {Map<string, unknown>} */
   #waiting = new Map()
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   #timer
   /** Whether the client may signal: unknown until the gateway has answered the first one. @type {boolean | null} */
   #allowed = null
@@ -46,19 +48,19 @@ export class Signals {
 
   /** Drops what was not sent: the connection is lost, or the document closed. */
   clear () {
-    clearTimeout(this.#timer)
+    this.#timer?.stop()
     this.#timer = undefined
     this.#waiting.clear()
   }
 
   #wait () {
-    this.#timer = setTimeout(() => {
+    this.#timer = clock.timer(INTERVAL, () => {
       this.#timer = undefined
       if (this.#waiting.size === 0) return
       for (const [event, data] of this.#waiting) this.#send(event, data)
       this.#waiting.clear()
       this.#wait()
-    }, INTERVAL)
+    })
   }
 
   /** @param {string} event @param {unknown} data */

@@ -1,3 +1,5 @@
+import { clock } from '../common/clock.js'
+import { interval } from '../common/interval.js'
 import { delayAfter } from '../connection/delay.js'
 import { clone } from '../common/clone.js'
 import { ClientError, closedError } from '../common/error.js'
@@ -59,9 +61,9 @@ export class DocumentQueue {
   /** Number of the current try; failures of earlier ones mean nothing. */
   #attempt = 0
   #failures = 0
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   #pause
-  /** @type {ReturnType<typeof setInterval> | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   #looking
   #closing = new AbortController()
 
@@ -132,17 +134,14 @@ export class DocumentQueue {
     this.#failures = 0
     this.#again()
     this.#look()
-    clearInterval(this.#looking)
-    /** @type {any} */
-    const looking = setInterval(() => this.#look(), LOOK)
-    looking.unref?.() // in Node it does not keep the process running
-    this.#looking = looking
+    this.#looking?.stop()
+    this.#looking = interval.every(LOOK, () => this.#look())
   }
 
   lost () {
     this.#up = false
-    clearTimeout(this.#pause)
-    clearInterval(this.#looking)
+    this.#pause?.stop()
+    this.#looking?.stop()
     this.#attempt++
   }
 
@@ -203,7 +202,7 @@ export class DocumentQueue {
   /** Sends all unanswered edits again. */
   #again () {
     this.#attempt++
-    clearTimeout(this.#pause)
+    this.#pause?.stop()
     this.#pause = undefined
     for (const { edits } of this.#lanes) for (const edit of edits) edit.sent = false
     this.#sendMore()
@@ -252,7 +251,7 @@ export class DocumentQueue {
       } else if (attempt === this.#attempt && this.#up) {
         this.#attempt++
         this.#log('queued edit waits', refusal.code)
-        this.#pause = setTimeout(() => this.#again(), delayAfter(refusal, this.#failures++))
+        this.#pause = clock.timer(delayAfter(refusal, this.#failures++), () => this.#again())
       }
     }
   }

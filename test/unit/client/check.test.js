@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { clock } from '../../../client/common/clock.js'
+import { random } from '../../../client/common/random.js'
+import { clientTime } from '../../helpers/client-time.js'
 import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
 
 /** A dead line is found, and WebSockets that a proxy swallows are given up. */
 
 /** @param {import('node:test').TestContext} t */
 function mockTime (t) {
-  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
-  t.mock.method(clock, 'monotonic', Date.now)
-  t.mock.method(Math, 'random', () => 1)
+  const time = clientTime(t)
+  t.mock.method(random, 'number', () => 1)
+  return time
 }
 
 /**
@@ -35,7 +36,7 @@ const CHECK = 'gateway:check'
 describe('a connection is checked', () => {
   for (const event of ['online', 'pageshow', 'visibilitychange']) {
     test(`at \`${event}\`, and dropped if nothing comes in time`, async (t) => {
-      mockTime(t)
+      const time = mockTime(t)
       const page = { visibilityState: 'visible' }
       const listeners = mockPage(t, { document: page })
       const { client, socket, states } = scriptedClient(t)
@@ -52,12 +53,12 @@ describe('a connection is checked', () => {
       assert.equal(client.state, 'connected')
       socket.last(CHECK).lose()
       assert.deepEqual(states, ['connected', 'reconnecting: disconnected'])
-      t.mock.timers.tick(1000)
+      time.advance(1000)
       assert.equal(socket.attempts.length, 2)
       // a page that comes back during a pause does not wait for its end
       socket.fails()
       listeners.get(event)?.()
-      t.mock.timers.tick(300)
+      time.advance(300)
       assert.equal(socket.attempts.length, 3)
       client.close()
       assert.equal(listeners.size, 0)
@@ -111,23 +112,23 @@ describe('a connection is checked', () => {
 })
 
 describe('a WebSocket without a first message', () => {
-  for (const [name, happens] of /** @type {[string, (socket: any, t: import('node:test').TestContext) => void][]} */ ([
-    ['is given up after 3 s', (_socket, t) => {
-      t.mock.timers.tick(2999)
-      assert.equal(_socket.attempts.length, 1)
-      t.mock.timers.tick(1)
+  for (const [name, happens] of /** @type {[string, (socket: any, time: ReturnType<typeof clientTime>) => void][]} */ ([
+    ['is given up after 3 s', (socket, time) => {
+      time.advance(2999)
+      assert.equal(socket.attempts.length, 1)
+      time.advance(1)
     }],
     ['is given up when it is closed', (socket) => { socket.io.engine.emit('close') }]
   ])) {
     test(`${name}, and long polling is tried`, (t) => {
-      mockTime(t)
+      const time = mockTime(t)
       const { client, socket } = scriptedClient(t)
-      happens(socket, t)
+      happens(socket, time)
       assert.deepEqual([client.state, client.reason?.code], ['connecting', 'unavailable'])
-      t.mock.timers.tick(300)
+      time.advance(300)
       assert.deepEqual(socket.attempts, [['websocket', 'polling'], ['polling', 'websocket']])
       socket.io.engine.emit('handshake', { maxPayload: 1000 })
-      t.mock.timers.tick(10_000)
+      time.advance(10_000)
       assert.equal(socket.attempts.length, 2, 'long polling has its time')
       socket.accepts()
       assert.equal(client.state, 'connected')
@@ -135,22 +136,22 @@ describe('a WebSocket without a first message', () => {
   }
 
   test('is one thing, and a slow admission another: that has its time', (t) => {
-    mockTime(t)
+    const time = mockTime(t)
     const { socket } = scriptedClient(t)
     socket.io.engine.emit('handshake', { maxPayload: 1000 })
-    t.mock.timers.tick(29_000)
+    time.advance(29_000)
     assert.equal(socket.attempts.length, 1)
   })
 
   test('is left to the page that has chosen its transports', (t) => {
-    mockTime(t)
+    const time = mockTime(t)
     const { socket } = scriptedClient(t, { transports: ['websocket'] })
-    t.mock.timers.tick(10_000)
+    time.advance(10_000)
     assert.equal(socket.attempts.length, 1)
   })
 
   test('is remembered for the next load, until WebSockets work again', (t) => {
-    mockTime(t)
+    const time = mockTime(t)
     /** @type {Map<string, string>} */
     const kept = new Map()
     mockPage(t, {
@@ -161,8 +162,8 @@ describe('a WebSocket without a first message', () => {
       }
     })
     const first = scriptedClient(t)
-    t.mock.timers.tick(3000)
-    t.mock.timers.tick(300)
+    time.advance(3000)
+    time.advance(300)
     first.socket.accepts()
     assert.deepEqual([...kept.values()], ['polling'])
     first.client.close()

@@ -1,48 +1,43 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { clock } from '../../../client/common/clock.js'
+import { random } from '../../../client/common/random.js'
+import { clientTime } from '../../helpers/client-time.js'
 import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
-
-/** @param {import('node:test').TestContext} t */
-function mockTime (t) {
-  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
-  t.mock.method(clock, 'monotonic', Date.now)
-}
 
 /**
  * Checks that the next attempt is made between `earliest` and `latest`.
- * @param {import('node:test').TestContext} t
+ * @param {ReturnType<typeof clientTime>} time
  * @param {import('../../helpers/scripted-socket.js').ScriptedSocket} socket
  * @param {number} earliest ms
  * @param {number} [latest]
  */
-function assertNextAttempt (t, socket, earliest, latest = earliest) {
+function assertNextAttempt (time, socket, earliest, latest = earliest) {
   const attempts = socket.attempts.length
-  t.mock.timers.tick(earliest - 1)
+  time.advance(earliest - 1)
   assert.equal(socket.attempts.length, attempts)
-  t.mock.timers.tick(latest - earliest + 1)
+  time.advance(latest - earliest + 1)
   assert.equal(socket.attempts.length, attempts + 1)
 }
 
 describe('a connection that was lost', () => {
   test('is restored after a pause, which grows with failures and is short again after a connection has lasted', async (t) => {
-    mockTime(t)
-    t.mock.method(Math, 'random', () => 1)
+    const time = clientTime(t)
+    t.mock.method(random, 'number', () => 1)
     const { client, socket, states } = scriptedClient(t)
     socket.accepts()
-    t.mock.timers.tick(10_000)
+    time.advance(10_000)
     socket.disconnects('transport close')
     for (const pause of [1000, 2000, 4000, 8000, 15_000, 15_000]) {
-      assertNextAttempt(t, socket, pause)
+      assertNextAttempt(time, socket, pause)
       socket.fails()
     }
     assert.equal(client.reason?.code, 'unavailable')
-    t.mock.timers.tick(15_000)
+    time.advance(15_000)
     socket.accepts()
     assert.equal(client.reason, null)
-    t.mock.timers.tick(10_000)
+    time.advance(10_000)
     socket.disconnects('transport close')
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     assert.equal(socket.attempts.length, 9)
     assert.deepEqual(states, [
       'connected',
@@ -54,18 +49,18 @@ describe('a connection that was lost', () => {
   })
 
   test('that never lasts counts as a failure', (t) => {
-    mockTime(t)
-    t.mock.method(Math, 'random', () => 1)
+    const time = clientTime(t)
+    t.mock.method(random, 'number', () => 1)
     const { socket } = scriptedClient(t)
     for (const pause of [1000, 2000, 4000]) {
       socket.accepts()
       socket.disconnects('transport close')
-      assertNextAttempt(t, socket, pause)
+      assertNextAttempt(time, socket, pause)
     }
   })
 
   test('is restored after the delay of a draining gateway', (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { client, socket } = scriptedClient(t)
     socket.accepts()
     socket.tells('gateway:draining', { reconnectInMs: 3210 })
@@ -73,11 +68,11 @@ describe('a connection that was lost', () => {
     assert.equal(client.transport, 'websocket')
     socket.disconnects('transport close')
     assert.equal(client.state, 'reconnecting')
-    assertNextAttempt(t, socket, 3210)
+    assertNextAttempt(time, socket, 3210)
   })
 
   test('is restored at once by connect(), and never after close()', (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { client, socket, states } = scriptedClient(t)
     socket.accepts()
     client.drop(50_000)
@@ -91,14 +86,14 @@ describe('a connection that was lost', () => {
     client.close()
     client.close()
     client.connect()
-    t.mock.timers.tick(100_000)
+    time.advance(100_000)
     assert.equal(socket.attempts.length, 2)
     assert.equal(client.state, 'closed')
     assert.deepEqual(states.slice(-2), ['reconnecting: disconnected', 'closed: closed'])
   })
 
   test('connect() makes no second attempt during a pending one', async (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { client, socket } = scriptedClient(t)
     client.connect()
     assert.equal(socket.attempts.length, 1)
@@ -110,13 +105,13 @@ describe('a connection that was lost', () => {
     socket.disconnects('transport close')
     assert.equal(socket.attempts.length, 2, 'by the listener')
     socket.accepts()
-    t.mock.timers.tick(100_000)
+    time.advance(100_000)
     assert.deepEqual([socket.attempts.length, client.state], [2, 'connected'])
   })
 
   test('is restored soon after the browser is online, but not before a time that the gateway named', (t) => {
-    mockTime(t)
-    t.mock.method(Math, 'random', () => 1)
+    const time = clientTime(t)
+    t.mock.method(random, 'number', () => 1)
     /** @type {Map<string, Function>} */
     const listeners = new Map()
     Object.assign(globalThis, {
@@ -127,26 +122,26 @@ describe('a connection that was lost', () => {
     t.after(() => Object.assign(globalThis, { addEventListener: undefined, removeEventListener: undefined }))
     const { client, socket } = scriptedClient(t)
     listeners.get('online')?.()
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     assert.equal(socket.attempts.length, 1, 'one attempt is pending')
     socket.accepts()
-    t.mock.timers.tick(10_000)
+    time.advance(10_000)
     socket.disconnects('transport close')
     for (const pause of [1000, 2000]) {
-      t.mock.timers.tick(pause)
+      time.advance(pause)
       socket.fails()
     }
     listeners.get('online')?.()
-    t.mock.timers.tick(300)
+    time.advance(300)
     assert.equal(socket.attempts.length, 4)
     socket.refuses({ code: 'unavailable', retryable: true, retryInMs: 4000 })
     listeners.get('online')?.()
-    assertNextAttempt(t, socket, 4000)
+    assertNextAttempt(time, socket, 4000)
     socket.accepts()
     socket.tells('gateway:draining', { reconnectInMs: 3210 })
     socket.disconnects('transport close')
     listeners.get('online')?.()
-    assertNextAttempt(t, socket, 3210)
+    assertNextAttempt(time, socket, 3210)
     client.close()
     assert.equal(listeners.size, 0)
   })
@@ -154,12 +149,12 @@ describe('a connection that was lost', () => {
 
 describe('an attempt', () => {
   test('uses long polling after WebSocket failed, at once on a page without a connection, and the other way round', (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { socket, states } = scriptedClient(t)
     socket.fails()
-    t.mock.timers.tick(300)
+    time.advance(300)
     socket.fails()
-    t.mock.timers.tick(2000)
+    time.advance(2000)
     assert.deepEqual(socket.attempts, [
       ['websocket', 'polling'],
       ['polling', 'websocket'],
@@ -169,76 +164,76 @@ describe('an attempt', () => {
   })
 
   test('starts with the previous transport: long polling upgrades to WebSocket if possible', (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { socket } = scriptedClient(t)
     socket.fails()
-    t.mock.timers.tick(300)
+    time.advance(300)
     socket.accepts()
-    t.mock.timers.tick(10_000)
+    time.advance(10_000)
     socket.disconnects('transport close')
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     socket.accepts()
     socket.io.engine.transport.name = 'websocket'
-    t.mock.timers.tick(10_000)
+    time.advance(10_000)
     socket.disconnects('transport close')
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     assert.deepEqual(socket.attempts.map(([first]) => first), ['websocket', 'polling', 'polling', 'websocket'])
   })
 
   test('uses the configured transports only', (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { socket } = scriptedClient(t, { transports: ['polling'] })
     socket.fails()
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     assert.deepEqual(socket.attempts, [['polling'], ['polling']])
   })
 
   test('that gets a 503 is followed by one after the delay in the response', (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { client, socket } = scriptedClient(t)
     socket.fails({
       context: { status: 503, getResponseHeader: (/** @type {string} */ name) => (name === 'retry-after' ? '5' : null) }
     })
     const retryInMs = Number(client.reason?.retryInMs)
     assert.ok(retryInMs >= 5000 && retryInMs < 6000, `${retryInMs} ms`)
-    assertNextAttempt(t, socket, 5000, 6000)
+    assertNextAttempt(time, socket, 5000, 6000)
   })
 
   test('ends without a response to the handshake, or when the transport is lost before', (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { socket } = scriptedClient(t)
-    t.mock.timers.tick(30_000)
-    t.mock.timers.tick(300)
+    time.advance(30_000)
+    time.advance(300)
     assert.equal(socket.attempts.length, 2)
     socket.handshake()
     socket.disconnects('transport close')
-    t.mock.timers.tick(2000)
+    time.advance(2000)
     assert.equal(socket.attempts.length, 3)
   })
 })
 
 describe('a refusal', () => {
   test('that is temporary is followed by another attempt after the gateway\'s delay', (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { socket, states } = scriptedClient(t)
     socket.refuses({ code: 'unavailable', retryable: true, retryInMs: 4000 })
-    t.mock.timers.tick(3999)
+    time.advance(3999)
     assert.equal(socket.attempts.length, 1)
-    t.mock.timers.tick(1)
+    time.advance(1)
     assert.equal(socket.attempts.length, 2)
     assert.deepEqual(states, ['connecting: unavailable'])
   })
 
   test('has the gateway\'s delay in its reason, after each attempt that of the last one', (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { client, socket, states } = scriptedClient(t)
     socket.refuses({ code: 'unavailable', retryable: true, retryInMs: 4000 })
     assert.equal(client.reason?.retryInMs, 4000)
-    t.mock.timers.tick(4000)
+    time.advance(4000)
     socket.refuses({ code: 'unavailable', retryable: true, retryInMs: 2000 })
     assert.equal(client.reason?.retryInMs, 2000)
     assert.deepEqual(states, ['connecting: unavailable'])
-    t.mock.timers.tick(2000)
+    time.advance(2000)
     socket.accepts()
     socket.tells('gateway:disconnect', { code: 'overloaded', message: 'too much', retryable: true, retryInMs: 30_000 })
     socket.disconnects('io server disconnect')
@@ -246,13 +241,13 @@ describe('a refusal', () => {
   })
 
   test('that is permanent is not followed by another attempt, until connect() is called', async (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { client, socket, states } = scriptedClient(t)
     const opening = client.open('minutes')
     socket.refuses({ code: 'origin_refused', retryable: false })
     await assert.rejects(opening, { name: 'ClientError', code: 'origin_refused', retryable: false, message: 'refused' })
     await assert.rejects(client.open('minutes'), { code: 'origin_refused' })
-    t.mock.timers.tick(100_000)
+    time.advance(100_000)
     assert.equal(socket.attempts.length, 1)
     client.connect()
     assert.equal(socket.attempts.length, 2)
@@ -261,7 +256,7 @@ describe('a refusal', () => {
   })
 
   test('of a packet that the gateway cannot decode ends the connection only, and requests in flight have the cause', async (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { client, socket } = scriptedClient(t)
     socket.accepts()
     const opened = client.open('minutes')
@@ -277,19 +272,19 @@ describe('a refusal', () => {
     const error = await sent.then(() => assert.fail('accepted'), (error) => error)
     assert.deepEqual([error.code, error.retryable, error.cause.code], ['disconnected', true, 'bad_value'])
     assert.deepEqual([client.state, client.reason?.code, client.reason?.message], ['reconnecting', 'bad_value', 'no event'])
-    t.mock.timers.tick(15_000)
+    time.advance(1000)
     assert.equal(socket.attempts.length, 2)
     socket.accepts()
     assert.deepEqual([client.state, client.reason], ['connected', null])
   })
 
   test('may also precede a disconnection', (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { client, socket } = scriptedClient(t)
     socket.accepts()
     socket.tells('gateway:disconnect', { code: 'kicked', message: 'disconnected by the service', retryable: false })
     socket.disconnects('io server disconnect')
-    t.mock.timers.tick(100_000)
+    time.advance(100_000)
     assert.equal(socket.attempts.length, 1)
     assert.equal(client.state, 'refused')
     assert.equal(client.reason?.message, 'disconnected by the service')
@@ -298,25 +293,25 @@ describe('a refusal', () => {
 
 describe('a token', () => {
   test('is requested for each handshake, and once more after the gateway refused it', async (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     /** @type {string[]} */
     const asked = []
     const { client, socket } = scriptedClient(t, { token: async (why) => `token ${asked.push(why)}` })
     await settle()
     socket.refuses({ code: 'token_expired', retryable: false })
     assert.equal(client.state, 'connecting')
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     await settle()
     socket.accepts()
     assert.deepEqual(asked, ['connect', 'refused'])
     assert.deepEqual(socket.handshakes.map(({ token }) => token), ['token 1', 'token 2'])
-    t.mock.timers.tick(10_000)
+    time.advance(10_000)
     socket.disconnects('transport close')
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     await settle()
     for (let i = 0; i < 2; i++) {
       socket.refuses({ code: 'unauthorized', retryable: false })
-      t.mock.timers.tick(5000)
+      time.advance(5000)
       await settle()
     }
     assert.deepEqual(asked, ['connect', 'refused', 'connect', 'refused'])
@@ -324,7 +319,7 @@ describe('a token', () => {
   })
 
   test('that does not change is not sent again', (t) => {
-    mockTime(t)
+    clientTime(t)
     const { client, socket } = scriptedClient(t, { token: 'fixed' })
     socket.refuses({ code: 'unauthorized', retryable: false })
     assert.equal(client.state, 'refused')
@@ -332,7 +327,7 @@ describe('a token', () => {
   })
 
   test('is replaced before it expires', async (t) => {
-    mockTime(t)
+    clientTime(t)
     const { socket } = scriptedClient(t, { token: (why) => `for ${why}` })
     await settle()
     socket.accepts()
@@ -342,13 +337,13 @@ describe('a token', () => {
   })
 
   test('that is unavailable is requested again after a pause', async (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     let asked = 0
     const { client, socket, states } = scriptedClient(t, { token: () => { throw new Error(`failure ${++asked}`) } })
     await settle()
     assert.deepEqual(states, ['connecting: token_unavailable'])
     assert.match(String(client.reason?.cause), /failure 1/)
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     await settle()
     assert.equal(asked, 2)
     assert.equal(socket.attempts.length, 0)
@@ -364,17 +359,17 @@ describe('a page that the gateway refuses', () => {
   const context = { status: 403, responseText: JSON.stringify(refusal) }
 
   test('gets the reason over long polling after a refused WebSocket, and stops retrying', async (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { client, socket, states } = scriptedClient(t)
     const opening = assert.rejects(client.open('doc'), refusal)
     socket.fails()
-    t.mock.timers.tick(300)
+    time.advance(300)
     assert.deepEqual(socket.attempts[1], ['polling', 'websocket'])
     socket.fails({ context })
     await opening
     assert.deepEqual(states, ['connecting: unavailable', 'refused: origin_refused'])
     assert.equal(client.reason?.message, refusal.message)
-    t.mock.timers.tick(60_000)
+    time.advance(60_000)
     assert.equal(socket.attempts.length, 2)
     client.connect()
     await settle()
@@ -382,7 +377,7 @@ describe('a page that the gateway refuses', () => {
   })
 
   test('is not assumed for a 403 of an intermediary, or for a temporary error', (t) => {
-    mockTime(t)
+    const time = clientTime(t)
     const { client, socket } = scriptedClient(t)
     for (const responseText of [
       '<html>',
@@ -394,7 +389,7 @@ describe('a page that the gateway refuses', () => {
     ]) {
       socket.fails({ context: { status: 403, responseText } })
       assert.equal(client.state, 'connecting', responseText)
-      t.mock.timers.tick(15_000)
+      time.advance(15_000)
     }
   })
 

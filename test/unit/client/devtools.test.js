@@ -264,8 +264,8 @@ test('the client contains nothing of the devtools, not even on demand', async ()
   assert.deepEqual(files.filter((file) => file.startsWith('devtools/')), [])
 })
 
-test('the devtools contain only themselves and the clock', async () => {
+test('the devtools contain only themselves and what has the time', async () => {
   const files = await filesOf('devtools/index.js')
   assert.ok(files.includes('devtools/panel.js'))
-  assert.deepEqual(files.filter((file) => !file.startsWith('devtools/')), ['common/clock.js'])
+  assert.deepEqual(files.filter((file) => !file.startsWith('devtools/')), ['common/clock.js', 'common/interval.js'])
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { clientTime } from '../../helpers/client-time.js'
 import { openDoc, scriptedClient, settle } from '../../helpers/scripted-socket.js'
 
 const at = (/** @type {number} */ offset, epoch = 'e') => ({ epoch, offset })
@@ -11,7 +12,7 @@ const at = (/** @type {number} */ offset, epoch = 'e') => ({ epoch, offset })
  * @param {import('../../../client/index.js').ClientOptions} [clientOptions]
  */
 async function opened (t, options, clientOptions) {
-  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+  const time = clientTime(t)
   const scripted = scriptedClient(t, clientOptions)
   const { client, socket } = scripted
   const doc = await openDoc(scripted, at(5), options)
@@ -27,9 +28,9 @@ async function opened (t, options, clientOptions) {
     client.connect()
     socket.accepts()
   }
-  t.mock.timers.tick(1)
+  time.advance(1)
   seen.length = 0
-  return { ...scripted, doc, seen, record, back }
+  return { ...scripted, doc, seen, record, back, time }
 }
 
 describe('records', () => {
@@ -71,7 +72,7 @@ describe('records', () => {
   })
 
   test('that arrive before there is a listener are queued, up to a limit', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const time = clientTime(t)
     for (const [count, position] of /** @type {const} */ ([[3, at(0)], [10_001, at(0)], [10_001, null]])) {
       const { client, socket } = scriptedClient(t)
       const opening = client.open('doc', { position })
@@ -79,14 +80,14 @@ describe('records', () => {
       for (let i = 1; i <= count; i++) socket.tells('message', i, { guid: 'doc', offset: i })
       socket.tells('doc:joined', { guid: 'doc', position: at(count), recovered: true })
       const doc = await opening
-      t.mock.timers.tick(1000)
+      time.advance(1000)
       await settle() // the page loads the document
       /** @type {any[]} */
       const seen = []
       doc.on('message', (payload) => { seen.push(payload) })
       doc.on('resync', ({ position, reason }) => { seen.push([reason, position]) })
       assert.deepEqual(seen, [])
-      t.mock.timers.tick(1)
+      time.advance(1)
       assert.deepEqual(seen, count === 3 ? [1, 2, 3] : [['overflow', at(10_001)]])
       socket.tells('message', 'live', { guid: 'doc', offset: count + 1 })
       assert.equal(seen.at(-1), 'live')
@@ -150,7 +151,7 @@ describe('a document over reconnects', () => {
   })
 
   test('drops records from before the response to its first join if that was lost', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const time = clientTime(t)
     const { client, socket } = scriptedClient(t)
     const opening = client.open('doc')
     socket.accepts()
@@ -162,7 +163,7 @@ describe('a document over reconnects', () => {
     socket.tells('doc:joined', { guid: 'doc', position: at(12), recovered: false })
     const doc = await opening
     doc.on('message', () => assert.fail('it has no position'))
-    t.mock.timers.tick(1)
+    time.advance(1)
     assert.deepEqual(doc.position, at(12))
   })
 
@@ -232,7 +233,6 @@ describe('a document over reconnects', () => {
     assert.deepEqual(first.seen, ['closed forbidden'])
     assert.equal(first.doc.live, false)
     await assert.rejects(first.doc.send('x'), { code: 'closed' })
-    t.mock.timers.reset()
     const second = await opened(t)
     second.client.drop(1000)
     second.back()
@@ -247,14 +247,14 @@ describe('a document over reconnects', () => {
   })
 
   test('is requested again after a temporary refusal', async (t) => {
-    const { client, socket, seen, back } = await opened(t)
+    const { client, socket, seen, back, time } = await opened(t)
     client.drop(1000)
     back()
     socket.tells('doc:refused', { guid: 'doc', error: { code: 'unavailable', message: 'not now', retryable: true } })
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     socket.last('doc:join').answer({ ok: false, error: { code: 'unavailable', message: 'not now', retryable: true } })
     await settle()
-    t.mock.timers.tick(2000)
+    time.advance(2000)
     assert.deepEqual(socket.last('doc:join').argument, { guid: 'doc', position: at(5) })
     socket.last('doc:join').answer({ ok: true, guid: 'doc', position: at(5), recovered: true })
     await settle()
@@ -264,7 +264,7 @@ describe('a document over reconnects', () => {
 
 describe('opening', () => {
   test('an open document is shared by another one with listeners of its own, which learns what it missed', async (t) => {
-    const { client, socket, doc, seen, record } = await opened(t)
+    const { client, socket, doc, seen, record, time } = await opened(t)
     record('six', 6)
     const same = await client.open('doc', { position: at(6) })
     const older = await client.open('doc', { position: at(4) })
@@ -274,7 +274,7 @@ describe('opening', () => {
       other.on('resync', ({ reason }) => {
         told.push([other === older, reason])
       })
-    t.mock.timers.tick(1)
+    time.advance(1)
     assert.deepEqual(told, [[true, 'opened']])
     doc.close()
     doc.close()
@@ -342,12 +342,12 @@ describe('opening', () => {
 
 describe('sending', () => {
   test('waits for the join, up to its timeout', async (t) => {
-    const { client, socket, doc, back } = await opened(t)
+    const { client, socket, doc, back, time } = await opened(t)
     client.drop(60_000)
     const sent = doc.send('one', { event: 'edit' })
     const late = assert.rejects(doc.send('two', { timeout: 100 }), { code: 'timeout', retryable: true })
     assert.equal(doc.signal('cursor', 1), false)
-    t.mock.timers.tick(100)
+    time.advance(100)
     await late
     back()
     assert.throws(() => socket.last('doc:send'))

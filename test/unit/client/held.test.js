@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { clientTime } from '../../helpers/client-time.js'
 import { openDoc, scriptedClient, settle } from '../../helpers/scripted-socket.js'
 
 const at = (/** @type {number} */ offset, epoch = 'e') => ({ epoch, offset })
@@ -33,14 +34,14 @@ function catchUnhandled (t) {
 describe('records that arrive while resync listeners reload', () => {
   test('are queued until all of them are settled, also if one fails', async (t) => {
     const unhandled = catchUnhandled(t)
-    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const time = clientTime(t)
     const { client, socket } = scriptedClient(t)
     const doc = await openDoc({ client, socket }, at(5))
     /** @type {any[]} */
     const seen = []
     doc.on('message', (payload) => { seen.push(payload) })
     doc.on('resync', ({ reason }) => { seen.push(`resync ${reason}`) })
-    t.mock.timers.tick(1)
+    time.advance(1)
     const [failing, slow, last] = [deferred(), deferred(), deferred()]
     for (const { promise } of [failing, slow, last]) doc.on('resync', () => promise)
     socket.tells('doc:resync', { guid: 'doc', position: at(9), reason: 'trimmed' })
@@ -64,7 +65,7 @@ describe('records that arrive while resync listeners reload', () => {
 
 describe('a record that waits for a listener', () => {
   test('has its own position, independent of the client\'s current one, also if it arrived before the epoch was known', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const time = clientTime(t)
     for (const position of [null, at(5)]) {
       const { client, socket } = scriptedClient(t)
       const opening = client.open('doc', { position })
@@ -84,7 +85,7 @@ describe('a record that waits for a listener', () => {
       doc.on('resync', ({ position }) => {
         seen.push(position)
       })
-      t.mock.timers.tick(1)
+      time.advance(1)
       assert.deepEqual(seen, [
         ['six', 'e', 6],
         ['signal', undefined, undefined],
@@ -98,7 +99,7 @@ describe('a record that waits for a listener', () => {
 
 describe('the stored position across a reload of the page', () => {
   test('is not ahead of queued records, nor of a pending resync', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const time = clientTime(t)
     /** @type {Map<string, string>} */
     const kept = new Map()
     const offset = () => JSON.parse([...kept.values()][0] ?? 'null')?.offset
@@ -112,7 +113,7 @@ describe('the stored position across a reload of the page', () => {
     socket.tells('message', 'six', { guid: 'doc', offset: 6 })
     assert.equal(offset(), undefined, 'there is no listener yet')
     doc.on('message', () => {})
-    t.mock.timers.tick(1)
+    time.advance(1)
     assert.equal(offset(), 6)
     const load = deferred()
     doc.on('resync', () => load.promise)
@@ -126,7 +127,7 @@ describe('the stored position across a reload of the page', () => {
     socket.tells('message', 'eleven', { guid: 'doc', offset: 11 })
     assert.equal(offset(), 10, 'the other one has no listener yet')
     other.on('message', () => {})
-    t.mock.timers.tick(1)
+    time.advance(1)
     assert.equal(offset(), 11)
     doc.close()
     other.close()

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 // loaded on demand
 import '../../../client/document/loader.js'
 import { createDocumentStore } from '../../../packages/react/document-store.js'
+import { clientTime } from '../../helpers/client-time.js'
 import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
 
 /** What a page's `load` may do wrong, and that the page learns it at the first time. */
@@ -45,7 +46,7 @@ const FAILURES = {
  * @param {any} first
  */
 async function openWrong (t, first) {
-  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+  const time = clientTime(t)
   const warn = t.mock.method(console, 'warn', () => {})
   const scripted = scriptedClient(t)
   /** @type {any[]} */
@@ -68,12 +69,12 @@ async function openWrong (t, first) {
     reasons,
     calls: () => calls,
     async again () {
-      t.mock.timers.tick(15_000)
+      time.advance(15_000)
       await settle()
     },
     async succeed () {
       right = true
-      t.mock.timers.tick(15_000)
+      time.advance(15_000)
       const doc = await opening
       assert.equal(doc.reason, null)
       assert.equal(doc.status, 'live')

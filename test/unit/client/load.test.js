@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 // loaded on demand
 import '../../../client/document/loader.js'
 import { range } from '../../contract/bus-fixture.js'
+import { clientTime } from '../../helpers/client-time.js'
 import { seededRandom } from '../../helpers/random.js'
 import { scriptedLog } from '../../helpers/scripted-log.js'
 import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
@@ -30,7 +31,7 @@ async function openLoading ({ client, socket }, options) {
  * @param {import('node:test').TestContext} t
  */
 async function openLoaded (t) {
-  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+  const time = clientTime(t)
   const log = scriptedLog(t)
   for (let i = 0; i < 3; i++) log.publish()
   log.serve(3)
@@ -41,7 +42,7 @@ async function openLoaded (t) {
   log.loads.shift()?.resolve()
   const doc = await opening
   doc.on('message', log.show)
-  t.mock.timers.tick(1)
+  time.advance(1)
   return { log, doc }
 }
 
@@ -55,7 +56,7 @@ describe('a document with `load`', () => {
   })
 
   test('drops records that the answer contains already', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const time = clientTime(t)
     const log = scriptedLog(t)
     const opening = log.client.open('doc', { load: log.load })
     await settle()
@@ -66,7 +67,7 @@ describe('a document with `load`', () => {
     log.loads.shift()?.resolve()
     const doc = await opening
     doc.on('message', log.show)
-    t.mock.timers.tick(1)
+    time.advance(1)
     assert.deepEqual(log.shown, [1, 2, 3, 4])
   })
 
@@ -82,7 +83,7 @@ describe('a document with `load`', () => {
   })
 
   test('reads what an older answer lacks from the log', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const time = clientTime(t)
     const log = scriptedLog(t)
     for (let i = 0; i < 250; i++) log.publish()
     log.serve(20)
@@ -98,12 +99,12 @@ describe('a document with `load`', () => {
     const doc = await opening
     log.publish()
     doc.on('message', log.show)
-    t.mock.timers.tick(1)
+    time.advance(1)
     assert.deepEqual(log.shown, log.all)
   })
 
   test('reads what an older answer lacks also where newer records of their keys have replaced others', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const time = clientTime(t)
     const log = scriptedLog(t)
     for (let i = 0; i < 250; i++) log.publish()
     const replaced = [...range(40, 2), ...range(120, 100)]
@@ -121,13 +122,13 @@ describe('a document with `load`', () => {
     }
     const doc = await opening
     doc.on('message', log.show)
-    t.mock.timers.tick(1)
+    time.advance(1)
     assert.deepEqual(log.shown, log.all.filter((at) => at <= 20 || !replaced.includes(at)))
     assert.equal(log.loads.length, 0)
   })
 
   test('loads again if the log no longer has what an older answer lacks', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const time = clientTime(t)
     const log = scriptedLog(t)
     for (let i = 0; i < 10; i++) log.publish()
     log.trim()
@@ -143,7 +144,7 @@ describe('a document with `load`', () => {
     }
     await settle()
     assert.equal(log.loads.length, 0)
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     await settle()
     log.serve(10)
     log.loads.shift()?.resolve()
@@ -152,7 +153,7 @@ describe('a document with `load`', () => {
   })
 
   test('repeats a failed load, and rejects one that does not want to be repeated', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const time = clientTime(t)
     const { client, socket } = scriptedClient(t)
     let calls = 0
     const opening = openLoading({ client, socket }, {
@@ -164,7 +165,7 @@ describe('a document with `load`', () => {
     const failed = assert.rejects(opening, { code: 'load_failed', message: /no such document/ })
     for (let i = 0; i < 3; i++) {
       await settle()
-      t.mock.timers.tick(2000)
+      time.advance(2000)
     }
     await failed
     assert.equal(calls, 3)
@@ -192,14 +193,14 @@ describe('a document with `load`', () => {
   })
 
   test(`shows each record once and in order, in ${SCHEDULES} random schedules of a slow, failing, older service`, async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const time = clientTime(t)
     const first = Number(process.env.SEED ?? 1)
-    for (let seed = first; seed < first + (process.env.SEED ? 1 : SCHEDULES); seed++) await runSchedule(t, seed)
+    for (let seed = first; seed < first + (process.env.SEED ? 1 : SCHEDULES); seed++) await runSchedule(t, time, seed)
   })
 })
 
-/** @param {import('node:test').TestContext} t @param {number} seed */
-async function runSchedule (t, seed) {
+/** @param {import('node:test').TestContext} t @param {ReturnType<typeof clientTime>} time @param {number} seed */
+async function runSchedule (t, time, seed) {
   const random = seededRandom(seed)
   const log = scriptedLog(t)
   const some = (/** @type {number} */ limit) => Math.floor(random() * limit)
@@ -223,7 +224,7 @@ async function runSchedule (t, seed) {
     connect: () => { if (!log.connected) log.connect() },
     trim: () => log.trim(),
     lose: () => { if (random() < 0.3) log.lose() },
-    tick: () => t.mock.timers.tick(some(3000))
+    tick: () => time.advance(some(3000))
   }
   const names = Object.keys(steps)
   for (let i = 0; i < STEPS; i++) {
@@ -240,7 +241,7 @@ async function runSchedule (t, seed) {
     await settle()
     log.answerHistory(100)
     await settle()
-    t.mock.timers.tick(16_000)
+    time.advance(16_000)
     await settle()
     check('the end')
     if (i > 10 && log.shown.length === log.all.length) break

@@ -4,6 +4,7 @@ import { ClientError } from '../../../client/common/error.js'
 import { DocumentQueue } from '../../../client/outbox/document-queue.js'
 import { processLock } from '../../../client/outbox/locks.js'
 import { memoryStore } from '../../../client/outbox/memory-store.js'
+import { clientTime } from '../../helpers/client-time.js'
 import { storeContract } from '../../helpers/outbox-store.js'
 import { seededRandom } from '../../helpers/random.js'
 import { settle } from '../../helpers/scripted-socket.js'
@@ -203,7 +204,7 @@ describe('queued edits', () => {
   })
 
   test('of a page that ends while another one is connected are sent by that one', async (t) => {
-    t.mock.timers.enable({ apis: ['setInterval'] })
+    const time = clientTime(t)
     const [gateway, browser] = [new Gateway(), browserWith()]
     const [one, two] = [openPage(browser, gateway), openPage(browser, gateway)]
     await Promise.all([one.started, two.started])
@@ -211,7 +212,7 @@ describe('queued edits', () => {
     one.add({ n: 1 }).catch(() => {})
     await settle()
     one.end()
-    t.mock.timers.tick(30_000)
+    time.advance(30_000)
     await settle()
     gateway.work(9)
     await settle()
@@ -232,7 +233,7 @@ describe('queued edits', () => {
   })
 
   test('are not dropped because a token has expired', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const time = clientTime(t)
     const gateway = new Gateway()
     const page = openPage(browserWith(), gateway)
     await page.started
@@ -242,13 +243,13 @@ describe('queued edits', () => {
     gateway.work(1, 'token_expired')
     await settle()
     assert.equal(page.pending.length, 1)
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     gateway.work(1)
     await accepted
   })
 
   test('that are refused for a time are sent again after the gateway\'s delay, not before', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const time = clientTime(t)
     const gateway = new Gateway()
     const page = openPage(browserWith(), gateway)
     await page.started
@@ -257,10 +258,10 @@ describe('queued edits', () => {
     await settle()
     gateway.work(1, 'rate_limited', 5000)
     await settle()
-    t.mock.timers.tick(4999)
+    time.advance(4999)
     gateway.work(1)
     assert.deepEqual(gateway.accepted, [])
-    t.mock.timers.tick(1)
+    time.advance(1)
     gateway.work(1)
     assert.deepEqual(await accepted, { traceId: 't' })
   })
@@ -330,14 +331,14 @@ describe('queued edits', () => {
   })
 
   test(`arrive once and in order, in ${SCHEDULES} random schedules of cuts, crashes, tabs and outages`, async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+    const time = clientTime(t)
     const first = Number(process.env.SEED ?? 1)
-    for (let seed = first; seed < first + (process.env.SEED ? 1 : SCHEDULES); seed++) await runSchedule(t, seed)
+    for (let seed = first; seed < first + (process.env.SEED ? 1 : SCHEDULES); seed++) await runSchedule(t, time, seed)
   })
 })
 
-/** @param {import('node:test').TestContext} t @param {number} seed */
-async function runSchedule (t, seed) {
+/** @param {import('node:test').TestContext} t @param {ReturnType<typeof clientTime>} time @param {number} seed */
+async function runSchedule (t, time, seed) {
   const random = seededRandom(seed)
   const some = (/** @type {number} */ limit) => Math.floor(random() * limit)
   const [gateway, browser] = [new Gateway(), browserWith()]
@@ -374,7 +375,7 @@ async function runSchedule (t, seed) {
     crash: () => { if (random() < 0.5 && pages.length > 0) pages.splice(some(pages.length), 1)[0].end() },
     work: () => gateway.work(some(12)),
     outage: () => { gateway.available = !gateway.available },
-    tick: () => t.mock.timers.tick(some(4000))
+    tick: () => time.advance(some(4000))
   }
   const names = Object.keys(steps)
   for (let i = 0; i < STEPS; i++) {
@@ -391,7 +392,7 @@ async function runSchedule (t, seed) {
     await settle()
     gateway.work(1000)
     await settle()
-    t.mock.timers.tick(16_000)
+    time.advance(16_000)
     await settle()
     if ((await browser.store.load('k')).size === 0) break
   }

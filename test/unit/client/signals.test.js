@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { clientTime } from '../../helpers/client-time.js'
 import { openDoc, scriptedClient, settle } from '../../helpers/scripted-socket.js'
 
 const at = (/** @type {number} */ offset, epoch = 'e') => ({ epoch, offset })
 
 /** @param {import('node:test').TestContext} t */
 async function opened (t) {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const time = clientTime(t)
   const scripted = scriptedClient(t)
   const doc = await openDoc(scripted, at(5))
   const { socket } = scripted
@@ -15,7 +16,7 @@ async function opened (t) {
     doc,
     /** Data of all signals sent. */
     sent: () => socket.sent.filter(({ event }) => event === 'doc:signal').map(({ argument }) => argument.data),
-    pass: (/** @type {number} */ ms) => t.mock.timers.tick(ms)
+    pass: (/** @type {number} */ ms) => time.advance(ms)
   }
 }
 
