@@ -2,8 +2,7 @@ import { unlessAborted } from '../common/wait.js'
 import { createCommits } from './commits.js'
 import { createBatches } from './consumer-batches.js'
 import { createLagMonitor } from './lag.js'
-import { createLostEnds } from './lost-ends.js'
-import { leaderEpochOf } from './record.js'
+import { PartitionState } from './partition-state.js'
 import { createTopicWatch } from './topic-watch.js'
 
 /**
@@ -68,7 +67,8 @@ export function createSession ({
       heard = true
     },
     onSkip (partition, next) {
-      if (positions.has(partition)) positions.set(partition, next)
+      const state = partitions.get(partition)
+      if (state !== undefined) state.next = next
     },
     onFailure: (error) => fail(error),
     handle: (delivery) => batches.handle(delivery)
@@ -81,23 +81,22 @@ export function createSession ({
       fail(error)
     }
   })
-  const lostEnds = createLostEnds({ kafka, topic, onLostEnd, log })
   const commits = createCommits({ commit: subscription.commit, topic, topicId: () => topicWatch.id, log })
-  /** Offset of the next record, where it is known, by assigned partition. @type {Map<number, number | undefined>} */
-  const positions = new Map()
+  const ofPartitions = {
+    kafka, topic, onLostEnd, log,
+    isSameTopic: topicWatch.verify,
+    seek: subscription.seek
+  }
+  /** Those that are assigned. @type {Map<number, PartitionState>} */
+  const partitions = new Map()
   const batches = createBatches({
-    accepts: async (fetched) =>
-      (await begun) && (await topicWatch.accepts(fetched, positions.get(fetched.partition))) && goesOn(fetched),
-    handle: (fetched, signal) =>
-      handle(
-        { ...fetched, topicId: topicWatch.id, contiguous: fetched.from <= (positions.get(fetched.partition) ?? -1) },
-        signal
-      ),
-    commits,
-    onDone: (partition, next, last) => {
-      positions.set(partition, next)
-      lostEnds.done(partition, { next, epoch: leaderEpochOf(last) })
+    accepts,
+    handle: (fetched, signal) => {
+      const next = partitions.get(fetched.partition)?.next ?? -1
+      return handle({ ...fetched, topicId: topicWatch.id, contiguous: fetched.from <= next }, signal)
     },
+    commits,
+    onDone: (partition, next, last) => partitions.get(partition)?.done(next, last),
     onFailure: (error) => fail(error),
     clock
   })
@@ -106,7 +105,7 @@ export function createSession ({
     settings: { topic, groupId },
     progress: () => {
       const busy = batches.busy()
-      return new Map([...positions].map(([partition, next]) => [partition, { next, busy: busy.has(partition) }]))
+      return new Map([...partitions].map(([partition, { next }]) => [partition, { next, busy: busy.has(partition) }]))
     },
     onLag,
     onStuck: (partition, next) => {
@@ -125,17 +124,21 @@ export function createSession ({
   let fail = () => {}
 
   /** @param {{ partitions: number[], leader: boolean }} assignment */
-  function onJoined ({ partitions, leader }) {
+  function onJoined ({ partitions: assigned, leader }) {
     joined = true
     lastPoll = clock.monotonic()
     heard = true
     batches.abortAll() // those of the previous assignment
     commits.reset()
-    positions.clear()
-    for (const partition of partitions) positions.set(partition, undefined)
-    begun = topicWatch.outdated(partitions).then(
+    partitions.clear()
+    for (const partition of assigned) partitions.set(partition, new PartitionState(partition, ofPartitions))
+    const states = new Map(partitions)
+    begun = topicWatch.outdated(assigned).then(
       async (outdated) => {
-        lostEnds.reset((await lastReached?.(topicWatch.id, partitions)) ?? new Map())
+        for (const [partition, place] of (await lastReached?.(topicWatch.id, assigned)) ?? []) {
+          const state = states.get(partition)
+          if (state !== undefined) state.reached = place
+        }
         for (const partition of outdated) subscription.seek(partition, 0)
         if (outdated.length > 0)
           log.warn(
@@ -150,26 +153,19 @@ export function createSession ({
       }
     )
     lag.start()
-    log.info({ topic, groupId, partitions, leader }, 'joined the Kafka consumer group')
-    onAssigned?.(partitions)
+    log.info({ topic, groupId, partitions: assigned, leader }, 'joined the Kafka consumer group')
+    onAssigned?.(assigned)
     onReady()
   }
 
-  /**
-   * @param {import('./contract.js').Fetched} fetched
-   * @returns {Promise<boolean>} false: reading continues at another offset, because the partition has lost its end
-   */
-  async function goesOn (fetched) {
-    const { partition, messages } = fetched
+  /** @param {import('./contract.js').Fetched} fetched @returns {Promise<boolean>} whether it may be handled */
+  async function accepts (fetched) {
     try {
-      const from = await lostEnds.find(fetched)
-      if (from === undefined || from === Number(messages[0].offset)) return true
-      positions.set(partition, from)
-      subscription.seek(partition, from)
+      return await begun && await partitions.get(fetched.partition)?.accepts(fetched) === true
     } catch (error) {
       fail(error)
+      return false
     }
-    return false
   }
 
   async function start () {
@@ -209,9 +205,10 @@ export function createSession ({
     flush: () => commits.flush(),
 
     rewind (partition, next, floor) {
-      if (!positions.has(partition)) throw new Error(`partition ${partition} is not assigned to this consumer`)
+      const state = partitions.get(partition)
+      if (state === undefined) throw new Error(`partition ${partition} is not assigned to this consumer`)
       commits.hold(partition, floor)
-      positions.set(partition, next)
+      state.next = next
       subscription.seek(partition, next)
     },
 
@@ -256,7 +253,7 @@ export function createSession ({
       const quiet = silence()
       return {
         joined,
-        partitions: [...positions.keys()],
+        partitions: [...partitions.keys()],
         heardAt: heard ? lastPoll : undefined,
         reason:
           slow > SLOW_BATCH

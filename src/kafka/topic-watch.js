@@ -25,8 +25,6 @@ function retried (ask) {
  */
 export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChanged }) {
   let id = ''
-  /** @type {Map<number, number>} high watermark of the last batch, by partition */
-  const ends = new Map()
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let stopped = false
@@ -86,16 +84,6 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
         .map(({ partition }) => partition)
     },
 
-    /**
-     * @param {import('./contract.js').Fetched} batch
-     * @param {number | undefined} next expected offset, undefined for the first batch
-     * @returns {Promise<boolean>} whether the batch belongs to this topic. Kafka is asked only where offsets went back
-     */
-    async accepts ({ partition, messages, highWatermark: end }, next = 0) {
-      const before = ends.get(partition) ?? 0
-      ends.set(partition, end)
-      if (end >= before && Number(messages[0].offset) >= next) return true
-      return verify()
-    }
+    verify
   }
 }
