@@ -123,50 +123,6 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await grace.shows('B8', 'typed while away')
   })
 
-  test('after a restart that loses all data the page resyncs', async (t) => {
-    const document = 'killed'
-    const own = await startCluster(t, {})
-    // the browser itself logs an unreachable server
-    const ada = await openDemo(t, browser, own.url, { document, mayComplain: /ERR_CONNECTION|WebSocket/ })
-    await ada.type('A8', 'gone with the process')
-    await waitFor(async () => (await ada.page.locator('.waiting').count()) === 0, {
-      message: 'everything to be confirmed'
-    })
-    process.kill(own.pid, 'SIGKILL')
-    await ada.reads('#state-text', /reconnecting/)
-    await startCluster(t, { PORT: String(own.port) })
-    await ada.reads('#joined', /resynced \(epoch\)/)
-    await ada.shows('A8', '')
-    await ada.type('A9', 'it goes on')
-    await ada.reads('#version', /^[1-9]/)
-  })
-
-  test('without WebSocket, long polling works the same', async (t) => {
-    const document = 'polling'
-    // like a proxy that answers the upgrade with an error
-    const prepare = (/** @type {import('playwright-core').BrowserContext} */ context) =>
-      context.addInitScript(`globalThis.WebSocket = class {
-      constructor () { setTimeout(() => { this.onerror(new Event('error')); this.onclose({ code: 1006 }) }) }
-      close () {}
-    }`)
-    const [ada, grace] = await Promise.all([open(t, { document, prepare }), open(t, { document })])
-    await ada.reads('#transport', /^polling$/)
-    await ada.type('A7', 'over polling')
-    await grace.shows('A7', 'over polling')
-    await grace.type('A7', ' and back')
-    await ada.shows('A7', 'over polling and back')
-  })
-
-  test('a msgpack page and a JSON page share a document', async (t) => {
-    const document = 'msgpack'
-    const [ada, grace] = await Promise.all([open(t, { document, query: 'codec=msgpack' }), open(t, { document })])
-    await ada.type('A7', 'Grüße 🌍')
-    await grace.shows('A7', 'Grüße 🌍')
-    await grace.type('A7', '!')
-    await ada.shows('A7', 'Grüße 🌍!')
-    assert.match(await inkcast.metrics(), /inkcast_deliveries_total\{.*codec="msgpack".*\} [1-9]/)
-  })
-
   test('nonsense that a client sends into the document does not harm pages', async (t) => {
     const document = 'nonsense'
     const ada = await open(t, { document })

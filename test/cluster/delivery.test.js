@@ -125,67 +125,6 @@ test(
   }
 )
 
-test('a value of exactly 1 MiB arrives whole at JSON and msgpack clients', { timeout: 90_000 }, async (t) => {
-  const guid = `large-${randomUUID()}`
-  const clients = await Promise.all([
-    connectClient(t, cluster.url),
-    connectClient(t, cluster.url, { codec: 'msgpack' }),
-    connectClient(t, cluster.url, { transports: ['polling'] })
-  ])
-  for (const client of clients) await client.ask('doc:join', { guid })
-  const text = 'x'.repeat(2 ** 20 - 2)
-  const answer = await cluster.post(`/v1/documents/${guid}/broadcast`, text)
-  assert.equal(answer.status, 202, JSON.stringify(answer.body))
-  for (const client of clients) {
-    await waitFor(() => client.received.length === 1, { timeout: 10_000, message: 'the large record' })
-    assert.equal(client.received[0].payload, text)
-  }
-})
-
-test('socket reaches one connection, everyone all of them', { timeout: 90_000 }, async (t) => {
-  const clients = await Promise.all(Array.from({ length: 12 }, () => connectClient(t, cluster.url)))
-  const [first] = clients
-  const one = await cluster.post(`/v1/sockets/${first.id}/send`, { only: 'you' })
-  assert.equal(one.status, 202, JSON.stringify(one.body))
-  await waitFor(() => first.received.length === 1, { message: 'the record for one connection' })
-  assert.deepEqual(first.received[0].payload, { only: 'you' })
-  const all = await cluster.post('/v1/broadcast', { to: 'everyone' }, { 'x-event': 'notice' })
-  assert.equal(all.status, 202)
-  await waitFor(() => clients.every(({ received }) => received.some(({ event }) => event === 'notice')), {
-    message: 'the record for everyone'
-  })
-  assert.equal(clients.filter(({ received }) => received.some(({ payload }) => payload?.only)).length, 1)
-})
-
-test(
-  'doc:send is acknowledged when Kafka has the record, and the gateway sets the sender',
-  { timeout: 90_000 },
-  async (t) => {
-    const guid = `uplink-${randomUUID()}`
-    const records = await topics.collect(topics.uplink)
-    const json = await connectClient(t, cluster.url)
-    const msgpack = await connectClient(t, cluster.url, { codec: 'msgpack' })
-    for (const client of [json, msgpack]) await client.ask('doc:join', { guid })
-    const answer = await json.ask('doc:send', { guid, event: 'edit', data: { text: 'größer' } })
-    assert.equal(answer.ok, true, JSON.stringify(answer))
-    assert.equal((await msgpack.ask('doc:send', { guid, data: { bytes: Buffer.from([1, 2, 3]) } })).ok, true)
-    // without life-cycle events
-    const sent = () =>
-      records.filter(({ headers }) => headers['x-operator'] === 'message' && headers['x-guid'] === guid)
-    await waitFor(() => sent().length === 2, { timeout: 15_000, message: () => sent().length })
-    const [first, second] = sent()
-    assert.equal(first.key, guid)
-    assert.equal(first.headers['x-operator'], 'message')
-    assert.equal(first.headers['x-event'], 'edit')
-    assert.equal(first.headers['x-sid'], json.id)
-    assert.equal(first.headers['x-guid'], guid)
-    assert.equal(first.headers['x-trace-id'], answer.traceId)
-    assert.match(first.headers['x-uid'], /^anonymous:/)
-    assert.deepEqual(JSON.parse(String(first.value)), { text: 'größer' })
-    assert.equal(second.headers['content-type'], 'application/msgpack')
-  }
-)
-
 test('a signal reaches the members on the other worker and not its sender', { timeout: 90_000 }, async (t) => {
   const guid = `signal-${randomUUID()}`
   const clients = await Promise.all(Array.from({ length: 8 }, () => connectClient(t, cluster.url)))

@@ -110,28 +110,6 @@ test(
   }
 )
 
-test('the api requests receipts for every operator', { timeout: 180_000 }, async (t) => {
-  const trace = `${randomUUID()}-`
-  const clients = await members(t, randomUUID(), 8)
-  for (const client of clients) client.on('ping-me', (_payload, _meta, acknowledge) => acknowledge())
-  const ask = (/** @type {string} */ name) => ({
-    'x-receipt': 'true',
-    'x-event': 'ping-me',
-    'x-trace-id': trace + name
-  })
-  assert.equal((await cluster.post('/v1/broadcast', 1, ask('everyone'))).status, 202)
-  assert.equal((await cluster.post(`/v1/sockets/${clients[0].id}/send`, 1, ask('socket'))).status, 202)
-  await waitFor(() => summaries(trace).length >= 2, { timeout: 10_000, message: () => summaries(trace) })
-  const by = Object.fromEntries(
-    summaries(trace).map(({ headers, summary }) => [headers['x-trace-id'].slice(trace.length), { headers, summary }])
-  )
-  assert.deepEqual([by.everyone.summary.delivered, by.everyone.summary.acknowledged], [clients.length, clients.length])
-  assert.deepEqual(
-    [by.socket.summary.delivered, by.socket.summary.acknowledged, by.socket.headers['x-sid']],
-    [1, 1, clients[0].id]
-  )
-})
-
 test('after a worker is killed there is one summary that counts its members', { timeout: 180_000 }, async (t) => {
   const guid = randomUUID()
   const trace = `${randomUUID()}-`

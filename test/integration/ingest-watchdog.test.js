@@ -6,16 +6,15 @@ import { createRedis } from '../../src/redis/client.js'
 import { redisUrl } from '../helpers/env.js'
 import { broadcast, localEcho, startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { startKafkaProxy } from '../helpers/kafka-proxy.js'
-import { startProxy } from '../helpers/proxy.js'
 import { waitFor } from '../helpers/wait.js'
 import { startKafka } from '../services/kafka.js'
 import { freePort } from '../services/ports.js'
 
 const TIMES = { cycle: 500, wedged: 4000 }
 
-/** @param {import('../helpers/kafka-ingest.js').TestKafka} kafka @param {string} [url] */
-async function redisEcho ({ log, onEnd }, url = redisUrl()) {
-  const redis = createRedis({ urls: [url], name: 'test', log })
+/** @param {import('../helpers/kafka-ingest.js').TestKafka} kafka */
+async function redisEcho ({ log, onEnd }) {
+  const redis = createRedis({ urls: [redisUrl()], name: 'test', log })
   onEnd(() => redis.stop())
   await redis.start()
   return createRedisEcho({ redis })
@@ -91,58 +90,6 @@ test(
     )
   }
 )
-
-test(
-  'while Redis is unavailable, or does not deliver messages, no consumer is replaced',
-  { timeout: 180_000 },
-  async (t) => {
-    const kafka = await testKafka(t, { partitions: 2 })
-    const proxy = await startProxy(Number(new URL(redisUrl()).port))
-    const { ingest, published } = await startIngest(kafka, {
-      echo: await redisEcho(kafka, `redis://127.0.0.1:${proxy.port}`),
-      times: TIMES
-    })
-    await kafka.produce([broadcast('d', 1)])
-    await published(1)
-    await delay(1500)
-    proxy.loseAnswers()
-    await waitFor(() => ingest.status().stalled, { timeout: 20_000, message: () => ingest.status() })
-    assert.match(String(ingest.status().stalled), /Redis has not delivered/)
-    await delay(6000)
-    assert.equal(ingest.status().restarts, 0)
-    proxy.heal()
-    await waitFor(() => ingest.status().ready, { timeout: 20_000, message: () => ingest.status() })
-    await delay(5000)
-    assert.deepEqual([ingest.status().restarts, ingest.status().ready], [0, true])
-    await proxy.stop()
-  }
-)
-
-test('while Kafka is unavailable no consumer is replaced because of its canaries', { timeout: 360_000 }, async (t) => {
-  const broker = await startKafka()
-  const kafka = await testKafka(t, { brokers: broker.brokers, partitions: 2 })
-  const { ingest } = await startIngest(kafka, { echo: localEcho(), times: TIMES })
-  t.after(() => broker.stop())
-  await delay(1500)
-  await broker.kill('SIGSTOP')
-  await delay(12_000)
-  await broker.kill('SIGCONT')
-  await waitFor(() => ingest.status().ready, { timeout: 20_000, message: () => ingest.status() })
-  await broker.restart()
-  await waitFor(() => ingest.status().ready, { timeout: 30_000, message: () => ingest.status() })
-  await delay(6000)
-  assert.equal(kafka.lines.filter(({ text }) => text.includes('it is replaced')).length, 0)
-  assert.equal(ingest.status().stalled, undefined)
-})
-
-test('a backlog does not count as a wedge', { timeout: 180_000 }, async (t) => {
-  const kafka = await testKafka(t, { partitions: 1 })
-  const { ingest, bus, published } = await startIngest(kafka, { echo: localEcho(), times: TIMES })
-  bus.before = () => delay(200)
-  await kafka.produce(Array.from({ length: 30 * 64 }, (_, i) => broadcast('d', i)))
-  await published(30 * 64, 30_000)
-  assert.deepEqual([ingest.status().restarts, ingest.status().stalled], [0, undefined])
-})
 
 test(
   'an open transaction holds back its partition, and the consumer does not count as wedged',
