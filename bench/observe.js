@@ -130,8 +130,7 @@ try {
     env: {
       NODE_OPTIONS: `--import ${SDK}`,
       OTEL_EXPORTER_OTLP_ENDPOINT: await startCollector(),
-      TRACE_RATIO: '0',
-      TRACES_PER_SECOND: '1000'
+      TRACE_RATIO: '0'
     }
   })
   /** @type {{ name: string, system: System, watched?: boolean, traced?: boolean }[]} */

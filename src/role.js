@@ -82,7 +82,7 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
   const logLevel = createLogLevel({ log, usual })
   process.on('SIGUSR2', () => logLevel.set(logLevel.toggled))
   checkHooks({ enabled: config.admin.privateHooks, log })
-  const tracing = new Tracing({ settings: config.admin, metrics, log, clock })
+  const tracing = new Tracing({ metrics, log, clock })
   const lifecycle = createLifecycle({ log })
   lifecycle.onStop('traces', () => flushTraces(clock))
   const status = createStatus({ name: `${role}-${slot}`, metrics })

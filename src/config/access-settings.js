@@ -133,13 +133,6 @@ export const admin = block('Administration', {
     default: 'info',
     describe: 'Least severe level that is logged; can be changed while processes run (docs/operations.md, Log).'
   },
-  TRACES_PER_SECOND: {
-    as: 'tracesPerSecond',
-    type: integer(0, 1_000_000),
-    default: '100',
-    describe:
-      'Maximum stages of records that one process traces per second (docs/tracing.md). 0: none. Without an SDK of OpenTelemetry nothing is traced.'
-  },
   PRIVATE_HOOKS: {
     as: 'privateHooks',
     type: flag(),

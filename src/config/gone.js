@@ -4,6 +4,7 @@
  * @type {Readonly<Record<string, string>>}
  */
 export const GONE = {
+  TRACES_PER_SECOND: 'a process traces at most 100 stages per second, and none without an SDK of OpenTelemetry',
   TLS_CERT_FILE: 'use TLS_FILES=cert:<path>,key:<path>',
   TLS_KEY_FILE: 'use TLS_FILES=cert:<path>,key:<path>',
   API_TLS_CERT_FILE: 'use API_TLS_FILES=cert:<path>,key:<path>',

@@ -14,6 +14,11 @@ import { Stage } from './stage.js'
  */
 
 const SECOND = 1000
+/**
+ * Clients may set `sampled` as well: a bound for what they can ask for. 100 traced records per second take 2 % of a
+ * gateway worker that delivers 20,000 frames (docs/tracing.md). Which records are traced is for the SDK's sampler.
+ */
+const STAGES_PER_SECOND = 100
 /** Wait for a collector at the end of the process, ms. */
 const FLUSH_TIMEOUT = 2000
 
@@ -39,24 +44,24 @@ export class Tracing {
 
   /**
    * @param {object} dependencies
-   * @param {{ tracesPerSecond: number }} dependencies.settings config.admin
+   * @param {number} [dependencies.perSecond] default: STAGES_PER_SECOND
    * @param {Pick<import('../metrics/metrics.js').Metrics, 'trace_stages'>} dependencies.metrics
    * @param {import('../common/log.js').Log} dependencies.log
    * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
    * @param {import('@opentelemetry/api').Tracer} [dependencies.tracer] default: that of the SDK in this process
    */
-  constructor ({ settings: { tracesPerSecond }, metrics, log, clock, tracer = trace.getTracer('inkcast') }) {
+  constructor ({ perSecond = STAGES_PER_SECOND, metrics, log, clock, tracer = trace.getTracer('inkcast') }) {
     this.#tracer = tracer
     // without an SDK spans have no ids
     this.#recorded = isSpanContextValid(tracer.startSpan('inkcast', { root: true }).spanContext())
-    this.#perSecond = tracesPerSecond
+    this.#perSecond = perSecond
     this.#metrics = metrics
     this.#log = log
     this.#clock = clock
   }
 
   /** Whether a record could be traced. */
-  get active () { return this.#perSecond > 0 && (this.#recorded || this.#log.isLevelEnabled('debug')) }
+  get active () { return this.#recorded || this.#log.isLevelEnabled('debug') }
 
   /**
    * @param {keyof typeof STAGES} name

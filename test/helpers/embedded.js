@@ -34,7 +34,7 @@ export async function startEmbedded (
     privatePath: '',
     privateRoutes: new Map(),
     log, metrics, lifecycle, status,
-    tracing: new Tracing({ settings: config.admin, metrics, log, clock: systemClock }),
+    tracing: new Tracing({ metrics, log, clock: systemClock }),
     describe: () => describeProcess(status),
     onWaits: () => {},
     listenPrivately: async () => {}

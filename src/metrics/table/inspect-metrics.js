@@ -19,7 +19,7 @@ export const INSPECT_METRICS = Object.freeze({
   trace_stages: {
     type: 'counter',
     labels: ['stage', 'result'],
-    help: 'Stages of records that are traced: `traced`, or `left_out` above `TRACES_PER_SECOND`.',
-    worry: '`left_out` grows: traces have holes. Sample less, or raise `TRACES_PER_SECOND`.'
+    help: 'Stages of records that are traced: `traced`, or `left_out` above 100 per second in one process.',
+    worry: '`left_out` grows: traces have holes. Sample less.'
   }
 })
