@@ -52,7 +52,7 @@ async function composeGateway ({
   config, launcher, clock, random, privatePath, privateRoutes, log, metrics, tracing, lifecycle, status, describe,
   onWaits, listenPrivately
 }) {
-  const { host, port, peerHost, peerPort, instanceId } = config.gateway
+  const { host, port, peerHost, peerPort } = config.gateway
   // runs while the connections to the services are opened
   const testing = testHooks({ config, log })
   const rules = await lifecycle.start(
@@ -95,8 +95,7 @@ async function composeGateway ({
   const lease = createWorkerLease({
     redis,
     // the same after a restart of the launcher or of the container
-    slot: `${instanceId ?? os.hostname()}:${host}:${port}:${launcher.slot}`,
-    unique: instanceId !== undefined,
+    slot: `${os.hostname()}:${host}:${port}:${launcher.slot}`,
     address: {
       machine,
       pid: process.pid,

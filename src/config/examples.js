@@ -15,7 +15,6 @@ export const EXAMPLES = {
   PEER_HOST: '10.0.0.7',
   PEER_PORT: '7000',
   PEER_TLS_FILES: 'cert:/etc/inkcast/peer/cert.pem,key:/etc/inkcast/peer/key.pem,ca:/etc/inkcast/peer/ca.pem',
-  INSTANCE_ID: 'inkcast-0',
   MAX_CONNECTIONS: '50000',
   OPERATION_RATES: 'doc:join=20,doc:signal=50,doc:history=5',
   MAX_CONNECTIONS_PER_ADDRESS: '2000',

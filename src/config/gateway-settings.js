@@ -113,11 +113,5 @@ export const gateway = block('Gateway', {
     type: milliseconds(0, 3_600_000),
     default: '30000',
     describe: 'Maximum time to stop after SIGTERM, ms. The launcher kills processes that still run 3 s after this time. A process without a launcher ends by itself 1 s after it.'
-  },
-  INSTANCE_ID: {
-    as: 'instanceId',
-    type: text(),
-    describe:
-      'Name of this machine or container, for example the name of a pod. It must be unique, and the same after a restart: then its workers keep their numbers, also after a kill of the container. Default: the host name. With it workers keep their numbers too, except if the container was killed and starts again within 10 s.'
   }
 })

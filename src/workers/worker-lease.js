@@ -71,16 +71,12 @@ function linux (read) {
  * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts' | 'onBack' | 'lost' | 'hasLost'>}
  *   dependencies.redis
  * @param {string} dependencies.slot names the slot of this process: its next process gets the same number
- * @param {boolean} [dependencies.unique] no other slot has this name anywhere, so a process of it on another machine
- *   (an earlier container) has ended
  * @param {WorkerAddress} dependencies.address
  * @param {() => void} dependencies.onLost another worker has the number: stop serving
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.leaseTime] ms
  */
-export function createWorkerLease ({
-  redis, slot, unique = false, address, onLost, log, leaseTime = LEASE_TIME
-}) {
+export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTime = LEASE_TIME }) {
   const token = randomUUID()
   const owner = JSON.stringify({ ...address, slot, token })
   const ownSecret = randomBytes(32).toString('base64url')
@@ -123,7 +119,7 @@ export function createWorkerLease ({
         endRenewal()
         log.fatal(
           { workerNumber: number },
-          `another worker has this worker's number${unique ? ': is INSTANCE_ID the same on two machines?' : ''}`
+          'another worker has this worker\'s number'
         )
         onLost()
         return
@@ -172,7 +168,11 @@ export function createWorkerLease ({
     const json = await redis.scripts.slot([WORKERS.owners, WORKERS.slots], [slot])
     const before = json === null ? null : JSON.parse(json)
     if (before === null) return ''
-    const dead = before.machine === address.machine ? !isRunning(before.pid) : unique
+    const { machine, peer } = address
+    // an earlier container had the address that this process listens at now
+    const dead = before.machine === machine
+      ? !isRunning(before.pid)
+      : peer !== undefined && before.peer?.host === peer.host && before.peer.port === peer.port
     return dead ? before.token : ''
   }
 

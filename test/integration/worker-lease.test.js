@@ -38,17 +38,17 @@ function someProcess (t) {
 
 /**
  * @param {TestContext} t
- * @param {{ slot?: string, unique?: boolean, pid?: number, machine?: string, leaseTime?: number }} [options]
+ * @param {{ slot?: string, pid?: number, machine?: string, peer?: { host: string, port: number, tls: boolean },
+ *   leaseTime?: number }} [options]
  */
 function newLease (
-  t, { slot = randomUUID(), unique, pid = process.pid, machine = 'here', leaseTime = LONG } = {}
+  t, { slot = randomUUID(), pid = process.pid, machine = 'here', peer, leaseTime = LONG } = {}
 ) {
   const state = { lost: false }
   const lease = createWorkerLease({
     redis,
     slot,
-    unique,
-    address: { machine, pid, path: `/run/${slot}.sock` },
+    address: { machine, pid, path: `/run/${slot}.sock`, ...peer && { peer } },
     onLost: () => {
       state.lost = true
     },
@@ -91,15 +91,18 @@ describe('a worker number', () => {
     )
   })
 
-  test('is taken back at once from a killed container if the name of the slot is unique', async (t) => {
+  test('is taken back at once from a killed container whose address for other machines this process has', async (t) => {
+    const peer = { host: '10.0.0.7', port: 3100, tls: false }
     await claim(t)
-    const { lease: killed, state } = await claim(t, {
-      slot: 'pod-0:0', unique: true, machine: 'one container'
-    })
+    const { lease: killed, state } = await claim(t, { slot: 'pod-0:0', peer, machine: 'one container' })
     assert.equal(killed.number, 1)
-    assert.equal((await claim(t, { slot: 'pod-0:0', machine: 'another one' })).lease.number, 2, 'perhaps not the same')
-    await redis.client.hset('inkcast:{workers}:slots', 'pod-0:0', '1')
-    const { lease } = await claim(t, { slot: 'pod-0:0', unique: true, machine: 'the next container' })
+    for (const other of [undefined, { ...peer, host: '10.0.0.8' }, { ...peer, port: 3101 }]) {
+      const { lease } = await claim(t, { slot: 'pod-0:0', peer: other, machine: 'another one' })
+      assert.notEqual(lease.number, 1, 'it may be a copy')
+      await lease.stop()
+      await redis.client.hset('inkcast:{workers}:slots', 'pod-0:0', '1')
+    }
+    const { lease } = await claim(t, { slot: 'pod-0:0', peer, machine: 'the next container' })
     assert.equal(lease.number, 1)
     assert.equal(state.lost, false, 'not yet')
   })
