@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import * as v from 'valibot'
 import { string } from '../common/schema.js'
-import { block, choice, described, integer, listOf, longText, milliseconds, origins, pemFiles, port, text } from './setting.js'
+import { block, described, integer, listOf, longText, milliseconds, origins, pemFiles, port, text } from './setting.js'
 
 const production =
   (/** @type {string} */ value, /** @type {string} */ otherwise) => (/** @type {{ production: boolean }} */ context) =>
@@ -53,12 +53,6 @@ export const gateway = block('Gateway', {
     type: pemFiles('cert,key'),
     describe:
       'PEM files with which the gateway terminates TLS, as `cert:<path>,key:<path>`: the certificate chain and its private key (docs/tls.md).'
-  },
-  TLS_MIN_VERSION: {
-    as: 'tlsMinVersion',
-    type: choice('TLSv1.2', 'TLSv1.3'),
-    default: 'TLSv1.2',
-    describe: 'Oldest accepted version of TLS: `TLSv1.2` or `TLSv1.3`, for the gateway, the api and `ADMIN_PORT`.'
   },
   TLS_GROUPS: {
     as: 'tlsGroups',

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { createSecureContext } from 'node:tls'
+import tls, { createSecureContext } from 'node:tls'
 import { createReloadedFiles } from '../config/reloaded-files.js'
 import { SECURE_OPTIONS } from './secure-options.js'
 
@@ -21,6 +21,8 @@ import { SECURE_OPTIONS } from './secure-options.js'
 const DAY = 24 * 3600_000
 /** From here on `/ready` shows a warning, days; authorities renew a third before the end of 90 days. */
 const WARN_DAYS = 14
+/** TLS 1.3 if Node.js is told so (--tls-min-v1.3); other options of it do not allow older versions here. */
+const oldestVersion = () => tls.DEFAULT_MIN_VERSION === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2'
 /** Certificate and key are replaced one after the other: time for the second one, ms. */
 const BETWEEN_FILES = 300
 
@@ -28,7 +30,7 @@ const BETWEEN_FILES = 300
  * @param {object} options
  * @param {string} options.setting
  * @param {CertificateFiles} options.files
- * @param {'TLSv1.2' | 'TLSv1.3'} [options.minVersion] default TLSv1.2
+ * @param {'TLSv1.2' | 'TLSv1.3'} [options.minVersion] default: TLSv1.2, or what Node.js is told
  * @param {string} [options.groups] of the key exchange, separated by colons; default: those of Node
  * @param {import('./ticket-keys.js').TicketKeys} [options.tickets] started and stopped with it; default: sessions
  *   resume at this process only
@@ -39,7 +41,7 @@ const BETWEEN_FILES = 300
  * @param {number} [options.every] interval of the comparison of the files, ms
  */
 export function createCertificate ({
-  setting, files, minVersion = 'TLSv1.2', groups = 'auto', tickets, log, metrics, clock, every
+  setting, files, minVersion = oldestVersion(), groups = 'auto', tickets, log, metrics, clock, every
 }) {
   /** @type {Material | undefined} */
   let current

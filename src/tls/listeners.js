@@ -19,12 +19,11 @@ import { createTicketKeys } from './ticket-keys.js'
  * @returns {Certificate | undefined} undefined: the gateway does not terminate TLS
  */
 export function gatewayCertificate ({ config, directory, random, ...parts }) {
-  const { tls: files, tlsMinVersion, tlsGroups, tlsTicketSecret } = config.gateway
+  const { tls: files, tlsGroups, tlsTicketSecret } = config.gateway
   if (files === undefined) return undefined
   return createCertificate({
     setting: 'TLS_FILES',
     files,
-    minVersion: tlsMinVersion,
     groups: tlsGroups,
     tickets: createTicketKeys({ secret: tlsTicketSecret, directory, clock: parts.clock, random }),
     ...parts
@@ -36,22 +35,21 @@ export function gatewayCertificate ({ config, directory, random, ...parts }) {
  * @param {Parts} parts
  * @returns {Certificate | undefined}
  */
-export const apiCertificate = (parts) => ofListener('API_TLS_FILES', parts.config.api.tls, parts)
+export const apiCertificate = ({ config, ...parts }) => ofListener('API_TLS_FILES', config.api.tls, parts)
 
 /**
  * `ADMIN_PORT` requires a client certificate if `ADMIN_TLS_FILES` has a `ca`.
  * @param {Parts} parts
  * @returns {Certificate | undefined}
  */
-export const adminCertificate = (parts) => ofListener('ADMIN_TLS_FILES', parts.config.admin.tls, parts)
+export const adminCertificate = ({ config, ...parts }) => ofListener('ADMIN_TLS_FILES', config.admin.tls, parts)
 
 /**
  * @param {string} setting
  * @param {import('../config/setting.js').PemFiles | undefined} files
- * @param {Parts} parts
+ * @param {Omit<Parts, 'config'>} parts
  */
-const ofListener = (setting, files, { config: { gateway }, ...parts }) =>
-  files && createCertificate({ setting, files, minVersion: gateway.tlsMinVersion, ...parts })
+const ofListener = (setting, files, parts) => files && createCertificate({ setting, files, ...parts })
 
 /**
  * Workers of other machines authenticate each other: the certificate is shown by the listener and by the client.

@@ -150,6 +150,20 @@ test('a metric has the days that are left, and the last 14 are a warning', async
   assert.deepEqual(server.certificate.warnings(), ['the certificate of TLS_FILES expires in 2 days'])
 })
 
+test('TLS 1.3 alone is accepted if Node.js is told so, and no option of it allows TLS 1.1', async (t) => {
+  const { DEFAULT_MIN_VERSION } = tls
+  t.after(() => { tls.DEFAULT_MIN_VERSION = DEFAULT_MIN_VERSION })
+  for (const [least, expected] of /** @type {const} */ ([['TLSv1.3', false], ['TLSv1.2', true], ['TLSv1', true]])) {
+    tls.DEFAULT_MIN_VERSION = least
+    const server = await serve(t)
+    const accepts = (/** @type {tls.SecureVersion} */ version) =>
+      connect(server, { minVersion: 'TLSv1.1', maxVersion: version, ciphers: 'DEFAULT:@SECLEVEL=0' })
+        .then((socket) => { socket.destroy(); return true }, () => false)
+    assert.deepEqual(
+      [await accepts('TLSv1.1'), await accepts('TLSv1.2'), await accepts('TLSv1.3')], [false, expected, true], least)
+  }
+})
+
 test('http/1.1 is negotiated, h2 and versions before 1.2 are refused, CBC ciphers are not offered', async (t) => {
   const server = await serve(t)
   assert.match(await sClient(server.port, '-alpn', 'h2,http/1.1'), /ALPN protocol: http\/1\.1/)
