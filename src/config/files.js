@@ -51,7 +51,7 @@ export function checkFiles ({ gateway, auth, api, admin, kafka }, role) {
   }
   if (role !== 'gateway') checkPem('API_TLS_FILES', api.tls)
   if (role === undefined) checkPem('ADMIN_TLS_FILES', admin.tls)
-  checkPem('KAFKA_SSL_FILES', kafka.sslFiles)
+  checkPem('KAFKA_SSL', kafka.ssl)
   const { saslTokenSource: source } = kafka
   if (source !== undefined && !isUrl(source)) read('KAFKA_SASL_TOKEN_SOURCE=', source)
   if (problems.length > 0) throw new ConfigError(problems)

@@ -1,4 +1,4 @@
-import { block, choice, flag, integer, list, milliseconds, pathOrUrl, pemFiles, redisUrls, text } from './setting.js'
+import { block, choice, clientTls, integer, list, milliseconds, pathOrUrl, redisUrls, text } from './setting.js'
 
 export const redis = block('Redis', {
   REDIS_URL: {
@@ -62,12 +62,12 @@ export const kafka = block('Kafka', {
     default: '-1',
     describe: 'Replicas of topics that inkcast creates; -1: the broker\'s default.'
   },
-  KAFKA_SSL: { as: 'ssl', type: flag(), default: 'false', describe: 'TLS to the brokers.' },
-  KAFKA_SSL_FILES: {
-    as: 'sslFiles',
-    type: /** @type {typeof pemFiles<Partial<import('./setting.js').PemFiles>>} */ (pemFiles)('ca', 'cert,key', 'cert,key,ca'),
+  KAFKA_SSL: {
+    as: 'ssl',
+    type: clientTls(),
+    default: 'false',
     describe:
-      'PEM files for connections to the brokers, read again for each: `ca:<path>`, the authorities that issue the brokers\' certificates (default: those of Node.js), and `cert:<path>,key:<path>`, the client certificate (mTLS). Needs `KAFKA_SSL=true`.'
+      'TLS to the brokers: `true`, or PEM files, read again for each connection: `ca:<path>`, the authorities that issue the brokers\' certificates (default: those of Node.js), and `cert:<path>,key:<path>`, the client certificate (mTLS).'
   },
   KAFKA_SASL_MECHANISM: {
     as: 'saslMechanism',

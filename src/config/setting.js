@@ -88,7 +88,7 @@ export const list = () => described('list, comma separated', v.pipe(string(), v.
 /**
  * Each path has its purpose before it, and not a place in the list: a chain in the place of `ca` would let in everyone
  * with a certificate of a public authority.
- * @template {Partial<PemFiles>} [T = PemFiles]
+ * @template {object} [T = PemFiles]
  * @param {...string} forms the purposes that belong together, as `cert,key`
  */
 export const pemFiles = (...forms) => described(
@@ -99,14 +99,26 @@ export const pemFiles = (...forms) => described(
     v.check(
       (pairs) => pairs.every(([, path]) => path) &&
         forms.includes(pairs.map(([purpose]) => purpose).sort(byPurpose).join()),
-      `must be ${forms.map((form) => form.replace(/\w+/g, '$&:<path>')).join(' or ')}`
+      `must be ${shownForms(forms)}`
     ),
     v.transform((pairs) => /** @type {T} */ (Object.fromEntries(pairs)))
   )
 )
+/** @param {string[]} forms */
+const shownForms = (forms) => forms.map((form) => form.replace(/\w+/g, '$&:<path>')).join(' or ')
 const PURPOSES = ['cert', 'key', 'ca']
 /** @param {string} a @param {string} b */
 const byPurpose = (a, b) => PURPOSES.indexOf(a) - PURPOSES.indexOf(b)
+
+const CLIENT_FORMS = ['ca', 'cert,key', 'cert,key,ca']
+/**
+ * TLS of connections that inkcast opens, with files or without.
+ * @returns {v.GenericSchema<unknown, Partial<PemFiles> | undefined>} undefined: none
+ */
+export const clientTls = () => described('`true`, `false` or files by purpose', v.pipe(
+  v.union([flag(), pemFiles(...CLIENT_FORMS)], `must be true, false, ${shownForms(CLIENT_FORMS)}`),
+  v.transform((value) => typeof value === 'object' ? value : value ? {} : undefined)
+))
 
 /**
  * @param {(entry: string) => boolean} isRight

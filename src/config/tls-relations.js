@@ -4,7 +4,7 @@ import { isUrl } from './setting.js'
  * The parts of the config object that are checked here.
  *
  * @typedef {{ peerHost?: string, peerTls?: object }} PeerSettings
- * @typedef {{ ssl: boolean, sslFiles?: object, saslMechanism?: string, saslUsername?: string, saslPassword?: string,
+ * @typedef {{ ssl?: object, saslMechanism?: string, saslUsername?: string, saslPassword?: string,
  *   saslTokenSource?: string }} KafkaSettings
  */
 
@@ -17,7 +17,6 @@ import { isUrl } from './setting.js'
 export function tlsProblems ({ gateway, kafka }) {
   const problems = saslProblems(kafka)
   if (gateway.peerTls !== undefined && gateway.peerHost === undefined) problems.push('PEER_TLS_FILES: needs PEER_HOST')
-  if (kafka.sslFiles !== undefined && !kafka.ssl) problems.push('KAFKA_SSL_FILES: needs KAFKA_SSL=true')
   return problems
 }
 
@@ -35,6 +34,6 @@ function saslProblems ({ saslMechanism, saslUsername, saslPassword, saslTokenSou
       'KAFKA_SASL_TOKEN_SOURCE: a URL needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD, the client id and secret'
     )
   }
-  if (!ssl) problems.push('KAFKA_SASL_MECHANISM=oauthbearer: needs KAFKA_SSL=true, a token is sent as it is')
+  if (ssl === undefined) problems.push('KAFKA_SASL_MECHANISM=oauthbearer: needs KAFKA_SSL, a token is sent as it is')
   return problems
 }

@@ -21,12 +21,12 @@ export function createCredentials ({ settings, log }) {
  * @param {import('../common/log.js').Log} log
  * @returns {import('kafkajs').KafkaConfig['ssl']}
  */
-function ssl ({ ssl, sslFiles }, log) {
-  if (!ssl || sslFiles === undefined) return ssl
+function ssl ({ ssl: files }, log) {
+  if (files === undefined || Object.keys(files).length === 0) return files !== undefined
   const options = {}
   /** @type {Record<string, Buffer>} */
   const last = {}
-  for (const [name, path] of Object.entries(sslFiles)) {
+  for (const [name, path] of Object.entries(files)) {
     // kafkajs copies the options for each connection, and so calls the getter
     Object.defineProperty(options, name, {
       enumerable: true,

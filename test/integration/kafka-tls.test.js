@@ -108,7 +108,7 @@ async function refused (port, env, reason) {
 
 test('a client certificate opens a broker that requires one, also after both files were renewed', async () => {
   const pair = authority.issue('client')
-  const env = { KAFKA_SSL_FILES: `cert:${pair.cert},key:${pair.key},ca:${authority.ca}` }
+  const env = { KAFKA_SSL: `cert:${pair.cert},key:${pair.key},ca:${authority.ca}` }
   await useKafka(mutual, env)
   const renewed = authority.issue('renewed')
   replaceFile(pair.cert, readFileSync(renewed.cert))
@@ -117,14 +117,14 @@ test('a client certificate opens a broker that requires one, also after both fil
 })
 
 test('without a certificate, or without the authority of the broker, there is no connection', async () => {
-  await refused(mutual, { KAFKA_SSL_FILES: `ca:${authority.ca}` }, /bad certificate|certificate required/)
+  await refused(mutual, { KAFKA_SSL: `ca:${authority.ca}` }, /bad certificate|certificate required/)
   await refused(mutual, {}, /self-signed certificate|unable to verify/)
 })
 
 test('a token from a file is accepted, and a renewed one as well', async () => {
   const file = join(authority.folder, 'token')
   const env = {
-    KAFKA_SSL_FILES: `ca:${authority.ca}`, KAFKA_SASL_MECHANISM: 'oauthbearer', KAFKA_SASL_TOKEN_SOURCE: file
+    KAFKA_SSL: `ca:${authority.ca}`, KAFKA_SASL_MECHANISM: 'oauthbearer', KAFKA_SASL_TOKEN_SOURCE: file
   }
   writeFileSync(file, `${token(-100)}\n`)
   await refused(bearer, env, /SASL/)
@@ -144,7 +144,7 @@ test('a token from an endpoint is accepted; client id, secret and scope are sent
   t.after(() => endpoint.close())
   const { port } = /** @type {import('node:net').AddressInfo} */ (endpoint.address())
   await useKafka(bearer, {
-    KAFKA_SSL_FILES: `ca:${authority.ca}`, KAFKA_SASL_MECHANISM: 'oauthbearer', KAFKA_SASL_USERNAME: 'inkcast',
+    KAFKA_SSL: `ca:${authority.ca}`, KAFKA_SASL_MECHANISM: 'oauthbearer', KAFKA_SASL_USERNAME: 'inkcast',
     KAFKA_SASL_PASSWORD: 'a secret', KAFKA_SASL_TOKEN_SOURCE: `http://127.0.0.1:${port}/token?scope=kafka`
   })
   // several connections share one token

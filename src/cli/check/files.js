@@ -27,7 +27,7 @@ export async function checkContents (config, log) {
     certificate('API_TLS_FILES', api.tls),
     certificate('ADMIN_TLS_FILES', admin.tls),
     certificate('PEER_TLS_FILES', gateway.peerTls),
-    certificate('KAFKA_SSL_FILES', kafka.sslFiles)
+    certificate('KAFKA_SSL', kafka.ssl)
   ]
   if (documents.rulesFile !== undefined) {
     const { createDocumentRules } = await import('../../documents/rules/rules.js')

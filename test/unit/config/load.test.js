@@ -88,7 +88,7 @@ test('all problems are reported at once, each with the name of its setting', () 
     'WORKERS=0: must be at least 1',
     'HISTORY_SIZE=1.5: must be a whole number',
     'HEARTBEAT_MIN=9000: must not be larger than HEARTBEAT_MAX=8000',
-    'KAFKA_SSL=yes: must be true or false',
+    /^KAFKA_SSL=yes: must be true, false, ca:<path> or /,
     /^LOG_LEVEL=loud: must be one of fatal, /,
     /^KAFKA_BROKERS: needs REDIS_URL/,
     /^PUBLISH_WAIT=fsync: needs REDIS_URL/,
@@ -253,26 +253,29 @@ test('in production callers are needed: tokens or a file', () => {
 const PURPOSES = ['cert', 'key', 'ca']
 /** Sets of purposes as numbers: 0 is absent, 2 is there twice. */
 const AMOUNTS = [0, 1, 2]
-/** Forms of PEM files, by setting. @type {Record<string, { forms: string[], more?: Record<string, string> }>} */
+/**
+ * Forms of PEM files, by setting.
+ * @type {Record<string, { forms: string[], more?: Record<string, string>, others?: string }>}
+ */
 const PEM_FILES = {
   TLS_FILES: { forms: ['cert,key'] },
   API_TLS_FILES: { forms: ['cert,key', 'cert,key,ca'] },
   ADMIN_TLS_FILES: { forms: ['cert,key', 'cert,key,ca'] },
   PEER_TLS_FILES: { forms: ['cert,key,ca'], more: { PEER_HOST: '10.0.0.7' } },
-  KAFKA_SSL_FILES: { forms: ['ca', 'cert,key', 'cert,key,ca'], more: { KAFKA_SSL: 'true' } }
+  KAFKA_SSL: { forms: ['ca', 'cert,key', 'cert,key,ca'], others: 'true, false, ' }
 }
 
 test('files of TLS are read by purpose in any order, and other sets of purposes are a problem', () => {
   const sets = AMOUNTS.flatMap((cert) => AMOUNTS.flatMap((key) => AMOUNTS.map((ca) => ({ cert, key, ca })))).slice(1)
   let cases = 0
-  for (const [name, { forms, more }] of Object.entries(PEM_FILES)) {
+  for (const [name, { forms, more, others = '' }] of Object.entries(PEM_FILES)) {
     for (const set of sets) {
       const purposes = PURPOSES.flatMap((purpose) => Array(/** @type {any} */ (set)[purpose]).fill(purpose))
       for (const order of [purposes, purposes.toReversed()]) {
         const env = { ...more, [name]: order.map((purpose) => `${purpose}:/a:b/${purpose}.pem`).join(', ') }
         const expected = forms.includes(purposes.join())
           ? []
-          : [`${name}=${env[name]}: must be ${forms.map((form) => form.replace(/\w+/g, '$&:<path>')).join(' or ')}`]
+          : [`${name}=${env[name]}: must be ${others}${forms.map((form) => form.replace(/\w+/g, '$&:<path>')).join(' or ')}`]
         assert.deepEqual(problemsOf(env), expected)
         cases++
       }
@@ -292,7 +295,7 @@ test('tokens for Kafka have one source, a file or a URL with client id and secre
   assert.deepEqual(problemsOf(env), ['KAFKA_SASL_MECHANISM=oauthbearer: needs KAFKA_SASL_TOKEN_SOURCE'])
   assert.deepEqual([problemsOf(file), problemsOf({ ...url, KAFKA_SASL_USERNAME: 'a', KAFKA_SASL_PASSWORD: 'b' })], [[], []])
   assert.match(problemsOf(url).join(), /^KAFKA_SASL_TOKEN_SOURCE: a URL needs KAFKA_SASL_USERNAME and KAFKA_SASL_P/)
-  assert.match(problemsOf({ ...file, KAFKA_SSL: '' }).join(), /^KAFKA_SASL_MECHANISM=oauthbearer: needs KAFKA_SSL=true/)
+  assert.match(problemsOf({ ...file, KAFKA_SSL: '' }).join(), /^KAFKA_SASL_MECHANISM=oauthbearer: needs KAFKA_SSL,/)
   assert.deepEqual(
     problemsOf({ ...file, KAFKA_SASL_MECHANISM: '' }), ['KAFKA_SASL_TOKEN_SOURCE: needs KAFKA_SASL_MECHANISM=oauthbearer'])
   assert.match(
@@ -311,9 +314,14 @@ test('TLS of one listener leaves the others as they are', () => {
   }
 })
 
-test('files between machines and for Kafka need the setting that they belong to', () => {
+test('files between machines need the address for other machines', () => {
   assert.deepEqual(problemsOf({ PEER_TLS_FILES: 'cert:a,key:b,ca:c' }), ['PEER_TLS_FILES: needs PEER_HOST'])
-  assert.deepEqual(problemsOf({ KAFKA_SSL_FILES: 'ca:c' }), ['KAFKA_SSL_FILES: needs KAFKA_SSL=true'])
+})
+
+test('TLS to Kafka is off, on, or on with files', () => {
+  const values = { '': undefined, 'false': undefined, '0': undefined, 'true': {}, '1': {}, 'ca:/a': { ca: '/a' } }
+  for (const [text, ssl] of Object.entries(values))
+    assert.deepEqual(loadConfig({ env: { KAFKA_SSL: text } }).kafka.ssl, ssl)
 })
 
 test('.env is read if it exists and there is no file of --config; it may have other variables', (t) => {
