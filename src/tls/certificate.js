@@ -21,7 +21,7 @@ import { SECURE_OPTIONS } from './secure-options.js'
 const DAY = 24 * 3600_000
 /** From here on `/ready` shows a warning, days; authorities renew a third before the end of 90 days. */
 const WARN_DAYS = 14
-/** TLS 1.3 if Node.js is told so (--tls-min-v1.3); other options of it do not allow older versions here. */
+/** TLS 1.3 with Node's option --tls-min-v1.3; its other options do not allow older versions here. */
 const oldestVersion = () => tls.DEFAULT_MIN_VERSION === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2'
 /** Certificate and key are replaced one after the other: time for the second one, ms. */
 const BETWEEN_FILES = 300
@@ -30,7 +30,7 @@ const BETWEEN_FILES = 300
  * @param {object} options
  * @param {string} options.setting
  * @param {CertificateFiles} options.files
- * @param {'TLSv1.2' | 'TLSv1.3'} [options.minVersion] default: TLSv1.2, or what Node.js is told
+ * @param {'TLSv1.2' | 'TLSv1.3'} [options.minVersion] default: TLSv1.2, or TLSv1.3 with Node's option for it
  * @param {string} [options.groups] of the key exchange, separated by colons; default: those of Node
  * @param {import('./ticket-keys.js').TicketKeys} [options.tickets] started and stopped with it; default: sessions
  *   resume at this process only

@@ -150,7 +150,7 @@ test('a metric has the days that are left, and the last 14 are a warning', async
   assert.deepEqual(server.certificate.warnings(), ['the certificate of TLS_FILES expires in 2 days'])
 })
 
-test('TLS 1.3 alone is accepted if Node.js is told so, and no option of it allows TLS 1.1', async (t) => {
+test('TLS 1.3 alone is accepted with the option of Node.js, and no option allows TLS 1.1', async (t) => {
   const { DEFAULT_MIN_VERSION } = tls
   t.after(() => { tls.DEFAULT_MIN_VERSION = DEFAULT_MIN_VERSION })
   for (const [least, expected] of /** @type {const} */ ([['TLSv1.3', false], ['TLSv1.2', true], ['TLSv1', true]])) {
