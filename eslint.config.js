@@ -105,7 +105,7 @@ const LIBRARY_TIMERS = ['src/engine/engine-io-socket.js']
 // Files that still have their own. None may be added.
 const STILL_OWN = [
   ...[
-    'bus', 'ingest', 'kafka', 'presence', 'receipts', 'redis', 'rehearsal', 'sessions', 'uplink', 'wire', 'workers'
+    'ingest', 'kafka', 'redis', 'rehearsal'
   ].map((folder) => `src/${folder}/**`)
 ]
 

@@ -52,14 +52,14 @@ async function composeApi ({
   status.addWarnings(() => durability.warnings())
   const bus = await lifecycle.start(
     'bus',
-    createRedisBus({ redis, durability, historyOf: rules.historyOf, log, metrics, clock })
+    createRedisBus({ redis, durability, historyOf: rules.historyOf, log, metrics, clock, random })
   )
   const presence = await lifecycle.start(
     'presence',
     createRedisPresence({ redis, maxMembers: config.presence.maxMembers, metrics, log, clock })
   )
   // removes the sessions of ended workers even if no gateway is left
-  await lifecycle.start('worker watch', createWorkerWatch({ redis, grace: config.presence.grace, log }))
+  await lifecycle.start('worker watch', createWorkerWatch({ redis, grace: config.presence.grace, log, clock }))
   const publisher = createPublisher({ bus, limits: config.limits, metrics, clock, inspector, tracing })
   let sink = busSink(publisher)
   const kafka = config.mode === 'kafka'

@@ -114,7 +114,7 @@ export async function composeEmbedded ({
     extensions: createExtensions({
       config, services: { publisher, bus, presenceStore, sessionStore: store, metrics, log, clock }
     }),
-    newId: createSessionIds(WORKER_NUMBER),
+    newId: createSessionIds(WORKER_NUMBER, { clock, random: random.fill }),
     hooked: await testHooks({ config, log }),
     alone: true,
     isReady: () => status.notReady().length === 0,

@@ -106,7 +106,9 @@ async function composeGateway ({
     },
     // another worker may have this number now, and would get this worker's requests: restart with another one
     onLost: () => process.exit(1),
-    log
+    log,
+    clock,
+    random
   })
   await lifecycle.start('worker lease', lease)
   const inspect = createInspectParts({
@@ -117,7 +119,7 @@ async function composeGateway ({
   await lifecycle.start('inspector', inspect)
   const { inspector } = inspect
   const { sessionStore, ...parts } = createRedisParts({
-    redis, durability, config, rules, worker: lease, inspector, tracing, metrics, log, clock
+    redis, durability, config, rules, worker: lease, inspector, tracing, metrics, log, clock, random
   })
   const groups = streamGroups(config)
   const stream = createRedisStream({ redis, durability, groups, latestTime: () => lease.time.latest() })
@@ -190,7 +192,7 @@ async function composeGateway ({
     rulesOf: rules.rulesOf,
     certificate,
     extensions: createExtensions({ config, services: { ...parts, sessionStore, metrics, log, clock } }),
-    newId: createSessionIds(lease.number),
+    newId: createSessionIds(lease.number, { clock, random: random.fill }),
     hooked,
     misrouted,
     mayAct,
@@ -281,7 +283,8 @@ async function composeGateway ({
         await cleanUp(number, incarnation, signal)
         await closeReceipts(number, incarnation, signal)
       },
-      log
+      log,
+      clock
     })
   )
   const report = async () => ({ ...await describe(), worker: lease.number })

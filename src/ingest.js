@@ -37,7 +37,9 @@ async function composeIngest ({
   })
   await lifecycle.start('inspector', inspect)
   const { inspector } = inspect
-  const bus = await lifecycle.start('bus', createRedisBus({ redis, historyOf: rules.historyOf, log, metrics, clock }))
+  const bus = await lifecycle.start(
+    'bus', createRedisBus({ redis, historyOf: rules.historyOf, log, metrics, clock, random })
+  )
   const kafka = createKafkajs({ settings: config.kafka, log, name: 'ingest', metrics, onWaits })
   const deadLetter = await lifecycle.start(
     'dead letters',

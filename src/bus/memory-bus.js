@@ -10,7 +10,7 @@ import { Orders } from './orders.js'
  * The bus of the embedded mode: its data lives in one process and is lost when the process ends.
  *
  * `publish` appends before it returns, so calls take effect in their order. Delivery follows in one batch per turn of
- * the event loop (setImmediate), so that a handler never runs inside of `publish` and a burst reaches the workers as a
+ * the event loop (`soon`), so that a handler never runs inside of `publish` and a burst reaches the workers as a
  * burst. The queue in between holds the publications of one turn and is always emptied completely.
  *
  * @typedef {import('./contract.js').Bus} Bus
@@ -48,7 +48,7 @@ export function createMemoryHub ({ history, historyOf, idempotency, clock = syst
   const buses = new Set()
   /** @type {(() => void)[]} */
   let queue = []
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let sweeper
 
   function drain () {
@@ -59,7 +59,7 @@ export function createMemoryHub ({ history, historyOf, idempotency, clock = syst
 
   /** @param {() => void} deliver */
   function later (deliver) {
-    if (queue.push(deliver) === 1) setImmediate(drain)
+    if (queue.push(deliver) === 1) clock.soon(drain)
   }
 
   return {
@@ -69,17 +69,17 @@ export function createMemoryHub ({ history, historyOf, idempotency, clock = syst
     /** @param {Attached} bus */
     attach (bus) {
       buses.add(bus)
-      sweeper ??= setInterval(() => {
+      sweeper ??= clock.every(SWEEP_INTERVAL, () => {
         logs.sweep()
         orders.sweep(clock.now())
-      }, SWEEP_INTERVAL).unref()
+      }).unref()
     },
 
     /** @param {Attached} bus */
     detach (bus) {
       buses.delete(bus)
       if (buses.size > 0) return
-      clearInterval(sweeper)
+      sweeper?.stop()
       sweeper = undefined
     },
 

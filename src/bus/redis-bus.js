@@ -1,5 +1,6 @@
 import { retry } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
+import { systemRandom } from '../common/random.js'
 import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
 import { withTimeLimit } from '../common/wait.js'
@@ -46,23 +47,24 @@ const READ_ORDERS_WITHIN = 5000
  * @param {import('../redis/durability/durability.js').Durability} [dependencies.durability] what `publish` waits for
  * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/random.js').Random} [dependencies.random]
  * @returns {Bus & { catchUp: () => Promise<void> }} catchUp: carries out the orders that this worker has missed, and
  *   registers its users again
  */
 export function createRedisBus ({
   redis, log, metrics, workerNumber, isOwner, history = HISTORY, historyOf = () => history, durability,
-  idempotency, clock = systemClock
+  idempotency, clock = systemClock, random = systemRandom
 }) {
   const { channels } = redis
   const registry = createRegistry({ redis, clock })
-  const publish = createRedisPublish({ redis, registry, historyOf, durability, idempotency, clock })
+  const publish = createRedisPublish({ redis, registry, historyOf, durability, idempotency, clock, random })
   const users =
     workerNumber === undefined ? undefined : createUserRoutes({ redis, metrics, workerNumber, onOrders, clock })
   const kept =
     workerNumber === undefined
       ? undefined
       : createKeptOrders({
-          redis, workerNumber, isOwner, metrics,
+          redis, workerNumber, isOwner, clock, metrics,
           onMessage: (message) => onDirect(message),
           onDropped: () => handlers?.onOrdersDropped?.()
         })
@@ -154,9 +156,9 @@ export function createRedisBus ({
    */
   async function readOrders () {
     await withTimeLimit(READ_ORDERS_WITHIN, stopping.signal, (signal) => retry(async () => kept?.read(), {
-      signal,
+      signal, clock,
       onFailure: () => metrics.bus_errors.inc({ operation: 'orders' })
-    })).catch(() => {})
+    }), clock).catch(() => {})
   }
 
   /** @param {string} uid @param {import('./orders.js').Order[]} orders */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { InkcastError } from '../common/errors.js'
 import { LruCache } from '../common/lru.js'
 import {
@@ -56,8 +55,9 @@ const NO_VALUE = Buffer.alloc(0)
  * @param {RedisConnection} dependencies.redis
  * @param {Pick<ReturnType<typeof import('./registry.js').createRegistry>, 'assertComplete'>} dependencies.registry
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../common/random.js').Random, 'uuid'>} dependencies.random
  */
-export function createOrderPublish ({ redis, registry, clock }) {
+export function createOrderPublish ({ redis, registry, clock, random }) {
   /**
    * @param {Publication} publication
    * @param {number} now
@@ -133,7 +133,7 @@ export function createOrderPublish ({ redis, registry, clock }) {
    */
   return async (publication, now) => {
     const { at, workers } = await keep(publication, now)
-    const id = randomUUID()
+    const id = random.uuid()
     // clients never receive the value of other orders
     const value = publication.operator === 'close' || publication.operator === 'leave' ? publication.value : NO_VALUE
     const message = encodeDirect([encodeEnvelope({ ...publication, value }, at, id)])
@@ -165,14 +165,15 @@ export function createOrderPublish ({ redis, registry, clock }) {
  * @param {() => boolean} [dependencies.isOwner] false: another process may have the number, and the orders are its own
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} [dependencies.readEvery] ms
+ * @param {Pick<import('../common/clock.js').Clock, 'every'>} dependencies.clock
  */
 export function createKeptOrders ({
-  redis, workerNumber, onMessage, onDropped = () => {}, isOwner = () => true, metrics, readEvery = READ_EVERY
+  redis, workerNumber, onMessage, onDropped = () => {}, isOwner = () => true, metrics, clock, readEvery = READ_EVERY
 }) {
   const key = workerOrders(workerNumber)
   /** Number of connections by order. @type {LruCache<Promise<number>>} */
   const known = new LruCache(MAX_KNOWN)
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   /** @type {Promise<void> | null} */
   let reading = null
@@ -256,13 +257,13 @@ export function createKeptOrders ({
     begin,
 
     start () {
-      timer ??= setInterval(() => {
+      timer ??= clock.every(readEvery, () => {
         if (redis.ready) read().catch(() => metrics.bus_errors.inc({ operation: 'orders' }))
-      }, readEvery).unref()
+      }).unref()
     },
 
     stop () {
-      clearInterval(timer)
+      timer?.stop()
       timer = undefined
     },
 

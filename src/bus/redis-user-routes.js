@@ -61,7 +61,7 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
   const unsure = new Set()
   /** Registrations before this time may be lost, monotonic ms. */
   let lostAt = 0
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let renewing = false
   /**
@@ -96,8 +96,8 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
     } else if (!planned) {
       planned = true
       const wait = nextAt - clock.monotonic()
-      if (wait > 0) setTimeout(flush, wait)
-      else setImmediate(flush)
+      if (wait > 0) clock.timer(wait, flush)
+      else clock.soon(flush)
     }
     return batch.done
   }
@@ -170,9 +170,9 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
   }
 
   return {
-    start () { timer ??= setInterval(renew, PAUSE).unref() },
+    start () { timer ??= clock.every(PAUSE, renew).unref() },
     stop () {
-      clearInterval(timer)
+      timer?.stop()
       timer = undefined
     },
 

@@ -24,7 +24,7 @@ export function createRegistry ({ redis, clock }) {
   let complete
   /** Time when the loss was noticed, monotonic ms. @type {number | undefined} */
   let lostAt
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
 
   /** @returns {Promise<boolean>} whether every worker and user is known */
@@ -47,11 +47,11 @@ export function createRegistry ({ redis, clock }) {
     start () {
       look().catch(() => {})
       // a failure shows in the command that needs it
-      timer ??= setInterval(() => look().catch(() => {}), NOTE_EVERY).unref()
+      timer ??= clock.every(NOTE_EVERY, () => { look().catch(() => {}) }).unref()
     },
 
     stop () {
-      clearInterval(timer)
+      timer?.stop()
       timer = undefined
     },
 

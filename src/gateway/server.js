@@ -106,7 +106,7 @@ export function createGateway ({
   const { limits, gateway: settings } = config
   const bounds = memoryBounds()
   const receipts = createReceipts({
-    settings: { ...limits, ...bounds }, uplink, parts: receiptParts, inspector, tracing, metrics, log, clock
+    settings: { ...limits, ...bounds }, uplink, parts: receiptParts, inspector, tracing, metrics, log, clock, random
   })
   const feeds = createFeeds({
     bus, inspector, metrics, log, clock,

@@ -84,7 +84,7 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
   function publish (guid, diff) {
     for (const store of stores) {
       if (!store.watched.has(guid)) continue
-      if (queue.push(() => { if (store.watched.has(guid)) store.tell(guid, diff) }) === 1) setImmediate(drain)
+      if (queue.push(() => { if (store.watched.has(guid)) store.tell(guid, diff) }) === 1) clock.soon(drain)
     }
   }
 

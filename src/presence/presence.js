@@ -44,9 +44,9 @@ export function createPresence ({
    * @type {Map<string, { membership: Membership, until: number }>}
    */
   const lapsing = new Map()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
-  /** @type {NodeJS.Immediate | undefined} */
+  /** @type {Pick<import('../common/clock.js').Timer, 'stop'> | undefined} */
   let soon
   let stopped = false
   let members = 0
@@ -94,9 +94,9 @@ export function createPresence ({
     if (stopped) return
     if (room !== undefined) {
       busy.add(room)
-      soon ??= setImmediate(tick)
+      soon ??= clock.soon(tick)
     }
-    timer ??= setInterval(tick, TICK).unref()
+    timer ??= clock.every(TICK, tick).unref()
   }
 
   function tick () {
@@ -113,7 +113,7 @@ export function createPresence ({
       closeIfUnused(room)
     }
     if (busy.size > 0 || lapsing.size > 0) return
-    clearInterval(timer)
+    timer?.stop()
     timer = undefined
   }
 
@@ -284,7 +284,7 @@ export function createPresence ({
         await clock.sleep(TICK / 4)
       }
       stopped = true
-      clearInterval(timer)
+      timer?.stop()
       await store.stop()
     }
   }

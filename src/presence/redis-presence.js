@@ -1,4 +1,3 @@
-import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { systemClock } from '../common/clock.js'
 import { LogLimit } from '../common/log-limit.js'
 import { createAttempt } from '../redis/errors.js'
@@ -26,6 +25,9 @@ const RENEW_EVERY = 600_000
 const LOST_BATCH = 500
 /** Time that a worker has to clean up after a dead one before another worker does it as well, s. */
 const FORGETTING = 4
+
+/** @param {Pick<import('../common/clock.js').Clock, 'soon'>} clock @returns {Promise<void>} */
+const endOfTurn = (clock) => new Promise((resolve) => { clock.soon(() => resolve(undefined)) })
 
 /**
  * @param {object} dependencies
@@ -95,7 +97,7 @@ export function createRedisPresence ({
    */
   function note (guid, there) {
     notes.set(guid, there)
-    return (noting ??= endOfTurn().then(async () => {
+    return (noting ??= endOfTurn(clock).then(async () => {
       const batch = notes
       notes = new Map()
       noting = undefined

@@ -1,3 +1,4 @@
+import { systemRandom } from '../common/random.js'
 import { Backoff, retry } from '../common/backoff.js'
 import { InkcastError, publicError } from '../common/errors.js'
 import { NO_INSPECTOR } from '../inspect/inspector.js'
@@ -39,6 +40,7 @@ const STOP_TIMEOUT = 5000
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../common/random.js').Random, 'number'>} [dependencies.random]
  * @param {() => number} [dependencies.now] monotonic, whole ms; small, because a number of 1e12 takes as much memory as
  *   three small ones
  */
@@ -47,6 +49,7 @@ export function createReceipts ({
   uplink, parts, metrics, log, clock,
   inspector = NO_INSPECTOR,
   tracing = NO_TRACING,
+  random = systemRandom,
   now = () => Math.trunc(clock.monotonic())
 }) {
   /** Receipts to acknowledge, by ack id. @type {Map<number, Receipt>} bounded by maxPendingReceipts */
@@ -58,14 +61,17 @@ export function createReceipts ({
   /** @type {TimingWheel<Receipt>} */
   const wheel = new TimingWheel(receiptTimeout + GRACE, now())
   let started = false
-  /** Runs while there are receipts: a worker at rest is not woken. @type {NodeJS.Timeout | undefined} */
+  /**
+   * Runs while there are receipts: a worker at rest is not woken.
+   * @type {import('../common/clock.js').Timer | undefined}
+   */
   let timer
   const stopping = new AbortController()
   /** Weight of all open receipts. */
   let pending = 0
   let stopped = false
   // Random, so that late acknowledgements to the worker before a restart match no new receipt.
-  let sequence = Math.floor(Math.random() * ACK_IDS)
+  let sequence = Math.floor(random.number() * ACK_IDS)
   const tally = { acknowledged: 0, missing: 0, unasked: 0, stray: 0, unreported: 0 }
 
   metrics.onCollect(() => {
@@ -98,7 +104,7 @@ export function createReceipts ({
   function plan (receipt, at) {
     receipt.dueAt = at
     wheel.put(receipt, at)
-    if (timer === undefined && started) timer = setInterval(tick, TICK).unref()
+    if (timer === undefined && started) timer = clock.every(TICK, tick).unref()
   }
 
   /** Closes receipts that are due. */
@@ -115,11 +121,11 @@ export function createReceipts ({
       else if (receipt.reported) handOver(receipt, close)
       else finish(receipt)
     }
-    setImmediate(tick)
+    clock.soon(tick)
   }
 
   function halt () {
-    clearInterval(timer)
+    timer?.stop()
     timer = undefined
   }
 

@@ -80,7 +80,10 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     clock
   })
   let started = false
-  /** Runs while there are users: a worker at rest is not woken. @type {NodeJS.Timeout | undefined} */
+  /**
+   * Runs while there are users: a worker at rest is not woken.
+   * @type {import('../common/clock.js').Timer | undefined}
+   */
   let timer
   /** @type {Promise<void> | undefined} */
   let running
@@ -240,7 +243,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   }
 
   function halt () {
-    clearInterval(timer)
+    timer?.stop()
     timer = undefined
   }
 
@@ -270,7 +273,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
 
     /** @param {Known} connection */
     connected ({ id, uid }) {
-      if (timer === undefined && started) timer = setInterval(run, CYCLE).unref()
+      if (timer === undefined && started) timer = clock.every(CYCLE, run).unref()
       let user = users.get(uid)
       if (user === undefined) users.set(uid, user = new Holding(uid, undefined))
       take(user, id)

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { systemRandom } from '../common/random.js'
 
 /**
  * The form of a publication on the bus and in a document's log: the length of a JSON head (4 bytes), the head,
@@ -34,7 +34,7 @@ export function encodeEnvelope (publication, ingestedAt, orderId) {
     x: except.length > 0 ? except : undefined,
     p: ephemeral || undefined,
     k: keep || undefined,
-    r: receipt ? randomBytes(RECEIPT_ID_BYTES).toString('base64url') : undefined,
+    r: receipt ? systemRandom.bytes(RECEIPT_ID_BYTES).toString('base64url') : undefined,
     t: traceId,
     w: traceparent,
     m: timestamp,

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { randomUUID } from 'node:crypto'
+import { systemRandom } from '../common/random.js'
 import { InkcastError } from '../common/errors.js'
 import { isSimilar } from '../common/similar.js'
 import { ID_RULE, OPERATORS, isId, unknownOperator } from './publication.js'
@@ -68,7 +68,7 @@ const MAX_TTL = 366 * 86_400
  * Derived from a UUID because Node generates these in batches; random bytes cost a system call each time.
  * @returns {string} a trace id as W3C Trace Context has them: 32 hexadecimal digits, 122 of their bits random
  */
-export const newTraceId = () => randomUUID().replaceAll('-', '')
+export const newTraceId = () => systemRandom.uuid().replaceAll('-', '')
 
 /**
  * Values of headers by lower-case name. Bytes are not checked yet.

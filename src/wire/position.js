@@ -6,7 +6,7 @@
  * @property {string} epoch
  * @property {number} offset
  */
-import { randomFillSync } from 'node:crypto'
+import { systemRandom } from '../common/random.js'
 
 const EPOCH_BYTES = 6
 /**
@@ -19,7 +19,7 @@ let used = pool.length
 /** @returns {string} 8 characters; two logs of one document get the same one with a chance of 1 in 2^48 */
 export function newEpoch () {
   if (used === pool.length) {
-    randomFillSync(pool)
+    systemRandom.fill(pool)
     used = 0
   }
   used += EPOCH_BYTES

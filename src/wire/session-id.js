@@ -1,5 +1,5 @@
-import { randomFillSync } from 'node:crypto'
 import { systemClock } from '../common/clock.js'
+import { systemRandom } from '../common/random.js'
 
 /**
  * Ids of sessions and connections: 20 characters of A-Z a-z 0-9 - _, each one 6 bits, most significant first.
@@ -34,12 +34,7 @@ const NUMBERS = new Map(PAIRS.map((pair, number) => [pair, number]))
  */
 export function createSessionIds (
   workerNumber,
-  {
-    clock = systemClock,
-    random = (bytes) => {
-      randomFillSync(bytes)
-    }
-  } = {}
+  { clock = systemClock, random = systemRandom.fill } = {}
 ) {
   if (!Number.isInteger(workerNumber) || workerNumber < 0 || workerNumber >= MAX_WORKERS) {
     throw new RangeError(`worker number ${workerNumber} is not between 0 and ${MAX_WORKERS - 1}`)

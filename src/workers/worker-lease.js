@@ -1,9 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import os from 'node:os'
 import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
+import { systemRandom } from '../common/random.js'
 import { isAlive } from '../process/alive.js'
 import { RedisTime } from '../redis/redis-time.js'
 import { WORKERS } from '../redis/keys.js'
@@ -75,11 +75,15 @@ function linux (read) {
  * @param {() => void} dependencies.onLost another worker has the number: stop serving
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.leaseTime] ms
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {Pick<import('../common/random.js').Random, 'uuid' | 'bytes'>} [dependencies.random]
  */
-export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTime = LEASE_TIME }) {
-  const token = randomUUID()
+export function createWorkerLease ({
+  redis, slot, address, onLost, log, leaseTime = LEASE_TIME, clock = systemClock, random = systemRandom
+}) {
+  const token = random.uuid()
   const owner = JSON.stringify({ ...address, slot, token })
-  const ownSecret = randomBytes(32).toString('base64url')
+  const ownSecret = random.bytes(32).toString('base64url')
   /** @type {number | undefined} */
   let number
   let incarnation = 0
@@ -88,14 +92,14 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
   /** @type {(() => void) | undefined} */
   let onUnsure
   let settling = false
-  const time = new RedisTime(systemClock)
-  /** @type {NodeJS.Timeout | undefined} */
+  const time = new RedisTime(clock)
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   /** Known end of the lease, monotonic ms: counted from before the call to Redis, so never later than the real end. */
   let heldUntil = -Infinity
   /** @type {string[]} the shared secret, and the previous one: Redis may have lost its data */
   let secrets = [ownSecret]
-  const logLimit = new LogLimit()
+  const logLimit = new LogLimit({ clock })
 
   /** @param {number} duration ms; 0 releases the number */
   const renewFor = (duration) =>
@@ -112,7 +116,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
 
   /** @param {boolean} [back] called by `onBack`, so all parts already know that Redis may have lost its data */
   async function renew (back = false) {
-    const asked = systemClock.monotonic()
+    const asked = clock.monotonic()
     try {
       const [secret, renewed, missing, now] = await renewFor(leaseTime)
       if (secret === '') {
@@ -154,7 +158,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
   }
 
   function endRenewal () {
-    clearInterval(timer)
+    timer?.stop()
     timer = undefined
     heldUntil = -Infinity
   }
@@ -206,7 +210,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
     },
 
     /** Whether the lease is valid, so that others find this worker: false if it could not be renewed in time. */
-    get held () { return systemClock.monotonic() < heldUntil },
+    get held () { return clock.monotonic() < heldUntil },
 
     /**
      * Time when the number was leased, ms since 1970 by the clock of Redis. Later ones of a number are larger.
@@ -234,8 +238,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
       number = claimed
       incarnation = Number(begun)
       await renew()
-      timer = setInterval(() => renew(), leaseTime / RENEWALS_PER_LEASE)
-      timer.unref()
+      timer = clock.every(leaseTime / RENEWALS_PER_LEASE, () => { renew() }).unref()
     },
 
     async stop () {

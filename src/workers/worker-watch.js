@@ -1,4 +1,5 @@
 import { Backoff, retry } from '../common/backoff.js'
+import { systemClock } from '../common/clock.js'
 import { WORKERS } from '../redis/keys.js'
 import { LEASE_TIME } from './worker-lease.js'
 
@@ -47,14 +48,16 @@ const parseName = (name) => /** @type {[number, number]} */ (name.split('.').map
  * @param {number} dependencies.grace how long a worker's data is kept after its last renewal, ms; the same in all
  *   processes
  * @param {number} [dependencies.claimTime] ms
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  */
 export function createWorkerWatch ({
   redis,
   onWorkerGone = [],
-  clean, log, leaseTime = LEASE_TIME, interval = INTERVAL, grace, claimTime = CLAIM_TIME
+  clean, log, leaseTime = LEASE_TIME, interval = INTERVAL, grace, claimTime = CLAIM_TIME,
+  clock = systemClock
 }) {
   const stopping = new AbortController()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let newest = ''
   /** The incarnation that this process is cleaning up; '': none. */
@@ -82,7 +85,7 @@ export function createWorkerWatch ({
     } catch (error) {
       log.debug({ err: error }, 'the leases of workers could not be checked')
     }
-    if (!stopping.signal.aborted) timer = setTimeout(watch, next).unref()
+    if (!stopping.signal.aborted) timer = clock.timer(next, watch).unref()
   }
 
   /** @param {string} name */
@@ -108,6 +111,7 @@ export function createWorkerWatch ({
     }, {
       signal,
       backoff: new Backoff({ min: 100, max: 5000 }),
+      clock,
       onFailure: (error) =>
         log.warn({ err: error, incarnation: name }, 'the data of an ended worker could not be cleaned up, retrying')
     }).catch(() => {}) // stopped
@@ -118,13 +122,13 @@ export function createWorkerWatch ({
     /** @throws errors of Redis: without the newest end, later ones could be missed */
     async start () {
       const next = await look()
-      timer = setTimeout(watch, next).unref()
+      timer = clock.timer(next, watch).unref()
     },
 
     /** Another process continues a cleanup that is in progress. */
     stop () {
       stopping.abort()
-      clearTimeout(timer)
+      timer?.stop()
     }
   }
 }

@@ -40,7 +40,7 @@ export function createMemoryStream ({ groups = [], clock = systemClock, limits =
       part.entries.push({ place, bytes, ...entryOf(number, start + place, decodeRecord(head, record.value)) })
       part.bytes += bytes
       if (queue && mark) part.note(mark, queue.number)
-      for (const watcher of watchers) setImmediate(watcher, number)
+      for (const watcher of watchers) clock.soon(() => watcher(number))
       return { duplicate: false }
     },
 

@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict'
-import { describe, mock, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { createUserRoutes } from '../../../src/bus/redis-user-routes.js'
+import { systemClock } from '../../../src/common/clock.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { userOrders, userWorkers } from '../../../src/redis/keys.js'
+import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /**
  * User routes over a Redis that records calls.
- * @param {{ isCluster?: boolean, failing?: boolean, ordered?: [number, ...string[]][] }} [options]
+ * @param {{
+ *   isCluster?: boolean, failing?: boolean, ordered?: [number, ...string[]][]
+ *   clock?: import('../../../src/common/clock.js').Clock
+ * }} [options]
  */
-function fixture ({ isCluster = false, failing = false, ordered = [] } = {}) {
+function fixture ({ isCluster = false, failing = false, ordered = [], clock = systemClock } = {}) {
   /** @type {[string, import('../../../src/bus/orders.js').Order[]][]} */
   const told = []
   /** @type {{ keys: string[], ops: string }[]} */
@@ -36,7 +41,8 @@ function fixture ({ isCluster = false, failing = false, ordered = [] } = {}) {
       workerNumber: 7,
       onOrders: (uid, orders) => {
         told.push([uid, orders])
-      }
+      },
+      clock
     })
   }
 }
@@ -89,42 +95,42 @@ describe('users of a worker in Redis', () => {
   })
 
   test('that cannot be sent are rejected, and not renewed', async () => {
-    const { calls, users } = fixture({ failing: true })
+    const time = manualClock()
+    const { calls, users } = fixture({ failing: true, clock: { ...systemClock, every: time.every } })
     const results = await Promise.allSettled(['ada', 'bob'].map((uid) => users.add(uid)))
     assert.deepEqual(results.map(({ status }) => status), ['rejected', 'rejected'])
     assert.equal(calls.length, 1)
-    mock.timers.enable({ apis: ['setInterval'] })
     users.start()
     users.lost()
-    mock.timers.tick(1000)
+    time.advance(1000)
     await waitFor(() => calls.length === 2)
     assert.equal(calls[1].ops, '--', 'Redis may have executed the call')
     users.stop()
-    mock.timers.reset()
+    assert.equal(time.timers, 0)
   })
 
   test('are removed again until Redis has confirmed it, unless they are back', async (t) => {
-    const { calls, users, redisState } = fixture()
+    const time = manualClock()
+    const { calls, users, redisState } = fixture({ clock: { ...systemClock, every: time.every } })
     await Promise.all(['ada', 'bob', 'eve'].map((uid) => users.add(uid)))
     redisState.failing = true
     const gone = ['ada', 'bob', 'eve'].map((uid) => users.remove(uid))
     assert.deepEqual((await Promise.allSettled(gone)).map(({ status }) => status), ['rejected', 'rejected', 'rejected'])
-    t.mock.timers.enable({ apis: ['setInterval'] })
     users.start()
     t.after(() => users.stop())
     const sent = () => calls.splice(0).flatMap(({ keys, ops }) => [...ops].map((op, i) => op + keys[2 * i]))
     const removed = (/** @type {string[]} */ uids) => uids.map((uid) => `-${userWorkers(uid)}`)
     sent()
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     await waitFor(() => calls.length > 0)
     assert.deepEqual(sent(), removed(['ada', 'bob', 'eve']))
     redisState.failing = false
     await users.add('bob')
     sent()
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     await waitFor(() => calls.length > 0)
     assert.deepEqual(sent(), removed(['ada', 'eve']))
-    t.mock.timers.tick(1000)
+    time.advance(1000)
     await users.remove('bob')
     assert.deepEqual(sent(), removed(['bob']), 'nothing else is sent before it')
   })

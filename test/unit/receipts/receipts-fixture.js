@@ -116,6 +116,8 @@ export function setUp ({ max = 100_000, parts, clock = manualClock() } = {}) {
     pass (ms) {
       clock.advance(ms)
       receipts.tick()
+      // what is left of a large batch
+      for (let turns = 0; turns < 100; turns++) clock.turn()
     },
     /** @param {number} count @returns {Promise<Summary[]>} */
     async summaries (count) {

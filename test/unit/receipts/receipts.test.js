@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { publicationWith } from '../../helpers/publication.js'
+import { GIVE_UP } from '../../../src/receipts/receipts.js'
 import { waitFor } from '../../helpers/wait.js'
 import { FakeConnection, TICK, TIMEOUT, connections, setUp, turns } from './receipts-fixture.js'
 
@@ -198,13 +199,15 @@ describe('the limit of pending receipts', () => {
   })
 
   test('a summary that the uplink refuses counts as pending until it is dropped', async () => {
-    const { receipts, uplink, deliver, acknowledge, counted } = setUp()
+    const { receipts, uplink, deliver, acknowledge, counted, clock } = setUp()
     uplink.failing = true
     const [member] = connections(1)
-    // this clock does not sleep, which ends the retries
     acknowledge(member, deliver([member]))
     assert.equal(receipts.pending, 1)
-    await waitFor(() => receipts.pending === 0)
+    await clock.pass(GIVE_UP - 5000)
+    assert.equal(receipts.pending, 1)
+    await clock.pass(10_000)
+    assert.equal(receipts.pending, 0)
     assert.deepEqual(await counted(), { acknowledged: 1, unreported: 1 })
   })
 })

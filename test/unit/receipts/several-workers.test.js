@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { manualClock } from '../../helpers/manual-clock.js'
-import { GRACE, SETTLE } from '../../../src/receipts/receipts.js'
+import { GIVE_UP, GRACE, SETTLE } from '../../../src/receipts/receipts.js'
 import { FakeParts, TICK, TIMEOUT, assertAddsUp, connections, setUp, turns } from './receipts-fixture.js'
 
 /** @typedef {import('../../../src/receipts/summary.js').Summary} Summary */
@@ -118,6 +118,7 @@ describe('a record that reaches several workers', () => {
     parts.failing = true
     await pass(0, [workers[1]])
     await pass(GRACE, [workers[0]])
+    await workers[0].clock.pass(GIVE_UP + 5000)
     assert.deepEqual(sent(), [])
     assert.deepEqual(await Promise.all(workers.map(({ counted }) => counted())), [
       { missing: 1, unreported: 1 },
