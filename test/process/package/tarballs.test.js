@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import vm from 'node:vm'
+import { PACKAGES } from '../../../scripts/build-packages.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { filesIn, installIn, NoRegistry, PACKAGE_NAMES, packAll } from '../../helpers/tarballs.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -47,6 +48,15 @@ const suite = { after: (/** @type {() => unknown} */ stop) => { stops.unshift(st
 let tarballs = {}
 before(async () => { tarballs = await packAll(suite, PACKAGE_NAMES) })
 after(async () => { for (const stop of stops) await stop() })
+
+test('each package is built by its own scripts when it is packed or published', () => {
+  // packAll runs them for those that no other one builds
+  const scripts = (/** @type {string} */ folder) => JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')).scripts
+  assert.equal(scripts('.').prepack, 'npm run build')
+  assert.equal(scripts('.').build, 'node scripts/build-packages.js')
+  for (const folder of PACKAGES)
+    assert.equal(scripts(folder).prepack, `node ${folder.replace(/[^/]+/g, '..')}/scripts/build-packages.js ${folder}`)
+})
 
 /** @typedef {Awaited<ReturnType<typeof installIn>>} Installed */
 /** @type {Map<string, Promise<Installed>>} */
