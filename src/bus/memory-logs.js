@@ -44,6 +44,8 @@ export function createMemoryLogs ({
   /** @type {Map<string, DocumentLog>} least recently used first */
   const logs = new Map()
   let bytes = 0
+  /** Of documents without a record: the first one of a document takes it over. No document gets an epoch twice. */
+  let emptyEpoch = newEpoch()
 
   /** @param {DocumentLog} log */
   function dropRecords (log) {
@@ -85,13 +87,14 @@ export function createMemoryLogs ({
     let log = logs.get(guid)
     if (log === undefined) {
       log = {
-        epoch: newEpoch(), offset: 0, records: [], base: 0, newest: new Map(), bytes: 0, appendedAt: 0,
+        epoch: emptyEpoch, offset: 0, records: [], base: 0, newest: new Map(), bytes: 0, appendedAt: 0,
         origins: new Map(), keys: new Map(), queues: new QueueMarks()
       }
       if (logs.size >= maxDocuments) {
         const [oldest, forgotten] = /** @type {[string, DocumentLog]} */ (logs.entries().next().value)
         dropRecords(forgotten)
         logs.delete(oldest)
+        if (forgotten.epoch === log.epoch) log.epoch = emptyEpoch = newEpoch()
       }
     } else {
       logs.delete(guid)
@@ -142,11 +145,8 @@ export function createMemoryLogs ({
       return positionOf(use(guid))
     },
 
-    /** @param {string} guid @returns {Position | null} */
-    end (guid) {
-      const log = logs.get(guid)
-      return log === undefined ? null : positionOf(log)
-    },
+    /** @param {string} guid @returns {Position} */
+    end: (guid) => positionOf(logs.get(guid) ?? { epoch: emptyEpoch, offset: 0 }),
 
     /**
      * @param {string} guid
@@ -235,5 +235,5 @@ function isNew (keys, key, now, idempotency) {
   return true
 }
 
-/** @param {DocumentLog} log @returns {Position} a copy: the caller may keep and change it */
+/** @param {Position} log @returns {Position} a copy: the caller may keep and change it */
 const positionOf = ({ epoch, offset }) => ({ epoch, offset })

@@ -25,7 +25,7 @@ const position = {
 /** Of the end of a document's log. */
 export const positionOrNull = {
   anyOf: [position, { type: 'null' }],
-  description: 'End of the log. Before the first record its offset is 0, or it is null'
+  description: 'End of the log. Before the first record its offset is 0. null: in Redis another type is in the place of the log'
 }
 
 const MAX_MEMBERS = 1000

@@ -53,10 +53,31 @@ describe('logs in memory', () => {
     logs.open('b')
     logs.append('d', entry('d', 1))
     assert.equal(logs.documents, 3)
-    assert.equal(logs.end('c'), null)
-    assert.notEqual(logs.open('c').epoch, epochs[2])
-    assert.equal(logs.end('a'), null)
+    const empty = logs.end('c')
+    assert.equal(empty.offset, 0)
+    assert.notEqual(empty.epoch, epochs[2])
+    assert.deepEqual(logs.open('c'), empty)
+    assert.equal(logs.end('a').offset, 0)
+    assert.notEqual(logs.end('a').epoch, epochs[0])
     assert.equal(logs.bytes, 1)
+  })
+
+  test('never have an epoch twice in one document, however often it is forgotten', () => {
+    const { logs } = setUp({ maxDocuments: 2 })
+    /** @type {Record<string, Set<string>>} */
+    const seen = { a: new Set(), b: new Set(), c: new Set(), d: new Set() }
+    /** @type {Record<string, string>} */
+    let known = {}
+    for (let i = 0; i < 400; i++) {
+      const guid = 'abcd'[(i * i + i) % 7 % 4]
+      const { offset } = logs.end(guid)
+      const { position: { epoch } } = logs.append(guid, entry(guid, i))
+      if (offset > 0) assert.equal(epoch, known[guid])
+      else assert.ok(!seen[guid].has(epoch), `${guid} ${i}`)
+      seen[guid].add(epoch)
+      known = { ...known, [guid]: epoch }
+    }
+    assert.ok(seen.a.size > 10)
   })
 
   test('stay within their size limit by dropping the least recently used documents', () => {
