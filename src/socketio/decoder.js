@@ -1,7 +1,7 @@
 import * as json from 'socket.io-parser'
 import { TooManyValues } from '../wire/msgpack.js'
 import { rememberPacket } from '../wire/raw-value.js'
-import { hasMoreValues, isNestedDeeper } from '../wire/value.js'
+import { MAX_VALUES as MAX_JSON_VALUES, hasMoreValues, isNestedDeeper } from '../wire/value.js'
 import { kRefused, RATE_LIMITED, TOO_MANY_VALUES, UNREADABLE } from '../admission/rate-limit.js'
 import { readMsgpackPacket } from './msgpack-packet.js'
 import { connectHead, jsonHead, msgpackHead } from './packet-head.js'
@@ -212,9 +212,11 @@ class Decoder extends json.Decoder {
    */
   #objection (connection, text) {
     if (!connection.mayHandle()) return RATE_LIMITED
-    if (text.length <= DEEP_FROM || !isNestedDeeper(text, MAX_DEPTH)) return undefined
-    this.#settings.note('depth', `more than ${MAX_DEPTH} levels`, connection)
-    return answerTo('depth')
+    if (text.length <= DEEP_FROM) return undefined
+    const kind = isNestedDeeper(text, MAX_DEPTH) ? 'depth' : hasMoreValues(text, MAX_JSON_VALUES) ? 'values' : undefined
+    if (kind === undefined) return undefined
+    this.#settings.note(kind, kind === 'depth' ? `more than ${MAX_DEPTH} levels` : `more than ${MAX_JSON_VALUES} values`, connection)
+    return answerTo(kind)
   }
 
   /**

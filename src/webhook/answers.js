@@ -4,7 +4,8 @@ import { LogLimit } from '../common/log-limit.js'
 import { systemRandom } from '../common/random.js'
 import { publicationFromItem } from '../wire/item.js'
 import { countItems } from '../wire/json-walk.js'
-import { placeOf } from '../wire/value.js'
+import { TooManyValues } from '../wire/msgpack.js'
+import { MAX_VALUES, placeOf } from '../wire/value.js'
 
 /** The publisher's name, as receivers see it. */
 const SOURCE = 'webhook'
@@ -113,9 +114,10 @@ export function createAnswers ({
  */
 function itemsOf (text) {
   const wanted = `the answer must be JSON: { "publish": [ at most ${MAX_PUBLICATIONS} publications ] }`
-  const { items, fields, deep } = countItems(text)
+  const { items, fields, values, deep } = countItems(text)
   if (items > MAX_PUBLICATIONS) throw new InkcastError('bad_request', `${wanted}; it has ${items}`)
   if (deep) throw new InkcastError('bad_value', 'a value is nested too deep')
+  if (values > MAX_VALUES) throw new TooManyValues(MAX_VALUES)
   if (fields > MAX_FIELDS) throw new InkcastError('bad_request', `a publication has at most ${MAX_FIELDS} fields`)
   let given
   try {

@@ -46,13 +46,15 @@ export function rawItems (text, list, field) {
  * bytes.
  *
  * @param {string} text `{ "<list>": [ … ] }`, or anything else
- * @returns {{ items: number, fields: number, deep: boolean }} items: of all lists together; fields: most fields of one
- *   object; deep: a value is nested deeper than MAX_DEPTH, and the rest was not counted
+ * @returns {{ items: number, fields: number, values: number, deep: boolean }} items: of all lists together; fields:
+ *   most fields of one object; values: all, with the names of fields; deep: a value is nested deeper than MAX_DEPTH,
+ *   and the rest was not counted
  */
 export function countItems (text) {
   let depth = 0
   let items = 0
   let fields = 0
+  let values = 0
   let top = 1
   let own = 0
   /** Whether anything stands before it in the list or object. */
@@ -68,18 +70,22 @@ export function countItems (text) {
       at = endOfString(text, at) - 1
       if (at < 0) break
     } else if (char === 0x5b || char === 0x7b) {
+      values++
       if (++depth === 2) begun = false
       else if (depth === 3) own = 1
-      else if (depth > DEEPEST) return { items, fields, deep: true }
+      else if (depth > DEEPEST) return { items, fields, values, deep: true }
     } else if (char === 0x5d || char === 0x7d) {
       depth--
+    } else if (char === 0x3a) {
+      values++
     } else if (char === 0x2c) {
+      values++
       if (depth === 1) fields = Math.max(fields, ++top)
       else if (depth === 2) items++
       else if (depth === 3) fields = Math.max(fields, ++own)
     }
   }
-  return { items, fields, deep: false }
+  return { items, fields, values, deep: false }
 }
 
 /**

@@ -1,9 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 import { InkcastError } from '../common/errors.js'
-import { checkMsgpack, decodeMsgpack } from './msgpack.js'
+import { checkMsgpack, decodeMsgpack, TooManyValues } from './msgpack.js'
 
 /** Deeper values would overflow the stack of a client's parser, or of the gateway when it transcodes. */
 export const MAX_DEPTH = 256
+/**
+ * Values in one value, with the names of fields: this many empty lists take 0.4 s and 70 MB to decode, and 8 MB of them
+ * would take 1 s and 190 MB. No value of up to 1 MB has more.
+ */
+export const MAX_VALUES = 2 ** 20
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -20,15 +25,17 @@ export function checkValue (value, contentType) {
   if (contentType === 'application/json') {
     if (!isUtf8(value)) throw new InkcastError('bad_utf8', framingOf(value))
     const text = value.toString()
+    // before it is decoded, which would cost many times its bytes
+    if (isNestedDeeper(text, MAX_DEPTH))
+      throw new InkcastError('bad_value', `the value is nested deeper than ${MAX_DEPTH} levels`)
+    if (hasMoreValues(text, MAX_VALUES)) throw new TooManyValues(MAX_VALUES)
     try {
       JSON.parse(text)
     } catch (error) {
       throw new InkcastError('bad_value', framingOf(value) ?? `the value is not valid JSON${placeOf(text, error)}`)
     }
-    if (isNestedDeeper(text, MAX_DEPTH))
-      throw new InkcastError('bad_value', `the value is nested deeper than ${MAX_DEPTH} levels`)
   } else if (contentType === 'application/msgpack') {
-    checkMsgpack(value, MAX_DEPTH)
+    checkMsgpack(value, MAX_DEPTH, MAX_VALUES)
     // the value must also be decodable for JSON clients (a map whose keys are maps is not)
     decodeMsgpack(value)
   } else {

@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import { InkcastError, publicError } from '../../common/errors.js'
 import { publicationFromItem } from '../../wire/item.js'
 import { countItems, rawItems } from '../../wire/json-walk.js'
+import { TooManyValues } from '../../wire/msgpack.js'
 import { laneOf } from '../../wire/publication.js'
-import { placeOf } from '../../wire/value.js'
+import { MAX_VALUES, placeOf } from '../../wire/value.js'
 import { idempotencyKeyFrom } from '../idempotency/publish-once.js'
 
 /**
@@ -210,12 +211,13 @@ function readBatch ({ header, body = Buffer.alloc(0), refused, decoding }) {
         throw new InkcastError('bad_content_type', 'a batch is JSON; msgpack values go into valueBase64')
       if (!isUtf8(body)) throw new InkcastError('bad_utf8', 'the body is not valid UTF-8')
       const json = body.toString()
-      const { items, fields, deep } = countItems(json)
+      const { items, fields, values, deep } = countItems(json)
       if (items > MAX_PUBLICATIONS) {
         count = items
         throw new InkcastError('bad_request', `a batch has 1 to ${MAX_PUBLICATIONS} publications`)
       }
       if (deep) throw new InkcastError('bad_value', 'a value is nested too deep')
+      if (values > MAX_VALUES) throw new TooManyValues(MAX_VALUES)
       if (fields > MAX_FIELDS) throw new InkcastError('bad_request', `a publication has at most ${MAX_FIELDS} fields`)
       return itemsOf(json)
     })

@@ -91,9 +91,17 @@ for (const [kind, make] of Object.entries(LARGE)) {
   })
 }
 
+test('the values of a batch are counted before it is decoded', async (t) => {
+  const { publish } = await start(t)
+  for (const value of [Array(700_000).fill([]), Array(700_000).fill({})]) {
+    const { status, body } = await publish([{ guid: 'notes/1', value }])
+    assert.deepEqual([status, body.error.message], [400, 'there are more than 1048576 values in one message'])
+  }
+})
+
 test('the CPU time of decoding values is charged', async (t) => {
   const { call, clock } = await start(t)
-  const value = `[${'[],'.repeat(1_000_000)}[]]`
+  const value = `[${'[],'.repeat(400_000)}[]]`
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
   const send = () => call('POST', '/v1/publish', { headers, body: `{"publications":[{"guid":"notes/1","value":${value}}]}` })
   let tries = 0
