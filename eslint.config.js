@@ -96,9 +96,16 @@ const RANDOM = {
     }
   ]
 }
+const RANDOM_NUMBER = {
+  object: 'Math', property: 'random', message: 'random numbers are those of src/common/random.js, client/common/random.js'
+}
+const RAW_TIMEOUT = {
+  object: 'AbortSignal', property: 'timeout', message: 'a raw timer: use withTimeLimit of src/common/wait.js'
+}
 // Pages have those of the browser.
 const OWN_SOURCES = [
-  'src/common/clock.js', 'src/common/random.js', 'client/common/clock.js', 'client/common/interval.js', 'src/*/page/**'
+  'src/common/clock.js', 'src/common/random.js', 'client/common/clock.js', 'client/common/interval.js',
+  'client/common/random.js', 'src/*/page/**'
 ]
 // Timers that a library has set.
 const LIBRARY_TIMERS = ['src/engine/engine-io-socket.js']
@@ -108,6 +115,46 @@ const STILL_OWN = [
     'ingest', 'kafka', 'redis', 'rehearsal'
   ].map((folder) => `src/${folder}/**`)
 ]
+
+// State of a module is state of the process: two clusters in one process would share it. These files keep some.
+const MODULE_STATE = {
+  'client/common/known-options.js': 'warnings that were given, once per page',
+  'client/devtools/index.js': 'the open panel, by client',
+  'src/admin/figures/reading.js': 'filled while the module is loaded',
+  'src/common/hook-switch.js': 'packages whose prototypes stay unpatched',
+  'src/engine/request.js': 'caches of a pure function',
+  'src/extensions/guard.js': 'by listener',
+  'src/extensions/registration.js': 'by server',
+  'src/gateway/document-rate.js': 'by connection',
+  'src/gateway/handlers/join.js': 'by open document',
+  'src/gateway/handlers/queue-order.js': 'by connection',
+  'src/gateway/handlers/refresh.js': 'by connection',
+  'src/gateway/queued-packets.js': 'by packet',
+  'src/ingest/traced-batch.js': 'an empty constant',
+  'src/kafka/kafkajs/fetch-patch.js': 'patched prototypes',
+  'src/kafka/kafkajs/produce-patch.js': 'patched prototypes',
+  'src/kafka/kafkajs/request-queue-patch.js': 'patched prototypes',
+  'src/kafka/topic-safety.js': 'by driver',
+  'src/load/process.js': 'a program of its own',
+  'src/presence/answer-bytes.js': 'by list of members',
+  'src/receipts/receipt.js': 'numbers that differ; their values mean nothing',
+  'src/redis/durability/command-server.js': 'by connection',
+  'src/redis/empty-epoch.js': 'a table that is made when it is needed',
+  'src/socketio/msgpack-packet.js': 'the result of a synchronous call',
+  'src/socketio/shared-listeners.js': 'patched prototypes, and tables by identity',
+  'src/wire/position.js': 'random bytes that are drawn together',
+  'src/wire/raw-value.js': 'by value'
+}
+const OF_MODULE = ':matches(Program, Program > ExportNamedDeclaration) > VariableDeclaration'
+const STATE = `${OF_MODULE}[kind="let"], ` +
+  `${OF_MODULE}[kind="const"] > VariableDeclarator > NewExpression[callee.name=/^(Weak)?(Map|Set)$/][arguments.length=0]`
+const moduleState = {
+  create: (context) => ({
+    [STATE] (node) {
+      context.report({ node, message: 'a class or a factory holds state, or eslint.config.js says why this module does' })
+    }
+  })
+}
 
 export default [
   { ignores: ['node_modules/', 'test/output/', '**/dist/', '**/.next/', 'docs/.vitepress/cache/'] },
@@ -147,8 +194,6 @@ export default [
   },
   {
     files: [
-      'src/config/load.js',
-      'src/launcher/**',
       'cluster.js',
       'test/**',
       'scripts/**',
@@ -158,7 +203,22 @@ export default [
     ],
     rules: { 'no-restricted-properties': 'off' }
   },
-  { files: ['src/common/schema.js'], rules: { 'no-restricted-properties': ['error', ENVIRONMENT] } },
+  {
+    files: ['src/**', 'client/**'],
+    ignores: [...OWN_SOURCES, ...STILL_OWN],
+    rules: { 'no-restricted-properties': ['error', ENVIRONMENT, SCHEMAS, RANDOM_NUMBER, RAW_TIMEOUT] }
+  },
+  {
+    files: ['src/config/load.js', 'src/launcher/**'],
+    rules: { 'no-restricted-properties': ['error', RANDOM_NUMBER, RAW_TIMEOUT] }
+  },
+  { files: ['src/common/schema.js'], rules: { 'no-restricted-properties': ['error', ENVIRONMENT, RANDOM_NUMBER] } },
+  {
+    files: ['src/**', 'client/**'],
+    ignores: [...Object.keys(MODULE_STATE), 'src/*/page/**'],
+    plugins: { inkcast: { rules: { 'module-state': moduleState } } },
+    rules: { 'inkcast/module-state': 'error' }
+  },
   {
     files: ['src/**'],
     ignores: ['src/common/clock.js', 'src/demo/page/**', 'src/admin/page/**', ...KAFKAJS_CLOCK],
