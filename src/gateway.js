@@ -88,7 +88,7 @@ async function composeGateway ({
             metrics,
             log,
             clock,
-            times: timesWithPolls(config.heartbeat)
+            times: timesWithPolls(config.heartbeat.network)
           })
         )
   const machine = thisMachine()
@@ -254,7 +254,7 @@ async function composeGateway ({
       path: sessionPath,
       engine: gateway.engine,
       secrets: () => lease.secrets,
-      times: timesWithPolls(config.heartbeat),
+      times: timesWithPolls(config.heartbeat.network),
       metrics,
       log,
       clock

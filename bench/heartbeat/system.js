@@ -42,9 +42,7 @@ export async function startKind (kind) {
       AUTH_ALLOW_ANONYMOUS: 'true',
       LOG_LEVEL: 'warn',
       MAX_HANDSHAKES_PER_SECOND: '1000000',
-      HEARTBEAT_MIN: String(min),
-      HEARTBEAT_MAX: String(max),
-      HEARTBEAT_TIMEOUT: String(TIMEOUT)
+      NETWORK: `${min}:${max}:${TIMEOUT}`
     },
     ready: async () => {
       const answer = await fetch(`http://${HOST}:${adminPort}/ready`)

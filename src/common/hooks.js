@@ -171,7 +171,7 @@ const PACKAGES = {
       {
         part: '`conn.pingIntervalTimer`, `sendPacket`',
         files: ['src/engine/engine-io-socket.js'],
-        without: 'Engine.IO\'s own heartbeat is in use, with the interval `HEARTBEAT_MAX` and its timers.'
+        without: 'Engine.IO\'s own heartbeat is in use, with the interval `pingInterval` and its timers.'
       },
       {
         part: 'methods added to `Socket.prototype`; `onClose`, `transport.discard`',

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
-import { block, choice, integer, listOf, milliseconds, text } from './setting.js'
+import { string } from '../common/schema.js'
+import { block, described, integer, listOf, milliseconds, text } from './setting.js'
 
 const tiers = v.pipe(
   listOf((entry) => /^[^:]{1,64}(:\d{1,9}){3}$/.test(entry), 'each must be name:min:max:timeout, ms'),
@@ -39,46 +40,39 @@ const NETWORKS = Object.freeze({
   mobile: { min: 15_000, max: 45_000, timeout: 30_000 }
 })
 
-/** @param {keyof typeof NETWORKS[keyof typeof NETWORKS]} figure */
-const byNetwork = (figure) => ({
-  /** @param {{ network?: string }} context */
-  derived: ({ network = 'internet' }) => String((/** @type {any} */ (NETWORKS)[network] ?? NETWORKS.internet)[figure]),
-  defaultText: Object.entries(NETWORKS).map(([name, figures]) => `${figures[figure]} (${name})`).join(', ')
-})
+/** Bounds of each of them. */
+const [SHORTEST, LONGEST] = [1000, 600_000]
+
+/** @param {string} value @returns {{ min: number, max: number, timeout: number }} with NaN where it is no number */
+function heartbeatOf (value) {
+  if (Object.hasOwn(NETWORKS, value)) return NETWORKS[/** @type {keyof typeof NETWORKS} */ (value)]
+  const [min, max, timeout, more] = value.split(':').map((figure) => /^\d{1,9}$/.test(figure) ? Number(figure) : NaN)
+  return { min, max, timeout: more === undefined ? timeout : NaN }
+}
+
+const network = described('`internet`, `lan`, `mobile`, or `min:max:timeout` in ms', v.pipe(
+  string(),
+  v.transform(heartbeatOf),
+  v.check(
+    (figures) => figures.min <= figures.max && Object.values(figures).every((ms) => ms >= SHORTEST && ms <= LONGEST),
+    `must be internet, lan, mobile or min:max:timeout, each from ${SHORTEST} to ${LONGEST} ms, and min at most max`
+  )
+))
 
 export const heartbeat = block('Heartbeat', {
   NETWORK: {
     as: 'network',
-    type: choice('internet', 'lan', 'mobile'),
+    type: network,
     default: 'internet',
     describe:
-      'Network of most clients. It sets the defaults of `HEARTBEAT_MIN`, `HEARTBEAT_MAX` and `HEARTBEAT_TIMEOUT`: `internet`, `lan` (finds dead connections within 12 s) or `mobile` (few pings, and long timeouts for radios that sleep). The choice is right if the p99 of `inkcast_heartbeat_seconds` is below a quarter of the timeout.'
-  },
-  HEARTBEAT_MIN: {
-    as: 'min',
-    type: milliseconds(1000, 600_000),
-    ...byNetwork('min'),
-    describe: 'Ping interval of a new connection, ms. After every two answers in time the interval grows, up to `HEARTBEAT_MAX`.'
-  },
-  HEARTBEAT_MAX: {
-    as: 'max',
-    type: milliseconds(1000, 600_000),
-    ...byNetwork('max'),
-    describe:
-      'Maximum ping interval, ms; sent to clients in the handshake. A longer interval means fewer packets and later detection of dead connections.'
-  },
-  HEARTBEAT_TIMEOUT: {
-    as: 'timeout',
-    type: milliseconds(1000, 600_000),
-    ...byNetwork('timeout'),
-    describe: 'Maximum time for the answer to a ping, ms; sent to clients in the handshake.'
+      'Network of most clients, which decides how often they get pings: `internet` (5000:25000:20000), `lan` (2000:8000:4000; finds dead connections within 12 s), `mobile` (15000:45000:30000; few pings, and long timeouts for radios that sleep), or your own `min:max:timeout`, ms. A new connection gets a ping after `min`. After every two answers in time the interval grows, up to `max`. The answer must come within `timeout`. Clients get `max` and `timeout` in the handshake, as `pingInterval` and `pingTimeout`. The choice is right if the p99 of `inkcast_heartbeat_seconds` is below a quarter of the timeout.'
   },
   HEARTBEAT_TIERS: {
     as: 'tiers',
     type: tiers,
     default: '',
     describe:
-      'Intervals for connections whose token has a `tier`, as `name:min:max:timeout`, comma separated: `editors:2000:10000:5000`. `max` and `timeout` must not exceed `HEARTBEAT_MAX` and `HEARTBEAT_TIMEOUT`.'
+      'Intervals for connections whose token has a `tier`, as `name:min:max:timeout`, comma separated: `editors:2000:10000:5000`. `max` and `timeout` must not exceed those of `NETWORK`.'
   }
 })
 

@@ -34,5 +34,8 @@ export const GONE = {
   MAX_WAITING_RECORDS_TOTAL: 'each queued record counts 256 bytes in the bound of all queues',
   MAX_WAITING_BYTES_TOTAL: 'it is derived from the heap of a worker',
   MAX_REPLAY_BYTES: 'it is derived from the heap of a worker',
-  MAX_PENDING_RECEIPTS: 'it is derived from the heap of a worker'
+  MAX_PENDING_RECEIPTS: 'it is derived from the heap of a worker',
+  HEARTBEAT_MIN: 'use NETWORK=min:max:timeout',
+  HEARTBEAT_MAX: 'use NETWORK=min:max:timeout',
+  HEARTBEAT_TIMEOUT: 'use NETWORK=min:max:timeout'
 }

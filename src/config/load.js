@@ -80,8 +80,7 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
   const context = {
     production,
     cores: os.availableParallelism(),
-    connections: connectionsFor(descriptorLimit()),
-    network: findIn(sources, 'NETWORK')?.value
+    connections: connectionsFor(descriptorLimit())
   }
 
   /** @type {Record<string, any>} */
@@ -158,12 +157,11 @@ function relations ({ production, gateway, heartbeat, auth, api, redis, kafka, u
   problems.push(...tlsProblems({ gateway, kafka }))
   if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536)
     problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
-  if (heartbeat.min > heartbeat.max)
-    problems.push(`HEARTBEAT_MIN=${heartbeat.min}: must not be larger than HEARTBEAT_MAX=${heartbeat.max}`)
+  const longest = heartbeat.network ?? { max: Infinity, timeout: Infinity } // reported already
   for (const { name, min, max, timeout } of heartbeat.tiers ?? []) {
-    if (min < 1000 || min > max || max > heartbeat.max || timeout < 1000 || timeout > heartbeat.timeout) {
+    if (min < 1000 || min > max || max > longest.max || timeout < 1000 || timeout > longest.timeout) {
       problems.push(
-        `HEARTBEAT_TIERS=${name}:${min}:${max}:${timeout}: min must be from 1000 to max, max at most HEARTBEAT_MAX, timeout from 1000 to HEARTBEAT_TIMEOUT`
+        `HEARTBEAT_TIERS=${name}:${min}:${max}:${timeout}: min must be from 1000 to max, max and timeout at most those of NETWORK, timeout at least 1000`
       )
     }
   }

@@ -4,8 +4,8 @@ import { originOf, problemOfOrigin } from './origin-text.js'
 import { problemOfRedisUrl, splitRedisUrls } from './redis-url.js'
 
 /**
- * The surroundings of a process. `network` is the text of NETWORK, not checked.
- * @typedef {{ production: boolean, cores: number, connections: number, network?: string }} Context
+ * The surroundings of a process.
+ * @typedef {{ production: boolean, cores: number, connections: number }} Context
  */
 
 /**

@@ -81,7 +81,7 @@ export const createWorkerSessions = ({ config, worker, directory, ...dependencie
     worker: () => worker,
     connectionsOf: (uid) => directory.user(uid),
     grace: config.presence.grace,
-    silence: config.heartbeat.max + config.heartbeat.timeout
+    silence: config.heartbeat.network.max + config.heartbeat.network.timeout
   })
 
 /**

@@ -105,6 +105,7 @@ export function createGateway ({
 }) {
   const { limits, gateway: settings } = config
   const bounds = memoryBounds()
+  const pings = config.heartbeat.network
   const receipts = createReceipts({
     settings: { ...limits, ...bounds }, uplink, parts: receiptParts, inspector, tracing, metrics, log, clock, random
   })
@@ -143,7 +144,11 @@ export function createGateway ({
   metrics.private_parts.set(hooked ? 1 : 0)
   /** Without the hooks Engine.IO's own heartbeat is used. */
   const heartbeat = hooked
-    ? createHeartbeat({ settings: config.heartbeat, tierOf: (conn) => conn[kOwner]?.identity.tier, metrics, clock })
+    ? createHeartbeat({
+        settings: { ...pings, tiers: config.heartbeat.tiers },
+        tierOf: (conn) => conn[kOwner]?.identity.tier,
+        metrics, clock
+      })
     : null
 
   const drain = createDrain({
@@ -189,7 +194,7 @@ export function createGateway ({
   const engine = new Engine({
     newSessionId: newId,
     origins, maxBytes, hooked, connectionLimits, handshakeLimit, inputLimits, misrouted, clock,
-    heartbeat: config.heartbeat,
+    heartbeat: pings,
     compress: hooked && config.delivery.compressFrom > 0,
     onFrames: (conn, frames) => events.count(conn, frames, 0),
     // the heartbeat would keep the memory of a client that was never admitted until its next check
@@ -203,7 +208,7 @@ export function createGateway ({
     },
     certificate,
     isDraining: () => drain.active,
-    times: timesWithPolls(config.heartbeat),
+    times: timesWithPolls(pings),
     log
   })
   connectionLimits.watch(httpServer)

@@ -33,7 +33,7 @@ const SLACK = 10_000
 
 /**
  * For listeners that answer long polls.
- * @param {{ max: number, timeout: number }} heartbeat config.heartbeat
+ * @param {{ max: number, timeout: number }} heartbeat config.heartbeat.network
  * @returns {Times}
  */
 export const timesWithPolls = ({ max, timeout }) => ({

@@ -96,8 +96,7 @@ async function startMachine (name, env, options) {
     REDIS_URL: services.redisUrl,
     KAFKA_BROKERS: services.kafkaBrokers,
     // detect a machine without network within seconds
-    HEARTBEAT_MAX: '5000',
-    HEARTBEAT_TIMEOUT: '5000',
+    NETWORK: '5000:5000:5000',
     ...env
   }, { host, timeout: 45_000, ...options })
   const authorization = `Bearer ${settings.API_TOKENS.split(':')[1]}`

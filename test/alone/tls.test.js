@@ -35,7 +35,7 @@ async function start (t, env = {}) {
     REDIS_URL: redisUrl(), WORKERS: '2', LOG_LEVEL: 'info', TLS_FILES: `cert:${cert},key:${key}`,
     MAX_HANDSHAKES_PER_SECOND: '10000', MAX_CONNECTIONS: '10000', MAX_CONNECTIONS_PER_ADDRESS: '100000',
     // each connection is silent until then
-    HEARTBEAT_MIN: '60000', HEARTBEAT_MAX: '60000', DRAIN_TIMEOUT: '3000', ...env
+    NETWORK: '60000:60000:20000', DRAIN_TIMEOUT: '3000', ...env
   })
   return { cluster, use, cert, key, ca: readFileSync(authority.ca), port: Number(cluster.port) }
 }

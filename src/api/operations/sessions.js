@@ -18,7 +18,7 @@ const connection = {
     connectedAt: { type: 'integer', description: 'ms since 1970' },
     lastSeen: {
       type: 'integer',
-      description: 'Time of the last message of the client, or up to `HEARTBEAT_MAX` + `HEARTBEAT_TIMEOUT` + 15 s ' +
+      description: 'Time of the last message of the client, or up to `pingInterval` + `pingTimeout` + 15 s ' +
         'earlier (60 s by default); ms since 1970'
     },
     documents: { type: 'array', items: { type: 'string' }, description: 'Guids of its open documents' }

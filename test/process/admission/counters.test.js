@@ -22,10 +22,8 @@ const LIMITS = {
   MAX_CONNECTIONS_PER_ADDRESS: '20',
   MAX_CONNECTIONS_PER_USER: '10',
   OPERATION_RATES: 'doc:join=50,doc:signal=50,doc:history=50,doc:members=50',
-  HEARTBEAT_MIN: '1000',
-  HEARTBEAT_MAX: '1000',
   // all clients share this process with the gateway: a busy machine takes seconds to answer for all of them
-  HEARTBEAT_TIMEOUT: '5000'
+  NETWORK: '1000:1000:5000'
 }
 const log = createLog({ level: 'silent', pretty: false, role: 'test' })
 

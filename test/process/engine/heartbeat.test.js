@@ -12,7 +12,7 @@ import { waitFor } from '../../helpers/wait.js'
 
 const MAX = 2500
 const TIMEOUT = 3000
-const SETTINGS = { HEARTBEAT_MIN: '1000', HEARTBEAT_MAX: String(MAX), HEARTBEAT_TIMEOUT: String(TIMEOUT) }
+const SETTINGS = { NETWORK: `1000:${MAX}:${TIMEOUT}` }
 /**
  * Additional time for a busy machine, ms: events occur in order, and not early, but may be late.
  */

@@ -48,9 +48,7 @@ for (const refused of [false, true]) {
 
 test('an unread last response is dropped, however its session ended', async (t) => {
   const { client, engine, publish } = await setUp(t, {
-    HEARTBEAT_MIN: '1000',
-    HEARTBEAT_MAX: '1000',
-    HEARTBEAT_TIMEOUT: '5000'
+    NETWORK: '1000:1000:5000'
   })
   await publish()
   // Ends the session; queued packets are still sent.

@@ -86,8 +86,7 @@ describe('the command', { concurrency: 2 }, () => {
       PORT: 'x',
       LOG_LEVEL: 'loud',
       MAX_RECORD_BYTES: '-1',
-      HEARTBEAT_MIN: '2000',
-      HEARTBEAT_MAX: '1000',
+      NETWORK: '2000:1000:1000',
       AUTH_JWT_SECRET: 'short and secret',
       TLS_FILES: 'a.pem'
     }).closed
@@ -96,7 +95,7 @@ describe('the command', { concurrency: 2 }, () => {
       'PORT=x',
       'LOG_LEVEL=loud',
       'MAX_RECORD_BYTES=-1',
-      'HEARTBEAT_MIN',
+      'NETWORK=2000:1000:1000',
       'AUTH_JWT_SECRET',
       'TLS_FILES'
     ])

@@ -71,8 +71,7 @@ test('all problems are reported at once, each with the name of its setting', () 
     API_PORT: 'x',
     WORKERS: '0',
     HISTORY_SIZE: '1.5',
-    HEARTBEAT_MIN: '9000',
-    HEARTBEAT_MAX: '8000',
+    NETWORK: '9000:8000:5000',
     KAFKA_SSL: 'yes',
     LOG_LEVEL: 'loud',
     KAFKA_BROKERS: 'a:9092',
@@ -87,7 +86,7 @@ test('all problems are reported at once, each with the name of its setting', () 
     'API_PORT=x: must be a whole number',
     'WORKERS=0: must be at least 1',
     'HISTORY_SIZE=1.5: must be a whole number',
-    'HEARTBEAT_MIN=9000: must not be larger than HEARTBEAT_MAX=8000',
+    /^NETWORK=9000:8000:5000: must be internet, lan, mobile or min:max:timeout/,
     /^KAFKA_SSL=yes: must be true, false, ca:<path> or /,
     /^LOG_LEVEL=loud: must be one of fatal, /,
     /^KAFKA_BROKERS: needs REDIS_URL/,
@@ -104,16 +103,21 @@ test('all problems are reported at once, each with the name of its setting', () 
   assert.equal(problems.length, 13)
 })
 
-test('the network of the clients sets the heartbeat, single settings prevail, and an unknown network is a problem', () => {
-  const { heartbeat: { min, max, timeout } } = loadConfig({ env: { NETWORK: 'lan', HEARTBEAT_TIMEOUT: '5000' } })
-  assert.deepEqual({ min, max, timeout }, { min: 2000, max: 8000, timeout: 5000 })
-  assert.equal(loadConfig({ env: { NETWORK: 'mobile' } }).heartbeat.max, 45_000)
-  assert.equal(loadConfig({ env: {} }).heartbeat.max, 25_000)
-  assert.deepEqual(problemsOf({ NETWORK: 'satellite' }), ['NETWORK=satellite: must be one of internet, lan, mobile'])
+test('the network of the clients sets the heartbeat, by its name or by its figures; anything else is a problem', () => {
+  const networkOf = (/** @type {string} */ text) => loadConfig({ env: { NETWORK: text } }).heartbeat.network
+  assert.deepEqual(networkOf('lan'), { min: 2000, max: 8000, timeout: 4000 })
+  assert.deepEqual(networkOf('mobile'), { min: 15_000, max: 45_000, timeout: 30_000 })
+  assert.deepEqual(networkOf('1000:600000:5000'), { min: 1000, max: 600_000, timeout: 5000 })
+  assert.deepEqual(networkOf(''), networkOf('internet'))
+  for (const wrong of [
+    'satellite', 'toString', '1000', '1000:2000', '1000:2000:3000:4000', '999:2000:3000', '1000:2000:999', '3000:2000:3000',
+    '1000:600001:3000', '1s:2s:3s', '1000::3000', '-1000:2000:3000'
+  ])
+    assert.match(problemsOf({ NETWORK: wrong }).join(), /^NETWORK=[^ ]+: must be internet, lan, mobile or min:max:timeout,/)
 })
 
 test('heartbeat tiers are read, and none exceeds the advertised interval', () => {
-  const settings = { HEARTBEAT_MAX: '25000', HEARTBEAT_TIMEOUT: '20000' }
+  const settings = { NETWORK: '5000:25000:20000' }
   assert.deepEqual(
     loadConfig({ env: { ...settings, HEARTBEAT_TIERS: 'editors:1000:5000:5000, readers:25000:25000:20000' } }).heartbeat
       .tiers,
@@ -145,7 +149,7 @@ test('heartbeat tiers are read, and none exceeds the advertised interval', () =>
   ]) {
     assert.match(
       problemsOf({ ...settings, HEARTBEAT_TIERS: tiers }).join(),
-      new RegExp(`^HEARTBEAT_TIERS=${tiers}: min must be from 1000 to max, max at most HEARTBEAT_MAX`)
+      new RegExp(`^HEARTBEAT_TIERS=${tiers}: min must be from 1000 to max, max and timeout at most those of NETWORK`)
     )
   }
   assert.deepEqual(problemsOf({ HEARTBEAT_TIERS: 'a:1000:5000:5000,a:1000:5000:6000' }), [
