@@ -56,7 +56,7 @@ export function capacityPage () {
     [
       `- Cores are ${ASSUMED.busy * 100} % busy. The other half is for bursts, for a part of the load of a failed machine, and for a storm: all clients connect again within ${ASSUMED.storm / 60} minutes.`,
       `- A worker has at most ${number(measured.onOneWorker)} connections, the most that was measured, and a core of its own. A worker can hold more idle connections; measure it with [your own load](load.md) first. ` +
-      'The [load agent](deployment.md#weight-by-load) of HAProxy lowers the weight of a machine with its connections, to 1 % at `AGENT_CAPACITY` (20,000) for each worker. With 15,000 a quarter of this capacity is free. A machine with 1 % still gets some clients; only `MAX_CONNECTIONS` is a limit.',
+      'The [load agent](deployment.md#weight-by-load) of HAProxy lowers the weight of a machine with its connections, to 1 % at 20,000 for each worker. With 15,000 a quarter of this capacity is free. A machine with 1 % still gets some clients; only `MAX_CONNECTIONS` is a limit.',
       `- Machines have ${ASSUMED.coresPerMachine} cores for gateways; there are at least two.`,
       '- The cost of a delivery is the one at a steady rate: each record is written alone. This is the most expensive case. If many records are for the same clients at the same time (a burst), they share a write, and each costs a fifteenth.',
       '- *Redis masters*: each has a core, which is half busy. 1 is a single Redis; a Redis Cluster has at least three masters. Redis sends a record once to each worker that has a member of its document. ' +

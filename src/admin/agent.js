@@ -26,15 +26,14 @@ const TIMEOUT = 5000
 
 /**
  * @param {object} dependencies
- * @param {Readonly<{ host: string, agentPort: number | undefined, agentCapacity: number }>} dependencies.settings
- *   config.admin
- * @param {number} dependencies.workers gateway workers of this machine
+ * @param {Readonly<{ host: string, agentPort: number | undefined }>} dependencies.settings config.admin
+ * @param {number} dependencies.capacity connections of this machine when it is full
  * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {number} [dependencies.linger] how long a balancer that has the answer may take to close, ms
  */
-export function createAgent ({ settings, workers, processes: all, log, clock, linger }) {
+export function createAgent ({ settings, capacity, processes: all, log, clock, linger }) {
   /** @type {import('./load.js').Sample | undefined} */
   let sample
   /** @type {{ at: number, line: Promise<string> } | undefined} */
@@ -52,7 +51,7 @@ export function createAgent ({ settings, workers, processes: all, log, clock, li
           .join(', ')
           .replace(/[^ -~]/g, ' ')
           .slice(0, 200)}`
-    return `ready up ${weightOf(loadBetween(before, sample), workers * settings.agentCapacity)}%`
+    return `ready up ${weightOf(loadBetween(before, sample), capacity)}%`
   }
 
   /** @returns {Promise<string>} */

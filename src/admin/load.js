@@ -13,7 +13,7 @@ import { memoryLimit } from '../machine/memory.js'
  *   a worker has only one core.
  * - Event loop lag (p99 of the slowest worker): from 20 ms, normal in a burst, to 200 ms, which users notice.
  * - Memory of all processes: from 60 % of the container's or machine's, to 90 %, where workers are overloaded.
- * - Connections, relative to AGENT_CAPACITY: they stay when bursts are over, so they even out the machines.
+ * - Connections, relative to those of a full machine: they stay when bursts are over, so they even out the machines.
  *
  * A ready machine never answers less than 1 %: if all were full, new clients would be refused everywhere.
  *
@@ -39,6 +39,19 @@ export function weightOf ({ cpu, lag, memory, connections }, capacity) {
   )
   return Math.max(1, Math.round(100 * (1 - used)))
 }
+
+/**
+ * Connections of a gateway worker with which its machine counts as full: a third more than docs/capacity.md plans with.
+ */
+const WORKER_CONNECTIONS = 20_000
+
+/**
+ * @param {number} workers of a machine
+ * @param {number} [maxConnections] MAX_CONNECTIONS
+ * @returns {number} connections with which the machine is full
+ */
+export const connectionsOfFull = (workers, maxConnections = Infinity) =>
+  workers * Math.min(WORKER_CONNECTIONS, maxConnections)
 
 /**
  * @param {number} value

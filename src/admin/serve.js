@@ -4,6 +4,7 @@ import { createAgent } from './agent.js'
 import { createCordon } from './control/cordon.js'
 import { createMoveControl } from './control/move.js'
 import { createInspectProxy } from './inspect-proxy.js'
+import { connectionsOfFull } from './load.js'
 import { createLogLevels } from './log-levels.js'
 import { createProcesses } from './processes.js'
 import { createAdminServer } from './server.js'
@@ -53,6 +54,9 @@ export async function serveAdmin ({
   )
   await lifecycle.start(
     'load agent',
-    createAgent({ settings: config.admin, workers: expected.gateway ?? 1, processes, log, clock })
+    createAgent({
+      settings: config.admin, capacity: connectionsOfFull(expected.gateway ?? 1, config.limits.maxConnections),
+      processes, log, clock
+    })
   )
 }

@@ -108,12 +108,6 @@ export const admin = block('Administration', {
     describe:
       'Port on `ADMIN_HOST` for HAProxy\'s `agent-check`, which reports this machine\'s load. Not set: disabled.'
   },
-  AGENT_CAPACITY: {
-    as: 'agentCapacity',
-    type: integer(1, 10_000_000),
-    default: '20000',
-    describe: 'Connections per gateway worker at which the agent gives this machine the lowest weight, 1 %.'
-  },
   ADMIN_TOKEN: {
     as: 'token',
     type: adminToken(),

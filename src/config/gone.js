@@ -37,5 +37,6 @@ export const GONE = {
   MAX_PENDING_RECEIPTS: 'it is derived from the heap of a worker',
   HEARTBEAT_MIN: 'use NETWORK=min:max:timeout',
   HEARTBEAT_MAX: 'use NETWORK=min:max:timeout',
-  HEARTBEAT_TIMEOUT: 'use NETWORK=min:max:timeout'
+  HEARTBEAT_TIMEOUT: 'use NETWORK=min:max:timeout',
+  AGENT_CAPACITY: 'a machine has the lowest weight with 20,000 connections for each worker, or MAX_CONNECTIONS if that is less'
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
+import { connectionsOfFull } from '../../admin/load.js'
 import { canReusePort } from '../../launcher/reuse-port.js'
 import { checkLimits, diagnose, readMachine } from '../../machine/limits.js'
 import { connectionsFor, descriptorLimit } from '../../process/descriptors.js'
@@ -58,10 +59,10 @@ export function checkMachine (config) {
  * For as many connections as this machine is full with.
  * @param {import('../../config/load.js').Config} config
  */
-function kernelLimits ({ gateway, api, admin }) {
+function kernelLimits ({ gateway, limits, api, admin }) {
   const { workers = 1 } = gateway
   return checkLimits(readMachine(), {
-    connections: workers * (admin.agentCapacity ?? 0),
+    connections: connectionsOfFull(workers, limits.maxConnections),
     workers,
     ports: [gateway.port, api.port, api.grpcPort, admin.port].filter((port) => port !== undefined)
   }).map(({ name, now, wanted, why, set }) =>

@@ -51,7 +51,7 @@ const peers = createPeerListener({ address: { host: '127.0.0.1', ports: [0] }, m
 await started(peers)
 peers.serve(engine, () => ['secret'])
 const agent = createAgent({
-  settings: { host: '127.0.0.1', agentPort: 0, agentCapacity: 1 }, workers: 1,
+  settings: { host: '127.0.0.1', agentPort: 0 }, capacity: 1,
   processes: { read: async () => ({ processes: [], reasons: [] }) }, log, clock: systemClock
 })
 await started(agent)

@@ -270,8 +270,8 @@ describe('a client that keeps its side open does not keep a socket open', { conc
 
   test('of the load agent', async (t) => {
     const agent = createAgent({
-      settings: { host: '127.0.0.1', agentPort: 0, agentCapacity: 1 },
-      workers: 1,
+      settings: { host: '127.0.0.1', agentPort: 0 },
+      capacity: 1,
       processes,
       log,
       clock: manualClock(),

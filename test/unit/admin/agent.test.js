@@ -99,8 +99,8 @@ async function startAgent (t, read) {
   const { log, lines } = recordingLog()
   const clock = manualClock()
   const agent = createAgent({
-    settings: { host: '127.0.0.1', agentPort: 0, agentCapacity: 100 },
-    workers: 2,
+    settings: { host: '127.0.0.1', agentPort: 0 },
+    capacity: 200,
     processes: { read },
     log,
     clock
@@ -190,8 +190,8 @@ test('without figures the response is empty, and HAProxy changes nothing', async
 
 test('without AGENT_PORT there is no agent', async () => {
   const agent = createAgent({
-    settings: { host: '127.0.0.1', agentPort: undefined, agentCapacity: 1 },
-    workers: 1,
+    settings: { host: '127.0.0.1', agentPort: undefined },
+    capacity: 1,
     processes: { read: () => Promise.reject(new Error('not asked')) },
     log: recordingLog().log,
     clock: manualClock()
