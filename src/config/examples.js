@@ -48,7 +48,6 @@ export const EXAMPLES = {
   KAFKA_DOWNLINK_TOPIC: 'staging.downlink',
   KAFKA_UPLINK_TOPIC: 'staging.uplink',
   KAFKA_DEAD_LETTER_TOPIC: 'staging.dead-letter',
-  KAFKA_TOPIC_REPLICATION: '3',
   KAFKA_SSL: 'cert:/etc/inkcast/kafka/cert.pem,key:/etc/inkcast/kafka/key.pem,ca:/etc/inkcast/kafka/ca.pem',
   KAFKA_SASL_MECHANISM: 'scram-sha-512',
   KAFKA_SASL_USERNAME: 'inkcast',

@@ -1,4 +1,4 @@
-import { block, choice, clientTls, integer, list, milliseconds, pathOrUrl, redisUrls, text } from './setting.js'
+import { block, choice, clientTls, integer, list, pathOrUrl, redisUrls, text } from './setting.js'
 
 export const redis = block('Redis', {
   REDIS_URL: {
@@ -15,12 +15,6 @@ export const redis = block('Redis', {
     default: 'none',
     describe:
       'inkcast acknowledges a write to Redis (such as a publication without Kafka) when the memory of Redis has it (`none`), when a replica has it as well (`replicas`), or when the append-only file on disk has it (`fsync`, Redis 7.2 or later). Details: docs/durability.md.'
-  },
-  PUBLISH_WAIT_TIMEOUT: {
-    as: 'publishWaitTimeout',
-    type: milliseconds(100, 8000),
-    default: '3000',
-    describe: 'Maximum time to wait for the confirmation that `PUBLISH_WAIT` requires, ms. After it the answer is `timeout`. Further publications are refused with `unavailable` until Redis confirms again.'
   }
 })
 

@@ -36,7 +36,6 @@
  * @typedef {object} TopicsRequest
  * @property {string[]} topics
  * @property {number} partitions of a new topic; 0: create nothing
- * @property {number} replication of a new topic; -1: the broker's default
  * @property {number} maxMessageBytes of a new topic (`max.message.bytes`)
  * @property {number} [minInSync] `min.insync.replicas` of a new topic, if it has more replicas than that. Default: the
  *   broker's

@@ -9,14 +9,13 @@ const MAX_OVERHEAD = 65_536
 const NOTICE_AFTER = 5000
 
 /**
- * Creates missing topics with the settings' partitions and replicas. Retries until Kafka responds. Several processes
- * may do this at once.
+ * Creates missing topics with the settings' partitions, and with the replicas that the brokers give them. Retries until
+ * Kafka responds. Several processes may do this at once.
  *
  * @param {object} dependencies
  * @param {Pick<import('./contract.js').KafkaDriver, 'ensureTopics' | 'safety'>} dependencies.kafka
  * @param {string[]} dependencies.topics
- * @param {{ partitions: number, replication: number }} dependencies.settings partitions 0: create nothing;
- *   replication -1: the broker's default
+ * @param {{ partitions: number }} dependencies.settings 0: create nothing
  * @param {number} [dependencies.maxBytes] maximum size of a record's value, bytes; a broker's default allows 1 MB with
  *   headers
  * @param {import('../common/log.js').Log} dependencies.log
@@ -61,15 +60,14 @@ class MissingTopicsError extends Error {
  * @param {object} dependencies
  * @param {Pick<import('./contract.js').KafkaDriver, 'ensureTopics' | 'safety'>} dependencies.kafka
  * @param {string[]} dependencies.topics
- * @param {{ partitions: number, replication: number }} dependencies.settings
+ * @param {{ partitions: number }} dependencies.settings
  * @param {number} dependencies.maxBytes
  * @param {import('../common/log.js').Log} dependencies.log
  */
-async function attempt ({ kafka, topics, settings: { partitions, replication }, maxBytes, log }) {
+async function attempt ({ kafka, topics, settings: { partitions }, maxBytes, log }) {
   const { missing, created } = await kafka.ensureTopics({
     topics,
     partitions,
-    replication,
     maxMessageBytes: maxBytes + MAX_OVERHEAD,
     minInSync: MIN_IN_SYNC
   })

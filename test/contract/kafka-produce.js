@@ -73,7 +73,7 @@ export function kafkaProduceContract (createDriver) {
     const kafka = await testKafka(t, { topics: false })
     const driver = createDriver(kafka)
     const topic = kafka.uplinkTopic
-    await ensured(driver, { topics: [topic], partitions: 1, replication: 1, maxMessageBytes: 1000 })
+    await ensured(driver, { topics: [topic], partitions: 1, maxMessageBytes: 1000 })
     const producer = await driver.produce(topic)
     kafka.onEnd(() => producer.close())
     assert.equal(producer.maxBytes, 1000)

@@ -28,7 +28,7 @@ export function kafkaTopicsContract (createDriver) {
     const kafka = await testKafka(t, { topics: false })
     const driver = createDriver(kafka)
     const topics = [kafka.downlinkTopic, kafka.uplinkTopic]
-    const request = { topics, partitions: 3, replication: 1, maxMessageBytes: 3_000_000 }
+    const request = { topics, partitions: 3, maxMessageBytes: 3_000_000 }
     for (let i = 0; i < 2; i++)
       assert.deepEqual(await ensured(driver, { ...request, partitions: 0 }), { missing: topics, created: false })
     const created = await attempt(driver, request)
@@ -48,7 +48,7 @@ export function kafkaTopicsContract (createDriver) {
     const kafka = await testKafka(t, { topics: false })
     const driver = createDriver(kafka)
     const [one, other] = [kafka.downlinkTopic, kafka.uplinkTopic]
-    const request = { partitions: 2, replication: 1, maxMessageBytes: 100_000 }
+    const request = { partitions: 2, maxMessageBytes: 100_000 }
     await ensured(driver, { ...request, topics: [one], minInSync: 2 })
     const admin = kafka.client.admin()
     kafka.onEnd(() => admin.disconnect())
@@ -68,7 +68,7 @@ export function kafkaTopicsContract (createDriver) {
   test('one of several concurrent calls creates the topics', async (t) => {
     const kafka = await testKafka(t, { topics: false })
     const driver = createDriver(kafka)
-    const request = { topics: [kafka.downlinkTopic], partitions: 1, replication: 1, maxMessageBytes: 100_000 }
+    const request = { topics: [kafka.downlinkTopic], partitions: 1, maxMessageBytes: 100_000 }
     const results = await Promise.all(Array.from({ length: 5 }, () => attempt(driver, request)))
     const created = results.filter((result) => result?.created).length
     assert.ok(created === 1 || (created === 0 && results.includes(undefined)), JSON.stringify(results))
@@ -86,7 +86,7 @@ export function kafkaTopicsContract (createDriver) {
     await admin.connect()
     await admin.deleteTopics({ topics: [topic] })
     await waitFor(() => driver.topicId(topic).then(() => false, () => true), { timeout: 20_000 })
-    await ensured(driver, { topics: [topic], partitions: 1, replication: 1, maxMessageBytes: 100_000 })
+    await ensured(driver, { topics: [topic], partitions: 1, maxMessageBytes: 100_000 })
     const after = await waitFor(() => driver.topicId(topic).catch(() => undefined), { timeout: 20_000 })
     assert.notEqual(after, before)
   })
@@ -121,7 +121,7 @@ export function kafkaTopicsContract (createDriver) {
     const log = recordingLog().log
     const brokers = [`127.0.0.1:${await freePort()}`]
     const away = createDriver({ settings: { brokers }, log })
-    const request = { topics: ['t'], partitions: 1, replication: 1, maxMessageBytes: 100_000 }
+    const request = { topics: ['t'], partitions: 1, maxMessageBytes: 100_000 }
     const rejected = [away.ensureTopics(request), away.inspect({ retries: 0 }), away.produce('t')].map(
       (/** @type {Promise<unknown>} */ call) => assert.rejects(call)
     )

@@ -36,7 +36,7 @@ async function open (t, url, { mode = 'replicas', timeout = TIMEOUT } = {}) {
   t.after(() => redis.stop())
   await redis.start()
   const durability = createDurability({
-    redis, settings: { publishWait: mode, publishWaitTimeout: timeout }, name: 'test', metrics, log
+    redis, settings: { publishWait: mode }, timeout, name: 'test', metrics, log
   })
   t.after(() => durability.stop())
   await durability.start()

@@ -119,7 +119,7 @@ test('a record that is too large for the dead-letter topic is kept without its v
   for (const [topic, maxMessageBytes] of /** @type {[string, number][]} */ ([
     [kafka.downlinkTopic, 2 ** 20], [kafka.deadLetterTopic, 1000]
   ]))
-    await ensured(kafka.kafka, { topics: [topic], partitions: 4, replication: 1, maxMessageBytes })
+    await ensured(kafka.kafka, { topics: [topic], partitions: 4, maxMessageBytes })
   const { published } = await startIngest(kafka)
   await kafka.produce([
     broadcast('d', 1),

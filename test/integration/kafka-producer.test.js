@@ -194,7 +194,7 @@ const counting = (kafka, count) => ({
 
 test('a record that the topic rejects does not fail the others of its batch', async (t) => {
   const kafka = await testKafka(t, { topics: false })
-  await ensured(kafka.kafka, { topics: [kafka.uplinkTopic], partitions: 1, replication: 1, maxMessageBytes: 1000 })
+  await ensured(kafka.kafka, { topics: [kafka.uplinkTopic], partitions: 1, maxMessageBytes: 1000 })
   const producer = createProducer({ kafka: kafka.kafka, topic: kafka.uplinkTopic, log: kafka.log })
   kafka.onEnd(() => producer.stop())
   const results = await Promise.allSettled(
@@ -212,7 +212,7 @@ test('a record that the topic rejects does not fail the others of its batch', as
 for (const known of [true, false]) {
   test(`a topic that only accepts small batches has each record once${known ? '' : ', also without permission to read its settings'}`, async (t) => {
     const kafka = await testKafka(t, { topics: false })
-    await ensured(kafka.kafka, { topics: [kafka.uplinkTopic], partitions: 4, replication: 1, maxMessageBytes: 40_000 })
+    await ensured(kafka.kafka, { topics: [kafka.uplinkTopic], partitions: 4, maxMessageBytes: 40_000 })
     const produce = async (/** @type {string} */ topic) => ({
       ...(await kafka.kafka.produce(topic)),
       ...(known ? {} : { maxBytes: undefined })

@@ -58,7 +58,7 @@ function connectTo (port, env) {
   const topic = `tls.${randomBytes(4).toString('hex')}`
   return {
     kafka, topic, lines,
-    request: { topics: [topic], partitions: 1, replication: 1, maxMessageBytes: 1_000_000 },
+    request: { topics: [topic], partitions: 1, maxMessageBytes: 1_000_000 },
     /** Without brokers kafkajs ends its attempts, which would take a minute. */
     end () { brokers.length = 0 }
   }

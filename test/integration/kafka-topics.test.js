@@ -24,7 +24,7 @@ test('with 0 partitions nothing is created and the error names the missing topic
   const kafka = await testKafka(t, { topics: false })
   const topics = [kafka.downlinkTopic, kafka.deadLetterTopic]
   await assert.rejects(
-    ensureTopics({ kafka: kafka.kafka, topics, settings: { partitions: 0, replication: -1 }, log: kafka.log }),
+    ensureTopics({ kafka: kafka.kafka, topics, settings: { partitions: 0 }, log: kafka.log }),
     {
       name: 'MissingTopicsError',
       topics,
@@ -43,7 +43,7 @@ test('ingest reports missing topics, and starts when they exist', async (t) => {
   await ensureTopics({
     kafka: kafka.kafka,
     topics: [kafka.downlinkTopic, kafka.uplinkTopic, kafka.deadLetterTopic],
-    settings: { partitions: 2, replication: 1 },
+    settings: { partitions: 2 },
     log: kafka.log
   })
   await kafka.produce([broadcast('d', 1)])

@@ -21,7 +21,7 @@ export async function checkKafka ({ kafka: settings }, log) {
   })
   const topics = [settings.downlinkTopic, settings.uplinkTopic, settings.deadLetterTopic]
   try {
-    const asked = kafka.ensureTopics({ topics, partitions: 0, replication: -1, maxMessageBytes: 0 })
+    const asked = kafka.ensureTopics({ topics, partitions: 0, maxMessageBytes: 0 })
     const answer = await within(asked, TIMEOUT, undefined)
     if (answer === undefined) throw new Error(`no answer within ${TIMEOUT / 1000} s`)
     const { missing } = answer

@@ -5,6 +5,9 @@ const { TOPIC, BROKER } = kafkajs.ConfigResourceTypes
 const MIN_IN_SYNC = 'min.insync.replicas'
 const REPLICATION = 'default.replication.factor'
 
+/** Leaves the number of replicas to the brokers. */
+const BROKERS_DEFAULT = -1
+
 const CLOSE_TIMEOUT = 1000
 /** Timeout for a broker to create topics, ms. */
 const CREATE_TIMEOUT = 5000
@@ -14,7 +17,7 @@ const CREATE_TIMEOUT = 5000
  * @returns {Pick<import('../contract.js').KafkaDriver, 'ensureTopics' | 'safety' | 'inspect'>}
  */
 export const createAdmin = (kafka) => ({
-  async ensureTopics ({ topics, partitions, replication, maxMessageBytes, minInSync }) {
+  async ensureTopics ({ topics, partitions, maxMessageBytes, minInSync }) {
     const admin = await connect(kafka, 1)
     try {
       /** @type {string[]} */
@@ -22,14 +25,13 @@ export const createAdmin = (kafka) => ({
       for (const topic of topics) if (!await exists(admin, topic)) missing.push(topic)
       if (missing.length === 0 || partitions === 0) return { missing, created: false }
       const configEntries = [{ name: 'max.message.bytes', value: String(maxMessageBytes) }]
-      const replicas = replication === -1 ? await defaultReplication(admin) : replication
-      if (minInSync !== undefined && replicas > minInSync)
+      if (minInSync !== undefined && await defaultReplication(admin) > minInSync)
         configEntries.push({ name: MIN_IN_SYNC, value: String(minInSync) })
       const created = await admin.createTopics({
         topics: missing.map((topic) => ({
           topic,
           numPartitions: partitions,
-          replicationFactor: replication,
+          replicationFactor: BROKERS_DEFAULT,
           configEntries
         })),
         waitForLeaders: true,

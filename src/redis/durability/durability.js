@@ -17,14 +17,17 @@ import { createNodeWait } from './node-wait.js'
  *   was made and is not confirmed in time
  */
 
+/** Maximum time to wait for a confirmation, ms: `appendfsync everysec` takes up to a second on a disk at rest. */
+const TIMEOUT = 3000
+
 /** Acknowledges what Redis has in memory. @type {Durability} */
 export const NO_WAIT = Object.freeze({ confirmed: (_, write) => write() })
 
 /**
  * @param {object} dependencies
  * @param {import('../client.js').RedisConnection} dependencies.redis started, and stopped after this
- * @param {{ publishWait: 'none' | import('./modes.js').Mode, publishWaitTimeout: number }} dependencies.settings
- *   config.redis
+ * @param {{ publishWait: 'none' | import('./modes.js').Mode }} dependencies.settings config.redis
+ * @param {number} [dependencies.timeout] ms
  * @param {string} dependencies.name of the process
  * @param {import('./modes.js').DurabilityMetrics} dependencies.metrics
  * @param {import('../../common/log.js').Log} dependencies.log
@@ -33,7 +36,7 @@ export const NO_WAIT = Object.freeze({ confirmed: (_, write) => write() })
  *   with the fix in its message if this Redis can never confirm
  */
 export function createDurability ({
-  redis: { topology, onBack }, settings: { publishWait: mode, publishWaitTimeout: timeout }, name, metrics, log,
+  redis: { topology, onBack }, settings: { publishWait: mode }, timeout = TIMEOUT, name, metrics, log,
   clock = systemClock
 }) {
   if (mode === 'none') return { ...NO_WAIT, async start () {}, stop () {}, warnings: () => [] }

@@ -32,18 +32,16 @@ function cluster ({ replication = '1', refuses = false } = {}) {
   return { created, kafka: createAdmin(/** @type {any} */ ({ admin: () => admin })) }
 }
 
-for (const [what, replication, options, expected] of /** @type {const} */ ([
-  ['three replicas', 3, {}, '2'],
-  ['two replicas', 2, {}, undefined],
-  ['one replica', 1, {}, undefined],
-  ['the default of brokers that make three', -1, { replication: '3' }, '2'],
-  ['the default of brokers that make one', -1, { replication: '1' }, undefined],
-  ['a default that inkcast may not read', -1, { refuses: true }, undefined]
+for (const [what, options, expected] of /** @type {const} */ ([
+  ['three replicas', { replication: '3' }, '2'],
+  ['two replicas', { replication: '2' }, undefined],
+  ['one replica', { replication: '1' }, undefined],
+  ['a number of replicas that inkcast may not read', { refuses: true }, undefined]
 ])) {
   test(`a new topic with ${what} has min.insync.replicas=${expected ?? 'as the broker says'}`, async () => {
     const { kafka, created } = cluster(options)
-    await ensureTopics({ kafka, topics: ['a'], settings: { partitions: 1, replication }, log: recordingLog().log })
-    assert.equal(created[0].replicationFactor, replication)
+    await ensureTopics({ kafka, topics: ['a'], settings: { partitions: 1 }, log: recordingLog().log })
+    assert.equal(created[0].replicationFactor, -1, 'the brokers decide')
     assert.equal(
       created[0].configEntries.find((/** @type {any} */ { name }) => name === 'min.insync.replicas')?.value, expected
     )
@@ -63,7 +61,7 @@ const TOPICS = [
 async function toldOf (safety) {
   const { log, lines } = recordingLog()
   const kafka = { ensureTopics: async () => ({ missing: [], created: false }), safety: async () => safety }
-  await ensureTopics({ kafka, topics: ['t'], settings: { partitions: 1, replication: -1 }, log })
+  await ensureTopics({ kafka, topics: ['t'], settings: { partitions: 1 }, log })
   assert.ok(lines.every(({ level }) => level === 'warn'))
   return lines.map(({ text }) => text)
 }
@@ -87,7 +85,7 @@ test('the warning comes once per process; topics whose settings may not be read 
     ensureTopics: async () => ({ missing: [], created: false }),
     safety: async () => ({ brokers: 3, topics: [TOPICS[2 + asked++]] })
   }
-  const settings = { partitions: 1, replication: -1 }
+  const settings = { partitions: 1 }
   for (let i = 0; i < 3; i++) await ensureTopics({ kafka: driver, topics: ['unset'], settings, log })
   assert.deepEqual(lines.map(({ level }) => level), ['warn'])
   const refusing = { ...driver, safety: () => Promise.reject(new Error('TOPIC_AUTHORIZATION_FAILED')) }
