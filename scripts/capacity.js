@@ -89,7 +89,7 @@ export function capacityPage () {
       ['member with [presence](protocol.md#presence)', `${short(measured.redisPresence)} more`, 'the same, with a state of 52 bytes'],
       [
         'record in a log', `its value + ${short(measured.redisRecord - ASSUMED.recordBytes)}`,
-        `for each document that got a record within the last ${ASSUMED.historyTtl} s (\`HISTORY_TTL\`): its records since the last pause of this length, at most ${number(ASSUMED.historySize)} (\`HISTORY_SIZE\`), and at most \`HISTORY_BYTES\` of values if it is set. [Document rules](document-rules.md) set all three for one kind of document`
+        `for each document that got a record within the last ${ASSUMED.historyTtl} s (\`HISTORY_TTL\`): its records since the last pause of this length, at most ${number(ASSUMED.historySize)} (\`HISTORY_SIZE\`). [Document rules](document-rules.md) set both for one kind of document, and a limit of bytes`
 
       ],
       [

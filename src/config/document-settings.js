@@ -100,12 +100,6 @@ export const history = block('History', {
     default: '1000',
     describe: 'Records kept per document, for clients that reconnect.'
   },
-  HISTORY_BYTES: {
-    as: 'bytes',
-    type: integer(limits.bytes.min, limits.bytes.max),
-    default: '0',
-    describe: 'Bytes of values kept per document; the newest record is always kept. 0: no limit.'
-  },
   HISTORY_TTL: {
     as: 'ttl',
     type: integer(limits.ttl.min, limits.ttl.max),

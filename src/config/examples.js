@@ -22,7 +22,6 @@ export const EXAMPLES = {
   COMPRESS_FROM: '1024',
   NETWORK: '5000:25000:20000',
   HEARTBEAT_TIERS: 'editors:2000:10000:5000',
-  HISTORY_BYTES: '1048576',
   DOCUMENT_RULES_FILE: '/etc/inkcast/rules.json',
   AUTH_JWT_SECRET: '0123456789abcdef0123456789abcdef0123456789abcdef',
   AUTH_JWT_PUBLIC_KEY_FILE: '/etc/inkcast/issuer.pem',

@@ -73,7 +73,7 @@ describe('values that a browser sends and receives', { skip: noBrowser, timeout:
   before(async () => {
     browser = await startBrowser(scope)
     gateway = await startEmbedded(scope, {
-      ALLOWED_ORIGINS: '*', MAX_EVENTS_PER_SECOND: '100000', MAX_BYTES_PER_SECOND: '1000000000', HISTORY_BYTES: '0'
+      ALLOWED_ORIGINS: '*', MAX_EVENTS_PER_SECOND: '100000', MAX_BYTES_PER_SECOND: '1000000000'
     })
     const { outputFiles: [script] } = await build({
       stdin: { contents: PAGE, resolveDir: ROOT }, bundle: true, format: 'esm', target: 'es2022', write: false, logLevel: 'silent'

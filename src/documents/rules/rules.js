@@ -20,7 +20,7 @@ import { createFind } from './find.js'
 
 /**
  * @param {object} dependencies
- * @param {{ size: number, bytes: number, ttl: number }} dependencies.history config.history, the defaults
+ * @param {{ size: number, ttl: number }} dependencies.history config.history, the defaults
  * @param {string} [dependencies.path] of the file; default: there are no rules
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {Parameters<typeof createReloadedFiles>[0]['metrics']} dependencies.metrics
@@ -55,7 +55,7 @@ export function createDocumentRules ({ history, path, log, metrics, every, clock
 }
 
 /**
- * @param {{ size: number, bytes: number, ttl: number }} history
+ * @param {{ size: number, ttl: number }} history
  * @returns {RulesOf} where there is no file
  */
 export function withoutRules (history) {
@@ -65,10 +65,10 @@ export function withoutRules (history) {
 
 /**
  * @param {Partial<import('./file.js').Rule>} rule
- * @param {{ size: number, bytes: number, ttl: number }} defaults
+ * @param {{ size: number, ttl: number }} defaults
  * @returns {Rules}
  */
 function rulesFrom ({ history, presence = true, signals = 'writers', echo, rate, webhook = true }, defaults) {
-  const limits = Object.freeze({ ...defaults, keys: true, ...history })
+  const limits = Object.freeze({ bytes: 0, keys: true, ...defaults, ...history })
   return Object.freeze({ history: limits, presence, signals, echo, rate, uplink: webhook })
 }

@@ -9,7 +9,7 @@ import { waitFor } from '../../helpers/wait.js'
 /** Values arrive as they were sent, whatever the parsers and transports of sender and receiver. */
 
 const gateway = await startEmbedded({ after }, {
-  MAX_EVENTS_PER_SECOND: '100000', MAX_BYTES_PER_SECOND: '1000000000', HISTORY_LENGTH: '10000', HISTORY_BYTES: '0',
+  MAX_EVENTS_PER_SECOND: '100000', MAX_BYTES_PER_SECOND: '1000000000',
   MAX_STATE_BYTES: '60000'
 })
 
