@@ -53,7 +53,7 @@ test('without settings it is embedded, for this machine, and without authenticat
     [config.kafka.groupId, config.kafka.downlinkTopic, config.kafka.uplinkTopic, config.kafka.deadLetterTopic],
     ['inkcast', 'documents.downlink', 'documents.uplink', 'documents.dead-letter']
   )
-  assert.deepEqual(config.history, { size: 1000, bytes: 0, ttl: 600 })
+  assert.deepEqual(config.history, { size: 1000, ttl: 600 })
 })
 
 test('the mode follows from the services', () => {
