@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { LOG_LEVELS } from '../common/log-level.js'
 import { string } from '../common/schema.js'
-import { block, choice, described, flag, integer, list, longText, pemFiles, port, text, url } from './setting.js'
+import { block, choice, described, flag, list, longText, pemFiles, port, text, url } from './setting.js'
 
 const adminToken = () => described(
   'text without spaces, at least 16 characters',

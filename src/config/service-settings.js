@@ -50,12 +50,6 @@ export const kafka = block('Kafka', {
     default: '12',
     describe: 'Partitions of topics that inkcast creates at the start; 0: never create topics.'
   },
-  KAFKA_TOPIC_REPLICATION: {
-    as: 'replication',
-    type: integer(-1, 100),
-    default: '-1',
-    describe: 'Replicas of topics that inkcast creates; -1: the broker\'s default.'
-  },
   KAFKA_SSL: {
     as: 'ssl',
     type: clientTls(),
