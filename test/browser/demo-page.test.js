@@ -230,24 +230,6 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
     assert.equal(await ada.page.inputValue('#name'), name)
   })
 
-  test('no two people have the same color', async (t) => {
-    const document = 'colors'
-    const red = '#b3202c'
-    const prepare = (/** @type {string} */ id) => (/** @type {import('playwright-core').BrowserContext} */ context) =>
-      context.addInitScript(`sessionStorage['inkcast demo me'] ??= '${JSON.stringify({ id, name: id, color: red })}'`)
-    const demos = []
-    for (const id of ['ada', 'grace', 'alan']) demos.push(await open(t, { document, prepare: prepare(id) }))
-    for (const demo of demos) {
-      await demo.reads('#people-count', /^3 here$/)
-      await waitFor(async () => {
-        const colors = await demo.page.evaluate(`[document.body, ...document.querySelectorAll('#people .avatar')]
-          .map((element) => element.style.getPropertyValue(element === document.body ? '--me' : '--color'))`)
-        return new Set(/** @type {string[]} */ (colors)).size === 3
-      }, { message: 'three colors' })
-    }
-    assert.equal(await demos[0].page.evaluate('document.body.style.getPropertyValue("--me")'), red)
-  })
-
   test('guests leave the visitor\'s column alone, and a reset restores the sheet for everyone', async (t) => {
     const document = 'reset'
     const [ada, grace] = await Promise.all([open(t, { document }), open(t, { document })])

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { COLORS, passesAxe } from '../helpers/axe.js'
 import { noBrowser } from '../helpers/browser.js'
-import { faultCluster, press, told } from '../helpers/fault-buttons.js'
+import { faultCluster, press } from '../helpers/fault-buttons.js'
 import { waitFor } from '../helpers/wait.js'
 
 const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true }
@@ -47,23 +46,6 @@ describe('the section with the faults, the crowd and the hops', { skip: noBrowse
     assert.equal(await ada.page.getAttribute('#faults-story', 'data-result'), 'missed')
   })
 
-  test('records that still go to the document of an earlier fault are not expected here', async (t) => {
-    const [ada, grace] = [await cluster.open(t, 'earlier'), await cluster.open(t, 'later')]
-    // between the look at what was published and the fault
-    await grace.page.route('**/control/fault', async (route) => {
-      await setTimeout(600)
-      await route.continue()
-    })
-    t.after(sendCrowdAway)
-    await ada.page.click('#crowd')
-    await ada.reads('#crowd-figures', /^1,000 of 1,000 guests/)
-    await ada.page.click('#crowd-leave')
-    await ada.reads('#crowd-figures', /^The crowd has left/)
-    const { story, count } = await press(grace, 'freeze')
-    assert.match(story, / 0 records lost\.$/)
-    assert.match(count, /· lost 0$/)
-  })
-
   test('a cut connection and a fault at the same time: the page has missed nothing', async (t) => {
     const ada = await cluster.open(t, 'both')
     const fault = press(ada, 'freeze')
@@ -71,16 +53,6 @@ describe('the section with the faults, the crowd and the hops', { skip: noBrowse
     await ada.page.click('#drop')
     assert.match((await fault).count, /· lost 0$/)
     assert.match(await ada.reads('#drop-story', /caught up/), /, 0 missed\.$/)
-  })
-
-  test('two pages: the second fault waits for the first', async (t) => {
-    const [ada, grace] = [await cluster.open(t, 'two'), await cluster.open(t, 'two')]
-    const first = press(ada, 'freeze')
-    await waitFor(async () => (await ada.page.getAttribute('#faults', 'data-state')) === 'running')
-    await grace.page.click('#fault-kill')
-    await grace.reads('#faults-problem', /^another fault is in progress: wait until it has ended$/)
-    assert.match((await first).story, /0 records lost/)
-    assert.match((await told(grace)).count, /· lost 0$/)
   })
 
   test('the hops of records are shown while the strip is open, and requested only then', async (t) => {

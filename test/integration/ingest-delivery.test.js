@@ -119,45 +119,6 @@ test('after a member dies between effect and commit, repeated records are recogn
   assert.equal((await second.counted())['broadcast duplicate'], 92)
 })
 
-test('a blocked partition does not delay others, and continues where it stopped', async (t) => {
-  const kafka = await testKafka(t, { partitions: 2 })
-  const bus = recordingBus()
-  const { published, ingest } = await startIngest(kafka, { bus })
-  let stuck = true
-  bus.before = ([{ publication }]) => { if (stuck && publication.guid === 'd0') throw new InkcastError('unavailable') }
-  /** @param {number} from @param {number} count */
-  const send = (from, count) =>
-    kafka.produce(numbered(count, 2, from).map((message, i) => ({ ...message, partition: (from + i) % 2 })))
-  await send(0, 100)
-  await published(50)
-  await delay(2500) // longer than kafkajs waits for a batch
-  const began = performance.now()
-  await send(100, 100)
-  await published(100)
-  t.diagnostic(`the other partition's records came after ${Math.round(performance.now() - began)} ms`)
-  assert.deepEqual([...bus.byDocument().keys()], ['d1'])
-  await send(200, 20)
-  await published(110)
-  stuck = false
-  await published(220)
-  assertAllInOrder(bus, 220, 2)
-  assert.deepEqual([bus.duplicates, ingest.status().restarts], [0, 0])
-})
-
-test('after a restart it continues at the same record', async (t) => {
-  const kafka = await testKafka(t, { partitions: 3 })
-  const bus = recordingBus()
-  const first = await startIngest(kafka, { bus })
-  await kafka.produce(numbered(100, 6))
-  await first.published(100)
-  await first.stop() // immediately: stop makes the pending commit
-  await kafka.produce(numbered(100, 6, 100))
-  const second = await startIngest(kafka, { bus })
-  await second.published(200)
-  assertAllInOrder(bus, 200, 6)
-  assert.equal(bus.duplicates, 0)
-})
-
 test('while the bus fails it stops, and does not commit unpublished records', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const bus = recordingBus()
