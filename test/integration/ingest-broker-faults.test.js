@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
+import { startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
 import { startKafka } from '../services/kafka.js'
 import { createKafkaDownlink } from '../../src/kafka/downlink.js'
@@ -102,21 +102,4 @@ test('Kafka is restarted, killed and stops answering while records are written a
   }
   assert.ok(refusals.every((code) => code === 'unavailable' || code === 'timeout'), [...new Set(refusals)].join())
   assert.equal((await metrics.kafka_consumer_restarts.get()).values[0].value, ingest.status().restarts)
-})
-
-test('ingest that starts while Kafka is unavailable joins once it is up', async (t) => {
-  const broker = await startKafka()
-  const kafka = await testKafka(t, { brokers: broker.brokers })
-  await kafka.produce([broadcast('d', 1)])
-  await broker.kill()
-  const { ingest, published, stop } = await startIngest(kafka, { ready: false })
-  t.after(() => broker.stop())
-  await delay(2000)
-  assert.equal(ingest.status().ready, false)
-  await broker.restart()
-  await published(1)
-  await waitFor(() => ingest.status().ready, { message: () => ingest.status() })
-  await broker.kill()
-  await stop()
-  assert.equal(kafka.lines.filter(({ level }) => level === 'error').length <= 3, true, 'it does not log each attempt')
 })
