@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { documentChannel, documentLog, documentMeta, documentNewest, workerChannel } from '../../src/redis/keys.js'
+import { documentChannel, documentLog, documentMeta, documentNewest, queueMarks, workerChannel } from '../../src/redis/keys.js'
 import { encodeEnvelope } from '../../src/wire/envelope.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { waitFor } from '../helpers/wait.js'
@@ -31,6 +31,22 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       const [log, meta] = [await client().ttl(documentLog(guid)), await client().ttl(documentMeta(guid))]
       assert.ok(log > 50 && log <= 60, `log ${log} s`)
       assert.ok(meta > 7 * 86_400 - 10 && meta <= 7 * 86_400, `meta ${meta} s`)
+    })
+
+    test('marks of queues expire 30 days after the last edit, in every document, also if the document has 256 queues', async () => {
+      const month = 30 * 86_400
+      const { publisher } = fixture.pair
+      for (const [guid, queues] of /** @type {const} */ ([[fresh(), 1], [fresh(), 2], [fresh(), 300]])) {
+        for (let i = 0; i < queues; i++)
+          await publisher.publish([{ ...entry(guid, i), queue: { uid: 'ada', id: `queue-${i}`, number: 1 } }])
+        const key = queueMarks(guid, 'ada')
+        const left = await client().ttl(key)
+        assert.ok(left > month - 60 && left <= month, `${left} s`)
+        assert.ok(await client().hlen(key) <= 257)
+        await client().expire(key, 100)
+        await publisher.noteQueued(guid, { uid: 'ada', id: 'queue-0', number: 2 })
+        assert.ok(await client().ttl(key) > month - 60)
+      }
     })
 
     test('a subscribe never shortens the lifetime of a document with records', async () => {
