@@ -50,7 +50,7 @@ async function composeIngest ({
     createIngest({
       kafka,
       publisher: createPublisher({ bus, limits: config.limits, metrics, clock, inspector, tracing }),
-      echo: createRedisEcho({ redis }),
+      echo: createRedisEcho({ redis, random }),
       markStore: createRedisMarks({ redis }),
       deadLetter,
       settings: config,

@@ -42,7 +42,7 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
   const marks = new Map()
   /** Newest records without a log that are known to be carried out, by source. @type {Map<string, Origin>} */
   const floors = new Map()
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let stopped = false
 
@@ -56,7 +56,7 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
   }
 
   async function save () {
-    clearTimeout(timer)
+    timer?.stop()
     timer = undefined
     /** @type {[string, string, string][]} */
     const changed = []
@@ -79,7 +79,7 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
   }
 
   function schedule () {
-    if (!stopped) timer ??= setTimeout(save, interval)
+    if (!stopped) timer ??= clock.timer(interval, save)
   }
 
   return {

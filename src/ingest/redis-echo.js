@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { systemRandom } from '../common/random.js'
 import { echoChannel } from '../redis/keys.js'
 
 /**
@@ -13,11 +13,13 @@ import { echoChannel } from '../redis/keys.js'
  */
 
 /**
- * @param {{ redis: Pick<import('../redis/client.js').RedisConnection, 'channels' | 'client'> }} dependencies
+ * @param {object} dependencies
+ * @param {Pick<import('../redis/client.js').RedisConnection, 'channels' | 'client'>} dependencies.redis
+ * @param {Pick<import('../common/random.js').Random, 'bytes'>} [dependencies.random]
  * @returns {Echo}
  */
-export function createRedisEcho ({ redis: { channels, client } }) {
-  const id = randomBytes(12).toString('base64url')
+export function createRedisEcho ({ redis: { channels, client }, random = systemRandom }) {
+  const id = random.bytes(12).toString('base64url')
   return {
     id,
     // the subscription is repeated even if this call fails

@@ -10,20 +10,21 @@ const COMMIT_INTERVAL = 1000
  * @param {() => string} dependencies.topicId committed with each offset, because an offset means nothing in another
  *   topic of the same name
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../common/clock.js').Clock, 'timer'>} dependencies.clock
  * @param {number} [dependencies.interval] ms
  */
-export function createCommits ({ commit, topic, topicId, log, interval = COMMIT_INTERVAL }) {
+export function createCommits ({ commit, topic, topicId, log, clock, interval = COMMIT_INTERVAL }) {
   /** Uncommitted offset after the last record that is done, by partition. @type {Map<number, number>} */
   const offsets = new Map()
   /** Offset below which nothing is committed, by partition. @type {Map<number, number>} */
   const floors = new Map()
   let generation = 0
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let closed = false
 
   async function commitAll (by = commit) {
-    clearTimeout(timer)
+    timer?.stop()
     timer = undefined
     if (offsets.size === 0) return
     const committing = [...offsets]
@@ -40,7 +41,7 @@ export function createCommits ({ commit, topic, topicId, log, interval = COMMIT_
   }
 
   function schedule () {
-    if (!closed) timer ??= setTimeout(commitAll, interval)
+    if (!closed) timer ??= clock.timer(interval, () => { commitAll() })
   }
 
   return {
@@ -82,7 +83,7 @@ export function createCommits ({ commit, topic, topicId, log, interval = COMMIT_
 
     close () {
       closed = true
-      clearTimeout(timer)
+      timer?.stop()
     }
   }
 }

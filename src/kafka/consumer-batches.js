@@ -43,7 +43,7 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
   let ending = newEnding()
   /**
    * One for all batches: most end within a millisecond, and would cost less than a timer of their own.
-   * @type {NodeJS.Timeout | undefined}
+   * @type {import('../common/clock.js').Timer | undefined}
    */
   let timer
   let closed = false
@@ -56,7 +56,7 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
 
   function look () {
     if (active.size === 0) {
-      clearInterval(timer)
+      timer?.stop()
       timer = undefined
       return
     }
@@ -122,7 +122,7 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
       /** @type {ActiveBatch} */
       const batch = { partition, since: clock.monotonic(), paused: false, outlast: () => {}, ending, delivery }
       active.add(batch)
-      timer ??= setInterval(look, BEAT)
+      timer ??= clock.every(BEAT, look)
       const working = work(batch, generation)
       const outlasts = await new Promise((resolve, reject) => {
         batch.outlast = () => resolve(true)

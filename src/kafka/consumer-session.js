@@ -74,6 +74,7 @@ export function createSession ({
     handle: (delivery) => batches.handle(delivery)
   })
   const topicWatch = createTopicWatch({
+    clock,
     kafka,
     settings: { topic, groupId },
     onChanged: (error) => {
@@ -81,7 +82,7 @@ export function createSession ({
       fail(error)
     }
   })
-  const commits = createCommits({ commit: subscription.commit, topic, topicId: () => topicWatch.id, log })
+  const commits = createCommits({ commit: subscription.commit, topic, topicId: () => topicWatch.id, log, clock })
   const ofPartitions = {
     kafka, topic, onLostEnd, log,
     isSameTopic: topicWatch.verify,
@@ -101,6 +102,7 @@ export function createSession ({
     clock
   })
   const lag = createLagMonitor({
+    clock,
     kafka,
     settings: { topic, groupId },
     progress: () => {
@@ -221,7 +223,7 @@ export function createSession ({
         if (!signal.aborted) throw error
       })
       ended.catch(() => {}) // handled below
-      const watchdog = setInterval(watch, 1000)
+      const watchdog = clock.every(1000, watch)
       let starting = true
       const started = start().finally(() => {
         starting = false
@@ -232,7 +234,7 @@ export function createSession ({
         await stop()
       } finally {
         joined = false
-        clearInterval(watchdog)
+        watchdog.stop()
         commits.close()
         lag.stop()
         topicWatch.stop()

@@ -25,18 +25,19 @@ const ASK_TIMEOUT = 2000
  * @param {(partition: number, records: number) => void} [dependencies.onLag]
  * @param {(partition: number, next: number) => void} dependencies.onStuck
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../common/clock.js').Clock, 'timer'>} dependencies.clock
  * @param {number} [dependencies.interval] ms
  */
 export function createLagMonitor ({
   kafka,
   settings: { topic, groupId },
-  progress, onLag, onStuck, log, interval = INTERVAL
+  progress, onLag, onStuck, log, clock, interval = INTERVAL
 }) {
   /** @type {Map<number, { next: number, times: number }>} partitions with records and without progress */
   const standing = new Map()
   /** @type {import('./contract.js').Inspector | undefined} */
   let inspector
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let stopped = false
 
@@ -51,7 +52,7 @@ export function createLagMonitor ({
       log.debug({ err: error, topic }, 'the lag is unknown at the moment')
       close()
     }
-    if (!stopped) timer = setTimeout(poll, interval)
+    if (!stopped) timer = clock.timer(interval, poll)
   }
 
   /** Offsets of partitions without a delivery so far. @param {import('./contract.js').Inspector} from */
@@ -86,7 +87,7 @@ export function createLagMonitor ({
    * @returns {Promise<number | undefined>} number of its records that the consumer could read and has not; undefined:
    *   unknown
    */
-  const readable = (partition) => within(unread(partition), ASK_TIMEOUT, undefined)
+  const readable = (partition) => within(unread(partition), ASK_TIMEOUT, undefined, clock)
 
   /** @param {number} partition @returns {Promise<number | undefined>} never rejects */
   async function unread (partition) {
@@ -116,11 +117,11 @@ export function createLagMonitor ({
   return {
     readable,
     start () {
-      timer ??= setTimeout(poll, interval)
+      timer ??= clock.timer(interval, poll)
     },
     stop () {
       stopped = true
-      clearTimeout(timer)
+      timer?.stop()
       close()
     }
   }

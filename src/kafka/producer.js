@@ -74,7 +74,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   let connecting
   let pumping = false
   let batchBytes = limits.batchBytes
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let sweeper
   const aborter = new AbortController()
 
@@ -108,7 +108,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     if (pendingRecords < before)
       fails({ records: before - pendingRecords }, 'Kafka does not respond: sends have failed by timeout')
     if (pendingRecords === 0) {
-      clearInterval(sweeper)
+      sweeper?.stop()
       sweeper = undefined
     }
   }
@@ -129,7 +129,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     if (pumping) return
     pumping = true
     // records of one turn of the event loop go into one request
-    await new Promise((resolve) => { setImmediate(resolve) })
+    await new Promise((resolve) => { clock.soon(() => resolve(undefined)) })
     while (queue.length > 0 && !aborter.signal.aborted) {
       batch = takeBatch()
       await deliver(batch)
@@ -274,7 +274,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
         pendingRecords++
         pendingBytes += bytes
         onPending(pendingRecords)
-        sweeper ??= setInterval(sweep, SWEEP_INTERVAL)
+        sweeper ??= clock.every(SWEEP_INTERVAL, sweep)
         pump()
       })
     },
@@ -288,7 +288,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
       const end = clock.monotonic() + graceMs
       while (pendingRecords > 0 && clock.monotonic() < end) await clock.sleep(20)
       aborter.abort()
-      clearInterval(sweeper)
+      sweeper?.stop()
       for (const waiting of [...batch, ...queue]) settle(waiting, lateError(waiting.tried))
       queue = []
       await producer?.close()

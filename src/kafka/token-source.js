@@ -1,5 +1,6 @@
 import { fetchJson } from '../common/fetch-json.js'
 import { systemClock } from '../common/clock.js'
+import { withTimeLimit } from '../common/wait.js'
 
 /** ms */
 const TIMEOUT = 5000
@@ -15,7 +16,7 @@ const USED_SHARE = 0.8
  * @param {string} options.url a `scope` in its query is sent as OAuth has it, in the body
  * @param {string} options.clientId
  * @param {string} options.clientSecret
- * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} [options.clock]
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer'>} [options.clock]
  * @returns {() => Promise<string>} rejects if the endpoint does not answer with a token
  */
 export function createTokenSource ({ url, clientId, clientSecret, clock = systemClock }) {
@@ -26,14 +27,14 @@ export function createTokenSource ({ url, clientId, clientSecret, clock = system
   let current
 
   async function request () {
-    const answer = /** @type {any} */ (await fetchJson(endpoint.href, {
+    const answer = /** @type {any} */ (await withTimeLimit(TIMEOUT, undefined, (signal) => fetchJson(endpoint.href, {
       form: new URLSearchParams({ grant_type: 'client_credentials', ...scope === null ? {} : { scope } }),
       // RFC 6749, 2.3.1: both parts are form-encoded first
       authorization: `Basic ${Buffer.from([clientId, clientSecret].map(encodeURIComponent).join(':')).toString('base64')}`,
       timeout: TIMEOUT,
       maxBytes: MAX_BYTES,
-      signal: AbortSignal.timeout(TIMEOUT)
-    }))
+      signal
+    }), clock))
     if (typeof answer?.access_token !== 'string' || answer.access_token === '')
       throw new Error('the token endpoint answered without access_token')
     return answer

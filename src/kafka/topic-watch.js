@@ -8,10 +8,11 @@ const TRIES = 6
 /**
  * @template T
  * @param {() => Promise<T>} ask
+ * @param {import('../common/clock.js').Clock} clock
  */
-function retried (ask) {
+function retried (ask, clock) {
   const backoff = new Backoff({ min: 100, max: 1000 })
-  return retry(ask, { backoff, retryable: () => backoff.tries < TRIES - 1 })
+  return retry(ask, { backoff, clock, retryable: () => backoff.tries < TRIES - 1 })
 }
 
 /**
@@ -22,10 +23,11 @@ function retried (ask) {
  * @param {Pick<import('./contract.js').KafkaDriver, 'topicId' | 'inspect'>} dependencies.kafka
  * @param {{ topic: string, groupId: string }} dependencies.settings
  * @param {(error: Error) => void} dependencies.onChanged called when it is another topic, or missing
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  */
-export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChanged }) {
+export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChanged, clock }) {
   let id = ''
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let stopped = false
 
@@ -33,7 +35,7 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
   async function verify () {
     if (id === '') return true
     try {
-      const now = await retried(() => kafka.topicId(topic))
+      const now = await retried(() => kafka.topicId(topic), clock)
       if (now === id) return true
       onChanged(new Error(`topic ${topic} was deleted and created again`))
     } catch (error) {
@@ -54,7 +56,7 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
   async function look () {
     // an unavailable Kafka is not a changed topic
     if (await kafka.topicId(topic).catch(() => id) !== id) await verify()
-    if (!stopped) timer = setTimeout(look, INTERVAL)
+    if (!stopped) timer = clock.timer(INTERVAL, look)
   }
 
   return {
@@ -62,13 +64,13 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
     get id () { return id },
 
     async start () {
-      id = await retried(() => kafka.topicId(topic))
-      if (id !== '' && !stopped) timer = setTimeout(look, INTERVAL)
+      id = await retried(() => kafka.topicId(topic), clock)
+      if (id !== '' && !stopped) timer = clock.timer(INTERVAL, look)
     },
 
     stop () {
       stopped = true
-      clearTimeout(timer)
+      timer?.stop()
     },
 
     /**
@@ -78,7 +80,7 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
      */
     async outdated (partitions) {
       if (id === '' || partitions.length === 0 || !await verify()) return []
-      const committed = await retried(committedOffsets)
+      const committed = await retried(committedOffsets, clock)
       return committed
         .filter(({ partition, metadata }) => partitions.includes(partition) && metadata && metadata !== id)
         .map(({ partition }) => partition)

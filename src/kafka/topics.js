@@ -32,11 +32,11 @@ export async function ensureTopics ({ kafka, topics, settings, maxBytes = 2 ** 2
     warned = true
   }
   return retry(async () => {
-    const notice = setTimeout(warn, NOTICE_AFTER, {})
+    const notice = clock.timer(NOTICE_AFTER, () => warn({}))
     try {
       return await unlessAborted(attempt({ kafka, topics: [...new Set(topics)], settings, maxBytes, log }), signal)
     } finally {
-      clearTimeout(notice)
+      notice.stop()
     }
   }, {
     signal,

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { systemClock } from '../../common/clock.js'
 
 /**
  * Timeout of a batch without the start of the thread, ms; 64 MB take less than a second of CPU. A slower thread is
@@ -24,10 +25,11 @@ const THREADS = 2
  * @param {object} [options] for tests
  * @param {number} [options.timeout] ms
  * @param {number} [options.threads]
+ * @param {Pick<import('../../common/clock.js').Clock, 'timer' | 'soon'>} [options.clock]
  * @returns {(source: Buffer, limit: number) => Promise<Buffer>} rejects when the source is corrupt or too large, or
  *   takes too long
  */
-export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS } = {}) {
+export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS, clock = systemClock } = {}) {
   /** @type {Job[]} */
   const waiting = []
   /** @type {Worker[]} */
@@ -42,16 +44,16 @@ export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS } = {}
   function run (started, { source, limit, resolve, reject }) {
     // errors must be handled while it is idle as well
     const worker = started ?? new Worker(new URL('zstd-worker.js', import.meta.url)).on('error', () => {})
-    /** @type {NodeJS.Timeout | undefined} */
+    /** @type {import('../../common/clock.js').Timer | undefined} */
     let timer
-    /** @type {NodeJS.Immediate | undefined} */
+    /** @type {Pick<import('../../common/clock.js').Timer, 'stop'> | undefined} */
     let look
     busy++
     worker.ref()
     /** @param {() => void} tell @param {boolean} [reusable] */
     const end = (tell, reusable = false) => {
-      clearTimeout(timer)
-      clearImmediate(look)
+      timer?.stop()
+      look?.stop()
       worker.off('message', onMessage).off('error', onError).off('exit', onExit)
       if (reusable) {
         worker.unref()
@@ -65,8 +67,8 @@ export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS } = {}
     }
     const tooSlow = () => end(() => reject(new Error(`it takes longer than ${timeout} ms`)))
     const limitTime = () => {
-      // setImmediate: first read a result that has arrived, because this process itself may have been slow
-      timer = setTimeout(() => { look = setImmediate(tooSlow) }, timeout)
+      // first read a result that has arrived, because this process itself may have been slow
+      timer = clock.timer(timeout, () => { look = clock.soon(tooSlow) })
     }
     /** @param {{ ready?: true, result: Uint8Array, error?: { code?: string, message: string } }} answer */
     const onMessage = ({ ready, result, error }) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
 import { createLagMonitor } from '../../../src/kafka/lag.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -40,7 +41,8 @@ function monitor (t, { ends, progress, committed = {} }) {
     progress: () => new Map(progress()),
     onLag: (...args) => told.lags.push(args),
     onStuck: (...args) => told.stuck.push(args),
-    log: recordingLog().log
+    log: recordingLog().log,
+    clock: systemClock
   })
   t.after(() => lag.stop())
   lag.start()
