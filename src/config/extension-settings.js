@@ -1,4 +1,4 @@
-import { block, choice, list, text } from './setting.js'
+import { block, list, text } from './setting.js'
 
 export const extensions = block('Extensions', {
   EXTENSIONS: {
@@ -13,14 +13,7 @@ export const extensions = block('Extensions', {
     type: text(),
     default: 'inkcast:rooms',
     describe:
-      'Prefix of the Redis channels of Socket.IO rooms, `channelPrefix` of `@socket.io/redis-adapter`. Other Socket.IO servers with the same prefix (their default is `socket.io`) share the rooms.'
-  },
-  ROOMS_SUBSCRIPTION_MODE: {
-    as: 'subscriptionMode',
-    type: choice('static', 'dynamic'),
-    default: 'static',
-    describe:
-      '`subscriptionMode` of `@socket.io/redis-adapter`: `static`, two channels per worker; `dynamic`, also one per room. Set the same on all servers that share the rooms.'
+      'Prefix of the Redis channels of Socket.IO rooms, `channelPrefix` of `@socket.io/redis-adapter`. Other Socket.IO servers with the same prefix (their default is `socket.io`) share the rooms. They need the `subscriptionMode` of inkcast: `static` with a prefix that starts with `inkcast:`, and their default, `dynamic`, with any other.'
   },
   EMITTER_KEY: {
     as: 'emitterKey',

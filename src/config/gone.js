@@ -4,6 +4,7 @@
  * @type {Readonly<Record<string, string>>}
  */
 export const GONE = {
+  ROOMS_SUBSCRIPTION_MODE: 'the mode is static with a ROOMS_CHANNEL_PREFIX that starts with inkcast:, and dynamic with any other',
   TLS_MIN_VERSION: 'for TLS 1.3 only, set the option --tls-min-v1.3 of Node.js',
   INSTANCE_ID: 'workers are recognized by the host name, and a killed container by PEER_HOST and PEER_PORT',
   TRACES_PER_SECOND: 'a process traces at most 100 stages per second, and none without an SDK of OpenTelemetry',

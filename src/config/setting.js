@@ -88,7 +88,6 @@ export const list = () => described('list, comma separated', v.pipe(string(), v.
 /**
  * Each path has its purpose before it, and not a place in the list: a chain in the place of `ca` would let in everyone
  * with a certificate of a public authority.
- * @template {object} [T = PemFiles]
  * @param {...string} forms the purposes that belong together, as `cert,key`
  */
 export const pemFiles = (...forms) => described(
@@ -101,7 +100,7 @@ export const pemFiles = (...forms) => described(
         forms.includes(pairs.map(([purpose]) => purpose).sort(byPurpose).join()),
       `must be ${shownForms(forms)}`
     ),
-    v.transform((pairs) => /** @type {T} */ (Object.fromEntries(pairs)))
+    v.transform((pairs) => /** @type {PemFiles} */ (Object.fromEntries(pairs)))
   )
 )
 /** @param {string[]} forms */

@@ -101,10 +101,10 @@ export const createWorkerSessions = ({ config, worker, directory, ...dependencie
  * @returns {Rooms}
  */
 function createRedisRooms ({ redis, settings, metrics, log }) {
-  const { channelPrefix, subscriptionMode, emitterKey: key } = settings
+  const { channelPrefix, emitterKey: key } = settings
   const clients = redis.adapterClients()
   return {
-    adapter: createRoomAdapter(clients, { channelPrefix, subscriptionMode }),
+    adapter: createRoomAdapter(clients, channelPrefix),
     subscribed: async () => { await clients.subscriber.subscribed() },
     listenToEmitters (io) {
       if (key === undefined) return undefined

@@ -7,15 +7,17 @@ import { Adapter } from 'socket.io-adapter'
 
 /**
  * Shares rooms through Redis. `static` subscribes each worker to two channels per namespace instead of one per room,
- * which would add a subscription to every join (docs/decisions/0002-static-room-channels.md).
+ * which would add a subscription to every join (docs/decisions/0002-static-room-channels.md). Servers with a prefix of
+ * their own use the library's default, `dynamic`.
  *
  * @param {object} redis
  * @param {any} redis.publisher
  * @param {any} redis.subscriber
- * @param {{ channelPrefix: string, subscriptionMode: 'static' | 'dynamic' }} settings
+ * @param {string} channelPrefix
  */
-export function createRoomAdapter ({ publisher, subscriber }, settings) {
-  const create = createShardedAdapter(publisher, subscriber, settings)
+export function createRoomAdapter ({ publisher, subscriber }, channelPrefix) {
+  const subscriptionMode = channelPrefix.startsWith('inkcast:') ? 'static' : 'dynamic'
+  const create = createShardedAdapter(publisher, subscriber, { channelPrefix, subscriptionMode })
   // Socket.IO calls it with `new`.
   return function RoomAdapter (/** @type {any} */ namespace) {
     const adapter = create(namespace)

@@ -61,7 +61,7 @@ function emitting (redisUrl, subscriptionMode) {
   const scope = fileScope()
   // clusters of other tests may use the same Redis Cluster
   const key = `key-${randomUUID()}`
-  const channelPrefix = `prefix-${randomUUID()}`
+  const channelPrefix = `${subscriptionMode === 'static' ? 'inkcast:' : ''}prefix-${randomUUID()}`
   /** @type {Record<string, Client[]>} by namespace */
   const clients = {}
   let number = 0
@@ -69,8 +69,7 @@ function emitting (redisUrl, subscriptionMode) {
   before(async () => {
     const { url } = await startCluster(scope, {
       WORKERS: '2', REDIS_URL: redisUrl, EXTENSIONS: EXTENSION, AUTH_JWT_SECRET: SECRET, AUTH_ALLOW_ANONYMOUS: 'false',
-      MAX_EVENTS_PER_SECOND: '1000', EMITTER_KEY: key, ROOMS_CHANNEL_PREFIX: channelPrefix,
-      ROOMS_SUBSCRIPTION_MODE: subscriptionMode
+      MAX_EVENTS_PER_SECOND: '1000', EMITTER_KEY: key, ROOMS_CHANNEL_PREFIX: channelPrefix
     })
     for (const namespace of NAMESPACES) {
       const all = await Promise.all(KINDS.map(({ codec, transports }) =>

@@ -8,15 +8,15 @@ const redis = await ownRedisUrl(fileScope())
 const another = await ownRedisUrl(fileScope())
 const third = await ownRedisUrl(fileScope())
 
-for (const [name, workers, url, ROOMS_SUBSCRIPTION_MODE] of /** @type {const} */ ([
-  ['one worker', 1, redis, 'static'], ['two workers', 2, another, 'static'],
-  ['two workers, a channel per room', 2, third, 'dynamic'],
-  ['two workers, Redis Cluster', 2, redisClusterUrl(), 'static']
+for (const [name, workers, url, ROOMS_CHANNEL_PREFIX] of /** @type {const} */ ([
+  ['one worker', 1, redis, 'inkcast:rooms'], ['two workers', 2, another, 'inkcast:rooms'],
+  ['two workers, a channel per room', 2, third, 'socket.io'],
+  ['two workers, Redis Cluster', 2, redisClusterUrl(), 'inkcast:rooms']
 ])) {
   roomsContract(name, {
     workers,
     start: async (scope, env) => [
-      (await startCluster(scope, { ...env, WORKERS: String(workers), REDIS_URL: url, ROOMS_SUBSCRIPTION_MODE })).url
+      (await startCluster(scope, { ...env, WORKERS: String(workers), REDIS_URL: url, ROOMS_CHANNEL_PREFIX })).url
     ]
   })
 }

@@ -26,7 +26,7 @@ const io = new Server({
     subscriber: Object.assign(Object.create(subscriber), {
       ssubscribe: (/** @type {string} */ channel) => subscribed.push(subscriber.ssubscribe(channel))
     })
-  }, { channelPrefix: 'inkcast:rooms', subscriptionMode: 'static' })
+  }, 'inkcast:rooms')
 })
 await Promise.all(subscribed)
 

@@ -21,7 +21,7 @@ function setUp (subscriptionMode) {
     },
     subscribed: () => pending
   }
-  const Adapter = createRoomAdapter({ publisher: PUBLISHER, subscriber }, { channelPrefix: 'rooms', subscriptionMode })
+  const Adapter = createRoomAdapter({ publisher: PUBLISHER, subscriber }, subscriptionMode === 'static' ? 'inkcast:rooms' : 'rooms')
   /** @type {any} */
   const adapter = new /** @type {any} */ (Adapter)({ name: '/', server: { encoder: {} }, sockets: new Map() })
   subscribe()
