@@ -98,7 +98,7 @@ test('extensions start in their order, get their own settings, and stop in the o
   assert.deepEqual(answer.wrong, { code: 'bad_request', message: 'publish has no field nonsense' })
   assert.equal(answer.unknown, 'unknown_operator')
   assert.deepEqual(answer.position, answer.published.position)
-  assert.equal(answer.nothing, null)
+  assert.equal(answer.nothing.offset, 0)
   assert.deepEqual(answer.members.members.map((/** @type {any} */ { state }) => state), [{ line: 1 }])
   assert.equal(answer.presence.count, 1)
   await waitFor(() => client.received.some(({ event }) => event === 'news'))
