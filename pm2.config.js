@@ -8,6 +8,8 @@
  */
 import { homedir } from 'node:os'
 import path from 'node:path'
+import { InkcastError } from './src/common/errors.js'
+import { checkLibraries } from './src/common/library-versions.js'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './src/config/load.js'
 import { GATEWAY_FLAGS, MEMORY_ENV } from './src/process/runtime-flags.js'
 
@@ -30,9 +32,11 @@ const { configFile: file, envFile } = launcherContext()
 
 function readConfig () {
   try {
-    return loadConfig({ file, envFile })
+    const config = loadConfig({ file, envFile })
+    checkLibraries(config)
+    return config
   } catch (error) {
-    if (error instanceof ConfigError) return fail(error.message)
+    if (error instanceof ConfigError || error instanceof InkcastError) return fail(error.message)
     throw error
   }
 }

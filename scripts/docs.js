@@ -135,20 +135,18 @@ function metrics () {
 function hooks () {
   const packages = new Map(HOOKS.map(({ package: name, version }) => [name, version]))
   return page('Private parts', 'src/common/hooks.js', [
-    'This page lists every private part of a library or of Node that inkcast uses. *Required* parts are always in use, the others are optional. Each process checks the versions of packages at its start: with another version of a package the optional parts of this package are off, and the log says so. ' +
-    'The optional parts of Socket.IO, Engine.IO, ws and their parsers and adapter work together in one connection, so they are off together. A self-test at the start tries them with real clients, and turns all of them off if one fails. ' +
-    'Parts of Node are checked where they are used, in every version of Node. `PRIVATE_HOOKS=false` ([configuration](configuration.md)) turns off all optional parts. ' +
-    'Without the optional parts the behavior is the same, and inkcast takes more CPU and memory.',
+    'This page lists every private part of a library or of Node that inkcast uses. Each start compares the installed versions of these packages with the versions below. With another version inkcast refuses to start and says what to install. ' +
+    '`LIBRARY_VERSIONS=any` ([configuration](configuration.md)) starts with other versions too, and logs a warning: inkcast was not tested with them, so try it before it serves clients. ' +
+    'Parts of Node are checked where they are used, in every version of Node. The version of socket.io-client is up to the application.',
     ...[...packages].map(([name, version]) =>
       [
         `## ${name} ${version}`,
         markdownTable(
-          ['Part', 'File', 'Without it', 'Required'],
-          HOOKS.filter((hook) => hook.package === name).map(({ part, files, without, required }) => [
+          ['Part', 'File', 'Without it'],
+          HOOKS.filter((hook) => hook.package === name).map(({ part, files, without }) => [
             part,
             files.map((file) => `\`${file}\``).join(', '),
-            without,
-            required ? 'yes' : ''
+            without
           ])
         )
       ].join('\n\n')

@@ -11,7 +11,6 @@ import { createAccess } from './documents/access.js'
 import { createDocumentRules } from './documents/rules/rules.js'
 import { createExtensions } from './extensions/extensions.js'
 import { createDemo } from './demo/server.js'
-import { testHooks } from './rehearsal/self-test.js'
 import { createWorkerSessions } from './gateway/redis-parts.js'
 import { Directory } from './gateway/directory.js'
 import { createGateway } from './gateway/server.js'
@@ -115,7 +114,6 @@ export async function composeEmbedded ({
       config, services: { publisher, bus, presenceStore, sessionStore: store, metrics, log, clock }
     }),
     newId: createSessionIds(WORKER_NUMBER, { clock, random: random.fill }),
-    hooked: await testHooks({ config, log }),
     alone: true,
     isReady: () => status.notReady().length === 0,
     fallback:

@@ -12,7 +12,6 @@ import { createSlotPort } from './gateway/public-port.js'
 import { acceptHandovers } from './peers/handover.js'
 import { createPeerListener } from './peers/peer-listener.js'
 import { createSessionListener } from './peers/session-listener.js'
-import { testHooks } from './rehearsal/self-test.js'
 import { Directory } from './gateway/directory.js'
 import { createGateway } from './gateway/server.js'
 import { createMoveRoute } from './gateway/leaving/moves.js'
@@ -53,8 +52,6 @@ async function composeGateway ({
   onWaits, listenPrivately
 }) {
   const { host, port, peerHost, peerPort } = config.gateway
-  // runs while the connections to the services are opened
-  const testing = testHooks({ config, log })
   const rules = await lifecycle.start(
     'document rules',
     createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics, clock })
@@ -180,7 +177,6 @@ async function composeGateway ({
   const standing = new Standing({ lease, catchUp: () => parts.bus.catchUp(), log })
   lifecycle.onStop('standing', () => standing.stop())
   const mayAct = () => standing.good
-  const hooked = await testing
   const gateway = createGateway({
     config,
     ...parts,
@@ -193,7 +189,6 @@ async function composeGateway ({
     certificate,
     extensions: createExtensions({ config, services: { ...parts, sessionStore, metrics, log, clock } }),
     newId: createSessionIds(lease.number, { clock, random: random.fill }),
-    hooked,
     misrouted,
     mayAct,
     isReady: () => status.notReady().length === 0,
@@ -227,7 +222,7 @@ async function composeGateway ({
     sessions.reborn(incarnation)
     gateway.presence.renew()
   })
-  if (hooked && config.production) {
+  if (config.production) {
     await warmUp({
       config,
       extent: launcher.urgent ? QUICK : THOROUGH,

@@ -9,7 +9,7 @@ import { leaveRunDirectory, makeRunDirectory, openRunDirectory, privateSocket } 
 import { serveAdmin } from './admin/serve.js'
 import { createStatus } from './admin/status.js'
 import { systemClock } from './common/clock.js'
-import { checkHooks } from './common/hook-switch.js'
+import { checkLibraries } from './common/library-versions.js'
 import { checkFiles } from './config/files.js'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './config/load.js'
 import { settingWarnings } from './workers/setting-warnings.js'
@@ -81,7 +81,6 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
   })
   const logLevel = createLogLevel({ log, usual })
   process.on('SIGUSR2', () => logLevel.set(logLevel.toggled))
-  checkHooks({ enabled: config.admin.privateHooks, log })
   const tracing = new Tracing({ metrics, log, clock })
   const lifecycle = createLifecycle({ log })
   lifecycle.onStop('traces', () => flushTraces(clock))
@@ -94,6 +93,7 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
   if (launcher.relaysHandles && !process.connected) return void process.emit('disconnect')
 
   try {
+    checkLibraries(config)
     const directory = launcher.runDirectory ?? await privateDirectory(lifecycle)
     await openRunDirectory(directory)
     const privatePath = privateSocket(directory, role, slot)

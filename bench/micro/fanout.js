@@ -32,7 +32,7 @@ const connectionContext = {
   backlogs: /** @type {any} */ (null),
   receipts: { acknowledge: () => false },
   inspector: NO_INSPECTOR,
-  listMembers: nothing, lastSeenOf: () => 0, spliced: true
+  listMembers: nothing, lastSeenOf: () => 0
 }
 
 /** @type {any} discards everything */

@@ -1,21 +1,22 @@
 /**
  * inkcast as `npm start` runs it.
  */
+import { execFile } from 'node:child_process'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { freePorts } from '../../test/services/ports.js'
 import { givenSettings } from './given.js'
 import { HOST, startSystem } from './system.js'
 
 const DEFAULT_FILE = fileURLToPath(new URL('../../cluster.js', import.meta.url))
 
-/** @typedef {'on' | 'off' | 'unknown'} PrivateParts unknown: an earlier version, which does not say */
-
 /**
  * @param {import('./system.js').SystemSettings} settings
  * @param {object} [options]
  * @param {string} [options.file] cluster.js of another checkout, to compare changes
  * @param {Record<string, string>} [options.given] settings that win over all others
- * @returns {Promise<import('./system.js').System & { privateParts: PrivateParts }>} privateParts: what serves
+ * @returns {Promise<import('./system.js').System>}
  */
 export async function startInkcast (
   { workers, redisUrl, secret, kafkaBrokers, nodeArgs = [], extension, env },
@@ -51,15 +52,12 @@ export async function startInkcast (
     // the workers run the composition root of their role, src/gateway.js
     roleOf: (command) => /src\/(\w+)\.js/.exec(command)?.[1] ?? 'launcher'
   })
-  const privateParts = await privatePartsOf(adminPort)
   const settings = Object.entries(given).map(([name, value]) => ` ${name}=${value}`).join('')
-  console.error(`inkcast serves with private parts ${privateParts}${settings && `, given${settings}`}`)
-  return { ...system, privateParts }
+  console.error(`inkcast ${await commitOf(path.dirname(file))} serves${settings && `, given${settings}`}`)
+  return system
 }
 
-/** @param {number} adminPort @returns {Promise<PrivateParts>} */
-async function privatePartsOf (adminPort) {
-  const metrics = await (await fetch(`http://${HOST}:${adminPort}/metrics`)).text()
-  const [, value] = /^inkcast_private_parts\{.*\} (\d)$/m.exec(metrics) ?? []
-  return value === undefined ? 'unknown' : value === '1' ? 'on' : 'off'
-}
+/** @param {string} folder @returns {Promise<string>} its commit, with `-dirty` where files differ from it */
+const commitOf = (folder) =>
+  promisify(execFile)('git', ['describe', '--always', '--dirty'], { cwd: folder })
+    .then(({ stdout }) => stdout.trim(), () => 'outside of git')

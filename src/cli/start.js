@@ -19,9 +19,11 @@ Examples:
 async function start (options) {
   const { checkFiles } = await import('../config/files.js')
   const { loadConfig } = await import('../config/load.js')
+  const { checkLibraries } = await import('../common/library-versions.js')
   const source = settingsSource(options)
   const config = loadConfig(source)
   checkFiles(config)
+  checkLibraries(config)
   endWithNpm()
   // load only what the mode needs: embedded mode starts without the Redis and Kafka clients
   if (config.mode === 'embedded') {

@@ -223,6 +223,12 @@ export const ERRORS = Object.freeze({
     when: 'A service banned this user with `kick` and `x-ttl`, and the time is not over; `restore` ends the ban earlier.'
   },
   not_found: { message: 'no such resource', retryable: false, status: 404, when: 'The api has no such route, or there is no open connection with this id.' },
+  unchecked_libraries: {
+    message: 'libraries have other versions than inkcast was checked with',
+    retryable: false,
+    status: 409,
+    when: 'At a start, and nowhere else: a library whose [private parts](hooks.md) inkcast uses has another version than the one that inkcast was checked with. The message says what to install. `LIBRARY_VERSIONS=any` starts with a warning.'
+  },
   internal: {
     message: 'internal error',
     retryable: true,

@@ -1,15 +1,14 @@
 /**
  * Every private part of a library or of Node that inkcast uses. docs/hooks.md is generated from this list, and
  * test/unit/common/hooks.test.js searches src/ and client/ for private access that is missing here.
- * Why, and how they are switched: docs/decisions/0097-one-list-of-private-parts.md
+ * Why: docs/decisions/0097-one-list-of-private-parts.md
  *
  * @typedef {object} Hook
  * @property {string} package
  * @property {string} version that the part was checked with
  * @property {string} part names of private parts in backticks; each occurs in one of the files
  * @property {readonly string[]} files that use it
- * @property {string} without what happens when it is off
- * @property {boolean} [required] it cannot be turned off
+ * @property {string} without what would happen without it
  *
  * @typedef {Omit<Hook, 'package' | 'version'>} Part
  */
@@ -42,38 +41,32 @@ const PACKAGES = {
       {
         part: '`client.encoder`, `client.decoder`, `client.writeToEngine`',
         files: ['src/socketio/codec.js', 'src/gateway/handshake.js'],
-        without: 'One port cannot serve both JSON and msgpack clients, and there are no receipts.',
-        required: true
+        without: 'One port cannot serve both JSON and msgpack clients, and there are no receipts.'
       },
       {
         part: '`namespace._preConnectSockets`',
         files: ['src/socketio/handshake-hooks.js'],
-        without: 'Connection ids do not show which worker has the connection.',
-        required: true
+        without: 'Connection ids do not show which worker has the connection.'
       },
       {
         part: '`server._nsps`',
         files: ['src/socketio/emitter-messages.js'],
-        without: 'Emitters do not reach clients (`EMITTER_KEY`).',
-        required: true
+        without: 'Emitters do not reach clients (`EMITTER_KEY`).'
       },
       {
         part: '`namespace._fns`',
         files: ['src/socketio/handshake-hooks.js'],
-        without: 'In dynamic namespaces, middlewares of extensions run before the check of the token.',
-        required: true
+        without: 'In dynamic namespaces, middlewares of extensions run before the check of the token.'
       },
       {
         part: '`namespace._remove` of a dynamic namespace replaced',
         files: ['src/socketio/handshake-hooks.js'],
-        without: 'A client that is connecting to a dynamic namespace while its last client leaves gets no events.',
-        required: true
+        without: 'A client that is connecting to a dynamic namespace while its last client leaves gets no events.'
       },
       {
         part: 'methods of the `prototype` of Socket, Namespace, Server, BroadcastOperator and Adapter wrapped, only with extensions',
         files: ['src/extensions/registration.js'],
-        without: 'An error in an extension ends the process.',
-        required: true
+        without: 'An error in an extension ends the process.'
       }
     ]
   },
@@ -93,14 +86,12 @@ const PACKAGES = {
       {
         part: 'clients that are not of ioredis: `spublish`, `send_command`; `ssubscribe`, `sunsubscribe`, event `smessageBuffer`',
         files: ['src/redis/adapter/adapter-clients.js'],
-        without: 'Rooms of extensions do not cross processes.',
-        required: true
+        without: 'Rooms of extensions do not cross processes.'
       },
       {
         part: '`serverCount` overridden',
         files: ['src/socketio/adapter.js'],
-        without: 'While Redis is unavailable, promises are rejected and not handled.',
-        required: true
+        without: 'While Redis is unavailable, promises are rejected and not handled.'
       }
     ]
   },
@@ -110,8 +101,7 @@ const PACKAGES = {
       {
         part: 'Decoder: `opts`, `_callbacks`, `reconstructor`, `on` and `removeListener` overridden',
         files: ['src/socketio/decoder.js'],
-        without: 'One parser cannot read both codecs.',
-        required: true
+        without: 'One parser cannot read both codecs.'
       }
     ]
   },
@@ -121,8 +111,7 @@ const PACKAGES = {
       {
         part: 'one `Decoder` for all connections: it emits `decoded` before `add` returns',
         files: ['src/socketio/msgpack-packet.js'],
-        without: 'Msgpack packets cannot be read.',
-        required: true
+        without: 'Msgpack packets cannot be read.'
       }
     ]
   },
@@ -132,8 +121,7 @@ const PACKAGES = {
       {
         part: 'which bytes it reads as which value (`checkMsgpack` runs first)',
         files: ['src/wire/msgpack.js'],
-        without: 'A few bytes from a client could fill the memory.',
-        required: true
+        without: 'A few bytes from a client could fill the memory.'
       }
     ]
   },
@@ -153,20 +141,17 @@ const PACKAGES = {
       {
         part: '`conn.writeBuffer`, replaced after each handover to the transport',
         files: ['src/delivery/backlog.js', 'src/gateway/connection.js'],
-        without: 'Slow consumers cannot be detected.',
-        required: true
+        without: 'Slow consumers cannot be detected.'
       },
       {
         part: '`engine.clients`, `verify`, `createTransport` and `_applyMiddlewares` overridden, `req._query`, event `initial_headers`',
         files: ['src/engine/engine.js', 'src/engine/request.js', 'src/socketio/handshake-hooks.js'],
-        without: 'Session ids are not credentials, and slow polls have no limit.',
-        required: true
+        without: 'Session ids are not credentials, and slow polls have no limit.'
       },
       {
         part: '`transport.writable`, `transport.send` of a noop, `conn.upgrading`',
         files: ['src/engine/engine.js', 'src/engine/engine-io-socket.js'],
-        without: 'A poll stays open until its worker ends.',
-        required: true
+        without: 'A poll stays open until its worker ends.'
       },
       {
         part: '`conn.pingIntervalTimer`, `sendPacket`',
@@ -176,8 +161,7 @@ const PACKAGES = {
       {
         part: 'methods added to `Socket.prototype`; `onClose`, `transport.discard`',
         files: ['src/engine/engine-io-socket.js'],
-        without: 'A terminated session waits 30 s for one more poll.',
-        required: true
+        without: 'A terminated session waits 30 s for one more poll.'
       },
       {
         part: '`conn.cleanupFn`, `_events` and `_eventsCount` of its emitters, methods of their prototypes wrapped (the wrappers stay and do nothing)',
@@ -197,8 +181,7 @@ const PACKAGES = {
       {
         part: '`transport.closeTimeout`, `transport.maxHttpBufferSize`',
         files: ['src/engine/poll-body.js'],
-        without: 'A client that is not admitted may send as much as an admitted one.',
-        required: true
+        without: 'A client that is not admitted may send as much as an admitted one.'
       }
     ]
   },
@@ -223,8 +206,7 @@ const PACKAGES = {
       {
         part: '`setSocket`, `_receiver`; of the receiver `_write`, `haveLength`, `decompress`, `dataMessage` overridden, `_maxPayload`, `_opcode`, `_fin`, `_extensions`, `_compressed`, `_bufferedBytes`, `_messageLength`, `_buffers`, `_fragments`, `_loop`, `_state`',
         files: ['src/engine/websockets.js'],
-        without: 'Unfinished messages are limited per connection only. This happens if `_receiver` is of another class.',
-        required: true
+        without: 'Unfinished messages are limited per connection only.'
       }
     ]
   },
@@ -242,7 +224,7 @@ const PACKAGES = {
         without: 'A batch that kafkajs cannot read stops the consumer.'
       },
       {
-        part: '`kafkajs/src/protocol/recordBatch/record/v0` replaced in `require.cache`, `kafkajs/src/protocol/encoder`: an instance of its `prototype` with `buf`, `offset`; whether `kafkajs/src/protocol/requests/produce/v3/request` is loaded',
+        part: '`kafkajs/src/protocol/recordBatch/record/v0` replaced in `require.cache`, `kafkajs/src/protocol/encoder`: an instance of its `prototype` with `buf`, `offset`',
         files: ['src/kafka/kafkajs/produce-patch.js'],
         without: 'Encoding a record with seven headers takes 35 to 40 µs instead of 10 to 15.'
       },
@@ -259,26 +241,22 @@ const PACKAGES = {
       {
         part: '`sendCommand` of clients wrapped',
         files: ['src/redis/client.js'],
-        without: 'Rejected commands end the process; commands are queued without a limit while the cluster is unavailable.',
-        required: true
+        without: 'Rejected commands end the process; commands are queued without a limit while the cluster is unavailable.'
       },
       {
         part: '`commandQueue`',
         files: ['src/redis/client.js'],
-        without: 'The metric `inkcast_redis_commands_pending` is 0.',
-        required: true
+        without: 'The metric `inkcast_redis_commands_pending` is 0.'
       },
       {
         part: '`condition.subscriber.channels`',
         files: ['src/redis/subscriber-connection.js'],
-        without: 'Channels of a moved hash slot are not subscribed again.',
-        required: true
+        without: 'Channels of a moved hash slot are not subscribed again.'
       },
       {
         part: '`cluster.slots`, `refreshSlotsCache`, event `refresh`',
         files: ['src/redis/topology.js', 'src/redis/client.js', 'src/redis/markers.js'],
-        without: 'Moved hash slots are not followed.',
-        required: true
+        without: 'Moved hash slots are not followed.'
       },
       {
         part: '`scriptsSet`, `toWritable`, `sendCommand` replaced',
@@ -298,8 +276,7 @@ const PACKAGES = {
       {
         part: '`_httpMessage` of a socket',
         files: ['src/peers/exact-agents.js', 'src/engine/ignored-upgrades.js'],
-        without: 'A byte too many on a kept connection would become the answer to the request of another client.',
-        required: true
+        without: 'A byte too many on a kept connection would become the answer to the request of another client.'
       },
       {
         part: '`_handle.readStop`, `_handle` taken from a socket, `handle` given to a new one',
@@ -319,26 +296,22 @@ const PACKAGES = {
       {
         part: '`_handle.writeQueueSize`',
         files: ['src/engine/link.js'],
-        without: 'The progress of slow consumers is measured in whole frames. This happens if a version of Node does not have it.',
-        required: true
+        without: 'The progress of slow consumers is measured in whole frames. This happens if a version of Node does not have it.'
       },
       {
         part: '`_connections` of a server, `_server` of a socket',
         files: ['src/gateway/public-port.js', 'src/admission/connection-limits.js'],
-        without: 'Connections have no limit.',
-        required: true
+        without: 'Connections have no limit.'
       },
       {
         part: '`_httpMessage` of a socket',
         files: ['src/process/socket-times.js'],
-        without: 'An error could be written into another response. This happens if a version of Node does not have it.',
-        required: true
+        without: 'An error could be written into another response. This happens if a version of Node does not have it.'
       },
       {
         part: '`net.Server.prototype.close` on an HTTP server',
         files: ['src/process/leave-port.js'],
-        without: 'Idle connections are cut when a drain begins.',
-        required: true
+        without: 'Idle connections are cut when a drain begins.'
       },
       {
         part: '`_events` and `_eventsCount` of an EventEmitter',
@@ -353,20 +326,17 @@ const PACKAGES = {
       {
         part: '`io.engine`, `io.encoder`',
         files: ['client/connection/connection.js', 'client/connection/size.js'],
-        without: 'The client does not know its transport.',
-        required: true
+        without: 'The client does not know its transport.'
       },
       {
         part: '`io.opts.transports` written',
         files: ['client/connection/connection.js'],
-        without: 'The client does not fall back to long polling.',
-        required: true
+        without: 'The client does not fall back to long polling.'
       },
       {
         part: '`sendBuffer` emptied',
         files: ['client/connection/connection.js'],
-        without: 'Events of a lost connection are sent before documents are joined again.',
-        required: true
+        without: 'Events of a lost connection are sent before documents are joined again.'
       }
     ]
   }

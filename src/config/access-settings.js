@@ -127,11 +127,11 @@ export const admin = block('Administration', {
     default: 'info',
     describe: 'Least severe level that is logged; can be changed while processes run (docs/operations.md, Log).'
   },
-  PRIVATE_HOOKS: {
-    as: 'privateHooks',
-    type: flag(),
-    default: 'true',
+  LIBRARY_VERSIONS: {
+    as: 'libraryVersions',
+    type: choice('checked', 'any'),
+    default: 'checked',
     describe:
-      '`true`: inkcast uses private parts of libraries and of Node.js, which saves CPU and memory. `false`: only the required ones. The behavior is the same. docs/hooks.md lists the parts.'
+      '`checked`: inkcast starts only with the versions of libraries whose private parts it was checked with (docs/hooks.md). `any`: it starts with other versions too, and warns; for a security fix of a library, until inkcast has it.'
   }
 })

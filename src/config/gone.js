@@ -42,5 +42,6 @@ export const GONE = {
   AGENT_CAPACITY: 'a machine has the lowest weight with 20,000 connections for each worker, or MAX_CONNECTIONS if that is less',
   PUBLISH_WAIT_TIMEOUT: 'a write has 3 s to be confirmed',
   KAFKA_TOPIC_REPLICATION: 'set default.replication.factor of the brokers, or create the topics before the first start',
-  HISTORY_BYTES: 'use history.bytes of a rule with the prefix "" (DOCUMENT_RULES_FILE)'
+  HISTORY_BYTES: 'use history.bytes of a rule with the prefix "" (DOCUMENT_RULES_FILE)',
+  PRIVATE_HOOKS: 'private parts are always in use; LIBRARY_VERSIONS=any starts with unchecked versions of libraries'
 }

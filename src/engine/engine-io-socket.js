@@ -10,13 +10,13 @@ export function onEnded () { this.server.ended(this) }
 
 /** Link (link.js) as methods of Engine.IO's Socket. @type {ThisType<any> & import('./link.js').Link} */
 const methods = {
-  begin (hooked, light) {
+  begin (light) {
     const [first, ...others] = this.rawListeners('close')
     // Engine.IO's server has a closure for each session. If there is another listener, any of them may be its own.
-    if (hooked && others.length === 0) this.off('close', first)
+    if (others.length === 0) this.off('close', first)
     this.on('close', onEnded)
     if (this.transport.name === 'websocket') return belongsTo(this.transport.socket, this)
-    boundPolling(this, hooked)
+    boundPolling(this)
     if (light) this.request = lightRequest(this.request)
   },
 

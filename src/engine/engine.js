@@ -34,7 +34,6 @@ export class Engine extends EngineServer {
   #connectionLimits
   #origins
   #opening
-  #hooked
   /**
    * EngineSockets by id. Engine.IO's own sessions are in `clients`, an object, which is slow with ever new keys.
    * @type {Map<string, EngineSocket>}
@@ -48,7 +47,6 @@ export class Engine extends EngineServer {
    * @param {number} options.maxBytes largest message of a client
    * @param {{ max: number, timeout: number }} options.heartbeat ms
    * @param {boolean} options.compress whether compression is offered to clients
-   * @param {boolean} options.hooked whether optional private parts (docs/hooks.md) may be used, EngineSocket among them
    * @param {Pick<import('../admission/connection-limits.js').ConnectionLimits, 'opened' | 'ended'>}
    *   options.connectionLimits
    * @param {ReturnType<typeof import('../admission/handshake-limit.js').createHandshakeLimit>} options.handshakeLimit
@@ -60,8 +58,8 @@ export class Engine extends EngineServer {
    * @param {import('../common/clock.js').Clock} options.clock
    */
   constructor ({
-    newSessionId, origins, maxBytes, heartbeat, compress, hooked, connectionLimits, handshakeLimit, inputLimits,
-    onFrames, onEnded, misrouted, clock
+    newSessionId, origins, maxBytes, heartbeat, compress, connectionLimits, handshakeLimit, inputLimits, onFrames,
+    onEnded, misrouted, clock
   }) {
     super({
       pingInterval: heartbeat.max,
@@ -92,14 +90,13 @@ export class Engine extends EngineServer {
     this.answers = new PollAnswers(heartbeat.max + heartbeat.timeout, clock)
     this.#origins = origins
     /** Compression is implemented by ws only. */
-    this.usesEngineSocket = hooked && !compress
+    this.usesEngineSocket = !compress
     this.#opening = JSON.stringify({
       upgrades: [],
       pingInterval: heartbeat.max,
       pingTimeout: heartbeat.timeout,
       maxPayload: maxBytes
     }).slice(1)
-    this.#hooked = hooked
     this.#connectionLimits = connectionLimits
     this.handshakeLimit = handshakeLimit
     this.inputLimits = inputLimits
@@ -125,7 +122,7 @@ export class Engine extends EngineServer {
     this.#connectionLimits.opened(session)
     this.inputLimits.enter(session, headSize(session.request))
     // An extension that sees requests may have added properties to this one.
-    session.begin(this.#hooked, this.#hooked && !this.#extended)
+    session.begin(!this.#extended)
   }
 
   /** Lifts the limits of a client that is admitted. @param {any} session */
@@ -295,7 +292,7 @@ export class Engine extends EngineServer {
       if (this.takeWebSocket(req, socket, head)) return
       const go = () => {
         // not before: a limit may ask for the address
-        if (this.#hooked) deferAddress(socket)
+        deferAddress(socket)
         super.handleUpgrade(req, socket, head)
       }
       return this.handshakeLimit.enter(socket, undefined, go, req)
@@ -314,7 +311,7 @@ export class Engine extends EngineServer {
     const session = req._query.sid && this.sessionOf(req._query.sid)
     if (session && req.websocket) belongsTo(req.websocket, session)
     const transport = super.createTransport(name, req)
-    if (this.#hooked && req.websocket) rememberListeners(req.websocket)
+    if (req.websocket) rememberListeners(req.websocket)
     return transport
   }
 

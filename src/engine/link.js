@@ -3,8 +3,8 @@
  * inkcast's EngineSocket, and Engine.IO's own Socket (engine-io-socket.js), on polling or WebSocket.
  *
  * @typedef {object} Link
- * @property {(hooked: boolean, light: boolean) => void} begin called once the session is open; `hooked`: private parts
- *   of Engine.IO may be used, `light`: its request may be replaced by a smaller object
+ * @property {(light: boolean) => void} begin called once the session is open; `light`: its request may be replaced by a
+ *   smaller object
  * @property {() => void} admit the client is admitted
  * @property {(frames: Buffer) => boolean} writeFrames writes whole WebSocket frames past the write buffer. False:
  *   nothing was written, because something is queued, or the session is not on WebSocket

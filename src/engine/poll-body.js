@@ -12,14 +12,13 @@ const [CLOSE_TIMEOUT, EARLY_CLOSE_TIMEOUT] = [30_000, 1000]
 /**
  * Limits the bodies and the closing time of a polling client that is not admitted.
  * @param {any} session Engine.IO's socket, on polling, new
- * @param {boolean} hooked whether private hooks (common/hooks.js) may be used
  */
-export function boundPolling (session, hooked) {
+export function boundPolling (session) {
   const { transport } = session
   transport[kSession] = session
   transport.maxHttpBufferSize = session.maxBytes
   transport.closeTimeout = EARLY_CLOSE_TIMEOUT
-  if (hooked) transport.onDataRequest = readBody
+  transport.onDataRequest = readBody
 }
 
 /** Lifts the limits of a client that is admitted. @param {any} session on any transport */

@@ -100,8 +100,6 @@ class PatientWebSocket extends WebSocket {
   setSocket (socket, head, options) {
     /** @type {any} */ (WebSocket.prototype).setSocket.call(this, socket, head, options)
     const { _receiver } = /** @type {any} */ (this)
-    // A receiver of another ws version keeps ws's own limits.
-    if (!(_receiver instanceof Receiver)) return
     Object.setPrototypeOf(_receiver, BoundedReceiver.prototype)
     Object.assign(_receiver, { [kWebSocket]: this, [kHeld]: 0 })
   }

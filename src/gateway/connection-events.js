@@ -20,16 +20,15 @@ import { NamespaceConnection } from './namespace-connection.js'
  * @param {import('./handlers/dispatch.js').HandlerContext} dependencies.context
  * @param {import('./directory.js').Directory} dependencies.directory
  * @param {ReturnType<typeof import('./local-users.js').createLocalUsers>} dependencies.users
- * @param {ReturnType<typeof import('../heartbeat/heartbeat.js').createHeartbeat> | null} dependencies.heartbeat
+ * @param {ReturnType<typeof import('../heartbeat/heartbeat.js').createHeartbeat>} dependencies.heartbeat
  * @param {import('../admission/input-limits.js').InputLimits} dependencies.inputLimits
  * @param {Pick<import('./leaving/drain.js').Drain, 'active'>} dependencies.drain
  * @param {ReturnType<typeof import('./handshake.js').createHandshake>} dependencies.handshake
  * @param {ReturnType<typeof import('./user-logs.js').createUserLogs>} dependencies.userLogs
- * @param {boolean} dependencies.hooked whether private hooks may be used
  * @param {boolean} dependencies.extended whether there are extensions, which may read `socket.handshake`
  */
 export function createConnectionEvents ({
-  context, directory, users, heartbeat, inputLimits, handshake, userLogs, drain, hooked, extended
+  context, directory, users, heartbeat, inputLimits, handshake, userLogs, drain, extended
 }) {
   const { access, expiry, lifeCycle, inspector, log } = context
 
@@ -47,7 +46,7 @@ export function createConnectionEvents ({
 
   /** @this {any} Engine.IO's socket @param {{ type: string, data?: string | Buffer }} packet it may be empty */
   function onPacket (packet) {
-    heartbeat?.heard(this, packet.type)
+    heartbeat.heard(this, packet.type)
     count(this, 1, packet.data?.length ?? 0)
   }
 
@@ -122,14 +121,14 @@ export function createConnectionEvents ({
   function add (connection) {
     directory.add(connection)
     expiry.watch(connection)
-    heartbeat?.replan(connection.conn)
+    heartbeat.replan(connection.conn)
   }
 
   /** @param {import('./connection.js').Connection} connection */
   function remove (connection) {
     directory.remove(connection)
     expiry.forget(connection)
-    heartbeat?.forget(connection.conn)
+    heartbeat.forget(connection.conn)
   }
 
   /**
@@ -148,7 +147,7 @@ export function createConnectionEvents ({
       users.release(replaces.uid)
     }
     if (extended) keepHandshake(socket)
-    else if (hooked) forgetHandshake(socket)
+    else forgetHandshake(socket)
     add(connection)
   }
 
@@ -158,7 +157,7 @@ export function createConnectionEvents ({
     if (typeof acknowledge === 'function') acknowledge(args[0])
   }
 
-  const sharedListeners = hooked ? createSharedListeners({ onPacket, onPacketCreate, onDisconnect }) : null
+  const sharedListeners = createSharedListeners({ onPacket, onPacketCreate, onDisconnect })
   /** @type {import('../engine/engine.js').Engine} set by `listen` */
   let engine
 
@@ -210,7 +209,7 @@ export function createConnectionEvents ({
     listen (ofWorker, io) {
       engine = ofWorker
       engine.on('connection', (conn) => {
-        heartbeat?.watch(conn)
+        heartbeat.watch(conn)
         conn.on('packet', onPacket)
       })
 
@@ -221,7 +220,7 @@ export function createConnectionEvents ({
         admitted(connection)
         socket.onAny(onEvent)
         socket.on('disconnect', onDisconnect)
-        sharedListeners?.share(connection)
+        sharedListeners.share(connection)
         lifeCycle.connected(connection)
         if (inspector.active) tellConnected(connection)
         if (sentAway(connection)) return

@@ -37,7 +37,6 @@ export const kConnection = Symbol('connection')
  * @property {import('../inspect/inspector.js').Inspector} inspector
  * @property {(connection: Connection, guid: string) => void} listMembers sends it the members of a document
  * @property {(conn: any) => number} lastSeenOf when an Engine.IO socket last received something, ms since 1970
- * @property {boolean} spliced whether Engine.IO accepts prepared frames (common/hooks.js)
  */
 
 /** The queue was written before the outbox flushed it. @type {import('../wire/packet.js').EncodedMessage[]} */
@@ -226,7 +225,7 @@ export class Connection {
     if (conn.readyState !== 'open') return
     const { outbox, inspector } = context
     const compressed = outbox.compresses && takesCompressed(conn)
-    if (context.spliced && conn.writeFrames(outbox.join(messages, compressed))) {
+    if (conn.writeFrames(outbox.join(messages, compressed))) {
       if (inspector.active) inspector.flushed(this, messages, false)
       return
     }
@@ -235,8 +234,7 @@ export class Connection {
       const { data } = message
       const frame = outbox.frameOf(message, compressed)
       const queued = conn.writeBuffer.length
-      if (context.spliced) conn.write(data, { wsPreEncodedFrame: [frame], compress: false })
-      else conn.write(typeof data === 'string' || Buffer.isBuffer(data) ? data : data.toString())
+      conn.write(data, { wsPreEncodedFrame: [frame], compress: false })
       if (message.guid !== undefined && conn.writeBuffer.length > queued)
         noteDocument(conn.writeBuffer.at(-1), message.guid)
     }

@@ -3,6 +3,7 @@ import { retryHint } from '../admission/handshake-limit.js'
 import { kOwner } from '../engine/link.js'
 import { useCodec } from '../socketio/codec.js'
 import { assignId } from '../socketio/handshake-hooks.js'
+import { noteStockListeners } from '../socketio/shared-listeners.js'
 import { Connection, kConnection } from './connection.js'
 import { assertMayAct } from './handlers/standing.js'
 import { readAuth, readDocuments } from './handshake-auth.js'
@@ -150,6 +151,7 @@ export function createHandshake ({
 
   /** @param {Socket} socket */
   async function admit (socket) {
+    noteStockListeners(socket)
     const { client, conn } = /** @type {any} */ (socket)
     const { decoder } = client
     // Socket.IO would create a second connection for a CONNECT that arrives while the first is in progress

@@ -81,7 +81,6 @@ const UNSUPPORTED_PROTOCOL = 5
  * @param {import('../inspect/inspector.js').Inspector} [dependencies.inspector] started and stopped by its owner
  * @param {import('../tracing/tracing.js').Tracing} [dependencies.tracing]
  * @param {import('./public-port.js').PublicPort} [dependencies.publicPort] default: HOST and PORT
- * @param {boolean} dependencies.hooked whether private hooks may be used; result of the self-test
  * @param {boolean} [dependencies.alone] whether no other process takes over connections when this one stops accepting;
  *   default false
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
@@ -90,7 +89,7 @@ const UNSUPPORTED_PROTOCOL = 5
  * @param {import('../common/random.js').Random} [dependencies.random]
  */
 export function createGateway ({
-  config, bus, presenceStore, uplink, sessions, directory, publisher, authenticator, access, newId, hooked, rooms,
+  config, bus, presenceStore, uplink, sessions, directory, publisher, authenticator, access, newId, rooms,
   extensions, receiptParts, misrouted, certificate,
   rulesOf = withoutRules(config.history),
   mayAct = () => true,
@@ -141,16 +140,11 @@ export function createGateway ({
   authenticator.onWithdrawn(() => {
     for (const connection of directory.all()) if (connection.identity.key?.withdrawnAt != null) expiry.watch(connection)
   })
-  metrics.private_parts.set(hooked ? 1 : 0)
-  /** Without the hooks Engine.IO's own heartbeat is used. */
-  const heartbeat = hooked
-    ? createHeartbeat({
-        settings: { ...pings, tiers: config.heartbeat.tiers },
-        tierOf: (conn) => conn[kOwner]?.identity.tier,
-        metrics, clock
-      })
-    : null
-
+  const heartbeat = createHeartbeat({
+    settings: { ...pings, tiers: config.heartbeat.tiers },
+    tierOf: (conn) => conn[kOwner]?.identity.tier,
+    metrics, clock
+  })
   const drain = createDrain({
     directory, misrouted, alone, clock,
     port: publicPort,
@@ -193,12 +187,12 @@ export function createGateway ({
   }
   const engine = new Engine({
     newSessionId: newId,
-    origins, maxBytes, hooked, connectionLimits, handshakeLimit, inputLimits, misrouted, clock,
+    origins, maxBytes, connectionLimits, handshakeLimit, inputLimits, misrouted, clock,
     heartbeat: pings,
-    compress: hooked && config.delivery.compressFrom > 0,
+    compress: config.delivery.compressFrom > 0,
     onFrames: (conn, frames) => events.count(conn, frames, 0),
     // the heartbeat would keep the memory of a client that was never admitted until its next check
-    onEnded: (conn) => heartbeat?.forget(conn)
+    onEnded: (conn) => heartbeat.forget(conn)
   })
   const httpServer = createHttpServer({
     engine,
@@ -230,13 +224,12 @@ export function createGateway ({
         const document = connection.document(guid)
         if (document !== undefined) presence.refresh(connection, document)
       },
-      lastSeenOf: (conn) => (heartbeat ? clock.now() - heartbeat.silence(conn) : clock.now()),
-      spliced: hooked
+      lastSeenOf: (conn) => clock.now() - heartbeat.silence(conn)
     },
     drain, mayAct, access
   })
   const events = createConnectionEvents({
-    context, directory, users, heartbeat, inputLimits, handshake, userLogs, drain, hooked,
+    context, directory, users, heartbeat, inputLimits, handshake, userLogs, drain,
     extended: extensions !== undefined
   })
 
@@ -252,11 +245,9 @@ export function createGateway ({
     // Clients choose the names of dynamic namespaces.
     cleanupEmptyChildNamespaces: true
   })
-  if (hooked) {
-    spareOwnRooms(io.sockets.adapter)
-    lightenHandshakes()
-    makeAcksLazily()
-  }
+  spareOwnRooms(io.sockets.adapter)
+  lightenHandshakes()
+  makeAcksLazily()
   io.use(handshake.middleware)
   io.bind(engine)
   events.listen(engine, io)
@@ -345,7 +336,7 @@ export function createGateway ({
         stop: () => extensions?.stop()
       },
       { name: 'emitter messages', start: () => emitterMessages?.start?.(), stop: () => emitterMessages?.stop?.() },
-      { name: 'heartbeat', start: () => heartbeat?.start(), stop: () => heartbeat?.stop() },
+      { name: 'heartbeat', start: () => heartbeat.start(), stop: () => heartbeat.stop() },
       { name: 'drain: remaining clients', stop: () => drain.finish() },
       { name: 'feeds', start: () => feeds.start(), stop: () => feeds.stop() },
       { name: 'public port', start: () => publicPort.open(httpServer), stop: () => drain.sendAway() },

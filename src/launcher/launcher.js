@@ -68,7 +68,7 @@ export async function launch (config, { configFile, clock = systemClock }) {
   // Processes accept connections themselves: passing each one through the launcher costs a handshake almost twice.
   cluster.schedulingPolicy = cluster.SCHED_NONE
 
-  const keepsSockets = config.admin.privateHooks && canReusePort()
+  const keepsSockets = canReusePort()
   const expected = processesOf(config)
   /** @type {Record<string, string | undefined>} */
   const env = {

@@ -1,5 +1,4 @@
 import net from 'node:net'
-import { mayHook } from '../common/hook-switch.js'
 
 /**
  * Hands an open connection over to another worker of the same launcher, with the request that was read from it. Unlike
@@ -20,7 +19,6 @@ import { mayHook } from '../common/hook-switch.js'
 export function handOver ({ to, head, rest, socket }) {
   const handle = /** @type {any} */ (socket)._handle
   if (
-    !mayHook('node') ||
     process.send === undefined ||
     !process.connected ||
     !handle ||

@@ -1,4 +1,3 @@
-import { mayHook } from '../common/hook-switch.js'
 import { createRedis } from '../redis/client.js'
 
 /**
@@ -9,10 +8,8 @@ import { createRedis } from '../redis/client.js'
  * @param {string[]} settings.urls of the real Redis: a single one or Redis Cluster
  * @param {import('../common/log.js').Log} settings.log
  * @returns {import('../redis/client.js').RedisConnection}
- * @throws {Error} private parts of ioredis may not be used
  */
 export function createNullRedis ({ urls, log }) {
-  if (!mayHook('ioredis')) throw new Error('private parts of ioredis are off')
   const redis = createRedis({ urls, name: 'warm-up', log })
   const client = /** @type {any} */ (redis.client)
   /** @type {Record<string, (args: any[]) => unknown>} by the SHA of a script */

@@ -1,9 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { createSigner } from 'fast-jwt'
 import { PER_TURN } from '../admission/handshake-limit.js'
-import { createAuthenticator } from '../auth/authenticator.js'
 import { systemClock } from '../common/clock.js'
-import { createAccess } from '../documents/access.js'
 import { openSandbox } from './sandbox.js'
 
 /**
@@ -41,17 +39,12 @@ const LIFETIME = 3600
  * @returns {Promise<number>} number of handshakes made; never rejects
  */
 export async function warmUp ({ config, extent, createParts, log }) {
-  const open = () => openSandbox(config, (own) => ({
-    access: createAccess({ settings: {}, log: own.log }),
-    ...createParts(own),
-    authenticator: createAuthenticator({ settings: { secret: own.secret }, log: own.log })
-  }))
   /** @type {Sandbox[]} */
   const sandboxes = []
   assignIteratorResult()
   try {
     // two: with a single one V8 would specialize code for the parts of that one
-    while (sandboxes.length < 2) sandboxes.push(await open())
+    while (sandboxes.length < 2) sandboxes.push(await openSandbox(config, createParts))
     return await makeHandshakes(sandboxes, extent)
   } catch (error) {
     log.debug({ err: error }, 'the worker was not warmed up')

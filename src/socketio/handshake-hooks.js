@@ -38,17 +38,9 @@ class Handshake {
 function buildHandshake (auth) { return new Handshake(this, auth) }
 
 const socketPrototype = /** @type {any} */ (Socket.prototype)
-const stock = { buildHandshake: socketPrototype.buildHandshake }
 
 /** Computes the address and the date of a handshake only when they are read. */
 export function lightenHandshakes () { socketPrototype.buildHandshake = buildHandshake }
-
-/** Restores Socket.IO's own methods. */
-export function useStock () {
-  Object.assign(socketPrototype, stock)
-  // Defined by makeAcksLazily.
-  delete socketPrototype.acks
-}
 
 /**
  * Gives a socket its id before it is connected.

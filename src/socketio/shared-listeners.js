@@ -115,11 +115,13 @@ function copyOnWrite (prototype) {
 }
 
 /**
- * Socket.IO's listener for errors, one function for all sockets. The first socket of a process is one of the self-test,
- * where there are no extensions.
+ * Socket.IO's listener for errors, one function for all sockets.
  * @type {Function | undefined}
  */
 let stockOnError
+
+/** @param {any} socket Socket.IO's, which no extension has seen yet */
+export function noteStockListeners (socket) { stockOnError ??= socket._events.error }
 
 /** Creates the Map of pending acknowledgements of a socket with the first one. */
 export function makeAcksLazily () {
@@ -213,7 +215,6 @@ export function createSharedListeners ({ onPacket, onPacketCreate, onDisconnect 
     share ({ conn, socket }) {
       const own = /** @type {any} */ (socket)
       const { disconnect, error } = own._events
-      stockOnError ??= error
       if (own._eventsCount === 2 && disconnect === onDisconnect && error === stockOnError) share(own, socketListeners)
       // An array that was pushed to has room for 17 elements.
       if (own._anyListeners.length === 1) own._anyListeners = own._anyListeners.slice()

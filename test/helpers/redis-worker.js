@@ -74,7 +74,6 @@ export async function startRedisWorker (
     ),
     rulesOf: rules.rulesOf,
     newId: createSessionIds(lease.number),
-    hooked: false,
     mayAct: () => standing.good,
     ...shared
   })

@@ -1,3 +1,4 @@
+import { uncheckedLibraries } from '../../common/library-versions.js'
 import { checkFiles } from '../../config/files.js'
 import { settingWarnings } from '../../workers/setting-warnings.js'
 import { findingsOf } from './finding.js'
@@ -9,13 +10,15 @@ const { ok, warning, error } = findingsOf('settings')
 
 /**
  * @param {ReturnType<typeof import('../../config/load.js').readSettings>} settings
+ * @param {(name: string) => string} [versionOf] installed version of a package
  * @returns {Finding[]}
  */
-export function checkSettings ({ config, problems, written }) {
+export function checkSettings ({ config, problems, written }, versionOf) {
   const findings = [
     ...problems.map((problem) => error(problem, todoFor(problem, written))),
     ...checkFilesOf(config),
-    ...settingWarnings(config).map(({ text, todo }) => warning(text, todo))
+    ...checkLibrariesOf(config, versionOf),
+    ...settingWarnings(config, versionOf).map(({ text, todo }) => warning(text, todo))
   ]
   if (findings.length > 0) return findings
   const set = Object.values(written).filter(({ source }) => source !== 'default')
@@ -43,4 +46,10 @@ function checkFilesOf (config) {
     return problems.map((problem) => error(problem, 'correct the path, or its permissions for the user that runs inkcast'))
   }
   return []
+}
+
+/** @param {Config} config @param {(name: string) => string} [versionOf] @returns {Finding[]} */
+function checkLibrariesOf ({ admin }, versionOf) {
+  const unchecked = admin.libraryVersions === 'any' ? null : uncheckedLibraries(versionOf)
+  return unchecked === null ? [] : [error(unchecked.problem, `${unchecked.remedy}, or set LIBRARY_VERSIONS=any`)]
 }

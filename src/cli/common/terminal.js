@@ -44,7 +44,8 @@ export const action = (work) => async (...args) => {
 }
 
 /** @param {unknown} error */
-const isSentence = (error) => error instanceof CommandError || (error instanceof Error && error.name === 'ConfigError')
+const isSentence = (error) =>
+  error instanceof CommandError || (error instanceof Error && ['ConfigError', 'InkcastError'].includes(error.name))
 
 /**
  * @param {string[][]} rows the first one is the head

@@ -20,9 +20,9 @@ const REQUEST_TIMEOUT = 8000
  * @returns {import('kafkajs').Kafka}
  */
 export function createClient ({ settings, log, name, onWaits }) {
-  patchRequestQueue({ log })
-  patchFetch({ log })
-  patchProduce({ log })
+  patchRequestQueue()
+  patchFetch()
+  patchProduce()
   registerCodecs()
   return new kafkajs.Kafka({
     clientId: `inkcast-${name}`,

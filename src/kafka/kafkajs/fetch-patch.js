@@ -1,13 +1,9 @@
 import { createRequire } from 'node:module'
-import { mayHook } from '../../common/hook-switch.js'
 import { ResponseBudget, isRecordBatch, readRecordBatches } from './record-batch.js'
 
 const require = createRequire(import.meta.url)
 
 const DECODER = 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js'
-/** The modules that use it; kafkajs loads the one for the broker's version with the first fetch. */
-const USERS = [4, 5, 6, 7, 8, 9, 10, 11].map((version) => `kafkajs/src/protocol/requests/fetch/v${version}/response.js`)
-
 /**
  * @typedef {object} Decoder kafkajs/src/protocol/decoder.js
  * @property {Buffer} buffer
@@ -15,30 +11,19 @@ const USERS = [4, 5, 6, 7, 8, 9, 10, 11].map((version) => `kafkajs/src/protocol/
  */
 /** @typedef {(decoder: Decoder) => Promise<import('./record-batch.js').DecodedMessage[]>} DecodeMessages */
 
-/** @type {boolean | undefined} */
-let patched
+let patched = false
 
 /**
- * Lets kafkajs read the records of a fetch with record-batch.js. To be called before the first consumer is made.
- *
- * @param {{ log: import('../../common/log.js').Log }} dependencies
- * @returns {boolean} whether it is in place; if not, kafkajs works unpatched: a batch that it cannot read stops the
- *   consumer until it is skipped by hand
+ * Lets kafkajs read the records of a fetch with record-batch.js: a batch that its own reader cannot read would stop the
+ * consumer until it is skipped by hand. To be called before the first fetch.
  */
-export function patchFetch ({ log }) {
-  if (patched !== undefined) return patched
-  if (!mayHook('kafkajs')) return false
-  if (USERS.some((path) => require.cache[require.resolve(path)] !== undefined)) {
-    log.warn('kafkajs has fetched already, so it uses its own reader of record batches')
-    return patched = false
-  }
-  const path = require.resolve(DECODER)
+export function patchFetch () {
+  if (patched) return
   /** @type {DecodeMessages} */
-  const stock = require(path)
-  const loaded = require.cache[path]
-  if (loaded === undefined || typeof stock !== 'function') return patched = false
+  const stock = require(DECODER)
+  const loaded = /** @type {NodeJS.Module} */ (require.cache[require.resolve(DECODER)])
   loaded.exports = decoderWith(stock)
-  return patched = true
+  patched = true
 }
 
 /**

@@ -11,13 +11,11 @@ const CLOSE_TIMEOUT = 1000
  *
  * @param {import('kafkajs').Kafka} kafka
  * @param {{ topic: string, partition: number, epoch: number }} leader
- * @returns {Promise<number | undefined>} offset after its last record; undefined where the brokers, or this version of
- *   kafkajs, cannot report it
+ * @returns {Promise<number | undefined>} offset after its last record; undefined where the brokers cannot report it
  * @throws {Error} Kafka does not respond, or the partition has no leader at the moment
  */
 export async function fetchEpochEnd (kafka, { topic, partition, epoch }) {
   const cluster = createCluster(kafka)
-  if (cluster === undefined) return undefined
   try {
     await cluster.connect()
     await cluster.addTargetTopic(topic)

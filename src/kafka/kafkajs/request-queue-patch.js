@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module'
-import { mayHook } from '../../common/hook-switch.js'
 
 const require = createRequire(import.meta.url)
 
@@ -26,42 +25,17 @@ const TIMEOUT_CHECK_INTERVAL = 1000
  */
 /** @typedef {{ new (options: object): RequestQueue, prototype: RequestQueue }} RequestQueueClass */
 
-/** @type {boolean | undefined} */
-let patched
-
 /**
  * Stops the timer loop of kafkajs: after its first response every connection keeps setting a timer of -1 ms (no
  * throttling), which Node runs every millisecond and Node 24 warns about. The patch sets a timer only while requests
  * are pending.
  * https://github.com/tulios/kafkajs/issues/1704, https://github.com/tulios/kafkajs/issues/1751
- *
- * @param {{ log: import('../../common/log.js').Log }} dependencies
- * @returns {boolean} whether it is in place; if not, kafkajs works unpatched
  */
-export function patchRequestQueue ({ log }) {
-  if (patched !== undefined) return patched
-  if (!mayHook('kafkajs')) return false
+export function patchRequestQueue () {
   /** @type {RequestQueueClass} */
-  const RequestQueue = require('kafkajs/src/network/requestQueue')
-  patched = applyPatch(RequestQueue)
-  if (!patched) log.warn('the timer patch of kafkajs failed its test and was undone')
-  return patched
-}
-
-/**
- * Exported for tests: the patch without kafkajs.
- * @param {RequestQueueClass} RequestQueue
- * @returns {boolean} false: the patch failed its test and was undone
- */
-export function applyPatch (RequestQueue) {
-  const { prototype } = RequestQueue
-  const stock = { check: prototype.scheduleCheckPendingRequests, timeouts: prototype.scheduleRequestTimeoutCheck }
+  const { prototype } = require('kafkajs/src/network/requestQueue')
   prototype.scheduleCheckPendingRequests = scheduleCheckPendingRequests
   prototype.scheduleRequestTimeoutCheck = scheduleRequestTimeoutCheck
-  if (typeof stock.check === 'function' && typeof stock.timeouts === 'function' && works(RequestQueue)) return true
-  prototype.scheduleCheckPendingRequests = stock.check
-  prototype.scheduleRequestTimeoutCheck = stock.timeouts
-  return false
 }
 
 /** @this {RequestQueue} */
@@ -87,36 +61,4 @@ function scheduleRequestTimeoutCheck () {
   }, Math.min(this.requestTimeout, TIMEOUT_CHECK_INTERVAL))
   // keep a closed connection's timer from delaying the exit; an open one keeps the process alive itself
   this.requestTimeoutIntervalId.unref()
-}
-
-/**
- * Tests the patched class without a connection: no timer when idle, one while throttled, none after `destroy`.
- * @param {RequestQueueClass} RequestQueue
- */
-function works (RequestQueue) {
-  /** @type {RequestQueue | undefined} */
-  let queue
-  try {
-    const silent = () => {}
-    queue = new RequestQueue({
-      maxInFlightRequests: null,
-      requestTimeout: 1000,
-      enforceRequestTimeout: true,
-      clientId: '',
-      broker: '',
-      logger: { debug: silent },
-      isConnected: () => true
-    })
-    queue.checkPendingRequests()
-    const idle = queue.throttleCheckTimeoutId === null
-    queue.throttledUntil = Date.now() + 60_000
-    queue.pending.push({})
-    queue.checkPendingRequests()
-    const throttled = queue.throttleCheckTimeoutId !== null && queue.pending.length === 1
-    queue.destroy()
-    return idle && throttled && queue.throttleCheckTimeoutId === null
-  } catch {
-    queue?.destroy()
-    return false
-  }
 }

@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module'
-import { mayHook } from '../../common/hook-switch.js'
 import { closeQuietly } from './close.js'
 
 const require = createRequire(import.meta.url)
@@ -16,12 +15,11 @@ const CLOSE_TIMEOUT = 1000
  *
  * @param {import('kafkajs').Kafka} kafka
  * @param {string} topic
- * @returns {Promise<string>} '' where the brokers, or this version of kafkajs, cannot report it
+ * @returns {Promise<string>} '' where the brokers cannot report it
  * @throws {Error} the topic does not exist, or Kafka does not respond
  */
 export async function fetchTopicId (kafka, topic) {
   const cluster = createCluster(kafka)
-  if (cluster === undefined) return ''
   try {
     await cluster.connect()
     await cluster.refreshMetadata()
@@ -42,14 +40,13 @@ export async function fetchTopicId (kafka, topic) {
 /**
  * kafkajs has no public way to send a request that it does not know (src/index.js, PRIVATE.CREATE_CLUSTER).
  * @param {import('kafkajs').Kafka} kafka
- * @returns {any} with a connection of its own, to be closed; undefined where kafkajs has none
+ * @returns {any} with a connection of its own, to be closed
  */
 export function createCluster (kafka) {
-  if (!mayHook('kafkajs')) return undefined
   const symbol = Object.getOwnPropertySymbols(kafka).find(
     ({ description }) => description === 'private:Kafka:createCluster'
   )
-  return symbol && /** @type {any} */ (kafka)[symbol]({ allowAutoTopicCreation: false })
+  return /** @type {any} */ (kafka)[/** @type {symbol} */ (symbol)]({ allowAutoTopicCreation: false })
 }
 
 /** @param {string} topic */

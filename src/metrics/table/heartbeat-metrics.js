@@ -10,7 +10,7 @@ export const HEARTBEAT_METRICS = Object.freeze({
     labels: [],
     help: 'Pings sent.',
     worry:
-      'Stands still while there are connections. 0: the self-test at the start failed and Engine.IO\'s own heartbeat is in use; the log says why.'
+      'Stands still while there are connections: a defect.'
   },
   late_heartbeats: {
     type: 'counter',

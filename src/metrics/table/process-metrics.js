@@ -12,13 +12,6 @@ export const PROCESS_METRICS = Object.freeze({
     help: 'Always 1; the labels are the versions of inkcast and Node of the processes of a role.',
     worry: 'Several versions for longer than a deploy: some machines or processes were not upgraded.'
   },
-  private_parts: {
-    type: 'gauge',
-    labels: [],
-    aggregator: 'min',
-    help: '1 if gateway workers use the optional private parts of libraries ([docs/hooks.md](hooks.md)); 0 if one does not.',
-    worry: '0: handshakes and deliveries cost more CPU and memory. The log of the start has the reason.'
-  },
   log_lines_dropped: {
     type: 'counter',
     labels: ['reason'],

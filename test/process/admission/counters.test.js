@@ -2,13 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
-import { checkHooks } from '../../../src/common/hook-switch.js'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { startExtended } from '../../helpers/test-extension.js'
 import { SECRET, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
-import { createLog } from '../../../src/common/log.js'
 
 /**
  * Every limit that counts sessions, looked at itself: over each way in which a session begins and ends, with each kind
@@ -25,7 +23,6 @@ const LIMITS = {
   // all clients share this process with the gateway: a busy machine takes seconds to answer for all of them
   NETWORK: '1000:1000:5000'
 }
-const log = createLog({ level: 'silent', pretty: false, role: 'test' })
 
 /** Kinds of sessions, and a server that has them. @type {Record<string, () => ReturnType<typeof startEmbedded>>} */
 const KINDS = {
@@ -36,14 +33,9 @@ const KINDS = {
       conn.once('close', () => { heard++ })
     })
     io.on('connect', ({ conn }) => { conn.on('close', () => { heard++ }) })
-  }, LIMITS),
-  'sessions without private parts': () => {
-    checkHooks({ enabled: false, log })
-    return startEmbedded({ after }, LIMITS)
-  }
+  }, LIMITS)
 }
 let heard = 0
-after(() => checkHooks({ enabled: true, log }))
 
 /** @typedef {Awaited<ReturnType<typeof startEmbedded>>} Server */
 /** @typedef {{ server: Server, client: any, conn: any, uid: string }} Session */

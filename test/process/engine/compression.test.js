@@ -6,7 +6,6 @@ import { entry } from '../../contract/bus-fixture.js'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { waitFor } from '../../helpers/wait.js'
-import { kOwner } from '../../../src/engine/link.js'
 
 const COMPRESSING = { COMPRESS_FROM: '1000' }
 const LARGE = 'Grüße, 世界. '.repeat(200)
@@ -131,16 +130,5 @@ describe('compression', () => {
     const otherClosed = once(other.ws, 'close', { signal: AbortSignal.timeout(5000) })
     for (let i = 0; i < 4; i++) other.ws.send('x'.repeat(10_000), { fin: false })
     assert.equal((await otherClosed)[0], 1009)
-  })
-
-  test('is off without private hooks', async (t) => {
-    const server = await startEmbedded(t, COMPRESSING)
-    const { received, bytes } = await member(t, server.url, true)
-    const [{ [kOwner]: { context } }] = connsOf(server)
-    context.spliced = false
-    server.gateway.bus.publish([entry('doc', LARGE)])
-    await waitFor(() => received.length === 1)
-    assert.deepEqual(JSON.parse(received[0].slice(2))[1], LARGE)
-    assert.equal(bytes()[0], 0x81)
   })
 })

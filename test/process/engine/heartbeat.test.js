@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { after, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { nothingLeft, watchBus } from '../../helpers/left-over.js'
@@ -151,33 +148,6 @@ describe('the heartbeat', { concurrency: true }, () => {
     const ends = endsOf({ usual: openOf(usual).sid, editor: openOf(editor).sid })
     await inTime(() => ends.length === 2)
     assert.deepEqual(ends, ['editor: ping timeout', 'usual: ping timeout'])
-  })
-
-  test('without private hooks Engine.IO\'s own heartbeat is used', async (t) => {
-    const preload = fileURLToPath(new URL('../../helpers/broken-hook.js', import.meta.url))
-    const child = spawn(process.execPath, ['--import', preload, 'cluster.js'], {
-      cwd: fileURLToPath(new URL('../../../', import.meta.url)),
-      env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', ...SETTINGS },
-      stdio: ['ignore', 'pipe', 'pipe']
-    })
-    t.after(() => child.kill('SIGKILL'))
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { output += chunk })
-    const [, port] = /** @type {RegExpExecArray} */ (
-      await waitFor(() => /demo +http:\/\/localhost:(\d+)/.exec(output), { timeout: 30_000, message: () => output })
-    )
-    const address = `http://127.0.0.1:${port}`
-    assert.match(output, /self-test failed/)
-    const silent = await rawWebSocket(t, address)
-    const client = await connectClient(t, address)
-    const pings = pingsOf(client)
-    await waitFor(() => pings.length > 2, { timeout: 3 * MAX + PATIENCE })
-    // inkcast's own heartbeat would use 2 s for both gaps
-    assert.ok(pings[2] - pings[0] > 1.5 * MAX, JSON.stringify(gaps(pings)))
-    assert.ok(client.connected)
-    await inTime(() => !silent.open)
-    child.kill('SIGKILL')
-    await once(child, 'close')
   })
 
   after(async () => nothingLeft(server, bus))

@@ -4,7 +4,6 @@ import { entry, range } from '../../contract/bus-fixture.js'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { waitFor } from '../../helpers/wait.js'
-import { kConnection } from '../../../src/gateway/connection.js'
 import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 
 /** @typedef {Awaited<ReturnType<typeof connectClient>>} Client */
@@ -111,23 +110,6 @@ describe('every kind of client gets the same', () => {
         assert.equal(received[i].meta.offset, i + 1)
       }
     }
-  })
-
-  test('without pre-encoded frames, as with other versions of the libraries', async (t) => {
-    const server = await startEmbedded(t)
-    const clients = await everyKind(t, server.url, 'doc')
-    const [socket] = server.gateway.io.sockets.sockets.values()
-    const { context } = /** @type {any} */ (socket)[kConnection]
-    context.spliced = false
-    const values = [{ text: 'Grüße' }, Buffer.from([1, 2])]
-    for (const value of values) await server.post('/v1/documents/doc/broadcast', encodeMsgpack(value))
-    await allHave(clients, 2)
-    for (const [kind, { received }] of Object.entries(clients))
-      assert.deepEqual(
-        received.map(({ payload }) => payload),
-        values,
-        kind
-      )
   })
 
   test('in order and once each, 500 at a time, also during a change of transport', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -11,6 +12,9 @@ import { usageOf } from '../../../bench/measure/processes.js'
 import { waitFor } from '../../helpers/wait.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+/** The installed ws seems to be of another version, in child processes as well. */
+const OTHER_WS = { NODE_OPTIONS: `--import ${path.join(ROOT, 'test/helpers/other-ws-version.js')}` }
+const WS = createRequire(import.meta.url)('ws/package.json').version
 const FREE = { PORT: '0', API_PORT: '0', ADMIN_PORT: '0' }
 
 /**
@@ -144,6 +148,32 @@ describe('the command', { concurrency: 2 }, () => {
         })
       )
     }
+  })
+
+  test('refuses other versions of libraries in one line, before a process of the cluster starts', async (t) => {
+    const sentence = `unchecked versions of libraries: ws 99.0.0; install ws@${WS}, or set LIBRARY_VERSIONS=any to start with a warning`
+    const cluster = { ...OTHER_WS, REDIS_URL: 'redis://127.0.0.1:1', WORKERS: '2' }
+    await Promise.all(/** @type {[string[], Record<string, string>][]} */ ([
+      [['cluster.js'], OTHER_WS],
+      [['cluster.js'], cluster],
+      [['src/gateway.js'], cluster],
+      [['src/api.js'], cluster]
+    ]).map(async ([args, env]) => {
+      const { code, stderr, stdout } = await run(t, args, { ...FREE, ...env }).closed
+      assert.deepEqual([code, stderr, stdout], [1, `inkcast: ${sentence}\n`, ''])
+    }))
+    const pm2 = await run(t, ['pm2.config.js'], cluster).closed
+    assert.equal(pm2.code, 1)
+    assert.match(pm2.stderr, new RegExp(`inkcast: ${sentence}`))
+  })
+
+  test('starts with other versions of libraries where LIBRARY_VERSIONS=any, and warns once', async (t) => {
+    const started = inkcast(t, [], { ...FREE, ...OTHER_WS, LIBRARY_VERSIONS: 'any' })
+    await started.stdout(/ready/)
+    started.kill('SIGTERM')
+    const { code, stdout } = await started.closed
+    assert.equal(code, 0)
+    assert.equal(stdout.split('LIBRARY_VERSIONS=any: unchecked versions of libraries: ws 99.0.0').length, 2, stdout)
   })
 
   test('logs in one line, at every log level, that Redis is unreachable, with address and cause', async (t) => {

@@ -179,14 +179,3 @@ test('requested acknowledgements do not disconnect a client', async (t) => {
   await receipts(150)
   assert.equal(connection.open, true)
 })
-
-test('without the private hooks all records are acknowledged as well', async (t) => {
-  const { join, post, receipts, gateway } = await setUp(t)
-  const clients = await Promise.all(KINDS.map((kind) => join(kind)))
-  for (const socket of gateway.io.sockets.sockets.values())
-    /** @type {any} */ (socket)[kConnection].context.spliced = false
-  for (const client of clients) client.on('message', (_payload, _meta, acknowledge) => acknowledge())
-  await post('/v1/documents/doc/broadcast', 1, ASK)
-  const [{ receipt }] = await receipts(1)
-  assert.deepEqual([receipt.delivered, receipt.acknowledged], [clients.length, clients.length])
-})

@@ -8,7 +8,6 @@ import { promisify } from 'node:util'
 import { certificate } from '../../helpers/balancer.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
-import { createAuthenticator } from '../../../src/auth/authenticator.js'
 import { loadConfig } from '../../../src/config/load.js'
 import { openSandbox } from '../../../src/rehearsal/sandbox.js'
 import { makeHandshakes, QUICK, warmUp } from '../../../src/rehearsal/warm-up.js'
@@ -96,9 +95,7 @@ describe('the warm-up of a worker', () => {
 
   test('queues some handshakes, as in a storm of clients', async (t) => {
     const config = loadConfig({ env: PRODUCTION })
-    const sandbox = await openSandbox(config, ({ secret, log }) => ({
-      authenticator: createAuthenticator({ settings: { secret }, log })
-    }))
+    const sandbox = await openSandbox(config)
     t.after(() => sandbox.close())
     const limit = sandbox.gateway.engine.handshakeLimit
     let waited = 0
@@ -159,7 +156,8 @@ describe('the warm-up of a worker', () => {
   test('reports the error when no client is admitted', async (t) => {
     const sandbox = await openSandbox(loadConfig({ env: PRODUCTION }))
     t.after(() => sandbox.close())
-    await assert.rejects(makeHandshakes([sandbox], QUICK), { message: 'another answer than 40{' })
+    const stranger = { dial: sandbox.dial, secret: 'x'.repeat(32) }
+    await assert.rejects(makeHandshakes([stranger], QUICK), { message: 'another answer than 40{' })
   })
 
   test('gives up without a response', async (t) => {
