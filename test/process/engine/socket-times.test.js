@@ -274,7 +274,7 @@ describe('a client that keeps its side open does not keep a socket open', { conc
       capacity: 1,
       processes,
       log,
-      clock: manualClock(),
+      clock: systemClock,
       linger: SHORT.linger
     })
     await agent.start()
