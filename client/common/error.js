@@ -13,7 +13,7 @@
  * @typedef {'too_many_documents' | 'too_many_connections' | 'rate_limited' | BusyCode} StateCode
  * @typedef {'overloaded' | LaterCode} BusyCode
  * @typedef {'unavailable' | 'timeout' | 'draining' | 'not_found' | NeverCode} LaterCode
- * @typedef {'internal' | 'method_not_allowed' | 'batch_refused' | 'presence_off'} NeverCode
+ * @typedef {'internal' | 'method_not_allowed' | 'batch_refused' | 'presence_off' | 'unchecked_libraries'} NeverCode
  * @typedef {'disconnected' | 'closed' | 'too_many_waiting' | 'token_unavailable' | LocalCode} OwnCode
  * @typedef {'load_failed' | 'storage_failed'} LocalCode
  */
