@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { after, describe, test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
 import { EngineSocket } from '../../../src/engine/engine-socket.js'
+import { createClosing } from '../../../src/engine/socket-reader.js'
 import { frameFor } from '../../../src/wire/packet.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -24,11 +26,19 @@ class Echo extends EngineSocket {
   }
 }
 
+const engine = {
+  maxBytes: MAX_BYTES,
+  ended () {},
+  onFrames () {},
+  inputLimits: { holds () {} },
+  clock: systemClock,
+  closing: createClosing(systemClock)
+}
 const server = net.createServer(
   (socket) =>
     new Echo(
       'id',
-      /** @type {any} */ ({ maxBytes: MAX_BYTES, ended () {}, onFrames () {}, inputLimits: { holds () {} } }),
+      /** @type {any} */ (engine),
       /** @type {any} */ (null),
       socket
     )

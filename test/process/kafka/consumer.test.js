@@ -63,6 +63,13 @@ function start (t, { make = () => new FakeConsumer(), ...more } = {}) {
   /** @type {unknown[]} */
   const failures = []
   const client = /** @type {any} */ ({
+    // brokers that report neither topic ids nor leader epochs
+    [Symbol('private:Kafka:createCluster')]: () => ({
+      connect: async () => {},
+      refreshMetadata: async () => {},
+      findControllerBroker: async () => ({ versions: {} }),
+      disconnect: async () => {}
+    }),
     consumer: () => { made.push(make(made.length)); return made.at(-1) },
     admin: () => ({ connect: () => new Promise(() => {}), disconnect: async () => {} })
   })
