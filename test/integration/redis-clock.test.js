@@ -156,11 +156,13 @@ test('after the clock of Redis was set back, parts of the uplink and requests in
   assert.equal(await take('next'), stream.parts)
 
   const begin = (/** @type {string} */ holder) =>
-    redis.scripts.request(['inkcast:{r:x}'], ['print', 'trace', 5000, 900, holder])
+    redis.scripts.request(['inkcast:{r:x}'], ['print', 'trace', 5000, 900, holder, 2000])
   assert.equal((await begin('dead'))[0], 'new')
   await stepClock(redis, -60_000)
   assert.equal((await begin('next'))[0], 'busy')
   await stepClock(redis, 5001)
+  assert.equal((await begin('next'))[0], 'busy', 'a process that is alive has time to renew it')
+  await stepClock(redis, 2001)
   assert.equal((await begin('next'))[0], 'new')
 })
 
