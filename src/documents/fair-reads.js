@@ -40,10 +40,8 @@ export class FairReads {
     try {
       return await read()
     } catch (error) {
-      // Redis does not answer: one after the other would wait for as long
-      for (const waiting of this.#waiting.values()) for (const { fail } of waiting) fail(error)
-      this.#waiting.clear()
-      this.#count = 0
+      // Redis does not answer: one after the other would wait for as long. Other errors are those of one document.
+      if (error instanceof InkcastError && error.code === 'unavailable') this.#failAll(error)
       throw error
     } finally {
       this.#next()
@@ -60,6 +58,13 @@ export class FairReads {
       if (others === undefined) this.#waiting.set(who, [one])
       else others.push(one)
     })
+  }
+
+  /** Ends the reads that wait. @param {unknown} error */
+  #failAll (error) {
+    for (const waiting of this.#waiting.values()) for (const { fail } of waiting) fail(error)
+    this.#waiting.clear()
+    this.#count = 0
   }
 
   /** Hands the place of a read to the next one. */

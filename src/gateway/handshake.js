@@ -41,7 +41,7 @@ export function createHandshake ({
   authenticator, users, maxPerUser, newConnectionId, connectionContext, userLogs, drain, mayAct, access, metrics, log
 }) {
   const standing = { mayAct }
-  /** What handshakes in progress asked for; most ask for nothing. @type {WeakMap<Connection, HandshakeParts>} */
+  /** Parts of handshakes in progress; most have none. @type {WeakMap<Connection, HandshakeParts>} */
   const asked = new WeakMap()
   /** Replaced connection of another namespace, by its successor. @type {WeakMap<Connection, Connection>} */
   const replaced = new WeakMap()

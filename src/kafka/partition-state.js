@@ -7,7 +7,7 @@ const TRIES = 6
 /** @typedef {import('./batch.js').Reached} Reached */
 
 /**
- * What the partitions of a session ask Kafka, and report.
+ * Dependencies of all partitions of a session: questions to Kafka, and reports.
  *
  * @typedef {object} Dependencies
  * @property {Pick<import('./contract.js').KafkaDriver, 'epochEnd'>} kafka

@@ -96,7 +96,7 @@ for (const [name, method] of Object.entries({ PublishStream, PublishBatch })) {
     const message = framed(method.requestSerialize({ publications: Array.from({ length: 1000 }, () => WRONG) }))
     const calls = Array.from({ length: AT_ONCE }, () => client.call(method.path))
     for (const { stream } of calls) stream.resume().write(message.subarray(0, 10))
-    /** What was sent before has arrived. */
+    /** Resolves when all bytes sent before have arrived. */
     const arrived = () => {
       const { stream, ended } = client.call('/none')
       stream.resume().end()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { InkcastError } from '../../../src/common/errors.js'
 import { FairReads } from '../../../src/documents/fair-reads.js'
 
 const settled = () => new Promise((resolve) => { setImmediate(resolve) })
@@ -76,11 +77,23 @@ test('more reads than may wait are refused, and there is room again when some ha
   assert.equal(await late, 'late')
 })
 
-test('a read that fails ends those that wait with its error, and later ones are read', async () => {
+test('a read that fails for another reason ends no other', async () => {
+  const { read, reading } = start()
+  const all = Array.from({ length: 20 }, (_, i) => read(`${i % 3}`, `${i}`).catch((error) => error.message))
+  await settled()
+  reading[0].fail(new Error('its value is damaged'))
+  for (let left = 19; left > 0; left--) {
+    await settled()
+    reading[0].end()
+  }
+  assert.deepEqual(await Promise.all(all), ['its value is damaged', ...Array.from({ length: 19 }, (_, i) => `${i + 1}`)])
+})
+
+test('a read without an answer of Redis ends those that wait with its error, and later ones are read', async () => {
   const { read, reading } = start()
   const waiting = Array.from({ length: 20 }, (_, i) => read(`${i % 3}`, `${i}`).catch((error) => error.message))
   await settled()
-  reading[0].fail(new Error('no answer'))
+  reading[0].fail(new InkcastError('unavailable', 'no answer'))
   assert.deepEqual((await Promise.all([waiting[0], ...waiting.slice(4)])), Array(17).fill('no answer'))
   for (const { end } of [...reading]) end()
   assert.deepEqual(await Promise.all(waiting.slice(1, 4)), ['1', '2', '3'])
