@@ -54,6 +54,7 @@ module.exports = {
       '^src/(gateway|api|ingest|webhook)/',
       'see roles-keep-apart below'
     ),
+    forbid('store-imports-common', '^src/store/', '^(src/(?!store/|common/)|cluster)', 'the built-in store imports common only'),
     downOnly('engine', ''),
     downOnly('load', ''),
     forbid(

@@ -41,6 +41,7 @@ const WALL_CLOCK = {
   'src/uplink/stream/memory-stream.js': 'sequences that grow over restarts',
   'src/webhook/answers.js': 'timestamp of a publication',
   'src/webhook/request.js': 'time in the signature',
+  'src/store/store.js': 'TIME, and the times at which keys expire',
   'src/tls/certificate.js': 'end of a certificate, and of an OCSP response',
   'src/tls/ticket-keys.js': 'periods that begin at the same time on all machines',
   'src/publish/publisher.js': 'latencies from timestamps of other machines',
