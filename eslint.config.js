@@ -110,12 +110,6 @@ const OWN_SOURCES = [
 ]
 // Timers that a library has set, or stops.
 const LIBRARY_TIMERS = ['src/engine/engine-io-socket.js', 'src/kafka/kafkajs/request-queue-patch.js']
-// Files that still have their own. None may be added.
-const STILL_OWN = [
-  ...[
-    'redis', 'rehearsal'
-  ].map((folder) => `src/${folder}/**`)
-]
 
 // State of a module is state of the process: two clusters in one process would share it. These files keep some.
 const MODULE_STATE = {
@@ -206,7 +200,7 @@ export default [
   },
   {
     files: ['src/**', 'client/**'],
-    ignores: [...OWN_SOURCES, ...STILL_OWN],
+    ignores: OWN_SOURCES,
     rules: { 'no-restricted-properties': ['error', ENVIRONMENT, SCHEMAS, RANDOM_NUMBER, RAW_TIMEOUT] }
   },
   {
@@ -227,7 +221,7 @@ export default [
   },
   {
     files: ['src/**', 'client/**'],
-    ignores: [...OWN_SOURCES, ...LIBRARY_TIMERS, ...STILL_OWN],
+    ignores: [...OWN_SOURCES, ...LIBRARY_TIMERS],
     rules: { 'no-restricted-globals': ['error', ...TIMERS], 'no-restricted-imports': ['error', RANDOM] }
   },
   { files: Object.keys(WALL_CLOCK), rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS] } },

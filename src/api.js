@@ -37,7 +37,9 @@ async function composeApi ({
     'document rules',
     createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics, clock })
   )
-  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'api', metrics, onWaits }))
+  const redis = await lifecycle.start(
+    'redis', createRedis({ urls: config.redis.urls, log, name: 'api', metrics, onWaits, clock, random })
+  )
   const inspect = createInspectParts({
     transport: createRedisTransport({ redis, log }),
     process: `api-${launcher.slot}`,
@@ -47,7 +49,7 @@ async function composeApi ({
   const { inspector } = inspect
   const durability = await lifecycle.start(
     'durability',
-    createDurability({ redis, settings: config.redis, name: 'api', metrics, log, clock })
+    createDurability({ redis, settings: config.redis, name: 'api', metrics, log, clock, random })
   )
   status.addWarnings(() => durability.warnings())
   const bus = await lifecycle.start(

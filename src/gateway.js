@@ -62,11 +62,11 @@ async function composeGateway ({
   const peerTls = peerCertificate({ config, log, metrics, clock })
   await startCertificates([certificate, peerTls], { lifecycle, status })
   const redis = await lifecycle.start(
-    'redis', createRedis({ urls: config.redis.urls, log, name: 'gateway', metrics, onWaits })
+    'redis', createRedis({ urls: config.redis.urls, log, name: 'gateway', metrics, onWaits, clock, random })
   )
   const durability = await lifecycle.start(
     'durability',
-    createDurability({ redis, settings: config.redis, name: 'gateway', metrics, log, clock })
+    createDurability({ redis, settings: config.redis, name: 'gateway', metrics, log, clock, random })
   )
   status.addWarnings(() => durability.warnings())
   const peerListener =
@@ -227,18 +227,20 @@ async function composeGateway ({
       config,
       extent: launcher.urgent ? QUICK : THOROUGH,
       createParts: (own) => {
-        const nothing = createNullRedis({ urls: config.redis.urls, log: own.log })
+        const nothing = createNullRedis({ ...own, urls: config.redis.urls })
         const { sessionStore: store, ...others } = createRedisParts({
           ...own, redis: nothing, config, rules, worker: lease
         })
         return {
           ...others,
           sessions: createWorkerSessions({ ...own, store, config, worker: lease }),
-          access: createAccess({ settings: {}, log: own.log, orderTime }),
+          access: createAccess({ settings: {}, log: own.log, clock, orderTime }),
           mayAct
         }
       },
-      log
+      log,
+      clock,
+      random
     })
   }
   // During the drain, requests from other workers still arrive; the number is given back only after it.

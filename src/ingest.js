@@ -29,7 +29,9 @@ async function composeIngest ({
     'document rules',
     createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics, clock })
   )
-  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'ingest', metrics, onWaits }))
+  const redis = await lifecycle.start(
+    'redis', createRedis({ urls: config.redis.urls, log, name: 'ingest', metrics, onWaits, clock, random })
+  )
   const inspect = createInspectParts({
     transport: createRedisTransport({ redis, log }),
     process: `ingest-${launcher.slot}`,

@@ -3,6 +3,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createLog } from '../../src/common/log.js'
 import { createRedis } from '../../src/redis/client.js'
 import { documentHolders, WORKERS, workerUsers } from '../../src/redis/keys.js'
@@ -69,7 +71,9 @@ export async function runRound (kind, { connections, documents, alone }, onPhase
     const redis = createRedis({
       urls: [server.url],
       name: 'bench',
-      log: createLog({ level: 'silent', pretty: false, role: 'bench', slot: 0 })
+      log: createLog({ level: 'silent', pretty: false, role: 'bench', slot: 0 }),
+      clock: systemClock,
+      random: systemRandom
     })
     await redis.start()
     closers.push(() => redis.stop())

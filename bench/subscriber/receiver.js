@@ -5,6 +5,8 @@
  */
 import net from 'node:net'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { decodeRecord } from '../../src/bus/redis-payload.js'
 import { createLog } from '../../src/common/log.js'
 import { Delivery } from '../../src/delivery/delivery.js'
@@ -43,7 +45,7 @@ function open (payload) {
 /** @param {Task} task @param {(payload: Buffer) => void} onPayload */
 async function subscribe ({ url, channel }, onPayload) {
   const log = createLog({ level: 'silent', pretty: false, role: 'bench' })
-  const redis = createRedis({ urls: [url], name: 'bench', log })
+  const redis = createRedis({ urls: [url], name: 'bench', log, clock: systemClock, random: systemRandom })
   await redis.start()
   await redis.channels.subscribe(channel, onPayload)
 }

@@ -38,7 +38,7 @@ const MAX_UNKNOWN = 1000
  */
 export function createKeySet ({ url, log, clock, random = systemRandom, onChange }) {
   const stopping = new AbortController()
-  const backoff = new Backoff({ min: 1000, max: 30_000, random: random.number })
+  const backoff = new Backoff({ min: 1000, max: 30_000, random })
   /** @type {Map<string, VerificationKey[]> | null} by key id, '' for keys without; null before the first fetch */
   let keys = null
   /**

@@ -1,3 +1,5 @@
+import { systemClock } from '../common/clock.js'
+import { systemRandom } from '../common/random.js'
 import { action } from './common/terminal.js'
 import { settingsSource } from './common/settings.js'
 import { endWithNpm } from '../process/npm-parent.js'
@@ -31,6 +33,6 @@ async function start (options) {
     await runRole('embedded', composeEmbedded, { configFile: source.file })
   } else {
     const { launch } = await import('../launcher/launcher.js')
-    await launch(config, { configFile: source.file })
+    await launch(config, { configFile: source.file, clock: systemClock, random: systemRandom })
   }
 }

@@ -8,8 +8,13 @@ import { systemRandom } from './random.js'
 export class Backoff {
   #tries = 0
 
-  /** @param {{ min?: number, max?: number, random?: () => number }} [options] ms; defaults 50 and 5,000 */
-  constructor ({ min = 50, max = 5000, random = systemRandom.number } = {}) {
+  /**
+   * @param {object} [options]
+   * @param {number} [options.min] ms, default 50
+   * @param {number} [options.max] ms, default 5,000
+   * @param {Pick<import('./random.js').Random, 'number'>} [options.random]
+   */
+  constructor ({ min = 50, max = 5000, random = systemRandom } = {}) {
     this.min = min
     this.max = max
     this.random = random
@@ -21,7 +26,7 @@ export class Backoff {
   /** @returns {number} ms to wait before the next try */
   next () {
     const ceiling = Math.min(this.max, this.min * 2 ** Math.min(this.#tries++, 30))
-    return ceiling / 2 + this.random() * ceiling / 2
+    return ceiling / 2 + this.random.number() * ceiling / 2
   }
 
   reset () { this.#tries = 0 }

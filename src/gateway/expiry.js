@@ -1,5 +1,3 @@
-import { systemRandom } from '../common/random.js'
-
 /**
  * Closes connections after a warning when their token expires or its signing key is withdrawn by the issuer.
  * Connections are grouped by the second in which they are due, so that a tick without due connections costs nothing.
@@ -21,9 +19,9 @@ const TICK = 1000
 /**
  * @param {object} dependencies
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {() => number} [dependencies.random] from 0 to 1
+ * @param {Pick<import('../common/random.js').Random, 'number'>} dependencies.random
  */
-export function createExpiry ({ clock, random = systemRandom.number }) {
+export function createExpiry ({ clock, random }) {
   /** @type {Map<number, Set<Connection>>} by second; at most one entry per connection */
   const due = new Map()
   /** @type {import('../common/clock.js').Timer | undefined} */
@@ -94,7 +92,7 @@ export function createExpiry ({ clock, random = systemRandom.number }) {
       put(
         connection,
         isWithdrawn
-          ? now + random() * Math.max(0, endsAt - WARNING - now)
+          ? now + random.number() * Math.max(0, endsAt - WARNING - now)
           : endsAt - now > WARNING
             ? endsAt - WARNING
             : endsAt - now > 5000

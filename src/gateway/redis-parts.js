@@ -25,7 +25,7 @@ import { incarnationName } from '../workers/worker-watch.js'
  * @param {import('../inspect/inspector.js').Inspector} [dependencies.inspector]
  * @param {import('../tracing/tracing.js').Tracing} [dependencies.tracing]
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} [dependencies.random]
+ * @param {import('../common/random.js').Random} dependencies.random
  */
 export function createRedisParts ({
   redis, durability, config, rules, worker, inspector, tracing, metrics, log, clock, random

@@ -1,5 +1,4 @@
 import { Server } from 'socket.io'
-import { systemRandom } from '../common/random.js'
 import { createOperationRates, operationRatesOf } from '../admission/operation-rates.js'
 import { ratesOf } from '../admission/rate-limit.js'
 import { createConnectionLimits } from '../admission/connection-limits.js'
@@ -86,7 +85,7 @@ const UNSUPPORTED_PROTOCOL = 5
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} [dependencies.random]
+ * @param {import('../common/random.js').Random} dependencies.random
  */
 export function createGateway ({
   config, bus, presenceStore, uplink, sessions, directory, publisher, authenticator, access, newId, rooms,
@@ -100,7 +99,7 @@ export function createGateway ({
   tracing = NO_TRACING,
   alone = false,
   metrics, log, clock,
-  random = systemRandom
+  random
 }) {
   const { limits, gateway: settings } = config
   const bounds = memoryBounds()
@@ -136,7 +135,7 @@ export function createGateway ({
     orders: access.orders,
     open: (connection, guid) => events.open(connection, guid)
   })
-  const expiry = createExpiry({ clock, random: random.number })
+  const expiry = createExpiry({ clock, random })
   authenticator.onWithdrawn(() => {
     for (const connection of directory.all()) if (connection.identity.key?.withdrawnAt != null) expiry.watch(connection)
   })
@@ -158,7 +157,7 @@ export function createGateway ({
     trustedProxies: settings.trustedProxies,
     open: () => publicPort.connections(httpServer)
   })
-  const moves = createMoves({ directory, metrics, clock, random: random.number })
+  const moves = createMoves({ directory, metrics, clock, random })
   const overload = createOverload({
     maxLag: limits.overloadLag,
     memory: createMemoryMeter(settings.workers),

@@ -49,7 +49,7 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
   /** @type {Set<number>} partitions behind an open transaction, until a canary is back */
   const heldBack = new Set()
   const stopping = new AbortController()
-  const waits = new Backoff({ min: backoff, max: maxBackoff, random: () => 1 })
+  const waits = new Backoff({ min: backoff, max: maxBackoff, random: { number: () => 1 } })
   let echoedAt = clock.monotonic()
   let nextReplacementAt = -Infinity
   /** @type {Promise<void> | undefined} */

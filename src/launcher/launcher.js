@@ -6,7 +6,6 @@ import { makeRunDirectory, openRunDirectory } from '../admin/run-directory.js'
 import { serveAdmin } from '../admin/serve.js'
 import { createStatus } from '../admin/status.js'
 import { banner } from '../process/banner.js'
-import { systemClock } from '../common/clock.js'
 import { processesOf } from '../config/load.js'
 import { settingWarnings } from '../workers/setting-warnings.js'
 import { createHangWatch } from '../process/hang-watch.js'
@@ -40,9 +39,12 @@ const STOP_SHARE = 0.2
  * merges metrics and readiness, passes connections between workers, reloads on SIGHUP, stops in order on SIGTERM.
  *
  * @param {import('../config/load.js').Config} config
- * @param {{ configFile?: string, clock?: import('../common/clock.js').Clock }} options
+ * @param {object} options
+ * @param {string} [options.configFile]
+ * @param {import('../common/clock.js').Clock} options.clock
+ * @param {import('../common/random.js').Random} options.random
  */
-export async function launch (config, { configFile, clock = systemClock }) {
+export async function launch (config, { configFile, clock, random }) {
   const metrics = createMetrics({ role: 'launcher' })
   const usual = config.admin.logLevel
   const log = createLog({
@@ -105,7 +107,7 @@ export async function launch (config, { configFile, clock = systemClock }) {
         if (!stopping) console.error(`inkcast: ${slot.name}: ${reason}`)
         stop(1)
       }
-    }, { clock })
+    }, { clock, random })
     return slot
   }))
   const sockets = keepsSockets
@@ -292,7 +294,7 @@ export async function launch (config, { configFile, clock = systemClock }) {
     // development only
     if (!config.production) {
       const { startLauncherControl } = await import('../demo/control/launcher.js')
-      await startLauncherControl({ config, runDirectory, slots, reload, status, lifecycle, log, clock })
+      await startLauncherControl({ config, runDirectory, slots, reload, status, lifecycle, log, clock, random })
     }
     await sockets?.start()
     await lifecycle.start('hang watch', hangWatch)

@@ -1,5 +1,4 @@
 import { Backoff } from '../common/backoff.js'
-import { systemClock } from '../common/clock.js'
 import { Child } from './child.js'
 
 /** A process that has run this long was no part of a crash loop, ms. */
@@ -42,19 +41,20 @@ export class Slot {
    * @param {(message: any, handle: any) => void} events.onHandover
    * @param {(child: Child, inspected: boolean) => void} [events.onAnswer] it answers `ask`; inspected: its inspector is
    *   open
-   * @param {object} [options]
+   * @param {object} options
    * @param {number} [options.healthy] ms
    * @param {number} [options.maxCrashes]
    * @param {Backoff} [options.backoff]
-   * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer' | 'soon'>} [options.clock]
+   * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer' | 'soon'>} options.clock
+   * @param {Pick<import('../common/random.js').Random, 'number'>} options.random
    */
   constructor (
     settings,
     events,
     {
-      healthy = HEALTHY, maxCrashes = MAX_CRASHES, backoff = new Backoff({ min: 200, max: 10_000 }),
-      clock = systemClock
-    } = {}
+      healthy = HEALTHY, maxCrashes = MAX_CRASHES, clock, random,
+      backoff = new Backoff({ min: 200, max: 10_000, random })
+    }
   ) {
     this.settings = settings
     this.events = events

@@ -1,5 +1,3 @@
-import { systemClock } from '../common/clock.js'
-
 /** One command in this many is measured: a measurement costs as much as the rest. A power of 2. */
 const SAMPLED = 16
 /** Commands that wait on purpose. */
@@ -25,9 +23,9 @@ const CODES = new Set([
  * @param {object} dependencies
  * @param {RedisMetrics} dependencies.metrics
  * @param {ReadonlyMap<string, string>} dependencies.scripts names by SHA
- * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} [dependencies.clock]
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
  */
-export function createRedisClientMetrics ({ metrics, scripts, clock = systemClock }) {
+export function createRedisClientMetrics ({ metrics, scripts, clock }) {
   let sent = 0
   /**
    * Commands since the last collection, by name, or SHA of a script.

@@ -47,17 +47,18 @@ export const createEntry = (channel, onMessage) => ({
 /**
  * @param {ChannelEntry} entry
  * @param {typeof PATIENCE} patience
+ * @param {Pick<import('../common/clock.js').Clock, 'timer' | 'soon'>} clock
  * @returns {Promise<void>} settled by its waiter, or rejected when it has no connection, or a silent one, for longer
  *   than `patience`
  */
-export function wait (entry, patience) {
+export function wait (entry, patience, clock) {
   return new Promise((resolve, reject) => {
     let received = -1
-    /** @type {NodeJS.Timeout} */
+    /** @type {import('../common/clock.js').Timer} */
     let timer
     /** @param {Error} [error] */
     const settle = (error) => {
-      clearTimeout(timer)
+      timer.stop()
       entry.waiters.delete(waiter)
       if (error === undefined) resolve()
       else reject(error)
@@ -73,12 +74,12 @@ export function wait (entry, patience) {
       if (now <= received) settle(new InkcastError('unavailable', 'redis did not confirm a subscription in time'))
       else {
         received = now
-        timer = setTimeout(lookLater, patience.more)
+        timer = clock.timer(patience.more, lookLater)
       }
     }
-    // setImmediate: first read the bytes that have arrived, because this process itself may have been slow
-    const lookLater = () => setImmediate(look)
-    timer = setTimeout(lookLater, patience.answer)
+    // soon: first read the bytes that have arrived, because this process itself may have been slow
+    const lookLater = () => { clock.soon(look) }
+    timer = clock.timer(patience.answer, lookLater)
   })
 }
 

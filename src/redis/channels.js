@@ -23,9 +23,11 @@ import { SubscriberConnection } from './subscriber-connection.js'
  * @param {() => void} [dependencies.onReconnected] called when a lost connection is established again
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {{ answer: number, more: number }} [dependencies.patience] see PATIENCE
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  */
 export function createChannels ({
-  topology, name, onRejected = () => {}, onReconnected = () => {}, log, patience = PATIENCE
+  topology, name, onRejected = () => {}, onReconnected = () => {}, log, patience = PATIENCE, clock, random
 }) {
   /** @type {Map<string, ChannelEntry>} wanted channels, and those to unsubscribe with the next flush */
   const entries = new Map()
@@ -38,14 +40,14 @@ export function createChannels ({
   /** @type {string[]} */
   let restored = []
   let sending = 0
-  /** @type {NodeJS.Immediate | undefined} */
+  /** @type {Pick<import('../common/clock.js').Timer, 'stop'> | undefined} */
   let flushing
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let retrying
-  const backoff = new Backoff({ min: 100, max: 5000 })
-  const logLimit = new LogLimit()
+  const backoff = new Backoff({ min: 100, max: 5000, random })
+  const logLimit = new LogLimit({ clock })
   let stopped = false
-  const sameServer = createSameServer(() => connections.values())
+  const sameServer = createSameServer(() => connections.values(), { clock, random })
 
   const events = {
     onServer: sameServer.known,
@@ -106,7 +108,7 @@ export function createChannels ({
   /** @param {ChannelEntry} entry */
   function mark (entry) {
     dirty.add(entry)
-    if (!stopped) flushing ??= setImmediate(flush)
+    if (!stopped) flushing ??= clock.soon(flush)
   }
 
   /** Notes that the channel is no longer subscribed. @param {ChannelEntry} entry */
@@ -146,7 +148,7 @@ export function createChannels ({
     if (nodeKey === undefined || !topology.has(nodeKey)) return undefined
     let connection = connections.get(nodeKey)
     if (connection === undefined) {
-      connection = new SubscriberConnection(nodeKey, topology, name, events)
+      connection = new SubscriberConnection(nodeKey, topology, name, events, { clock, random })
       connections.set(nodeKey, connection)
     }
     return connection
@@ -215,10 +217,10 @@ export function createChannels ({
     if (stopped || retrying !== undefined) return
     if (logLimit.due()) log.warn({ reason: error.message }, 'channels could not be subscribed, retrying')
     topology.refresh()
-    retrying = setTimeout(() => {
+    retrying = clock.timer(backoff.next(), () => {
       retrying = undefined
       for (const entry of entries.values()) if (entry.connection === null) mark(entry)
-    }, backoff.next())
+    })
   }
 
   return {
@@ -231,6 +233,7 @@ export function createChannels ({
      * @throws {InkcastError} unavailable: not confirmed in time, or unsubscribed meanwhile
      */
     subscribe (channel, onMessage) {
+      if (stopped) return Promise.reject(new InkcastError('unavailable', 'stopped'))
       let entry = entries.get(channel)
       if (entry === undefined) {
         entry = createEntry(channel, onMessage)
@@ -240,7 +243,7 @@ export function createChannels ({
       entry.wanted = true
       if (entry.live) return Promise.resolve()
       mark(entry)
-      return wait(entry, patience)
+      return wait(entry, patience, clock)
     },
 
     /** @param {string} channel its messages are dropped from now on */
@@ -265,8 +268,8 @@ export function createChannels ({
 
     stop () {
       stopped = true
-      clearImmediate(flushing)
-      clearTimeout(retrying)
+      flushing?.stop()
+      retrying?.stop()
       sameServer.stop()
       for (const entry of entries.values()) {
         entry.wanted = false

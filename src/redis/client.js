@@ -1,6 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
 import { Backoff } from '../common/backoff.js'
-import { systemClock } from '../common/clock.js'
 import { addressesOf, parseSentinelUrl } from '../config/redis-url.js'
 import { LogLimit } from '../common/log-limit.js'
 import { createRedisClientMetrics } from '../metrics/redis-client.js'
@@ -44,25 +43,29 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  * @param {import('../common/log.js').Log} settings.log
  * @param {import('../metrics/redis-client.js').RedisMetrics} [settings.metrics]
  * @param {(message: string) => void} [settings.onWaits] called with the reason why `start` waits
+ * @param {import('../common/clock.js').Clock} settings.clock
+ * @param {import('../common/random.js').Random} settings.random
  */
-export function createRedis ({ urls, name, log, metrics, onWaits = () => {} }) {
+export function createRedis ({ urls, name, log, metrics, onWaits = () => {}, clock, random }) {
   if (urls.length === 0) throw new TypeError('createRedis: no URL')
-  const backoff = new Backoff(RECONNECT)
+  const backoff = new Backoff({ ...RECONNECT, random })
   /** @type {(() => void)[]} */
   const backListeners = []
   const tellBack = () => { for (const listener of backListeners) listener() }
   const sentinel = parseSentinelUrl(urls[0])
   const own = { ...connectionOptions(name), retryStrategy: () => backoff.next() }
   const client = sentinel !== undefined
-    ? new Redis({ ...own, ...sentinelOptions(sentinel) })
+    ? new Redis({ ...own, ...sentinelOptions(sentinel, random) })
     : urls.length === 1 ? new Redis(urls[0], own) : new Cluster(urls, clusterOptions(name, urls, own.retryStrategy))
-  const watch = sentinel && createSentinelWatch({ url: sentinel, name, onSwitch: () => elsewhere?.lookForAWhile() })
+  const watch = sentinel && createSentinelWatch({
+    url: sentinel, name, onSwitch: () => elsewhere?.lookForAWhile(), clock, random
+  })
   const sentinelCause = sentinel === undefined || client instanceof Cluster
     ? () => undefined
     : causeOfSentinels(client, sentinel.name)
-  const refusals = createRefusals({ log })
-  const elsewhere = client instanceof Cluster ? undefined : createElsewhere({ client, log })
-  const counted = metrics && createRedisClientMetrics({ metrics, scripts: scriptNames() })
+  const refusals = createRefusals({ log, clock })
+  const elsewhere = client instanceof Cluster ? undefined : createElsewhere({ client, log, clock, random })
+  const counted = metrics && createRedisClientMetrics({ metrics, scripts: scriptNames(), clock })
   // a cluster's commands are counted where they are sent, their errors where they end
   catchRejections(client, (error) => {
     counted?.failed(error)
@@ -83,17 +86,18 @@ export function createRedis ({ urls, name, log, metrics, onWaits = () => {} }) {
     })
   }
   const scripts = defineScripts(client)
-  const markers = client instanceof Cluster ? createMarkers({ client }) : undefined
-  const topology = client instanceof Cluster ? clusterTopology(client) : singleTopology(client)
+  const markers = client instanceof Cluster ? createMarkers({ client, random }) : undefined
+  const topology = client instanceof Cluster ? clusterTopology(client, clock) : singleTopology(client)
   const moves = client instanceof Cluster ? slotMoves(client, topology) : undefined
   const channels = createChannels({
-    topology, name, onRejected: refusals.note, onReconnected: () => counted?.reconnected('subscriber'), log
+    topology, name, onRejected: refusals.note, onReconnected: () => counted?.reconnected('subscriber'), log,
+    clock, random
   })
   counted?.onCollect(() => ({ ...usageOf(client), subscriber: channels.connected }))
 
   /** @type {number | undefined} */
   let downSince
-  const logLimit = new LogLimit()
+  const logLimit = new LogLimit({ clock })
   let stopped = false
   /** Ends the wait of `start`: ioredis emits no event for a disconnect between two attempts. */
   let abandon = () => {}
@@ -104,7 +108,7 @@ export function createRedis ({ urls, name, log, metrics, onWaits = () => {} }) {
     if (wasReady && !(client instanceof Cluster)) counted?.reconnected('commands')
     wasReady = true
     if (downSince !== undefined)
-      log.info({ afterMs: Math.round(systemClock.monotonic() - downSince) }, 'redis is available again')
+      log.info({ afterMs: Math.round(clock.monotonic() - downSince) }, 'redis is available again')
     downSince = undefined
     logLimit.reset()
     tellBack()
@@ -115,14 +119,14 @@ export function createRedis ({ urls, name, log, metrics, onWaits = () => {} }) {
   })
   const onTrouble = (/** @type {Error & { lastNodeError?: Error }} */ error) => {
     if (stopped) return
-    downSince ??= systemClock.monotonic()
+    downSince ??= clock.monotonic()
     if (!logLimit.due()) return
     const cause = sentinelCause() ?? causeOf(error.lastNodeError ?? error)
     log.warn({ address: addressesOf(urls), cause }, 'redis is unavailable, retrying')
   }
   client.on('error', onTrouble)
   // it has no cause: the attempt to connect again that follows has one
-  client.on('close', () => { if (!stopped) downSince ??= systemClock.monotonic() })
+  client.on('close', () => { if (!stopped) downSince ??= clock.monotonic() })
   client.on('node error', (error) => { if (client.status !== 'ready') onTrouble(error) })
 
   /** Resolves once connected, without a timeout; rejects if Redis refuses the connection. */
@@ -131,9 +135,9 @@ export function createRedis ({ urls, name, log, metrics, onWaits = () => {} }) {
     return new Promise((resolve, reject) => {
       const waits = (/** @type {string} */ cause) =>
         onWaits(`Redis cannot be used at ${addressesOf(urls)} (REDIS_URL): ${cause}; trying again`)
-      const silent = setTimeout(() => waits(`it is not ready after ${SILENCE / 1000} s`), SILENCE)
+      const silent = clock.timer(SILENCE, () => waits(`it is not ready after ${SILENCE / 1000} s`))
       const settle = (/** @type {Error | undefined} */ error) => {
-        clearTimeout(silent)
+        silent.stop()
         client.off('ready', onReady).off('error', onError)
         abandon = () => {}
         if (error === undefined) resolve(undefined)
@@ -211,7 +215,8 @@ export function createRedis ({ urls, name, log, metrics, onWaits = () => {} }) {
      */
     subscribePatterns (prefixes, onMessage) {
       return createPatternSubscriber({
-        client, name, prefixes, onMessage, onRejected: refusals.note, onReconnected: () => counted?.reconnected('rooms')
+        client, name, prefixes, onMessage, onRejected: refusals.note, onReconnected: () => counted?.reconnected('rooms'),
+        clock, random
       })
     },
 

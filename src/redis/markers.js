@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { nodeMarker } from './keys.js'
 import { hashSlot } from './hash-slot.js'
 
@@ -11,10 +10,10 @@ const MAX_TAGS = 1000
  * Markers on the nodes of a Redis Cluster: one key of this process on each master. A missing key proves that its node
  * has lost its data, even without a lost connection (FLUSHALL on one node). Markers move with their hash slots.
  *
- * @param {{ client: import('ioredis').Cluster }} dependencies
+ * @param {{ client: import('ioredis').Cluster, random: import('../common/random.js').Random }} dependencies
  */
-export function createMarkers ({ client }) {
-  const id = randomUUID()
+export function createMarkers ({ client, random }) {
+  const id = random.uuid()
   /** Tags of written markers; bounded by MAX_TAGS. @type {Set<number>} */
   const written = new Set()
 

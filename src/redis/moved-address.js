@@ -1,5 +1,4 @@
 import { Backoff } from '../common/backoff.js'
-import { systemClock } from '../common/clock.js'
 import { ONE_ATTEMPT } from './sentinel/options.js'
 
 /**
@@ -33,12 +32,14 @@ export const runIdOf = async (redis) => /^run_id:(\w+)/m.exec(await redis.info('
  * @param {object} dependencies
  * @param {import('ioredis').Redis} dependencies.client
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  */
-export function createElsewhere ({ client, log }) {
-  const backoff = new Backoff(PAUSE)
+export function createElsewhere ({ client, log, clock, random }) {
+  const backoff = new Backoff({ ...PAUSE, random })
   let looking = false
   let lookUntil = -Infinity
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let repeating
   let nextAt = -Infinity
   let notedAt = -Infinity
@@ -68,7 +69,7 @@ export function createElsewhere ({ client, log }) {
     // after a failure the next error causes another look
     look().catch(() => {}).finally(() => {
       looking = false
-      nextAt = systemClock.monotonic() + backoff.next()
+      nextAt = clock.monotonic() + backoff.next()
     })
   }
 
@@ -78,22 +79,22 @@ export function createElsewhere ({ client, log }) {
      * server may not say yet that it is the master. The old one gives no error meanwhile.
      */
     lookForAWhile () {
-      lookUntil = systemClock.monotonic() + WHILE
+      lookUntil = clock.monotonic() + WHILE
       if (repeating !== undefined) return
       const again = () => {
         lookOnce()
-        const over = systemClock.monotonic() >= lookUntil
-        repeating = over ? undefined : setTimeout(again, REPEAT).unref()
+        const over = clock.monotonic() >= lookUntil
+        repeating = over ? undefined : clock.timer(REPEAT, again).unref()
       }
       again()
     },
 
-    stop () { clearTimeout(repeating) },
+    stop () { repeating?.stop() },
 
     /** @param {unknown} error of any command */
     note (error) {
       if (!(error instanceof Error) || !CANNOT_WRITE.test(error.message)) return
-      const now = systemClock.monotonic()
+      const now = clock.monotonic()
       if (now - notedAt > CALM) {
         backoff.reset()
         nextAt = now

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import { systemClock } from '../common/clock.js'
 import { createRedis } from './client.js'
 import { checkKey } from './keys.js'
 
@@ -13,22 +11,27 @@ const SCRIPT = 'redis.call(\'XADD\', KEYS[1], \'*\', \'a\', \'1\') redis.call(\'
  * @param {string[]} options.urls
  * @param {import('../common/log.js').Log} options.log
  * @param {number} options.timeout ms
+ * @param {import('../common/clock.js').Clock} options.clock
+ * @param {import('../common/random.js').Random} options.random
  * @returns {Promise<{ version: string, latencyMs: number, evicts: string | undefined }>} evicts: the policy by which
  *   Redis removes keys when its memory is full; undefined: it removes none
  * @throws {Error} with address and cause, or the command that Redis refuses
  */
-export async function probeRedis ({ urls, log, timeout }) {
+export async function probeRedis ({ urls, log, timeout, clock, random }) {
   let waits = `Redis does not respond within ${timeout / 1000} s (REDIS_URL)`
-  const redis = createRedis({ urls, name: 'check', log, onWaits: (message) => { waits = message.replace(/; trying again$/, '') } })
-  const timer = setTimeout(() => redis.stop(), timeout)
+  const redis = createRedis({
+    urls, name: 'check', log, clock, random,
+    onWaits: (message) => { waits = message.replace(/; trying again$/, '') }
+  })
+  const timer = clock.timer(timeout, () => { redis.stop() })
   let started = false
   try {
     await redis.start()
     started = true
-    const begun = systemClock.monotonic()
+    const begun = clock.monotonic()
     await redis.client.ping()
-    const latencyMs = systemClock.monotonic() - begun
-    await redis.client.eval(SCRIPT, 1, checkKey(randomUUID()))
+    const latencyMs = clock.monotonic() - begun
+    await redis.client.eval(SCRIPT, 1, checkKey(random.uuid()))
     const info = await redis.client.info()
     const limit = Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0)
     const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction'
@@ -41,7 +44,7 @@ export async function probeRedis ({ urls, log, timeout }) {
     const { message } = /** @type {Error} */ (error)
     throw new Error(started || !message.startsWith('redis: stopped') ? message : waits, { cause: error })
   } finally {
-    clearTimeout(timer)
+    timer.stop()
     await redis.stop()
   }
 }

@@ -1,5 +1,4 @@
 import { Backoff } from '../common/backoff.js'
-import { systemClock } from '../common/clock.js'
 import { RECONNECT } from './options.js'
 
 /** Interval of pings, ms: without them an idle connection would not notice that the server is gone. */
@@ -15,6 +14,8 @@ const PING_INTERVAL = 5000
  * @property {(redis: Redis, again: boolean) => void} [onUp] connected and prepared; again: it was before
  * @property {() => void} [onDown] called after each loss and after each failed attempt
  * @property {(error: unknown) => void} [onFailed] called with the error that ended an attempt, before `onDown`
+ *
+ * @typedef {{ clock: import('../common/clock.js').Clock, random: import('../common/random.js').Random }} Sources
  */
 
 /**
@@ -31,7 +32,7 @@ export class ReconnectingConnection {
   /** The connection of this attempt. @type {Redis | undefined} */
   #redis
   #wasUp = false
-  #backoff = new Backoff(RECONNECT)
+  #backoff
   #stopping = new AbortController()
   #attempt
   #clock
@@ -39,12 +40,13 @@ export class ReconnectingConnection {
 
   /**
    * @param {Attempt} attempt
-   * @param {import('../common/clock.js').Clock} [clock]
+   * @param {Sources} sources
    */
-  constructor (attempt, clock = systemClock) {
+  constructor (attempt, { clock, random }) {
     this.#attempt = attempt
     this.#clock = clock
-    this.#pinging = setInterval(() => { this.redis?.ping().catch(() => {}) }, PING_INTERVAL).unref()
+    this.#backoff = new Backoff({ ...RECONNECT, random })
+    this.#pinging = clock.every(PING_INTERVAL, () => { this.redis?.ping().catch(() => {}) }).unref()
   }
 
   get state () { return this.#state }
@@ -101,7 +103,7 @@ export class ReconnectingConnection {
     this.#redis = undefined
     this.#state = 'stopped'
     this.#stopping.abort()
-    clearInterval(this.#pinging)
+    this.#pinging.stop()
     redis?.disconnect()
   }
 }

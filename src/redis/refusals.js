@@ -1,4 +1,3 @@
-import { systemClock } from '../common/clock.js'
 import { LogLimit } from '../common/log-limit.js'
 import { isForbidden } from './errors.js'
 
@@ -11,12 +10,14 @@ const OPTIONAL = new Set(['info', 'client'])
  * Remembers missing permissions of inkcast's user in Redis, for the log and the readiness check: callers only get
  * `unavailable`, which does not show what to change.
  *
- * @param {{ log: import('../common/log.js').Log, now?: () => number }} dependencies
+ * @param {object} dependencies
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
  */
-export function createRefusals ({ log, now = systemClock.monotonic }) {
+export function createRefusals ({ log, clock }) {
   let reason = ''
   let refusedAt = -Infinity
-  const logLimit = new LogLimit({ clock: { monotonic: now } })
+  const logLimit = new LogLimit({ clock })
   return {
     /** @param {unknown} error of any command */
     note (error) {
@@ -28,11 +29,11 @@ export function createRefusals ({ log, now = systemClock.monotonic }) {
         return
       // for a script Redis appends its hash and line
       reason = error.message.replace(/ script: .*$/s, '')
-      refusedAt = now()
+      refusedAt = clock.monotonic()
       if (logLimit.due()) log.warn({ reason }, 'redis refuses what inkcast needs, retrying')
     },
 
     /** @returns {string | null} the last refusal, if it is recent */
-    get reason () { return now() - refusedAt < SHOWN_FOR ? `Redis refuses what inkcast needs: ${reason}` : null }
+    get reason () { return clock.monotonic() - refusedAt < SHOWN_FOR ? `Redis refuses what inkcast needs: ${reason}` : null }
   }
 }

@@ -11,12 +11,15 @@ import { Backoff } from '../common/backoff.js'
 /** Before a subscriber that is alone at a server reconnects, ms: the connection for commands may be the late one. */
 const PAUSE = { min: 500, max: 5000 }
 
-/** @param {() => Iterable<SubscriberConnection>} connections */
-export function createSameServer (connections) {
-  const backoff = new Backoff(PAUSE)
+/**
+ * @param {() => Iterable<SubscriberConnection>} connections
+ * @param {import('./reconnecting-connection.js').Sources} sources
+ */
+export function createSameServer (connections, { clock, random }) {
+  const backoff = new Backoff({ ...PAUSE, random })
   /** Of the server that receives commands; undefined: unknown. @type {string | undefined} */
   let followed
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let checking
 
   /** @param {SubscriberConnection} connection */
@@ -39,12 +42,12 @@ export function createSameServer (connections) {
     /** @param {SubscriberConnection} connection that knows its server */
     known (connection) {
       if (!isElsewhere(connection)) return backoff.reset()
-      checking ??= setTimeout(() => {
+      checking ??= clock.timer(backoff.next(), () => {
         checking = undefined
         check()
-      }, backoff.next()).unref()
+      }).unref()
     },
 
-    stop () { clearTimeout(checking) }
+    stop () { checking?.stop() }
   }
 }

@@ -27,8 +27,9 @@ export class SubscriberConnection {
    * @param {import('./topology.js').Topology} topology
    * @param {string} name
    * @param {SubscriberEvents} events
+   * @param {import('./reconnecting-connection.js').Sources} sources
    */
-  constructor (nodeKey, topology, name, { onReady, onServer, onClose, onMoved, onMessage }) {
+  constructor (nodeKey, topology, name, { onReady, onServer, onClose, onMoved, onMessage }, sources) {
     this.nodeKey = nodeKey
     this.#connection = new ReconnectingConnection({
       open: () => {
@@ -49,7 +50,7 @@ export class SubscriberConnection {
         onReady(this, again)
       },
       onDown: () => onClose(this)
-    })
+    }, sources)
     this.#connection.start()
   }
 

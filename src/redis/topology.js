@@ -37,11 +37,13 @@ export function singleTopology (client) {
 
 /**
  * @param {import('ioredis').Cluster} client
+ * @param {Pick<import('../common/clock.js').Clock, 'timer'>} clock
  * @returns {Topology}
  */
-export function clusterTopology (client) {
-  /** @type {NodeJS.Timeout | undefined} */
+export function clusterTopology (client, clock) {
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let refreshing
+  let stopped = false
   /** @param {string} nodeKey */
   const find = (nodeKey) => client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === nodeKey)
 
@@ -53,12 +55,17 @@ export function clusterTopology (client) {
     nodes: () => [...new Set(client.slots.map((keys) => keys?.[0]))].filter((key) => key !== undefined),
     commands: find,
     refresh () {
-      refreshing ??= setTimeout(() => {
+      // commands that end with their connection ask for it as well
+      if (stopped) return
+      refreshing ??= clock.timer(REFRESH_PAUSE, () => {
         refreshing = undefined
         client.refreshSlotsCache()
-      }, REFRESH_PAUSE)
+      })
     },
     onChange (listener) { client.on('refresh', listener) },
-    stop () { clearTimeout(refreshing) }
+    stop () {
+      stopped = true
+      refreshing?.stop()
+    }
   }
 }

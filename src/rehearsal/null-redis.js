@@ -7,10 +7,12 @@ import { createRedis } from '../redis/client.js'
  * @param {object} settings
  * @param {string[]} settings.urls of the real Redis: a single one or Redis Cluster
  * @param {import('../common/log.js').Log} settings.log
+ * @param {import('../common/clock.js').Clock} settings.clock
+ * @param {import('../common/random.js').Random} settings.random
  * @returns {import('../redis/client.js').RedisConnection}
  */
-export function createNullRedis ({ urls, log }) {
-  const redis = createRedis({ urls, name: 'warm-up', log })
+export function createNullRedis ({ urls, log, clock, random }) {
+  const redis = createRedis({ urls, name: 'warm-up', log, clock, random })
   const client = /** @type {any} */ (redis.client)
   /** @type {Record<string, (args: any[]) => unknown>} by the SHA of a script */
   const answers = {

@@ -1,9 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import net from 'node:net'
 import tls from 'node:tls'
 import { createAuthenticator } from '../auth/authenticator.js'
 import { createMemoryBus, createMemoryHub } from '../bus/memory-bus.js'
-import { systemClock as clock } from '../common/clock.js'
 import { loadConfig } from '../config/load.js'
 import { createLog } from '../common/log.js'
 import { createAccess } from '../documents/access.js'
@@ -24,25 +22,27 @@ import { gatewayCertificate } from '../tls/listeners.js'
  * @typedef {Parameters<typeof createGateway>[0]} Dependencies
  *
  * @callback CreateParts creates replacements for parts of the sandbox
- * @param {Pick<Dependencies, 'directory' | 'uplink' | 'metrics' | 'log' | 'clock'>} own
+ * @param {Pick<Dependencies, 'directory' | 'uplink' | 'metrics' | 'log' | 'clock' | 'random'>} own
  * @returns {Partial<Dependencies>}
  */
 
 /**
  * @param {import('../config/load.js').Config} config of the worker, including its certificate
+ * @param {{ clock: import('../common/clock.js').Clock, random: import('../common/random.js').Random }} sources
  * @param {CreateParts} [createParts]
  */
-export async function openSandbox (config, createParts = () => ({})) {
-  const secret = randomBytes(32).toString('base64url')
-  const log = createLog({ level: 'silent', pretty: false, role: 'warm-up' })
+export async function openSandbox (config, { clock, random }, createParts = () => ({})) {
+  const secret = random.bytes(32).toString('base64url')
+  const log = createLog({ level: 'silent', pretty: false, role: 'warm-up', clock })
   const metrics = createMetrics({ processMetrics: false })
   // default limits: the worker's own may be too small
   const { history, limits } = loadConfig({ env: {} })
   const hub = createMemoryHub({ history, clock })
+  const presenceHub = createMemoryPresenceHub({ ...config.presence, clock })
   const uplink = { start: async () => {}, stop: async () => {}, send: async () => {} }
   const directory = new Directory()
   const bus = createMemoryBus({ hub, workerNumber: 0, log, metrics, clock })
-  const certificate = gatewayCertificate({ config, log, metrics, clock })
+  const certificate = gatewayCertificate({ config, log, metrics, clock, random })
   await certificate?.start()
   const gateway = createGateway({
     config: {
@@ -54,16 +54,17 @@ export async function openSandbox (config, createParts = () => ({})) {
     directory,
     bus,
     publisher: createPublisher({ bus, limits, metrics, clock }),
-    presenceStore: createMemoryPresence({ hub: createMemoryPresenceHub(config.presence), workerNumber: 0 }),
+    presenceStore: createMemoryPresence({ hub: presenceHub, workerNumber: 0 }),
     uplink,
-    authenticator: createAuthenticator({ settings: { secret }, log }),
+    authenticator: createAuthenticator({ settings: { secret }, log, clock, random }),
     certificate,
-    access: createAccess({ settings: {}, log }),
-    newId: createSessionIds(0),
+    access: createAccess({ settings: {}, log, clock }),
+    newId: createSessionIds(0, { clock, random: random.fill }),
     metrics,
     log,
     clock,
-    ...createParts({ directory, uplink, metrics, log, clock })
+    random,
+    ...createParts({ directory, uplink, metrics, log, clock, random })
   })
   const parts = gateway.parts.filter(({ name }) => name === 'bus' || name === 'sessions')
   for (const part of parts) await part.start?.()

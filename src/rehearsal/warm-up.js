@@ -1,7 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import { createSigner } from 'fast-jwt'
 import { PER_TURN } from '../admission/handshake-limit.js'
-import { systemClock } from '../common/clock.js'
 import { openSandbox } from './sandbox.js'
 
 /**
@@ -36,16 +34,18 @@ const LIFETIME = 3600
  * @param {import('./sandbox.js').CreateParts} options.createParts parts of the same kinds as the worker's, and its own
  *   functions: V8 would discard code that was compiled for others
  * @param {import('../common/log.js').Log} options.log
+ * @param {import('../common/clock.js').Clock} options.clock
+ * @param {import('../common/random.js').Random} options.random
  * @returns {Promise<number>} number of handshakes made; never rejects
  */
-export async function warmUp ({ config, extent, createParts, log }) {
+export async function warmUp ({ config, extent, createParts, log, clock, random }) {
   /** @type {Sandbox[]} */
   const sandboxes = []
   assignIteratorResult()
   try {
     // two: with a single one V8 would specialize code for the parts of that one
-    while (sandboxes.length < 2) sandboxes.push(await openSandbox(config, createParts))
-    return await makeHandshakes(sandboxes, extent)
+    while (sandboxes.length < 2) sandboxes.push(await openSandbox(config, { clock, random }, createParts))
+    return await makeHandshakes(sandboxes, extent, { clock })
   } catch (error) {
     log.debug({ err: error }, 'the worker was not warmed up')
     return 0
@@ -73,12 +73,14 @@ function assignIteratorResult () {
  * Exported for tests: it runs in production only.
  * @param {Pick<Sandbox, 'dial' | 'secret'>[]} sandboxes used concurrently
  * @param {Extent} extent
- * @param {number} [patience] timeout of each response, ms
+ * @param {object} options
+ * @param {import('../common/clock.js').Clock} options.clock
+ * @param {number} [options.patience] timeout of each response, ms
  * @returns {Promise<number>} number of handshakes made
  */
-export async function makeHandshakes (sandboxes, { handshakes: most, time }, patience = PATIENCE) {
-  const end = systemClock.monotonic() + time
-  const exp = Math.trunc(systemClock.now() / 1000) + LIFETIME
+export async function makeHandshakes (sandboxes, { handshakes: most, time }, { clock, patience = PATIENCE }) {
+  const end = clock.monotonic() + time
+  const exp = Math.trunc(clock.now() / 1000) + LIFETIME
   let begun = 0
 
   /** @param {number} i number of the user @param {(claims: Record<string, unknown>) => string} sign */
@@ -94,14 +96,16 @@ export async function makeHandshakes (sandboxes, { handshakes: most, time }, pat
   /** @param {Pick<Sandbox, 'dial' | 'secret'>} sandbox */
   async function rounds ({ dial, secret }) {
     const sign = createSigner({ key: secret, algorithm: 'HS256', noTimestamp: true })
-    while (begun < most && systemClock.monotonic() < end) {
+    while (begun < most && clock.monotonic() < end) {
       const first = begun
       begun = Math.min(most, begun + ROUND)
       const sockets = Array.from({ length: begun - first }, () => dial().on('error', () => {}))
       try {
         // libuv accepts one connection per turn; after these turns the requests arrive together
-        for (let turn = 0; turn < sockets.length; turn++) await setImmediate()
-        await Promise.all(sockets.map((socket, i) => handshake(socket, says(first + i, sign), patience)))
+        for (let turn = 0; turn < sockets.length; turn++) {
+          await new Promise((resolve) => { clock.soon(() => resolve(undefined)) })
+        }
+        await Promise.all(sockets.map((socket, i) => handshake(socket, says(first + i, sign), { clock, patience })))
       } finally {
         for (const socket of sockets) socket.destroy()
       }
@@ -115,21 +119,27 @@ export async function makeHandshakes (sandboxes, { handshakes: most, time }, pat
  * A minimal client, because it shares the process with the gateway: each response is short and arrives in one chunk.
  * @param {import('net').Socket} socket
  * @param {readonly { bytes: Buffer, answer: string }[]} says requests in sequence, each sent after the last response
- * @param {number} patience ms
+ * @param {{ clock: Pick<import('../common/clock.js').Clock, 'timer'>, patience: number }} options patience: ms
  * @returns {Promise<void>} after the last response
  */
-function handshake (socket, says, patience) {
+function handshake (socket, says, { clock, patience }) {
   let said = 0
   return new Promise((resolve, reject) => {
     if (socket.destroyed) return reject(new Error('the connection was lost'))
+    const limit = () => clock.timer(patience, () => socket.destroy(new Error(`no answer within ${patience} ms`)))
+    let late = limit()
     socket.on('data', (chunk) => {
+      late.stop()
+      late = limit()
       if (!chunk.includes(says[said].answer)) socket.destroy(new Error(`another answer than ${says[said].answer}`))
       else if (++said === says.length) resolve()
       else socket.write(says[said].bytes)
     })
-    socket.setTimeout(patience, () => socket.destroy(new Error(`no answer within ${patience} ms`)))
     socket.on('error', reject)
-    socket.on('close', () => reject(new Error('the connection was lost')))
+    socket.on('close', () => {
+      late.stop()
+      reject(new Error('the connection was lost'))
+    })
     socket.write(says[0].bytes)
   })
 }

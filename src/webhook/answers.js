@@ -94,7 +94,7 @@ export function createAnswers ({
         await retry(() => publish(publication), {
           signal,
           clock,
-          backoff: new Backoff({ min: 100, max: 5000, random: random.number }),
+          backoff: new Backoff({ min: 100, max: 5000, random }),
           retryable: (error) => publicError(error).retryable
         })
         metrics.webhook_publications.inc({ result: 'ok' })

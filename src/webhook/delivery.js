@@ -67,7 +67,7 @@ export function createDelivery ({ request, answers, log, metrics, clock, random 
     // the same for each try and each process, because the batch is
     const id = `${entries[0].id}.${entries.length}`
     const body = encodeBatch(entries)
-    const backoff = new Backoff({ ...RETRY, random: random.number })
+    const backoff = new Backoff({ ...RETRY, random })
     for (;;) {
       try {
         await answers(id, await post(id, body, signal), signal)

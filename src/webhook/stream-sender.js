@@ -49,7 +49,7 @@ export function createStreamSender ({ stream, group, holder, delivery, log, metr
 
   /** Reads a part until the process stops. @param {number} part */
   async function read (part) {
-    const backoff = new Backoff({ min: 100, max: 5000, random: random.number })
+    const backoff = new Backoff({ min: 100, max: 5000, random })
     while (!signal.aborted) {
       try {
         appended.delete(part)

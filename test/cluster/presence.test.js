@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedisPresence } from '../../src/presence/redis-presence.js'
 import { createRedis } from '../../src/redis/client.js'
@@ -89,7 +91,7 @@ test(
   { timeout: 180_000 },
   async (t) => {
     const { log } = recordingLog()
-    const redis = createRedis({ urls: [REDIS_URL], log, name: 'dead worker' })
+    const redis = createRedis({ urls: [REDIS_URL], log, name: 'dead worker', clock: systemClock, random: systemRandom })
     t.after(() => redis.stop())
     await redis.start()
     const [number, dead, guid] = [900, incarnationName(900, 7), `doc-${randomUUID()}`]

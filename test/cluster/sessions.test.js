@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { openClients } from '../../bench/client/open.js'
 import { WebSocketClient } from '../../bench/client/websocket-client.js'
 import { createRedis } from '../../src/redis/client.js'
@@ -31,7 +33,7 @@ const topics = freshTopics(scope)
 let cluster
 /** @type {Awaited<ReturnType<typeof topics.collect>>} */
 let uplink
-const redis = createRedis({ urls: [REDIS_URL], name: 'test', log: recordingLog().log })
+const redis = createRedis({ urls: [REDIS_URL], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
 const store = createRedisSessions({ redis })
 before(async () => {
   await redis.start()

@@ -1,3 +1,5 @@
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedisBus } from '../../src/bus/redis-bus.js'
 import { createLog } from '../../src/common/log.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
@@ -14,7 +16,7 @@ export async function createRedisPair (url, { handlers, workers, history, idempo
   const log = createLog({ level: 'silent', pretty: false, role: 'test' })
   const metrics = createMetrics({ processMetrics: false })
   const connections = ['first', 'second', 'publisher'].map((name) =>
-    createRedis({ urls: url.split(','), name: `test-${name}`, log })
+    createRedis({ urls: url.split(','), name: `test-${name}`, log, clock: systemClock, random: systemRandom })
   )
   const buses = connections.map((redis, i) =>
     createRedisBus({ redis, log, metrics, workerNumber: workers[i], history, idempotency })

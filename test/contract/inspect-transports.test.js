@@ -1,5 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { after, before, describe } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createMemoryTransport } from '../../src/inspect/memory-transport.js'
 import { createRedisTransport } from '../../src/inspect/redis-transport.js'
 import { createRedis } from '../../src/redis/client.js'
@@ -15,7 +17,7 @@ inspectTransportContract('memory', async () => {
 for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
   describe(name, () => {
     const { log } = recordingLog()
-    const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log }))
+    const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))
     before(() => Promise.all(connections.map((redis) => redis.start())))
     after(() => Promise.all(connections.map((redis) => redis.stop())))
     inspectTransportContract(name, async () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedisOverview } from '../../src/overview/redis-overview.js'
 import { createReport } from '../../src/overview/report.js'
 import { createRedis } from '../../src/redis/client.js'
@@ -15,7 +17,7 @@ const report = (/** @type {string} */ host) => ({
 for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
   test(`${name}: a report is read until it is removed, or was not written again for its life`, async (t) => {
     const { log } = recordingLog()
-    const redis = createRedis({ urls: url().split(','), name: 'test', log })
+    const redis = createRedis({ urls: url().split(','), name: 'test', log, clock: systemClock, random: systemRandom })
     t.after(() => redis.stop())
     await redis.start()
     // others use the same Redis

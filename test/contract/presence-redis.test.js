@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createLog } from '../../src/common/log.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedisPresence } from '../../src/presence/redis-presence.js'
@@ -19,7 +21,7 @@ const open = (url) => async () => {
   return {
     /** @param {import('./presence.js').StoreOptions} options */
     async create ({ incarnation = '', ...options }) {
-      const redis = createRedis({ urls: url.split(','), name: 'test', log })
+      const redis = createRedis({ urls: url.split(','), name: 'test', log, clock: systemClock, random: systemRandom })
       await redis.start()
       const store = createRedisPresence({
         redis,
@@ -44,7 +46,7 @@ presenceContract('redis cluster', open(redisClusterUrl()))
 
 for (const step of [-60, 10, 1000, 10_000]) {
   test(`versions of a document do not go back after the clock of Redis was ${step} s ahead: the last one is kept until its time has come`, async (t) => {
-    const redis = createRedis({ urls: redisUrl().split(','), name: 'test', log })
+    const redis = createRedis({ urls: redisUrl().split(','), name: 'test', log, clock: systemClock, random: systemRandom })
     t.after(() => redis.stop())
     await redis.start()
     const keys = documentPresence(randomUUID())

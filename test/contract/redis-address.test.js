@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedisBus } from '../../src/bus/redis-bus.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
@@ -24,7 +26,7 @@ async function workerOn (t) {
   t.after(() => relay.stop())
   const { log } = recordingLog()
   const [direct, other, redis] = [one.url, two.url, `redis://127.0.0.1:${relay.port}`].map((url) =>
-    createRedis({ urls: [url], name: 'test', log })
+    createRedis({ urls: [url], name: 'test', log, clock: systemClock, random: systemRandom })
   )
   for (const connection of [direct, other, redis]) {
     t.after(() => connection.stop())

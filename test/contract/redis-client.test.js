@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createShardedAdapter } from '@socket.io/redis-adapter'
 import { Cluster, Redis } from 'ioredis'
 import { Server } from 'socket.io'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedisBus } from '../../src/bus/redis-bus.js'
 import { createLog } from '../../src/common/log.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
@@ -18,13 +20,13 @@ import { entry, fresh, range } from './bus-fixture.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test' })
 /** @param {string} url @param {string} [name] */
-const connectTo = (url, name = 'test') => createRedis({ urls: url.split(','), name, log })
+const connectTo = (url, name = 'test') => createRedis({ urls: url.split(','), name, log, clock: systemClock, random: systemRandom })
 
 test('an outage is one line with the address and the cause, and its end another one', async (t) => {
   const server = await startRedis()
   t.after(() => server.stop())
   const { log: recorded, lines } = recordingLog()
-  const redis = createRedis({ urls: [`redis://user:geheim@127.0.0.1:${server.port}`], name: 'test', log: recorded })
+  const redis = createRedis({ urls: [`redis://user:geheim@127.0.0.1:${server.port}`], name: 'test', log: recorded, clock: systemClock, random: systemRandom })
   t.after(() => redis.stop())
   const admin = connectTo(server.url)
   await admin.start()

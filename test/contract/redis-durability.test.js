@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedisBus } from '../../src/bus/redis-bus.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
@@ -32,11 +34,12 @@ const PATIENT = { timeout: 8000 }
 async function open (t, url, { mode = 'replicas', timeout = TIMEOUT } = {}) {
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
-  const redis = createRedis({ urls: url.split(','), name: 'test', log })
+  const redis = createRedis({ urls: url.split(','), name: 'test', log, clock: systemClock, random: systemRandom })
   t.after(() => redis.stop())
   await redis.start()
   const durability = createDurability({
-    redis, settings: { publishWait: mode }, timeout, name: 'test', metrics, log
+    redis, settings: { publishWait: mode }, timeout, name: 'test', metrics, log,
+    clock: systemClock, random: systemRandom
   })
   t.after(() => durability.stop())
   await durability.start()

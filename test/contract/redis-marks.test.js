@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { systemRandom } from '../../src/common/random.js'
 import { HISTORY } from '../../src/bus/contract.js'
 import { createRedisMarks } from '../../src/bus/redis-marks.js'
 import { createRedisPublish } from '../../src/bus/redis-publish.js'
@@ -16,7 +17,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
   ['Redis Cluster', redisClusterUrl]
 ])) {
   test(`marks of Kafka partitions are kept in ${name}, for as long as documents keep their sequences`, async (t) => {
-    const redis = createRedis({ urls: url().split(','), name: 'test', log: recordingLog().log })
+    const redis = createRedis({ urls: url().split(','), name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
     t.after(() => redis.stop())
     await redis.start()
     const marks = createRedisMarks({ redis })
@@ -44,7 +45,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
 }
 
 test('a log is bound to a partition by a record behind the mark only: the log lacks others below the mark', async (t) => {
-  const redis = createRedis({ urls: [redisUrl()], name: 'test', log: recordingLog().log })
+  const redis = createRedis({ urls: [redisUrl()], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
   t.after(() => redis.stop())
   await redis.start()
   const publish = createRedisPublish({ redis, historyOf: () => HISTORY, clock: systemClock })

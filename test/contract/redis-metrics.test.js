@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
 import { redisClusterUrl } from '../helpers/env.js'
@@ -14,7 +16,7 @@ const valuesOf = async (metric) => Object.fromEntries((await metric.get()).value
 /** @param {import('node:test').TestContext} t @param {string} url */
 async function connect (t, url) {
   const metrics = createMetrics({ processMetrics: false })
-  const redis = createRedis({ urls: url.split(','), name: 'test', log: recordingLog().log, metrics })
+  const redis = createRedis({ urls: url.split(','), name: 'test', log: recordingLog().log, metrics, clock: systemClock, random: systemRandom })
   t.after(() => redis.stop())
   await redis.start()
   return { redis, metrics }

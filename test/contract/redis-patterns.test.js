@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedis } from '../../src/redis/client.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
@@ -23,7 +25,7 @@ const nameOf = (/** @type {string} */ name) => `inkcast-${name}-rooms`
  */
 async function subscribe (t, url, prefixes) {
   const name = fresh('worker')
-  const redis = createRedis({ urls: url.split(','), name, log: recordingLog().log })
+  const redis = createRedis({ urls: url.split(','), name, log: recordingLog().log, clock: systemClock, random: systemRandom })
   t.after(() => redis.stop())
   await redis.start()
   /** @type {[channel: string, payload: string][]} */
@@ -117,7 +119,7 @@ test('after Redis was gone, messages arrive again', { timeout: 120_000 }, async 
 
 test('a subscriber that starts while Redis is gone, subscribes when it is back', { timeout: 120_000 }, async (t) => {
   const server = await startRedis()
-  const redis = createRedis({ urls: [server.url], name: 'test', log: recordingLog().log })
+  const redis = createRedis({ urls: [server.url], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
   t.after(() => redis.stop())
   await redis.start()
   await server.stop()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { systemRandom } from '../../src/common/random.js'
 import { systemClock } from '../../src/common/clock.js'
 import { createLog } from '../../src/common/log.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
@@ -25,7 +26,9 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       redis = createRedis({
         urls: url().split(','),
         name: 'test',
-        log: createLog({ level: 'silent', pretty: false, role: 'test' })
+        log: createLog({ level: 'silent', pretty: false, role: 'test' }),
+        clock: systemClock,
+        random: systemRandom
       })
       await redis.start()
       workers = [7, 8, 4095].map((workerNumber) =>

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Redis } from 'ioredis'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedisBus } from '../../src/bus/redis-bus.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { emitterChannels } from '../../src/socketio/emitter-messages.js'
@@ -20,7 +22,7 @@ const GIVEN_UP = 10_000
  */
 function open (t, url, onWaits) {
   const { log, lines } = recordingLog()
-  const redis = createRedis({ urls: [url], name: 'test', log, onWaits })
+  const redis = createRedis({ urls: [url], name: 'test', log, onWaits, clock: systemClock, random: systemRandom })
   t.after(() => redis.stop())
   return { redis, log, lines }
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedisRequests } from '../../src/api/idempotency/redis-requests.js'
 import { requestState } from '../../src/redis/keys.js'
 import { createRedis } from '../../src/redis/client.js'
@@ -11,7 +13,7 @@ import { requestsContract } from './requests.js'
 for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
   describe(name, () => {
     const { log } = recordingLog()
-    const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log }))
+    const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))
     before(() => Promise.all(connections.map((redis) => redis.start())))
     after(() => Promise.all(connections.map((redis) => redis.stop())))
     const stores = /** @type {[any, any]} */ (connections.map((redis) => createRedisRequests({ redis })))
@@ -114,7 +116,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
 }
 
 test('while Redis is unavailable calls reject with unavailable', async () => {
-  const redis = createRedis({ urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log })
+  const redis = createRedis({ urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
   try {
     await assert.rejects(createRedisRequests({ redis }).begin('a', 'f', 't'), { code: 'unavailable', retryable: true })
   } finally {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedis } from '../../src/redis/client.js'
 import { userHolders, workerDocuments, workerUsers, WORKERS } from '../../src/redis/keys.js'
 import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
@@ -12,7 +14,7 @@ import { sessionsContract } from './sessions.js'
 for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
   describe(name, () => {
     const { log } = recordingLog()
-    const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log }))
+    const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))
     const [one, two] = connections.map((redis) => createRedisSessions({ redis }))
     /** @type {number[]} */
     const numbers = []
@@ -94,7 +96,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
 }
 
 test('while Redis is unavailable calls reject with unavailable', async () => {
-  const redis = createRedis({ urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log })
+  const redis = createRedis({ urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
   try {
     const store = createRedisSessions({ redis })
     await assert.rejects(store.write('1.1', [['a', null]]), { code: 'unavailable', retryable: true })

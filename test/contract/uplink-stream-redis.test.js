@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
 import { createStreamUplink } from '../../src/uplink/stream-uplink.js'
@@ -17,7 +19,7 @@ import { uplinkContract } from './uplink.js'
  */
 async function open (t, url, options) {
   const { log } = recordingLog()
-  const redis = createRedis({ urls: url.split(','), name: 'test', log })
+  const redis = createRedis({ urls: url.split(','), name: 'test', log, clock: systemClock, random: systemRandom })
   await redis.start()
   const stream = createRedisStream({ redis, name: `uplink-${randomBytes(6).toString('hex')}`, ...options })
   t.after(async () => {

@@ -1,3 +1,4 @@
+import { systemRandom } from '../../src/common/random.js'
 import { createAdminServer } from '../../src/admin/server.js'
 import { createCordon } from '../../src/admin/control/cordon.js'
 import { createMoveControl } from '../../src/admin/control/move.js'
@@ -28,7 +29,7 @@ export async function startAdmin (t, env = {}) {
   log.info = () => {}
   const metrics = createMetrics({ role: 'gateway' })
   const status = createStatus({ name: 'gateway-0', metrics })
-  const moves = createMoves({ directory: new Directory(), metrics, clock: systemClock })
+  const moves = createMoves({ directory: new Directory(), metrics, clock: systemClock, random: systemRandom })
   t.after(() => moves.stop())
   const listener = createPrivateListener({
     path: privateSocket(directory, 'gateway', 0),

@@ -6,6 +6,8 @@
  */
 import { createInterface } from 'node:readline'
 import { Server } from 'socket.io'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createRoomAdapter } from '../../src/socketio/adapter.js'
 import { createLog } from '../../src/common/log.js'
 import { createRedis } from '../../src/redis/client.js'
@@ -13,7 +15,9 @@ import { createRedis } from '../../src/redis/client.js'
 const redis = createRedis({
   urls: [process.argv[2]],
   name: 'extension',
-  log: createLog({ level: 'silent', pretty: false, role: 'extension', slot: 0 })
+  log: createLog({ level: 'silent', pretty: false, role: 'extension', slot: 0 }),
+  clock: systemClock,
+  random: systemRandom
 })
 await redis.start()
 const { publisher, subscriber } = redis.adapterClients()

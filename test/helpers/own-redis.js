@@ -1,4 +1,6 @@
 import { beforeEach } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedis } from '../../src/redis/client.js'
 import { startRedis } from '../services/redis.js'
 import { fileScope } from './file-scope.js'
@@ -28,7 +30,7 @@ export async function startOwnRedis (name) {
   const { log, lines } = recordingLog()
   const server = await startRedis()
   scope.after(() => server.stop())
-  const redis = createRedis({ urls: [server.url], log, name })
+  const redis = createRedis({ urls: [server.url], log, name, clock: systemClock, random: systemRandom })
   scope.after(() => redis.stop())
   await redis.start()
   beforeEach(async () => {

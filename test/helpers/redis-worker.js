@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { systemRandom } from '../../src/common/random.js'
 import { createAuthenticator } from '../../src/auth/authenticator.js'
 import { systemClock } from '../../src/common/clock.js'
 import { loadConfig } from '../../src/config/load.js'
@@ -41,7 +42,7 @@ export async function startRedisWorker (
   const lifecycle = createLifecycle({ log })
   t.after(() => lifecycle.stop())
   const shared = { metrics, log, clock: systemClock }
-  const redis = await lifecycle.start('redis', createRedis({ urls: [redisUrl], name: 'worker', log }))
+  const redis = await lifecycle.start('redis', createRedis({ urls: [redisUrl], name: 'worker', log, clock: systemClock, random: systemRandom }))
   prepare(redis)
   const lease = await lifecycle.start('lease', createWorkerLease({
     redis, slot, log, leaseTime,
@@ -51,7 +52,9 @@ export async function startRedisWorker (
   const rules = await lifecycle.start(
     'rules', createDocumentRules({ history: config.history, path: undefined, log, metrics })
   )
-  const { sessionStore, ...parts } = createRedisParts({ redis, config, rules, worker: lease, ...shared })
+  const { sessionStore, ...parts } = createRedisParts({
+    redis, config, rules, worker: lease, ...shared, random: systemRandom
+  })
   /** @type {import('../../src/uplink/contract.js').UplinkRecord[]} */
   const sent = []
   const uplink = {
@@ -75,7 +78,8 @@ export async function startRedisWorker (
     rulesOf: rules.rulesOf,
     newId: createSessionIds(lease.number),
     mayAct: () => standing.good,
-    ...shared
+    ...shared,
+    random: systemRandom
   })
   lease.onUnsure(() => standing.lost())
   lease.onReborn(() => standing.reborn())
@@ -92,7 +96,7 @@ export async function startRedisWorker (
 export async function startRedisPublisher (t, redisUrl, prepare = () => {}) {
   const { createRedisBus } = await import('../../src/bus/redis-bus.js')
   const { log } = recordingLog()
-  const redis = createRedis({ urls: [redisUrl], name: 'publisher', log })
+  const redis = createRedis({ urls: [redisUrl], name: 'publisher', log, clock: systemClock, random: systemRandom })
   t.after(() => redis.stop())
   await redis.start()
   prepare(redis)

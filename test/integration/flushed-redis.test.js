@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedisBus } from '../../src/bus/redis-bus.js'
 import { systemClock } from '../../src/common/clock.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
@@ -27,7 +28,7 @@ const history = { size: 10, ttl: 60 }
 async function worker (t, url) {
   const { log } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
-  const redis = createRedis({ urls: url.split(','), name: 'worker', log })
+  const redis = createRedis({ urls: url.split(','), name: 'worker', log, clock: systemClock, random: systemRandom })
   t.after(() => redis.stop())
   await redis.start()
   const lease = createWorkerLease({

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedisEcho } from '../../src/ingest/redis-echo.js'
 import { createRedis } from '../../src/redis/client.js'
 import { redisUrl } from '../helpers/env.js'
@@ -14,7 +16,7 @@ const TIMES = { cycle: 500, wedged: 4000 }
 
 /** @param {import('../helpers/kafka-ingest.js').TestKafka} kafka */
 async function redisEcho ({ log, onEnd }) {
-  const redis = createRedis({ urls: [redisUrl()], name: 'test', log })
+  const redis = createRedis({ urls: [redisUrl()], name: 'test', log, clock: systemClock, random: systemRandom })
   onEnd(() => redis.stop())
   await redis.start()
   return createRedisEcho({ redis })

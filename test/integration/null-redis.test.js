@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { createNullRedis } from '../../src/rehearsal/null-redis.js'
@@ -16,10 +18,10 @@ for (const { name, urlsOf, services } of scenes) {
   test(`the null Redis answers a lone worker ${name}`, async (t) => {
     const { log } = recordingLog()
     const urls = urlsOf()
-    const real = createRedis({ urls, name: 'test', log })
+    const real = createRedis({ urls, name: 'test', log, clock: systemClock, random: systemRandom })
     await real.start()
     t.after(() => real.stop())
-    const nothing = createNullRedis({ urls, log })
+    const nothing = createNullRedis({ urls, log, clock: systemClock, random: systemRandom })
     const id = randomUUID()
     /** @type {import('../../src/sessions/contract.js').HoldingChange[][]} */
     const steps = [

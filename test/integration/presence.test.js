@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createLog } from '../../src/common/log.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createPresence } from '../../src/presence/presence.js'
@@ -15,7 +17,7 @@ const log = createLog({ level: 'silent', pretty: false, role: 'test' })
 /** @param {import('node:test').TestContext} t @param {string} url @param {number} workerNumber */
 async function worker (t, url, workerNumber) {
   const metrics = createMetrics({ processMetrics: false })
-  const redis = createRedis({ urls: [url], name: 'test', log })
+  const redis = createRedis({ urls: [url], name: 'test', log, clock: systemClock, random: systemRandom })
   const newId = createSessionIds(workerNumber)
   await redis.start()
   const presence = createPresence({

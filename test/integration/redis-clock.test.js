@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { Orders, orderName } from '../../src/bus/orders.js'
 import { createRedisBus } from '../../src/bus/redis-bus.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
@@ -43,7 +45,7 @@ async function startShifted (t) {
  */
 async function startWorker (t, url, uids) {
   const { log, lines } = recordingLog()
-  const redis = createRedis({ urls: [url], name: 'worker', log })
+  const redis = createRedis({ urls: [url], name: 'worker', log, clock: systemClock, random: systemRandom })
   t.after(() => redis.stop())
   await redis.start()
   readShiftedTime(redis)

@@ -1,3 +1,5 @@
+import { systemClock as clock } from '../../common/clock.js'
+import { systemRandom as random } from '../../common/random.js'
 import { IN_MEMORY } from '../../process/in-memory.js'
 import { probeRedis } from '../../redis/probe.js'
 import { findingsOf } from './finding.js'
@@ -23,7 +25,7 @@ export async function checkRedis ({ redis: { urls }, production }, log) {
       : [ok('not used: embedded mode, everything in memory')]
   }
   try {
-    const { version, latencyMs, evicts } = await probeRedis({ urls, log, timeout: TIMEOUT })
+    const { version, latencyMs, evicts } = await probeRedis({ urls, log, timeout: TIMEOUT, clock, random })
     return [
       ok(`version ${version}, answers in ${latencyMs.toFixed(1)} ms, allows scripts and sharded pub/sub`),
       ...(evicts === undefined

@@ -27,8 +27,8 @@ import { createPulse, PULSE } from './pulse.js'
  * @param {import('./faults.js').Machine} [dependencies.machine] absent: there is nothing to break
  * @param {string} [dependencies.reason] why there is nothing to break: `embedded`
  * @param {import('../../common/log.js').Log} dependencies.log
- * @param {import('../../common/clock.js').Clock} [dependencies.clock]
- * @param {import('../../common/random.js').Random} [dependencies.random]
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../common/random.js').Random} dependencies.random
  */
 export function createControl ({ apiUrl, token, auth, history, target, machine, reason, log, clock, random }) {
   const pulse = createPulse({ apiUrl, token, history, clock, random })

@@ -1,4 +1,3 @@
-import { systemClock } from '../../common/clock.js'
 import { InkcastError } from '../../common/errors.js'
 
 /**
@@ -51,10 +50,10 @@ export const KINDS = ['kill', 'reload', 'freeze']
  * @param {Machine} dependencies.machine
  * @param {Pick<ReturnType<typeof import('./pulse.js').createPulse>, 'hold' | 'release'>} dependencies.pulse
  * @param {import('../../common/log.js').Log} dependencies.log
- * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'sleep'>} [dependencies.clock]
+ * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'sleep'>} dependencies.clock
  * @param {Times} [dependencies.times]
  */
-export function createFaults ({ machine, pulse, log, clock = systemClock, times = TIMES }) {
+export function createFaults ({ machine, pulse, log, clock, times = TIMES }) {
   /** @type {Fault | null} */
   let fault = null
   let endedAt = -Infinity

@@ -1,4 +1,3 @@
-import { systemClock } from '../../common/clock.js'
 import { within } from '../../common/wait.js'
 import { createRedis } from '../../redis/client.js'
 
@@ -16,11 +15,12 @@ const EVERY = 20
  * @param {readonly string[]} settings.urls
  * @param {number} settings.pause ms
  * @param {import('../../common/log.js').Log} settings.log
- * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'sleep' | 'timer'>} [settings.clock]
+ * @param {import('../../common/clock.js').Clock} settings.clock
+ * @param {import('../../common/random.js').Random} settings.random
  * @returns {Promise<string | null>} null when Redis answers again, else why not
  */
-export async function freezeRedis ({ urls, pause, log, clock = systemClock }) {
-  const redis = createRedis({ urls: [...urls], log, name: 'demo' })
+export async function freezeRedis ({ urls, pause, log, clock, random }) {
+  const redis = createRedis({ urls: [...urls], log, name: 'demo', clock, random })
   try {
     const started = redis.start().then(() => null, (error) => error.message)
     const problem = await within(started, PATIENCE, 'Redis is unavailable', clock)

@@ -30,9 +30,10 @@ const FREEZE = 3000
  * @param {ReturnType<typeof import('../../process/lifecycle.js').createLifecycle>} dependencies.lifecycle
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../common/random.js').Random} dependencies.random
  */
 export async function startLauncherControl ({
-  config, runDirectory, slots, reload, status, lifecycle, log, clock
+  config, runDirectory, slots, reload, status, lifecycle, log, clock, random
 }) {
   const gateways = slots.filter(({ settings }) => settings.role === 'gateway')
   const control = createControl({
@@ -47,10 +48,11 @@ export async function startLauncherControl ({
       })),
       kill: (name) => gateways.find((slot) => slot.name === name)?.sacrifice(),
       reload,
-      freeze: () => freezeRedis({ urls: config.redis.urls, pause: FREEZE, log, clock })
+      freeze: () => freezeRedis({ urls: config.redis.urls, pause: FREEZE, log, clock, random })
     },
     log,
-    clock
+    clock,
+    random
   })
   await lifecycle.start('demo control', control)
   await lifecycle.start('demo control listener', createPrivateListener({

@@ -1,8 +1,6 @@
 import http from 'node:http'
 import https from 'node:https'
-import { systemClock } from '../../common/clock.js'
 import { InkcastError } from '../../common/errors.js'
-import { systemRandom } from '../../common/random.js'
 import { HEADER } from '../../wire/headers.js'
 
 /**
@@ -46,10 +44,10 @@ const MAX_REFUSED = 100
  * @param {() => string} dependencies.apiUrl
  * @param {string} [dependencies.token] of the api
  * @param {number} dependencies.history records that a document's log keeps
- * @param {import('../../common/clock.js').Clock} [dependencies.clock]
- * @param {Pick<import('../../common/random.js').Random, 'bytes'>} [dependencies.random]
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../../common/random.js').Random, 'bytes'>} dependencies.random
  */
-export function createPulse ({ apiUrl, token, history, clock = systemClock, random = systemRandom }) {
+export function createPulse ({ apiUrl, token, history, clock, random }) {
   const run = random.bytes(6).toString('base64url')
   const allowed = Math.max(1, Math.floor(history / LOG_SECONDS))
   const agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) }

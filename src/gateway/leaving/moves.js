@@ -1,5 +1,4 @@
 import { InkcastError } from '../../common/errors.js'
-import { systemRandom } from '../../common/random.js'
 
 /**
  * Moves connections at will: a random part of this worker's clients is asked to reconnect, at a rate that the others
@@ -22,9 +21,9 @@ const TICK = 50
  * @param {import('../directory.js').Directory} dependencies.directory
  * @param {Pick<import('../../metrics/metrics.js').Metrics, 'connections_moved'>} dependencies.metrics
  * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'every'>} dependencies.clock
- * @param {() => number} [dependencies.random] 0 to 1
+ * @param {Pick<import('../../common/random.js').Random, 'number'>} dependencies.random
  */
-export function createMoves ({ directory, metrics, clock, random = systemRandom.number }) {
+export function createMoves ({ directory, metrics, clock, random }) {
   /** Those that have not moved yet. @type {import('../connection.js').Connection[]} */
   let waiting = []
   /** @type {Move} */
@@ -50,7 +49,7 @@ export function createMoves ({ directory, metrics, clock, random = systemRandom.
     const connections = [...directory.all()]
     const count = Math.ceil(move.share * connections.length)
     for (let at = 0; at < count; at++) {
-      const other = at + Math.floor(random() * (connections.length - at))
+      const other = at + Math.floor(random.number() * (connections.length - at))
       ;[connections[at], connections[other]] = [connections[other], connections[at]]
     }
     waiting = connections.slice(0, count)

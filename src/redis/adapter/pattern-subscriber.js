@@ -14,9 +14,11 @@ import { ONE_ATTEMPT } from '../sentinel/options.js'
  * @param {(channel: string, payload: Buffer) => void} dependencies.onMessage
  * @param {(error: unknown) => void} [dependencies.onRejected] called with the error when an attempt to subscribe fails
  * @param {() => void} [dependencies.onReconnected] called when a lost connection is established again
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../common/random.js').Random} dependencies.random
  */
 export function createPatternSubscriber ({
-  client, name, prefixes, onMessage, onRejected = () => {}, onReconnected = () => {}
+  client, name, prefixes, onMessage, onRejected = () => {}, onReconnected = () => {}, clock, random
 }) {
   const patterns = prefixes.map((prefix) => `${prefix.replace(/[*?[\]\\]/g, '\\$&')}*`)
   /** The node it is connected to. @type {import('ioredis').Redis | undefined} */
@@ -24,14 +26,14 @@ export function createPatternSubscriber ({
   const connection = new ReconnectingConnection({
     open () {
       const nodes = client instanceof Cluster ? client.nodes('master') : [client]
-      node = nodes[Math.floor(Math.random() * nodes.length)]
+      node = nodes[Math.floor(random.number() * nodes.length)]
       return node?.duplicate({ ...connectionOptions(`${name}-rooms`), readOnly: false, ...ONE_ATTEMPT })
         .on('pmessageBuffer', (_pattern, channel, payload) => onMessage(channel.toString(), payload))
     },
     prepare: (redis) => redis.psubscribe(...patterns),
     onUp: (_, again) => { if (again) onReconnected() },
     onFailed: onRejected
-  })
+  }, { clock, random })
 
   /** Another server may have the address now. */
   const renew = () => connection.reconnect()

@@ -1,4 +1,3 @@
-import { systemClock } from '../../common/clock.js'
 import { throwInkcastError } from '../errors.js'
 import { hashSlot } from '../hash-slot.js'
 import { InkcastError } from '../../common/errors.js'
@@ -31,13 +30,14 @@ export const NO_WAIT = Object.freeze({ confirmed: (_, write) => write() })
  * @param {string} dependencies.name of the process
  * @param {import('./modes.js').DurabilityMetrics} dependencies.metrics
  * @param {import('../../common/log.js').Log} dependencies.log
- * @param {import('../../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../common/random.js').Random} dependencies.random
  * @returns {Durability & { start: () => Promise<void>, stop: () => void, warnings: () => string[] }} `start` rejects
  *   with the fix in its message if this Redis can never confirm
  */
 export function createDurability ({
   redis: { topology, onBack }, settings: { publishWait: mode }, timeout = TIMEOUT, name, metrics, log,
-  clock = systemClock
+  clock, random
 }) {
   if (mode === 'none') return { ...NO_WAIT, async start () {}, stop () {}, warnings: () => [] }
   /** @type {Map<string, ReturnType<typeof createNodeWait>>} by node */
@@ -59,7 +59,9 @@ export function createDurability ({
   function nodeFor (nodeKey) {
     let node = nodes.get(nodeKey)
     if (node === undefined) {
-      node = createNodeWait({ nodeKey, topology, name, mode: /** @type {any} */ (mode), timeout, metrics, log, clock })
+      node = createNodeWait({
+        nodeKey, topology, name, mode: /** @type {any} */ (mode), timeout, metrics, log, clock, random
+      })
       nodes.set(nodeKey, node)
     }
     return node

@@ -1,6 +1,6 @@
 import { Backoff } from '../../common/backoff.js'
 import { InkcastError } from '../../common/errors.js'
-import { unlessAborted } from '../../common/wait.js'
+import { unlessAborted, withTimeLimit } from '../../common/wait.js'
 import { forgetPeriod, isConnected, periodOf } from './command-server.js'
 import { explain, MODES, neverConfirms, NOT_CONNECTED, NotConfirmed } from './modes.js'
 import { connectFor, versionOf } from './wait-connection.js'
@@ -37,10 +37,11 @@ const TRIES = 5
  * @param {import('./modes.js').DurabilityMetrics} dependencies.metrics
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../common/random.js').Random} dependencies.random
  */
-export function createNodeWait ({ nodeKey, topology, name, mode, timeout, metrics, log, clock }) {
+export function createNodeWait ({ nodeKey, topology, name, mode, timeout, metrics, log, clock, random }) {
   const { wait, isDone, missing } = MODES[mode]
-  const connection = connectFor({ nodeKey, topology, name: `${name}-wait`, timeout })
+  const connection = connectFor({ nodeKey, topology, name: `${name}-wait`, timeout, clock, random })
   const stopping = new AbortController()
   /** Waiters for the next call, and all that are not settled. @type {Waiter[]} */
   let next = []
@@ -65,7 +66,7 @@ export function createNodeWait ({ nodeKey, topology, name, mode, timeout, metric
   /** Tries until Redis confirms a write. Never rejects. */
   async function probe () {
     probing = true
-    const backoff = new Backoff(PAUSE)
+    const backoff = new Backoff({ ...PAUSE, random })
     while (trouble !== null && !stopping.signal.aborted) {
       await clock.sleep(backoff.next(), stopping.signal).catch(() => {})
       if (running || stopping.signal.aborted) continue
@@ -82,7 +83,9 @@ export function createNodeWait ({ nodeKey, topology, name, mode, timeout, metric
    *   that are on another node. Rejects with the reason why nothing is confirmed
    */
   async function confirm (waiters) {
-    const client = await unlessAborted(connection.ready(), AbortSignal.timeout(timeout))
+    const client = await withTimeLimit(
+      timeout, stopping.signal, (signal) => unlessAborted(connection.ready(), signal), clock
+    )
     const marker = connection.marker()
     // all hash slots have moved away: there is nothing to confirm here
     if (marker === undefined) return { generation: undefined, moved: new Set() }
@@ -195,7 +198,7 @@ export function createNodeWait ({ nodeKey, topology, name, mode, timeout, metric
           if (settled) return
           settled = true
           waiting--
-          clearTimeout(timer)
+          timer.stop()
           metrics.write_waits_pending.dec()
           metrics.write_waits.inc({ result: error === undefined ? 'ok' : 'unknown' })
           metrics.write_wait_seconds.observe((clock.monotonic() - since) / 1000)
@@ -210,8 +213,9 @@ export function createNodeWait ({ nodeKey, topology, name, mode, timeout, metric
           settle(unknown(reason))
         }
         // if this process was late itself, the answer may be there, and is read first
-        const timer = setTimeout(() => setImmediate(giveUp), timeout)
+        const timer = clock.timer(timeout, () => { clock.soon(giveUp) })
         if (isElsewhere) return settle(unknown(FAILED_OVER))
+        if (stopping.signal.aborted) return settle(unknown('stopped'))
         next.push({ period, keys, settle })
         if (!running) run()
       })

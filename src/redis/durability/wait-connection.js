@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { hashSlot } from '../hash-slot.js'
 import { nodeMarker } from '../keys.js'
 import { ANSWER_TIMEOUT, connectionOptions } from '../options.js'
@@ -22,9 +21,11 @@ export async function versionOf (client) {
  * @param {import('../topology.js').Topology} options.topology
  * @param {string} options.name
  * @param {number} options.timeout longest time that a command blocks, ms
+ * @param {import('../../common/clock.js').Clock} options.clock
+ * @param {import('../../common/random.js').Random} options.random
  */
-export function connectFor ({ nodeKey, topology, name, timeout }) {
-  const id = randomUUID()
+export function connectFor ({ nodeKey, topology, name, timeout, clock, random }) {
+  const id = random.uuid()
   let tag = 0
   /** @type {Promise<import('ioredis').Redis> | undefined} */
   let becomingReady
@@ -38,7 +39,7 @@ export function connectFor ({ nodeKey, topology, name, timeout }) {
       becomingReady = undefined
       tellReady(redis)
     }
-  })
+  }, { clock, random })
   connection.start()
 
   return {

@@ -9,9 +9,11 @@ import { ANSWER_TIMEOUT, RECONNECT } from '../options.js'
  * `disconnect(true)` while ioredis asks the Sentinels ends the client for good: call it on a ready one only.
  *
  * @param {import('../../config/redis-url.js').SentinelUrl} url
+ * @param {import('../../common/random.js').Random} random
  * @returns {import('ioredis').RedisOptions}
  */
-export function sentinelOptions ({ tls, sentinels, name, username, password, sentinelUsername, sentinelPassword, db }) {
+export function sentinelOptions (url, random) {
+  const { tls, sentinels, name, username, password, sentinelUsername, sentinelPassword, db } = url
   return {
     sentinels,
     name,
@@ -25,7 +27,7 @@ export function sentinelOptions ({ tls, sentinels, name, username, password, sen
     sentinelCommandTimeout: ANSWER_TIMEOUT,
     // a number: without it ioredis gives up for ever when no Sentinel knows the master
     sentinelRetryStrategy: (attempts) =>
-      Math.min(RECONNECT.min * 2 ** attempts, RECONNECT.max) * (0.5 + Math.random() / 2),
+      Math.min(RECONNECT.min * 2 ** attempts, RECONNECT.max) * (0.5 + random.number() / 2),
     ...(tls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {})
   }
 }

@@ -15,10 +15,12 @@ const CHANNEL = '+switch-master'
  * @param {string} dependencies.name shown in CLIENT LIST
  * @param {() => void} dependencies.onSwitch the master may be another one: after a failover, and after a time without a
  *   connection
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../common/random.js').Random} dependencies.random
  */
-export function createSentinelWatch ({ url, name, onSwitch }) {
+export function createSentinelWatch ({ url, name, onSwitch, clock, random }) {
   const { sentinels, sentinelUsername: username, sentinelPassword: password, tls } = url
-  let index = Math.floor(Math.random() * sentinels.length)
+  let index = Math.floor(random.number() * sentinels.length)
   let missed = false
   return new ReconnectingConnection({
     open () {
@@ -34,5 +36,5 @@ export function createSentinelWatch ({ url, name, onSwitch }) {
       missed = false
     },
     onDown () { missed = true }
-  })
+  }, { clock, random })
 }

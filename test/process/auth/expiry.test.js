@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { createExpiry } from '../../../src/gateway/expiry.js'
 
@@ -8,7 +9,7 @@ const START = 1_700_000_000_000
 /** @param {import('node:test').TestContext} t */
 function setUp (t) {
   const clock = manualClock(START)
-  const expiry = createExpiry({ clock })
+  const expiry = createExpiry({ clock, random: systemRandom })
   expiry.start()
   t.after(() => expiry.stop())
   return {

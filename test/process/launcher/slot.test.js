@@ -3,6 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { Backoff } from '../../../src/common/backoff.js'
 import { Slot } from '../../../src/launcher/slot.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -21,7 +23,7 @@ const HANGS = 'process.send({ type: "ready" }); process.on("SIGTERM", () => {});
  * @param {import('node:test').TestContext} t
  * @param {string} script
  * @param {object} [options]
- * @param {ConstructorParameters<typeof Slot>[2]} [options.limits]
+ * @param {Partial<ConstructorParameters<typeof Slot>[2]>} [options.limits]
  * @param {number} [options.stopTimeout]
  */
 function startSlot (t, script, { limits, stopTimeout = 5000 } = {}) {
@@ -47,7 +49,7 @@ function startSlot (t, script, { limits, stopTimeout = 5000 } = {}) {
       onGiveUp: (reason) => events.push({ gaveUp: reason }),
       onHandover: () => events.push('begun')
     },
-    { backoff: new Backoff({ min: 10, max: 20 }), ...limits }
+    { backoff: new Backoff({ min: 10, max: 20 }), clock: systemClock, random: systemRandom, ...limits }
   )
   t.after(async () => {
     slot.kill()
@@ -104,7 +106,7 @@ test('a process that fails at its first start is given up at once, with its reas
 
 test('a process that keeps ending is given up after the maximum number of crashes, with growing pauses in between', async (t) => {
   const waits = /** @type {number[]} */ ([])
-  const backoff = new Backoff({ min: 10, max: 80, random: () => 0 })
+  const backoff = new Backoff({ min: 10, max: 80, random: { number: () => 0 } })
   const next = backoff.next.bind(backoff)
   backoff.next = () => {
     const wait = next()

@@ -5,6 +5,8 @@ import net from 'node:net'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { systemClock as clock } from '../../../src/common/clock.js'
+import { systemRandom as random } from '../../../src/common/random.js'
 import { certificate } from '../../helpers/balancer.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -63,7 +65,7 @@ describe('the warm-up of a worker', () => {
         config,
         extent: EXTENT,
         createParts (own) {
-          const nothing = createNullRedis({ urls: config.redis.urls, log: own.log })
+          const nothing = createNullRedis({ urls: config.redis.urls, log: own.log, clock, random })
           const client = /** @type {any} */ (nothing.client)
           const names = Object.fromEntries(
             ['users', 'hold'].map((script) => [client.scriptsSet[`inkcast_${script}`].sha, script])
@@ -76,7 +78,9 @@ describe('the warm-up of a worker', () => {
           }
           return partsOf({ ...own, redis: nothing, config, rules, worker })
         },
-        log
+        log,
+        clock,
+        random
       })
       assert.equal(count, EXTENT.handshakes)
       assert.deepEqual(lines, [])
@@ -95,7 +99,7 @@ describe('the warm-up of a worker', () => {
 
   test('queues some handshakes, as in a storm of clients', async (t) => {
     const config = loadConfig({ env: PRODUCTION })
-    const sandbox = await openSandbox(config)
+    const sandbox = await openSandbox(config, { clock, random })
     t.after(() => sandbox.close())
     const limit = sandbox.gateway.engine.handshakeLimit
     let waited = 0
@@ -108,7 +112,7 @@ describe('the warm-up of a worker', () => {
       }, req)
       entering = false
     }
-    assert.equal(await makeHandshakes([sandbox], { handshakes: 500, time: 30_000 }), 500)
+    assert.equal(await makeHandshakes([sandbox], { handshakes: 500, time: 30_000 }, { clock }), 500)
     assert.ok(waited > 0)
   })
 
@@ -117,7 +121,9 @@ describe('the warm-up of a worker', () => {
       config: loadConfig({ env: PRODUCTION }),
       extent: { handshakes: 1_000_000, time: 200 },
       createParts: () => ({}),
-      log: recordingLog().log
+      log: recordingLog().log,
+      clock,
+      random
     })
     assert.ok(count > 32 && count < 100_000, `${count} handshakes`)
   })
@@ -130,9 +136,9 @@ describe('the warm-up of a worker', () => {
       if (++sandboxes === 2) throw new Error('no parts')
       return {}
     }
-    assert.equal(await warmUp({ config, extent: EXTENT, createParts: partsForOne, log }), 0)
+    assert.equal(await warmUp({ config, extent: EXTENT, createParts: partsForOne, log, clock, random }), 0)
     const refusing = (/** @type {import('../../../src/common/log.js').Log} */ silent) => {
-      const redis = createNullRedis({ urls: config.redis.urls, log: silent })
+      const redis = createNullRedis({ urls: config.redis.urls, log: silent, clock, random })
       Object.assign(redis.client, { sendCommand: async () => { throw new Error('refused') } })
       return redis
     }
@@ -141,7 +147,9 @@ describe('the warm-up of a worker', () => {
         config,
         extent: EXTENT,
         createParts: (own) => partsOf({ ...own, redis: refusing(own.log), config, rules, worker }),
-        log
+        log,
+        clock,
+        random
       }),
       0
     )
@@ -154,16 +162,16 @@ describe('the warm-up of a worker', () => {
   })
 
   test('reports the error when no client is admitted', async (t) => {
-    const sandbox = await openSandbox(loadConfig({ env: PRODUCTION }))
+    const sandbox = await openSandbox(loadConfig({ env: PRODUCTION }), { clock, random })
     t.after(() => sandbox.close())
     const stranger = { dial: sandbox.dial, secret: 'x'.repeat(32) }
-    await assert.rejects(makeHandshakes([stranger], QUICK), { message: 'another answer than 40{' })
+    await assert.rejects(makeHandshakes([stranger], QUICK, { clock }), { message: 'another answer than 40{' })
   })
 
   test('gives up without a response', async (t) => {
     const { url } = await startSilent(t)
     const dial = () => net.connect({ host: '127.0.0.1', port: Number(new URL(url).port) })
-    await assert.rejects(makeHandshakes([{ dial, secret: 'x'.repeat(32) }], EXTENT, 100), {
+    await assert.rejects(makeHandshakes([{ dial, secret: 'x'.repeat(32) }], EXTENT, { clock, patience: 100 }), {
       message: 'no answer within 100 ms'
     })
   })
@@ -173,6 +181,8 @@ describe('the warm-up of a worker', () => {
 const COMPILED = `
   import { createMetrics } from './src/metrics/metrics.js'
   import { warmUp } from './src/rehearsal/warm-up.js'
+  import { systemClock as clock } from './src/common/clock.js'
+  import { systemRandom as random } from './src/common/random.js'
   import { loadConfig } from './src/config/load.js'
   import { createLog } from './src/common/log.js'
 
@@ -182,7 +192,9 @@ const COMPILED = `
     config: loadConfig({ env: {} }),
     extent: { handshakes: 0, time: 0 },
     createParts: () => ({}),
-    log: createLog({ level: 'silent', pretty: false, role: 'test' })
+    log: createLog({ level: 'silent', pretty: false, role: 'test' }),
+    clock,
+    random
   })
   ;%PrepareFunctionForOptimization(sum)
   sum([1, 2]), sum([1, 2])

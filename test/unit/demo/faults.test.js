@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
 import { launcherControl } from '../../../src/demo/control/answers.js'
 import { createFaults } from '../../../src/demo/control/faults.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -39,7 +40,8 @@ function faultsOf (t, own = {}, gap = TIMES.gap) {
       release: (holder) => { held.push(`release ${holder}`) }
     },
     log: recordingLog().log,
-    times: { ...TIMES, gap }
+    times: { ...TIMES, gap },
+    clock: systemClock
   })
   t.after(() => faults.stop())
   return { faults, held, ended: () => waitFor(() => faults.state?.phase === 'ended', { message: () => faults.state }) }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { InkcastError } from '../../../src/common/errors.js'
 import { Connection } from '../../../src/gateway/connection.js'
 import { createExpiry } from '../../../src/gateway/expiry.js'
@@ -42,7 +43,7 @@ async function setUp (t, ...open) {
       maxDocuments: MAX_DOCUMENTS, rates, budgetOf: () => new UserBudget(rates, 0), clock, inspector: NO_INSPECTOR
     })
   )
-  const expiry = createExpiry({ clock })
+  const expiry = createExpiry({ clock, random: systemRandom })
   expiry.start()
   t.after(() => expiry.stop())
   expiry.watch(connection)

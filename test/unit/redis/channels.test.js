@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { after, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { systemRandom } from '../../../src/common/random.js'
+import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
+import { systemClock } from '../../../src/common/clock.js'
 import { createLog } from '../../../src/common/log.js'
 import { createChannels } from '../../../src/redis/channels.js'
 
@@ -66,8 +69,13 @@ class FakeNode {
   get commands () { return this.sent.map(({ command }) => command) }
 }
 
-/** @param {{ single?: boolean, patience?: { answer: number, more: number } }} [options] */
-function setUp ({ single = true, patience } = {}) {
+/**
+ * @param {object} [options]
+ * @param {boolean} [options.single]
+ * @param {{ answer: number, more: number }} [options.patience]
+ * @param {import('../../../src/common/clock.js').Clock} [options.clock]
+ */
+function setUp ({ single = true, patience, clock = systemClock } = {}) {
   /** @type {Record<string, FakeNode>} */
   const nodes = { a: new FakeNode(), b: new FakeNode() }
   let owner = 'a'
@@ -84,7 +92,7 @@ function setUp ({ single = true, patience } = {}) {
     onChange (/** @type {() => void} */ listener) { changed = listener },
     stop () {}
   }
-  const channels = createChannels({ topology, name: 'test', log, patience })
+  const channels = createChannels({ topology, name: 'test', log, patience, clock, random: systemRandom })
   after(() => channels.stop())
   return { channels, nodes, move: (/** @type {string} */ to) => { owner = to; changed() } }
 }
@@ -238,9 +246,10 @@ describe('channels', () => {
     a.bring('never subscribed', 'text')
   })
 
-  test('wait while data arrives, and no longer', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] })
-    const { channels, nodes: { a } } = setUp({ patience: { answer: 300, more: 100 } })
+  test('wait while data arrives, and no longer', async () => {
+    const clock = manualClock()
+    const { channels, nodes: { a } } = setUp({ patience: { answer: 300, more: 100 }, clock })
+    const turn = () => clock.pass(0)
     // opens the connection, so that data arrives from the start of the wait
     const first = channels.subscribe('first', () => {})
     await turn()
@@ -252,16 +261,16 @@ describe('channels', () => {
     await turn()
     for (const ms of [300, 100, 100, 100]) {
       /** @type {FakeRedis} */ (a.connection).stream.bytesRead += 10
-      t.mock.timers.tick(ms)
+      clock.advance(ms)
       assert.equal(await isSettled(waiting), false)
     }
-    t.mock.timers.tick(100)
+    clock.advance(100)
     await assert.rejects(waiting, { code: 'unavailable' })
     const next = channels.subscribe('y', () => {})
     await turn()
-    t.mock.timers.tick(300)
+    clock.advance(300)
     assert.equal(await isSettled(next), false)
-    t.mock.timers.tick(100)
+    clock.advance(100)
     await assert.rejects(next, { code: 'unavailable' })
   })
 

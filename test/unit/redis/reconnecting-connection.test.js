@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { ReconnectingConnection } from '../../../src/redis/reconnecting-connection.js'
+import { manualClock } from '../../helpers/manual-clock.js'
 import { seededRandom } from '../../helpers/random.js'
 
 const SCHEDULES = 300
@@ -51,6 +52,7 @@ function setUp () {
   /** @type {(() => void)[]} ends of the pauses between attempts */
   const pauses = []
   const world = { hasServer: true }
+  const clock = manualClock()
   const connection = new ReconnectingConnection({
     open () {
       calls.push('open')
@@ -67,14 +69,17 @@ function setUp () {
     onDown: () => { calls.push('down') },
     onFailed: () => { calls.push('failed') }
   }, {
-    ...systemClock,
-    sleep: (_, signal) => new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason)
-      pauses.push(resolve)
-      signal?.addEventListener('abort', () => reject(signal.reason))
-    })
+    random: systemRandom,
+    clock: {
+      ...clock,
+      sleep: (_, signal) => new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason)
+        pauses.push(() => resolve())
+        signal?.addEventListener('abort', () => reject(signal.reason))
+      })
+    }
   })
-  return { connection, opened, calls, pauses, world }
+  return { connection, opened, calls, pauses, world, clock }
 }
 
 test('it is up when it is connected and prepared, and comes back after a loss', async () => {
@@ -100,24 +105,23 @@ test('it is up when it is connected and prepared, and comes back after a loss', 
   connection.stop()
 })
 
-test('it pings while it is up', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
-  const { connection, opened } = setUp()
+test('it pings while it is up', async () => {
+  const { connection, opened, clock } = setUp()
   const first = connection.start()
   const [redis] = opened
-  t.mock.timers.tick(5000)
+  clock.advance(5000)
   redis.answer()
   await turn()
-  t.mock.timers.tick(5000)
+  clock.advance(5000)
   assert.equal(redis.pings, 0, 'before it is up')
   redis.answer()
   await first
   for (let i = 1; i <= 3; i++) {
-    t.mock.timers.tick(5000)
+    clock.advance(5000)
     assert.equal(redis.pings, i)
   }
   connection.stop()
-  t.mock.timers.tick(5000)
+  clock.advance(5000)
   assert.equal(redis.pings, 3)
 })
 

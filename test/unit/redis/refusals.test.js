@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRefusals } from '../../../src/redis/refusals.js'
+import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
 function setUp () {
   const { log, lines } = recordingLog()
-  const clock = { time: 1_000_000 }
-  return { clock, lines, refusals: createRefusals({ log, now: () => clock.time }) }
+  const clock = manualClock()
+  return { clock, lines, refusals: createRefusals({ log, clock }) }
 }
 /** @param {string} message @param {string} [name] of the command */
 const refusal = (message, name = 'evalsha') =>
@@ -25,11 +26,11 @@ test('commands that Redis refuses are reported until they succeed again, and log
       refusals.reason,
       'Redis refuses what inkcast needs: ERR The user executing the script can\'t run this command or subcommand'
     )
-    clock.time += 9_999
+    clock.advance(9_999)
   }
   assert.notEqual(refusals.reason, null)
   assert.equal(lines.length, 2)
-  clock.time += 1
+  clock.advance(1)
   assert.equal(refusals.reason, null)
 })
 

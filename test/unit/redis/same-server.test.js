@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { createSameServer } from '../../../src/redis/same-server.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -9,7 +11,7 @@ const connectionTo = (runId) => ({ ready: true, runId, reconnects: 0, reconnect 
 test('subscribers of another server than that of the commands reconnect, at once or when they know their server', async () => {
   const [same, other, unknown] = ['new', 'old', undefined].map(connectionTo)
   const all = [same, other, unknown]
-  const sameServer = createSameServer(() => all)
+  const sameServer = createSameServer(() => all, { clock: systemClock, random: systemRandom })
   sameServer.known(other)
   sameServer.follow('new')
   assert.deepEqual(all.map(({ reconnects }) => reconnects), [0, 1, 0])
@@ -26,7 +28,7 @@ test('subscribers of another server than that of the commands reconnect, at once
 test('a subscriber that is there before the commands does not reconnect', async () => {
   const early = connectionTo('new')
   const all = [early]
-  const sameServer = createSameServer(() => all)
+  const sameServer = createSameServer(() => all, { clock: systemClock, random: systemRandom })
   sameServer.follow('old')
   early.reconnects = 0
   sameServer.known(early)

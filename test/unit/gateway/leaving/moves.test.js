@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemRandom } from '../../../../src/common/random.js'
 import { createMoves, readMove } from '../../../../src/gateway/leaving/moves.js'
 import { manualClock } from '../../../helpers/manual-clock.js'
 
@@ -30,7 +31,7 @@ function setUp (size) {
   })
   let counted = 0
   const metrics = /** @type {any} */ ({ connections_moved: { inc () { counted++ } } })
-  const moves = createMoves({ directory, metrics, clock })
+  const moves = createMoves({ directory, metrics, clock, random: systemRandom })
   return {
     moves, connections, gone, clock,
     counted: () => counted,
