@@ -88,6 +88,9 @@ export class RateLimit {
   /** @param {number} bytes of a response */
   answered (bytes) { this.#budget.answered(this.#rates, bytes) }
 
+  /** @param {number} now ms @throws {InkcastError} rate_limited, if its user sends in too many documents */
+  beginsSending (now) { this.#budget.beginsSending(now) }
+
   /** @param {number} now ms @returns {boolean} whether its packets must not be decoded */
   overworked (now) {
     this.#refill(now)

@@ -1,4 +1,4 @@
-import { refilled, secondsSince } from '../common/token-bucket.js'
+import { refilled, secondsSince, TokenBucket } from '../common/token-bucket.js'
 
 /**
  * The budget of one user on a worker, for all connections together: bytes, CPU time and events. Without it a user with
@@ -16,6 +16,10 @@ const FULL_RATES = 5
  * CPU time per second for one user, ms; the burst is twice that, plus one event.
  */
 const WORK = 250
+/**
+ * Documents in which one user may begin to send messages: each leaves keys in Redis for up to 30 days (docs/limits.md).
+ */
+const DOCUMENTS = Object.freeze({ perSecond: 0.1, burst: 1000 })
 /** Only decoding is measured; checking, transcoding and delivery take about twice as long again. */
 const WORK_PER_DECODING = 3
 
@@ -34,6 +38,8 @@ export class UserBudget {
   #bytes
   #work = 2 * WORK
   #events
+  /** Most users send in few documents, or none. @type {TokenBucket | undefined} */
+  #documents
 
   /** @param {Rates} rates @param {number} now ms */
   constructor (rates, now) {
@@ -90,6 +96,22 @@ export class UserBudget {
     return true
   }
 
-  /** Whether something of it was used that matters after the user has gone: it must not be given twice. */
-  get used () { return this.#bytes < 0 || this.#work < 2 * WORK || this.#events < 1 }
+  /**
+   * Counts a document in which a connection of the user sends its first message.
+   * @param {number} now ms
+   * @throws {import('../common/errors.js').InkcastError} rate_limited
+   */
+  beginsSending (now) {
+    this.#documents ??= new TokenBucket(DOCUMENTS, now)
+    this.#documents.mustTake(now, () => 'messages to too many documents')
+  }
+
+  /**
+   * @param {number} now ms
+   * @returns {boolean} whether something was used that matters after the user has gone: it must not be given twice
+   */
+  used (now) {
+    return this.#bytes < 0 || this.#work < 2 * WORK || this.#events < 1 ||
+      (this.#documents !== undefined && this.#documents.refill(now) < DOCUMENTS.burst)
+  }
 }

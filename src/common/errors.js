@@ -169,7 +169,7 @@ export const ERRORS = Object.freeze({
     message: 'too many events',
     retryable: true,
     status: 429,
-    when: 'The connection sends more events (of all kinds, or of this one) or bytes per second than allowed, uses too much CPU time, or requests too many members or records ([limits](protocol.md#limits)); slow down. On the api: the caller publishes, or calls the operation, above its rate in `API_CALLERS_FILE`; retry after `Retry-After` (or `retryInMs` of the error).'
+    when: 'The connection sends more events (of all kinds, or of this one) or bytes per second than allowed, uses too much CPU time, sends to too many documents, or requests too many members or records ([limits](protocol.md#limits)); slow down. On the api: the caller publishes, or calls the operation, above its rate in `API_CALLERS_FILE`; retry after `Retry-After` (or `retryInMs` of the error).'
   },
   too_many_connections: {
     message: 'too many connections',

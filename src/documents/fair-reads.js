@@ -50,7 +50,7 @@ export class FairReads {
 
   /** @param {string} who @returns {Promise<void>} */
   #turnOf (who) {
-    if (this.#count >= MAX_WAITING) throw new InkcastError('unavailable', 'too many histories are being read; try again')
+    if (this.#count >= MAX_WAITING) this.#makeRoom(who)
     this.#count++
     return new Promise((resolve, reject) => {
       const one = { go: resolve, fail: reject }
@@ -58,6 +58,21 @@ export class FairReads {
       if (others === undefined) this.#waiting.set(who, [one])
       else others.push(one)
     })
+  }
+
+  /**
+   * Refuses the last read of the reader with the most, so that one with many takes no place of another.
+   * @param {string} who asks for a place
+   * @throws {InkcastError} unavailable, when this reader has as many as any other
+   */
+  #makeRoom (who) {
+    let most = this.#waiting.get(who) ?? []
+    const own = most.length
+    for (const waiting of this.#waiting.values()) if (waiting.length > most.length) most = waiting
+    if (most.length <= own + 1) throw tooMany()
+    const last = /** @type {{ fail: (error: unknown) => void }} */ (most.pop())
+    last.fail(tooMany())
+    this.#count--
   }
 
   /** Ends the reads that wait. @param {unknown} error */
@@ -79,3 +94,5 @@ export class FairReads {
     one.go()
   }
 }
+
+const tooMany = () => new InkcastError('unavailable', 'too many histories are being read; try again')

@@ -173,6 +173,12 @@ export class Connection {
   /** @param {number} ms CPU time of decoding a large packet */
   decoded (ms) { this.#rateLimit.decoded(ms) }
 
+  /**
+   * Counts the first message to a document.
+   * @throws {import('../common/errors.js').InkcastError} rate_limited
+   */
+  beginsSending () { this.#rateLimit.beginsSending(this.context.clock.monotonic()) }
+
   /** @param {number} bytes of an answer */
   answered (bytes) { this.#rateLimit.answered(bytes) }
 

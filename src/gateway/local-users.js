@@ -45,8 +45,9 @@ export function createLocalUsers ({ bus, orders, rates, metrics, log, clock }) {
   function leave (uid, user) {
     users.delete(uid)
     orders.forget(uid)
-    user.refill(rates, clock.monotonic())
-    if (!user.used) return
+    const now = clock.monotonic()
+    user.refill(rates, now)
+    if (!user.used(now)) return
     if (gone.size >= MAX_GONE) gone.delete(/** @type {string} */ (gone.keys().next().value))
     gone.set(uid, user)
   }

@@ -3,6 +3,8 @@ export class OpenDocument {
   /** False when the document was left or the connection closed while the join was in progress. */
   wanted = true
   joined = false
+  /** Whether this connection has sent a message to it. */
+  hasMessage = false
   /**
    * Position up to which records have been sent, while the document is joined from a position.
    * @type {import('../wire/position.js').Position | null}

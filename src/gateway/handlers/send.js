@@ -42,13 +42,19 @@ export async function handle (connection, input, context) {
  * @param {import('./context.js').HandlerContext} context
  */
 async function send (connection, input, context) {
-  const { rulesOf, uplink, tracing, limits, clock } = context
+  const { rulesOf, uplink, tracing, limits, metrics, clock } = context
   const { guid, event = 'message', data, queue } = input
   const { rate, echo } = rulesOf(guid)
   if (rate !== undefined) takeEvent(connection, guid, rate, clock.monotonic())
   await mayWrite(connection, guid, context)
   const { value, contentType } = encodeData(connection, data)
   if (value.length > limits.maxRecordBytes) throw new InkcastError('value_too_large')
+  const document = /** @type {import('../open-document.js').OpenDocument} */ (connection.document(guid))
+  if (!document.hasMessage) {
+    connection.beginsSending()
+    document.hasMessage = true
+    metrics.documents_written.inc()
+  }
   const standard = contentType === 'application/msgpack' ? withStandardDates(value) : value
   const parent = parseTraceparent(input.traceparent)
   const traceId = parent?.traceId ?? newTraceId()

@@ -11,6 +11,12 @@ export const EXTENSION_METRICS = Object.freeze({
     help: 'Events of clients by result: `ok` or an error code.',
     worry: '`rate_limited` or `bad_request` that grow: a client misbehaves.'
   },
+  documents_written: {
+    type: 'counter',
+    labels: [],
+    help: 'Documents to which clients have sent a message, counted for each connection once while it has the document open. Each one may leave a key in Redis for 30 days.',
+    worry: 'Growth over 30 days × 250 bytes is much of the memory of Redis: some clients send to very many documents.'
+  },
   extension_seconds: {
     type: 'histogram',
     labels: ['extension', 'part'],

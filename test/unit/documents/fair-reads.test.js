@@ -61,9 +61,9 @@ test('who asks for one read waits for one of each other at most, however many th
   assert.ok(ended <= 4 + 2 + 4, `${ended} reads`)
 })
 
-test('more reads than may wait are refused, and there is room again when some have ended', async () => {
+test('more reads of one reader than may wait are refused, and there is room again when some have ended', async () => {
   const { read, reading } = start()
-  for (let i = 0; i < 1004; i++) read(`${i % 7}`, `${i}`)
+  for (let i = 0; i < 1004; i++) read('a', `${i}`)
   await assert.rejects(read('a', 'late'), { code: 'unavailable' })
   await settled()
   reading[0].end()
@@ -76,6 +76,33 @@ test('more reads than may wait are refused, and there is room again when some ha
   }
   assert.equal(await late, 'late')
 })
+
+for (const [busy, others] of [[1, 1], [1, 400], [2, 100], [7, 50], [500, 10]]) {
+  test(`${others} readers are read while ${busy} have filled the list, which grows no more`, async () => {
+    const { read, reading, most } = start()
+    /** @type {string[]} */
+    const refused = []
+    const attempt = (/** @type {string} */ who, /** @type {string} */ guid) =>
+      read(who, guid).catch(({ code }) => { refused.push(`${who} ${code}`) })
+    const all = Array.from({ length: 1004 }, (_, i) => attempt(`busy-${i % busy}`, `${i}`))
+    await settled()
+    const ofOthers = Array.from({ length: others }, (_, i) => attempt(`other-${i}`, `other-${i}`))
+    await settled()
+    assert.equal(refused.length, others)
+    assert.ok(refused.every((line) => /^busy-\d+ unavailable$/.test(line)), refused.find((line) => !line.startsWith('busy')))
+    // none with the most is spared: each has lost about as many as the next one
+    const counts = Array.from({ length: busy }, (_, i) => refused.filter((line) => line === `busy-${i} unavailable`).length)
+    assert.ok(Math.max(...counts) - Math.min(...counts) <= 2, `${counts}`)
+    let ended = 0
+    for (; reading.length > 0; ended++) {
+      reading[0].end()
+      await settled()
+    }
+    assert.deepEqual(await Promise.all(ofOthers), Array.from({ length: others }, (_, i) => `other-${i}`))
+    await Promise.all(all)
+    assert.deepEqual([ended, most()], [1004, 4])
+  })
+}
 
 test('a read that fails for another reason ends no other', async () => {
   const { read, reading } = start()
