@@ -133,7 +133,8 @@ module.exports = {
     onlyIn('ws', 'engine|rehearsal'),
     onlyIn('fastify', 'api'),
     onlyIn('@opentelemetry', 'tracing'),
-    onlyIn('commander', 'cli')
+    onlyIn('commander', 'cli'),
+    onlyIn('luaparse', 'store')
   ].map((rule) =>
     rule.name === 'roles-keep-apart'
       ? {

@@ -22,8 +22,8 @@ const PATTERNS = [
   {
     name: 'American spelling',
     found: /\b(?:(?:colou|behaviou|honou|favou|neighbou)r\w*|centre\w*|(?:initial|recogn|organ|synchron|normal|optim|serial|minim|maxim)is(?:e[sd]?|ing|ation)|cancelled|labelled|travelled|modelled|catalogue|licence|defence|grey|whilst|towards|learnt|analyse[sd]?)\b/gi,
-    // events and properties of @grpc/grpc-js
-    not: /\bcall\.cancelled\b|'cancelled'/g,
+    // events and properties of @grpc/grpc-js, an error of Redis
+    not: /\bcall\.cancelled\b|'cancelled'|Cannot serialise/g,
     examples: ['the behaviour', 'recognised as duplicates', 'Grey lines', 'sent towards clients']
   },
   { name: '"they" for a user', found: /\b(?:he|his|him|himself)\b/gi, examples: ['a user keeps his documents'] },

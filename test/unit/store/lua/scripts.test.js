@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { compile } from '../../../../src/store/lua/compile.js'
+import { ErrorReply } from '../../../../src/store/resp/replies.js'
+
+const FOLDER = new URL('../../../../src/redis/scripts/', import.meta.url)
+/** @param {string} file @returns {string} */
+const read = (file) => readFileSync(new URL(file, FOLDER), 'latin1')
+  .replace(/^--@include (\w+)$/gm, (_, name) => read(`include/${name}.lua`))
+
+/** @param {string} source @param {Partial<import('../../../../src/store/lua/compile.js').Environment>} [environment] */
+const run = (source, environment) =>
+  compile(source)({ keys: [], args: [], call: () => null, allowed: () => true, ...environment })
+
+test('each script of inkcast is compiled', () => {
+  const files = readdirSync(FOLDER).filter((file) => file.endsWith('.lua'))
+  assert.ok(files.length > 30)
+  for (const file of files) assert.equal(typeof compile(read(file)), 'function', file)
+})
+
+test('a construct that no script uses fails when it is loaded, with its line', () => {
+  for (const [construct, named] of Object.entries({
+    'coroutine.wrap(f)': 'coroutine', 'string.dump(f)': 'string.dump', 'os.clock()': 'os', 'math.random()': 'math.random',
+    'redis.setresp(3)': 'redis.setresp', 'local _ = _G': '_G', 'local a = ...': 'the arguments of a script: there are none'
+  })) {
+    assert.throws(() => compile(`if false then\n${construct} end`), new ErrorReply(
+      `ERR Error compiling script (new function): user_script:2: the built-in store does not know ${named}`), construct)
+  }
+})
+
+test('what is no Lua fails when it is loaded', () => {
+  for (const source of ['return 1 +', 'goto a', 'x', 'local 1', 'return "', 'if', 'break', 'return ::a::', '('.repeat(20_000)]) {
+    assert.throws(() => compile(source), { message: /^ERR Error compiling script \(new function\): user_script:1: / }, source)
+  }
+})
+
+test('an endless script ends, also inside pcall and inside a pattern', () => {
+  for (const source of [
+    'while true do end', 'repeat until false', 'for i = 2, 1, 0 do end', 'pcall(function () while true do end end) return 1',
+    'return string.find(string.rep("a", 60), string.rep("a-", 30) .. "b")'
+  ]) {
+    assert.equal(/** @type {ErrorReply} */ (run(source)).message, 'ERR the script made more than 20000000 steps', source)
+  }
+})
+
+test('an endless recursion ends, also inside pcall', () => {
+  for (const source of ['local function f () return f() end return f()', 'local function f () pcall(f) end f()']) {
+    assert.equal(/** @type {ErrorReply} */ (run(source)).message, 'ERR stack overflow', source)
+  }
+})
+
+test('a script reaches nothing of JavaScript', () => {
+  const names = ['globalThis', 'process', 'constructor', 'helpers', 'globals', 'add', 't', 'main', '__proto__', 'undefined']
+  for (const name of names) {
+    const { message } = /** @type {ErrorReply} */ (run(`return ${name}`))
+    assert.match(message, new RegExp(`attempted to access nonexistent global variable '${name}'`))
+    assert.equal(run(`local ${name} = 1 return ${name}`), 1)
+    assert.equal(run(`local a = {${name} = 2} return a.${name}`), 2)
+    assert.equal(run(`local a = {} return a.${name}`), null)
+    assert.equal(run(`local a = 'text' return a.${name}`), null)
+  }
+  for (const text of ['`${1}`', '\\\'); process.exit(1); (\\\'', '\\\\']) {
+    assert.equal(run(`return '${text}'`), text.replaceAll(/\\(.)/g, '$1'))
+  }
+})
