@@ -8,6 +8,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../src/config/load.js'
+import { SLOW_TIMEOUT } from '../src/delivery/backlogs.js'
 
 export const FILE = fileURLToPath(new URL('../docs/images/queue.svg', import.meta.url))
 const WIDTH = 820
@@ -19,13 +20,13 @@ const size = (bytes) => bytes >= 2 ** 20 ? `${bytes / 2 ** 20} MB` : `${bytes / 
 
 /** @returns {string} SVG, for light and dark pages */
 export function queuePicture () {
-  const { maxWaitingBytes: limit, slowTimeout } = loadConfig({ env: {} }).limits
-  const seconds = slowTimeout / 1000
+  const { maxWaitingBytes: limit } = loadConfig({ env: {} }).limits
+  const seconds = SLOW_TIMEOUT / 1000
   // widths are not to scale: each step has room for its text
   const steps = [
     { share: 0.22, name: 'live', from: '0', lines: ['everything is', 'delivered at once'] },
     { share: 0.26, name: 'reduced', from: '64 KB', lines: ['no ephemeral records;', 'newest signals only'] },
-    { share: 0.32, name: 'behind', from: `MAX_WAITING_BYTES (${size(limit)})`, lines: ['live delivery stops; when the client reads', 'again, it continues from the log', `after SLOW_TIMEOUT (${seconds} s): closed, 1013`] },
+    { share: 0.32, name: 'behind', from: `MAX_WAITING_BYTES (${size(limit)})`, lines: ['live delivery stops; when the client reads', 'again, it continues from the log', `after ${seconds} s: closed, 1013`] },
     { share: 0.2, name: 'closed', from: `twice (${size(2 * limit)})`, lines: ['messages that no log', 'has fill the queue:', 'closed with 1013'] }
   ]
   let x = LEFT

@@ -71,8 +71,6 @@ export async function runSoak (t, settings, { say, onSample = () => {} }) {
   const cluster = await startCluster(t, {
     NODE_ENV: 'production', HOST: '127.0.0.1', WORKERS: String(workers), REDIS_URL: server.url,
     AUTH_ALLOW_ANONYMOUS: 'true', API_TOKENS: `soak:${TOKEN}`, HISTORY_TTL: KEPT,
-    // clients share the cores with the workers, and a busy machine would send them away
-    OVERLOAD_LAG: '0',
     ...broker && { KAFKA_BROKERS: broker.brokers }, ...settings.env, ...probes.env
   })
   const produce = broker && await openProducer(t, broker.brokers)

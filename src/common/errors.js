@@ -182,7 +182,7 @@ export const ERRORS = Object.freeze({
     message: 'this worker has more clients than it can serve at the moment',
     retryable: true,
     status: 503,
-    when: 'The event loop of the gateway worker is later than `OVERLOAD_LAG`, or 90 % of its memory is in use. The worker refuses new clients; if the overload lasts, it also disconnects anonymous clients ([overload](operations.md#overload)). Connect again after `Retry-After` or `retryInMs`; add workers or machines.'
+    when: 'The event loop of the gateway worker is late by more than 1 s, or 90 % of its memory is in use. The worker refuses new clients; if the overload lasts, it also disconnects anonymous clients ([overload](operations.md#overload)). Connect again after `Retry-After` or `retryInMs`; add workers or machines.'
   },
 
   // temporary failures

@@ -43,5 +43,7 @@ export const GONE = {
   PUBLISH_WAIT_TIMEOUT: 'a write has 3 s to be confirmed',
   KAFKA_TOPIC_REPLICATION: 'set default.replication.factor of the brokers, or create the topics before the first start',
   HISTORY_BYTES: 'use history.bytes of a rule with the prefix "" (DOCUMENT_RULES_FILE)',
+  SLOW_TIMEOUT: 'a connection is closed after 60 s in which it is behind or reads nothing',
+  OVERLOAD_LAG: 'a worker is overloaded when its event loop is late by more than 1 s',
   PRIVATE_HOOKS: 'private parts are always in use; LIBRARY_VERSIONS=any starts with unchecked versions of libraries'
 }

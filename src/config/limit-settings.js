@@ -57,13 +57,6 @@ export const limits = block('Limits', {
     describe:
       'Above this number of queued bytes (256 for each record, and its frame) a slow connection is *behind*: it gets further records of documents from the log, when it reads again. Already above 65,536 queued bytes it gets no ephemeral records; of the signals it gets the newest ones later.'
   },
-  SLOW_TIMEOUT: {
-    as: 'slowTimeout',
-    type: milliseconds(1000, 3_600_000),
-    default: '60000',
-    describe:
-      'Maximum time for which a connection may be behind, or read nothing of its queue, ms. After it the connection is closed. The client reconnects and resumes.'
-  },
   RECEIPT_TIMEOUT: {
     as: 'receiptTimeout',
     type: milliseconds(1000, 600_000),
@@ -76,13 +69,6 @@ export const limits = block('Limits', {
     default: '2000',
     describe:
       'New clients that a gateway worker accepts per second, also in a burst. The same number of further clients waits for up to a second. All others get 503 and try again.'
-  },
-  OVERLOAD_LAG: {
-    as: 'overloadLag',
-    type: milliseconds(0, 60_000),
-    default: '1000',
-    describe:
-      'Maximum delay of the event loop of a gateway worker, ms. Above it, or if its memory is full, the worker refuses new clients with `overloaded`. After 5 s it also disconnects anonymous clients, 1 % of all connections at a time (docs/operations.md, Overload). 0: this protection is off.'
   },
   MAX_CONNECTIONS: {
     as: 'maxConnections',

@@ -8,6 +8,8 @@ import { Backlog } from './backlog.js'
  * @typedef {{ open: boolean, backlog: Backlog | null, giveUp: () => void }} Closable
  */
 
+/** Maximum time that a connection may be behind, or read nothing of its queue, ms. */
+export const SLOW_TIMEOUT = 60_000
 /** Interval of the checks, ms; they run only while there are backlogs. */
 const LOOK_EVERY = 100
 /**
@@ -35,7 +37,7 @@ export class Backlogs {
    * @param {number} settings.maxWaitingBytesTotal of all connections of this worker
    * @param {number} settings.maxRecordBytes room for one record of this size, and for packets of the connection itself,
    *   is always kept
-   * @param {number} settings.slowTimeout maximum time that a connection may be behind or read nothing, ms
+   * @param {number} [settings.slowTimeout] ms; default: SLOW_TIMEOUT
    * @param {import('../metrics/metrics.js').Metrics} metrics
    * @param {import('../common/clock.js').Clock} clock
    */
@@ -116,7 +118,7 @@ export class Backlogs {
 
   /** @param {Backlog} backlog @param {number} now ms */
   #isTooSlow (backlog, now) {
-    const { slowTimeout } = this.#settings
+    const { slowTimeout = SLOW_TIMEOUT } = this.#settings
     return backlog.stalledFor(now) >= slowTimeout || (backlog.behind > 0 && now - backlog.behindSince >= slowTimeout)
   }
 

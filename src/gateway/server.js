@@ -159,7 +159,6 @@ export function createGateway ({
   })
   const moves = createMoves({ directory, metrics, clock, random })
   const overload = createOverload({
-    maxLag: limits.overloadLag,
     memory: createMemoryMeter(settings.workers),
     directory, metrics, log, clock, random
   })

@@ -53,7 +53,7 @@ describe('a line of 1 KB/s', () => {
   let scene
   before(async () => {
     const topics = freshTopics(scope)
-    cluster = await startCluster(scope, { ...topics.env, REDIS_URL: redisUrl(), WORKERS: '1', SLOW_TIMEOUT: '15000' })
+    cluster = await startCluster(scope, { ...topics.env, REDIS_URL: redisUrl(), WORKERS: '1' })
     scene = await openScene(scope, {
       urls: [cluster.url],
       apiUrl: () => cluster.apiUrl,

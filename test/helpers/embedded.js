@@ -15,13 +15,16 @@ import { Tracing } from '../../src/tracing/tracing.js'
  * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
  * @param {Record<string, string>} [env] settings
  * @param {import('../../src/common/log.js').Log} [log] default: TEST_LOG_LEVEL, or silent
+ * @param {{ slowTimeout?: number }} [times] shorter than in production, ms
  */
 export async function startEmbedded (
   t,
   env = {},
-  log = createLog({ level: /** @type {any} */ (process.env.TEST_LOG_LEVEL ?? 'silent'), pretty: true, role: 'test' })
+  log = createLog({ level: /** @type {any} */ (process.env.TEST_LOG_LEVEL ?? 'silent'), pretty: true, role: 'test' }),
+  times = {}
 ) {
-  const config = loadConfig({ env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', ...env } })
+  const loaded = loadConfig({ env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', ...env } })
+  const config = { ...loaded, limits: { ...loaded.limits, ...times } }
   const metrics = createMetrics({ processMetrics: false })
   const lifecycle = createLifecycle({ log })
   t.after(() => lifecycle.stop())

@@ -21,8 +21,7 @@ export function faultCluster () {
   let browser
   before(async () => {
     const REDIS_URL = await ownRedisUrl(scope)
-    // beside other tests, workers may be too busy for newcomers
-    inkcast = await startCluster(scope, { WORKERS: '2', REDIS_URL, OVERLOAD_LAG: '0' })
+    inkcast = await startCluster(scope, { WORKERS: '2', REDIS_URL })
     browser = await startBrowser(scope)
   }, { timeout: 120_000 })
 

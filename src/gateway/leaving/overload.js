@@ -17,6 +17,8 @@ const TICK = 500
  * sleep) is no overload.
  */
 const CHECKS = 5
+/** Delay of the event loop above which a worker is overloaded; below half of it the worker is calm, ms. */
+const MAX_LAG = 1000
 /** Time until clients are sent away, and of calm until new clients are accepted again, ms. */
 const PATIENCE = 5000
 /** Used share of its memory from which on a worker is overloaded, and below which it is calm. */
@@ -30,7 +32,6 @@ const [EARLIEST, LATEST] = [10_000, 60_000]
 
 /**
  * @param {object} dependencies
- * @param {number} dependencies.maxLag OVERLOAD_LAG, ms; 0: no client is refused or sent away
  * @param {import('../directory.js').Directory} dependencies.directory
  * @param {() => number} dependencies.memory used share of this worker's memory, 0 to 1
  * @param {Pick<import('../../metrics/metrics.js').Metrics, 'overloaded' | 'connections_shed'>} dependencies.metrics
@@ -38,7 +39,7 @@ const [EARLIEST, LATEST] = [10_000, 60_000]
  * @param {import('../../common/clock.js').Clock} dependencies.clock
  * @param {Pick<import('../../common/random.js').Random, 'number'>} dependencies.random
  */
-export function createOverload ({ maxLag, directory, memory, metrics, log, clock, random }) {
+export function createOverload ({ directory, memory, metrics, log, clock, random }) {
   /** Delays of the last checks, ms. @type {number[]} */
   let lags = []
   /** @type {'lag' | 'memory' | undefined} */
@@ -60,14 +61,14 @@ export function createOverload ({ maxLag, directory, memory, metrics, log, clock
     const lag = lags.length < CHECKS ? 0 : [...lags].sort((a, b) => a - b)[Math.floor(CHECKS / 2)]
     const used = memory()
     if (cause === undefined) {
-      if (lag > maxLag) begin('lag', now)
+      if (lag > MAX_LAG) begin('lag', now)
       else if (used > MEMORY.full) begin('memory', now)
       return
     }
-    if (lag > maxLag || used > MEMORY.full) {
+    if (lag > MAX_LAG || used > MEMORY.full) {
       calmSince = undefined
       if (now - since >= PATIENCE) shed()
-    } else if (lag < maxLag / 2 && used < MEMORY.calm) {
+    } else if (lag < MAX_LAG / 2 && used < MEMORY.calm) {
       calmSince ??= now
       if (now - calmSince >= PATIENCE) end()
     } else calmSince = undefined
@@ -113,7 +114,6 @@ export function createOverload ({ maxLag, directory, memory, metrics, log, clock
       : [`overloaded (${cause === 'lag' ? 'event loop' : 'memory'}): new clients are refused`],
 
     start () {
-      if (maxLag === 0) return
       last = clock.monotonic()
       timer = clock.every(TICK, check)
     },

@@ -36,7 +36,7 @@ export const CONNECTION_METRICS = Object.freeze({
   overloaded: {
     type: 'gauge',
     labels: [],
-    help: '1: the worker is overloaded (`OVERLOAD_LAG`, or its memory) and refuses new clients. The value of a machine is the number of its overloaded workers.',
+    help: '1: the worker is overloaded (its event loop, or its memory) and refuses new clients. The value of a machine is the number of its overloaded workers.',
     worry: 'Above 0: add workers or machines, or move clients to others (`inkcast move`).'
   },
   handshakes: {

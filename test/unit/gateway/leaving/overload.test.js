@@ -7,8 +7,8 @@ import { recordingLog } from '../../../helpers/recording-log.js'
 
 const TICK = 500
 
-/** @param {{ maxLag?: number, clients?: any[] }} [options] */
-function setUp ({ maxLag = 1000, clients = [] } = {}) {
+/** @param {{ clients?: any[] }} [options] */
+function setUp ({ clients = [] } = {}) {
   const clock = manualClock()
   const { log, lines } = recordingLog()
   /** @type {number[]} */
@@ -22,7 +22,7 @@ function setUp ({ maxLag = 1000, clients = [] } = {}) {
       connections.delete(client)
     }
   const overload = createOverload({
-    maxLag, clock, log,
+    clock, log,
     random: systemRandom,
     memory: () => used,
     directory: /** @type {any} */ ({ all: () => [...connections], get size () { return connections.size } }),
@@ -120,14 +120,6 @@ test('those that are sent away learn why and when to come back, and nobody goes 
   const before = shed()
   checks(20)
   assert.equal(shed(), before)
-})
-
-test('OVERLOAD_LAG=0 turns it off', () => {
-  const { overload, checks, use, clock } = setUp({ maxLag: 0 })
-  use(1)
-  checks(20, 5000)
-  assert.equal(overload.active, false)
-  assert.equal(clock.timers, 0)
 })
 
 test('the memory of this process is measured', () => {
