@@ -72,7 +72,7 @@ async function composeApi ({
   if (kafka !== undefined) {
     const downlink = await lifecycle.start(
       'downlink',
-      createKafkaDownlink({ kafka, topic: config.kafka.downlinkTopic, log, clock })
+      createKafkaDownlink({ kafka, topic: config.kafka.topics.downlink, log, clock })
     )
     sink = kafkaSink(downlink.publish, sink)
   }

@@ -128,7 +128,7 @@ async function composeGateway ({
           kafka: (await import('./kafka/kafkajs/driver.js')).createKafkajs({
             settings: config.kafka, log, name: 'gateway', metrics, onWaits
           }),
-          topic: config.kafka.uplinkTopic,
+          topic: config.kafka.topics.uplink,
           queues: parts.bus,
           log,
           metrics,

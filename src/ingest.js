@@ -45,7 +45,7 @@ async function composeIngest ({
   const kafka = createKafkajs({ settings: config.kafka, log, name: 'ingest', metrics, onWaits })
   const deadLetter = await lifecycle.start(
     'dead letters',
-    createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log, clock })
+    createDeadLetter({ kafka, topic: config.kafka.topics.deadLetter, log, clock })
   )
   const ingest = await lifecycle.start(
     'ingest',

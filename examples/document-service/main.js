@@ -14,7 +14,7 @@ const {
   DOCUMENTS_WEBHOOK_PORT = '4001',
   UPLINK_SECRETS = '',
   KAFKA_BROKERS = 'localhost:9092',
-  KAFKA_UPLINK_TOPIC = 'documents.uplink',
+  DOCUMENTS_TOPIC = 'documents.uplink',
   DOCUMENTS_GROUP_ID = 'document-service',
   DOCUMENTS_HOST = '127.0.0.1',
   DOCUMENTS_PORT = '4000',
@@ -48,7 +48,7 @@ const uplink = DOCUMENTS_UPLINK === 'webhook'
     })
   : createUplink({
       brokers: KAFKA_BROKERS.split(','),
-      topic: KAFKA_UPLINK_TOPIC,
+      topic: DOCUMENTS_TOPIC,
       groupId: DOCUMENTS_GROUP_ID,
       receive: service.receive,
       log
@@ -71,4 +71,4 @@ log.info(`documents at http://${DOCUMENTS_HOST}:${port}/documents/<guid>`)
 await uplink.start()
 log.info(DOCUMENTS_UPLINK === 'webhook'
   ? `reads what inkcast sends to http://${DOCUMENTS_HOST}:${DOCUMENTS_WEBHOOK_PORT}`
-  : `reads ${KAFKA_UPLINK_TOPIC}`)
+  : `reads ${DOCUMENTS_TOPIC}`)

@@ -16,7 +16,7 @@ const {
   INKCAST_API_URL = 'http://localhost:3001',
   INKCAST_API_TOKEN,
   KAFKA_BROKERS,
-  KAFKA_UPLINK_TOPIC = 'documents.uplink'
+  YJS_TOPIC = 'documents.uplink'
 } = process.env
 
 const log = {
@@ -40,7 +40,7 @@ const http = createHttp({
 })
 const relay = KAFKA_BROKERS === undefined ? null : createRelay({
   brokers: KAFKA_BROKERS.split(','),
-  topic: KAFKA_UPLINK_TOPIC,
+  topic: YJS_TOPIC,
   groupId: YJS_GROUP_ID,
   publish: inkcast.publish,
   onRecord: documents.touch,

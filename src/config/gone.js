@@ -45,5 +45,8 @@ export const GONE = {
   HISTORY_BYTES: 'use history.bytes of a rule with the prefix "" (DOCUMENT_RULES_FILE)',
   SLOW_TIMEOUT: 'a connection is closed after 60 s in which it is behind or reads nothing',
   OVERLOAD_LAG: 'a worker is overloaded when its event loop is late by more than 1 s',
+  KAFKA_DOWNLINK_TOPIC: 'use KAFKA_TOPICS=downlink:<name>',
+  KAFKA_UPLINK_TOPIC: 'use KAFKA_TOPICS=uplink:<name>',
+  KAFKA_DEAD_LETTER_TOPIC: 'use KAFKA_TOPICS=dead-letter:<name>',
   PRIVATE_HOOKS: 'private parts are always in use; LIBRARY_VERSIONS=any starts with unchecked versions of libraries'
 }

@@ -1,4 +1,5 @@
-import { block, choice, clientTls, integer, list, pathOrUrl, redisUrls, text } from './setting.js'
+import * as v from 'valibot'
+import { block, choice, clientTls, integer, list, listOf, pathOrUrl, redisUrls, text } from './setting.js'
 
 export const redis = block('Redis', {
   REDIS_URL: {
@@ -18,6 +19,24 @@ export const redis = block('Redis', {
   }
 })
 
+const TOPICS = Object.freeze({
+  downlink: 'documents.downlink', uplink: 'documents.uplink', 'dead-letter': 'documents.dead-letter'
+})
+/** @param {Record<string, string>} names by topic */
+const topicsText = (names) => Object.entries(names).map((pair) => pair.join(':')).join()
+
+const topics = v.pipe(
+  listOf(
+    (entry) => /^(downlink|uplink|dead-letter):[A-Za-z0-9._-]{1,249}$/.test(entry),
+    'each must be downlink:<name>, uplink:<name> or dead-letter:<name>, with letters, digits, . _ - in the name'
+  ),
+  v.transform((entries) => entries.map((entry) => entry.split(':'))),
+  v.check((pairs) => new Set(pairs.map(([purpose]) => purpose)).size === pairs.length, 'a topic is there twice'),
+  v.transform((pairs) => ({ ...TOPICS, ...Object.fromEntries(pairs) })),
+  v.check((names) => new Set(Object.values(names)).size === 3, 'must be three different topics'),
+  v.transform(({ downlink, uplink, 'dead-letter': deadLetter }) => ({ downlink, uplink, deadLetter }))
+)
+
 export const kafka = block('Kafka', {
   KAFKA_BROKERS: {
     as: 'brokers',
@@ -26,23 +45,12 @@ export const kafka = block('Kafka', {
     describe: 'Brokers as `host:port`, comma separated. Needs `REDIS_URL`.'
   },
   KAFKA_GROUP_ID: { as: 'groupId', type: text(), default: 'inkcast', describe: 'Consumer group of the ingest role.' },
-  KAFKA_DOWNLINK_TOPIC: {
-    as: 'downlinkTopic',
-    type: text(),
-    default: 'documents.downlink',
-    describe: 'Topic for records to clients.'
-  },
-  KAFKA_UPLINK_TOPIC: {
-    as: 'uplinkTopic',
-    type: text(),
-    default: 'documents.uplink',
-    describe: 'Topic for records from clients.'
-  },
-  KAFKA_DEAD_LETTER_TOPIC: {
-    as: 'deadLetterTopic',
-    type: text(),
-    default: 'documents.dead-letter',
-    describe: 'Topic for records that cannot be delivered, with the reason.'
+  KAFKA_TOPICS: {
+    as: 'topics',
+    type: topics,
+    default: topicsText(TOPICS),
+    describe:
+      'Names of the topics, comma separated: `downlink:<name>` for records to clients, `uplink:<name>` for records from clients, and `dead-letter:<name>` for records that cannot be delivered, with the reason. A topic without a name here keeps its default.'
   },
   KAFKA_TOPIC_PARTITIONS: {
     as: 'partitions',

@@ -63,7 +63,8 @@ export function createIngest ({
   inspector = NO_INSPECTOR,
   tracing = NO_TRACING
 }) {
-  const { downlinkTopic: topic, deadLetterTopic, uplinkTopic, groupId } = settings.kafka
+  const { topics, groupId } = settings.kafka
+  const topic = topics.downlink
   const maxBytes = settings.limits.maxRecordBytes
   const marks = createMarks({ store: { read: markStore.read, write: writeMarks }, clock, log })
   const healing = createHealing({
@@ -95,7 +96,7 @@ export function createIngest ({
     prepare: (signal) =>
       ensureTopics({
         kafka,
-        topics: [topic, uplinkTopic, deadLetterTopic],
+        topics: Object.values(topics),
         settings: settings.kafka,
         maxBytes, log, signal, clock
       }),

@@ -19,7 +19,7 @@ import { BATCH } from '../uplink/stream/contract.js'
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createKafkaSender ({ kafka, settings, group = WEBHOOK_GROUP, maxBytes, delivery, log, clock }) {
-  const { uplinkTopic: topic, deadLetterTopic } = settings
+  const { uplink: topic, deadLetter: deadLetterTopic } = settings.topics
   const groupId = `${settings.groupId}-${group}`
   const deadLetters = createDeadLetter({ kafka, topic: deadLetterTopic, log, clock })
 

@@ -24,7 +24,7 @@ export async function startDocumentService (t, { port, apiUrl, kafka, webhook })
     PATH: process.env.PATH,
     ...(kafka && {
       KAFKA_BROKERS: kafka.KAFKA_BROKERS,
-      KAFKA_UPLINK_TOPIC: kafka.KAFKA_UPLINK_TOPIC,
+      DOCUMENTS_TOPIC: /,uplink:([^,]+)/.exec(kafka.KAFKA_TOPICS)?.[1],
       DOCUMENTS_GROUP_ID: `documents-${kafka.KAFKA_GROUP_ID}`
     }),
     ...(webhook && {

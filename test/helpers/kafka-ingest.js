@@ -34,9 +34,7 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
       KAFKA_BROKERS: brokers,
       REDIS_URL: 'redis://127.0.0.1:1', // required with Kafka; not used here
       KAFKA_GROUP_ID: `${id}.group`,
-      KAFKA_DOWNLINK_TOPIC: `${id}.downlink`,
-      KAFKA_UPLINK_TOPIC: `${id}.uplink`,
-      KAFKA_DEAD_LETTER_TOPIC: `${id}.dead-letter`,
+      KAFKA_TOPICS: `downlink:${id}.downlink,uplink:${id}.uplink,dead-letter:${id}.dead-letter`,
       KAFKA_TOPIC_PARTITIONS: String(partitions)
     }
   })
@@ -46,7 +44,7 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
   const settings = { ...config.kafka, brokers: servers }
   const client = createClient({ settings, log, name: 'test' })
   const kafka = createKafkajs({ settings, log, name: 'test', client })
-  const { downlinkTopic, uplinkTopic, deadLetterTopic, groupId } = config.kafka
+  const { groupId, topics: { downlink: downlinkTopic, uplink: uplinkTopic, deadLetter: deadLetterTopic } } = config.kafka
   const all = [downlinkTopic, uplinkTopic, deadLetterTopic]
   if (topics) await ensureTopics({ kafka, topics: all, settings: config.kafka, log })
   /** @type {(() => unknown)[]} */
@@ -219,7 +217,7 @@ export async function startIngest (
   { bus = recordingBus(), ready = true, markStore = createMemoryMarks(), echo = localEcho(), times = UNWATCHED } = {}
 ) {
   const metrics = createMetrics({ processMetrics: false })
-  const deadLetter = createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log })
+  const deadLetter = createDeadLetter({ kafka, topic: config.kafka.topics.deadLetter, log })
   const ingest = createIngest({
     kafka, echo, markStore, deadLetter,
     publisher: createPublisher({ bus, limits: config.limits, metrics }),

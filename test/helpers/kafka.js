@@ -29,9 +29,7 @@ export function freshTopics (t) {
     deadLetter,
     env: {
       KAFKA_BROKERS: kafkaBrokers(),
-      KAFKA_DOWNLINK_TOPIC: downlink,
-      KAFKA_UPLINK_TOPIC: uplink,
-      KAFKA_DEAD_LETTER_TOPIC: deadLetter,
+      KAFKA_TOPICS: `downlink:${downlink},uplink:${uplink},dead-letter:${deadLetter}`,
       KAFKA_GROUP_ID: `group-${id}`,
       KAFKA_TOPIC_PARTITIONS: '4'
     },

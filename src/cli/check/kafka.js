@@ -19,7 +19,7 @@ export async function checkKafka ({ kafka: settings }, log) {
   const kafka = createKafkajs({
     settings, log, name: 'check', onWaits: (message) => causes.add(message.replace(/; trying again$/, ''))
   })
-  const topics = [settings.downlinkTopic, settings.uplinkTopic, settings.deadLetterTopic]
+  const topics = Object.values(settings.topics)
   try {
     const asked = kafka.ensureTopics({ topics, partitions: 0, maxMessageBytes: 0 })
     const answer = await within(asked, TIMEOUT, undefined)

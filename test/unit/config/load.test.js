@@ -50,8 +50,8 @@ test('without settings it is embedded, for this machine, and without authenticat
     ['127.0.0.1', 3001, undefined, 9100]
   )
   assert.deepEqual(
-    [config.kafka.groupId, config.kafka.downlinkTopic, config.kafka.uplinkTopic, config.kafka.deadLetterTopic],
-    ['inkcast', 'documents.downlink', 'documents.uplink', 'documents.dead-letter']
+    [config.kafka.groupId, config.kafka.topics],
+    ['inkcast', { downlink: 'documents.downlink', uplink: 'documents.uplink', deadLetter: 'documents.dead-letter' }]
   )
   assert.deepEqual(config.history, { size: 1000, ttl: 600 })
 })
@@ -155,6 +155,18 @@ test('heartbeat tiers are read, and none exceeds the advertised interval', () =>
   assert.deepEqual(problemsOf({ HEARTBEAT_TIERS: 'a:1000:5000:5000,a:1000:5000:6000' }), [
     'HEARTBEAT_TIERS: a tier is there twice'
   ])
+})
+
+test('a topic without a name keeps its default; a wrong name, and a name for two topics are problems', () => {
+  const topicsOf = (/** @type {string} */ text) => loadConfig({ env: { KAFKA_TOPICS: text } }).kafka.topics
+  const names = { downlink: 'documents.downlink', uplink: 'documents.uplink', deadLetter: 'documents.dead-letter' }
+  assert.deepEqual(topicsOf('uplink:b'), { ...names, uplink: 'b' })
+  assert.deepEqual(topicsOf('dead-letter:c_1, uplink:b.B-2,downlink:a'), { downlink: 'a', uplink: 'b.B-2', deadLetter: 'c_1' })
+  for (const wrong of ['a', 'uplink', 'uplink:', 'uplink:a:b', 'up:a', 'uplink:a b', 'deadLetter:a', `uplink:${'x'.repeat(250)}`])
+    assert.match(problemsOf({ KAFKA_TOPICS: wrong }).join(), /^KAFKA_TOPICS=.*: each must be downlink:<name>,/)
+  assert.deepEqual(problemsOf({ KAFKA_TOPICS: 'uplink:a,uplink:b' }), ['KAFKA_TOPICS=uplink:a,uplink:b: a topic is there twice'])
+  for (const same of ['uplink:a,downlink:a', 'uplink:documents.downlink'])
+    assert.match(problemsOf({ KAFKA_TOPICS: same }).join(), /must be three different topics$/)
 })
 
 test('problems do not quote secrets', () => {

@@ -101,7 +101,7 @@ async function start (t, { driver }) {
   })
   const sender = createKafkaSender({
     kafka: driver,
-    settings: /** @type {any} */ ({ uplinkTopic: 'uplink', deadLetterTopic: 'dead-letter', groupId: 'g' }),
+    settings: /** @type {any} */ ({ topics: { uplink: 'uplink', deadLetter: 'dead-letter' }, groupId: 'g' }),
     maxBytes: 2 ** 20,
     delivery, log, clock
   })
