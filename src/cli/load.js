@@ -34,7 +34,7 @@ export function addLoad (program) {
     .option('--size <bytes>', 'size of a record; default: 500', count)
     .option('--msgpack <percent>', 'share of MessagePack clients', percent)
     .option('--polling <percent>', 'share of long-polling clients', percent)
-    .option('--tiers <list>', 'share of the clients for each tier of HEARTBEAT_TIERS, as tier=percent,tier=percent; needs AUTH_JWT_SECRET', tiers)
+    .option('--tiers <list>', 'share of the clients for each tier of NETWORK, as tier=percent,tier=percent; needs AUTH_JWT_SECRET', tiers)
     .option('--processes <number>', 'client processes; default: computed from connections and cores', count)
     .option('--sources <list>', 'local addresses of the clients; default for a target in 127.0.0.0/8: further addresses of this network', list)
     .option('--url <url>', 'URL of the gateway; default: from HOST and PORT')

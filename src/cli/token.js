@@ -12,7 +12,7 @@ export function addToken (program) {
     .argument('[user]', 'user id (`sub`); default: your name on this machine')
     .option('-d, --document <grant>', 'a grant of the claim `documents`, as guid, guid:read or prefix*; may be repeated. Default: no claim, so the token is not limited to documents', append)
     .option('--name <name>', 'the claim `name`')
-    .option('--tier <tier>', 'the claim `tier` (HEARTBEAT_TIERS)')
+    .option('--tier <tier>', 'the claim `tier` (NETWORK)')
     .option('--ttl <time>', 'how long the token is valid: 90s, 15m, 8h, 7d; a number alone is seconds', seconds, 8 * 3600)
     .option('--key <file>', 'PEM private key that belongs to AUTH_JWT_PUBLIC_KEY_FILE or AUTH_JWKS_URL')
     .option('--kid <id>', 'key id in the header, with --key')

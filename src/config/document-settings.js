@@ -1,15 +1,5 @@
 import * as v from 'valibot'
-import { string } from '../common/schema.js'
-import { block, described, integer, listOf, milliseconds, text } from './setting.js'
-
-const tiers = v.pipe(
-  listOf((entry) => /^[^:]{1,64}(:\d{1,9}){3}$/.test(entry), 'each must be name:min:max:timeout, ms'),
-  v.transform((entries) => entries.map((entry) => {
-    const [name, ...figures] = entry.split(':')
-    const [min, max, timeout] = figures.map(Number)
-    return { name, min, max, timeout }
-  }))
-)
+import { block, described, integer, list, milliseconds, text } from './setting.js'
 
 export const delivery = block('Delivery', {
   DELIVERY_LATENCY_BUDGET: {
@@ -43,20 +33,49 @@ const NETWORKS = Object.freeze({
 /** Bounds of each of them. */
 const [SHORTEST, LONGEST] = [1000, 600_000]
 
-/** @param {string} value @returns {{ min: number, max: number, timeout: number }} with NaN where it is no number */
-function heartbeatOf (value) {
-  if (Object.hasOwn(NETWORKS, value)) return NETWORKS[/** @type {keyof typeof NETWORKS} */ (value)]
-  const [min, max, timeout, more] = value.split(':').map((figure) => /^\d{1,9}$/.test(figure) ? Number(figure) : NaN)
+/** @typedef {{ min: number, max: number, timeout: number }} Figures ms */
+
+/** @param {string[]} texts @returns {Figures} with NaN where it is no number */
+function figuresOf (texts) {
+  const [min, max, timeout, more] = texts.map((text) => /^\d{1,9}$/.test(text) ? Number(text) : NaN)
   return { min, max, timeout: more === undefined ? timeout : NaN }
 }
 
-const network = described('`internet`, `lan`, `mobile`, or `min:max:timeout` in ms', v.pipe(
-  string(),
+/** @param {string} entry */
+const networkOf = (entry) => Object.hasOwn(NETWORKS, entry)
+  ? NETWORKS[/** @type {keyof typeof NETWORKS} */ (entry)]
+  : figuresOf(entry.split(':'))
+
+/** @param {string} entry */
+function tierOf (entry) {
+  const [name, ...texts] = entry.split(':')
+  return { name, ...figuresOf(texts) }
+}
+
+/**
+ * @param {string[]} entries the network, and tiers
+ * @returns {Figures & { tiers: (Figures & { name: string })[] }}
+ */
+const heartbeatOf = ([network = 'internet', ...tiers]) => ({ ...networkOf(network), tiers: tiers.map(tierOf) })
+
+/** @param {Figures} figures */
+const areRight = ({ min, max, timeout }) =>
+  min <= max && [min, max, timeout].every((ms) => ms >= SHORTEST && ms <= LONGEST)
+const RULE = `each from ${SHORTEST} to ${LONGEST} ms, and min at most max`
+
+const network = described('`internet`, `lan`, `mobile`, or `min:max:timeout` in ms; then tiers', v.pipe(
+  list(),
   v.transform(heartbeatOf),
+  v.check((figures) => areRight(figures), `must be internet, lan, mobile or min:max:timeout, ${RULE}`),
   v.check(
-    (figures) => figures.min <= figures.max && Object.values(figures).every((ms) => ms >= SHORTEST && ms <= LONGEST),
-    `must be internet, lan, mobile or min:max:timeout, each from ${SHORTEST} to ${LONGEST} ms, and min at most max`
-  )
+    ({ tiers }) => tiers.every((tier) => areRight(tier) && tier.name !== '' && tier.name.length <= 64),
+    `after the first, each entry must be name:min:max:timeout, ${RULE}`
+  ),
+  v.check(
+    ({ tiers, max, timeout }) => tiers.every((tier) => tier.max <= max && tier.timeout <= timeout),
+    'max and timeout of a tier must not exceed those of the network'
+  ),
+  v.check(({ tiers }) => new Set(tiers.map(({ name }) => name)).size === tiers.length, 'a tier is there twice')
 ))
 
 export const heartbeat = block('Heartbeat', {
@@ -65,14 +84,7 @@ export const heartbeat = block('Heartbeat', {
     type: network,
     default: 'internet',
     describe:
-      'Network of most clients, which decides how often they get pings: `internet` (5000:25000:20000), `lan` (2000:8000:4000; finds dead connections within 12 s), `mobile` (15000:45000:30000; few pings, and long timeouts for radios that sleep), or your own `min:max:timeout`, ms. A new connection gets a ping after `min`. After every two answers in time the interval grows, up to `max`. The answer must come within `timeout`. Clients get `max` and `timeout` in the handshake, as `pingInterval` and `pingTimeout`. The choice is right if the p99 of `inkcast_heartbeat_seconds` is below a quarter of the timeout.'
-  },
-  HEARTBEAT_TIERS: {
-    as: 'tiers',
-    type: tiers,
-    default: '',
-    describe:
-      'Intervals for connections whose token has a `tier`, as `name:min:max:timeout`, comma separated: `editors:2000:10000:5000`. `max` and `timeout` must not exceed those of `NETWORK`.'
+      'Network of most clients, which decides how often they get pings: `internet` (5000:25000:20000), `lan` (2000:8000:4000; finds dead connections within 12 s), `mobile` (15000:45000:30000; few pings, and long timeouts for radios that sleep), or your own `min:max:timeout`, ms. A new connection gets a ping after `min`. After every two answers in time the interval grows, up to `max`. The answer must come within `timeout`. Clients get `max` and `timeout` in the handshake, as `pingInterval` and `pingTimeout`. After a comma may follow tiers: other intervals for connections whose token has this `tier`, as `name:min:max:timeout`, whose `max` and `timeout` must not exceed those of the network: `internet,editors:2000:10000:5000`. The choice is right if the p99 of `inkcast_heartbeat_seconds` is below a quarter of the timeout.'
   }
 })
 

@@ -48,5 +48,6 @@ export const GONE = {
   KAFKA_DOWNLINK_TOPIC: 'use KAFKA_TOPICS=downlink:<name>',
   KAFKA_UPLINK_TOPIC: 'use KAFKA_TOPICS=uplink:<name>',
   KAFKA_DEAD_LETTER_TOPIC: 'use KAFKA_TOPICS=dead-letter:<name>',
+  HEARTBEAT_TIERS: 'use NETWORK=internet,name:min:max:timeout',
   PRIVATE_HOOKS: 'private parts are always in use; LIBRARY_VERSIONS=any starts with unchecked versions of libraries'
 }

@@ -148,7 +148,7 @@ const ofExtension = (variable) => variable.startsWith('EXTENSION_')
  * @param {Config} config
  * @returns {string[]} problems
  */
-function relations ({ production, gateway, heartbeat, auth, api, redis, kafka, uplink }) {
+function relations ({ production, gateway, auth, api, redis, kafka, uplink }) {
   const problems = []
   if (kafka.brokers.length > 0 && redis.urls?.length === 0)
     problems.push('KAFKA_BROKERS: needs REDIS_URL as well, records reach the workers through Redis')
@@ -157,16 +157,6 @@ function relations ({ production, gateway, heartbeat, auth, api, redis, kafka, u
   problems.push(...tlsProblems({ gateway, kafka }))
   if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536)
     problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
-  const longest = heartbeat.network ?? { max: Infinity, timeout: Infinity } // reported already
-  for (const { name, min, max, timeout } of heartbeat.tiers ?? []) {
-    if (min < 1000 || min > max || max > longest.max || timeout < 1000 || timeout > longest.timeout) {
-      problems.push(
-        `HEARTBEAT_TIERS=${name}:${min}:${max}:${timeout}: min must be from 1000 to max, max and timeout at most those of NETWORK, timeout at least 1000`
-      )
-    }
-  }
-  if (new Set(heartbeat.tiers?.map(({ name }) => name)).size < (heartbeat.tiers?.length ?? 0))
-    problems.push('HEARTBEAT_TIERS: a tier is there twice')
   const keys = [
     auth.secret && 'AUTH_JWT_SECRET',
     auth.publicKeyFile && 'AUTH_JWT_PUBLIC_KEY_FILE',

@@ -140,7 +140,7 @@ export function createGateway ({
     for (const connection of directory.all()) if (connection.identity.key?.withdrawnAt != null) expiry.watch(connection)
   })
   const heartbeat = createHeartbeat({
-    settings: { ...pings, tiers: config.heartbeat.tiers },
+    settings: pings,
     tierOf: (conn) => conn[kOwner]?.identity.tier,
     metrics, clock
   })

@@ -20,9 +20,8 @@ const uptime = (clock) => Math.trunc(clock.monotonic())
 /**
  * The heartbeat of all connections of a worker: one timer and one timing wheel. The policy is in policy.js.
  *
- * @typedef {import('../config/load.js').Config['heartbeat']} Heartbeats
  * @param {object} dependencies
- * @param {Heartbeats['network'] & Pick<Heartbeats, 'tiers'>} dependencies.settings
+ * @param {import('../config/load.js').Config['heartbeat']['network']} dependencies.settings
  * @param {(conn: any) => string | undefined} dependencies.tierOf undefined if unknown
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'every' | 'soon'>} dependencies.clock

@@ -9,7 +9,7 @@ import { waitFor } from '../../helpers/wait.js'
 
 const MAX = 2500
 const TIMEOUT = 3000
-const SETTINGS = { NETWORK: `1000:${MAX}:${TIMEOUT}` }
+const SETTINGS = { NETWORK: `1000:${MAX}:${TIMEOUT},editors:1000:1000:1000` }
 /**
  * Additional time for a busy machine, ms: events occur in order, and not early, but may be late.
  */
@@ -19,8 +19,7 @@ const file = { after }
 const server = await startEmbedded(file, {
   ...SETTINGS,
   AUTH_JWT_SECRET: SECRET,
-  AUTH_ALLOW_ANONYMOUS: 'true',
-  HEARTBEAT_TIERS: 'editors:1000:1000:1000'
+  AUTH_ALLOW_ANONYMOUS: 'true'
 })
 const bus = watchBus(server)
 const { url, gateway, metrics } = server

@@ -104,7 +104,11 @@ test('all problems are reported at once, each with the name of its setting', () 
 })
 
 test('the network of the clients sets the heartbeat, by its name or by its figures; anything else is a problem', () => {
-  const networkOf = (/** @type {string} */ text) => loadConfig({ env: { NETWORK: text } }).heartbeat.network
+  const networkOf = (/** @type {string} */ text) => {
+    const { tiers, ...figures } = loadConfig({ env: { NETWORK: text } }).heartbeat.network
+    assert.deepEqual(tiers, [])
+    return figures
+  }
   assert.deepEqual(networkOf('lan'), { min: 2000, max: 8000, timeout: 4000 })
   assert.deepEqual(networkOf('mobile'), { min: 15_000, max: 45_000, timeout: 30_000 })
   assert.deepEqual(networkOf('1000:600000:5000'), { min: 1000, max: 600_000, timeout: 5000 })
@@ -117,44 +121,24 @@ test('the network of the clients sets the heartbeat, by its name or by its figur
 })
 
 test('heartbeat tiers are read, and none exceeds the advertised interval', () => {
-  const settings = { NETWORK: '5000:25000:20000' }
+  const network = '5000:25000:20000'
   assert.deepEqual(
-    loadConfig({ env: { ...settings, HEARTBEAT_TIERS: 'editors:1000:5000:5000, readers:25000:25000:20000' } }).heartbeat
-      .tiers,
+    loadConfig({ env: { NETWORK: `${network},editors:1000:5000:5000, readers:25000:25000:20000` } }).heartbeat.network.tiers,
     [
       { name: 'editors', min: 1000, max: 5000, timeout: 5000 },
       { name: 'readers', min: 25_000, max: 25_000, timeout: 20_000 }
     ]
   )
-  assert.deepEqual(loadConfig({ env: {} }).heartbeat.tiers, [])
-  for (const tiers of [
-    'editors',
-    'editors:1:2',
-    'editors:1000:2000:3000:4000',
-    'editors:1s:2s:3s',
-    ':1000:2000:3000',
-    `${'x'.repeat(65)}:1000:2000:3000`
-  ]) {
-    assert.match(
-      problemsOf({ HEARTBEAT_TIERS: tiers })[0],
-      /^HEARTBEAT_TIERS=.*: each must be name:min:max:timeout, ms$/
-    )
-  }
-  for (const tiers of [
-    'a:999:5000:5000',
-    'a:6000:5000:5000',
-    'a:1000:25001:5000',
-    'a:1000:5000:999',
-    'a:1000:5000:20001'
-  ]) {
-    assert.match(
-      problemsOf({ ...settings, HEARTBEAT_TIERS: tiers }).join(),
-      new RegExp(`^HEARTBEAT_TIERS=${tiers}: min must be from 1000 to max, max and timeout at most those of NETWORK`)
-    )
-  }
-  assert.deepEqual(problemsOf({ HEARTBEAT_TIERS: 'a:1000:5000:5000,a:1000:5000:6000' }), [
-    'HEARTBEAT_TIERS: a tier is there twice'
+  assert.deepEqual(loadConfig({ env: { NETWORK: 'lan' } }).heartbeat.network.tiers, [])
+  for (const tier of [
+    'editors', 'editors:1:2', 'editors:1000:2000:3000:4000', 'editors:1s:2s:3s', ':1000:2000:3000',
+    `${'x'.repeat(65)}:1000:2000:3000`, '1000:5000:5000', 'lan', 'a:999:5000:5000', 'a:6000:5000:5000', 'a:1000:5000:999'
   ])
+    assert.match(problemsOf({ NETWORK: `${network},${tier}` }).join(), /: after the first, each entry must be name:min:max:timeout,/)
+  for (const tier of ['a:1000:25001:5000', 'a:1000:5000:20001'])
+    assert.match(problemsOf({ NETWORK: `${network},${tier}` }).join(), /: max and timeout of a tier must not exceed/)
+  assert.match(problemsOf({ NETWORK: 'a:1000:5000:5000' }).join(), /^NETWORK=.*: must be internet, lan, mobile or/)
+  assert.match(problemsOf({ NETWORK: 'lan,a:1000:5000:4000,a:1000:6000:4000' }).join(), /: a tier is there twice$/)
 })
 
 test('a topic without a name keeps its default; a wrong name, and a name for two topics are problems', () => {
