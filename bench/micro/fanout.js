@@ -20,7 +20,7 @@ const MEMBERS = [100, 10_000]
 const value = valueOf(1, 1, 1)
 const nothing = () => {}
 
-const rates = ratesOf({ maxEventsPerSecond: 100, maxBytesPerSecond: 2 ** 20, maxRecordBytes: 2 ** 20 })
+const rates = ratesOf({ eventRates: { all: 100 }, maxBytesPerSecond: 2 ** 20, maxRecordBytes: 2 ** 20 })
 const connectionContext = {
   maxDocuments: 100,
   rates,

@@ -1,7 +1,7 @@
 import { TokenBucket } from '../common/token-bucket.js'
 
 /**
- * Rates of single events of clients (`OPERATION_RATES`), beside the limit of all events of a connection
+ * Rates of single events of clients (`MAX_EVENTS_PER_SECOND`), beside the limit of all events of a connection
  * (rate-limit.js). Without them connections have no state here.
  */
 
@@ -9,11 +9,11 @@ import { TokenBucket } from '../common/token-bucket.js'
 const BURST = 2
 
 /**
- * @param {Pick<import('../config/load.js').Config['limits'], 'operationRates' | 'maxDocumentsPerConnection'>} limits
+ * @param {Pick<import('../config/load.js').Config['limits'], 'eventRates' | 'maxDocumentsPerConnection'>} limits
  * @returns {Map<string, import('../common/token-bucket.js').Rate>} by event
  */
-export function operationRatesOf ({ operationRates, maxDocumentsPerConnection }) {
-  return new Map(operationRates.map(({ event, perSecond }) => {
+export function operationRatesOf ({ eventRates, maxDocumentsPerConnection }) {
+  return new Map(eventRates.single.map(({ event, perSecond }) => {
     // a client that reconnects opens all of its documents at once
     const least = event === 'doc:join' ? maxDocumentsPerConnection : 1
     return [event, { perSecond, burst: Math.max(least, BURST * perSecond) }]

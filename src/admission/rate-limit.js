@@ -34,14 +34,14 @@ const PATIENCE = 10
  */
 
 /**
- * @param {Pick<import('../config/load.js').Config['limits'], 'maxEventsPerSecond' | 'maxBytesPerSecond' |
- *   'maxRecordBytes'>} limits
+ * @param {Pick<import('../config/load.js').Config['limits'], 'maxBytesPerSecond' | 'maxRecordBytes'> & {
+ *   eventRates: { all: number } }} limits
  * @returns {Rates}
  */
-export function ratesOf ({ maxEventsPerSecond, maxBytesPerSecond, maxRecordBytes }) {
-  const packets = PACKETS_PER_EVENT * maxEventsPerSecond
+export function ratesOf ({ eventRates: { all: events }, maxBytesPerSecond, maxRecordBytes }) {
+  const packets = PACKETS_PER_EVENT * events
   return {
-    events: maxEventsPerSecond,
+    events,
     bytes: maxBytesPerSecond,
     byteBurst: maxBytesPerSecond + maxRecordBytes,
     byteDebt: PATIENCE * maxBytesPerSecond,

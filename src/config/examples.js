@@ -16,7 +16,7 @@ export const EXAMPLES = {
   PEER_PORT: '7000',
   PEER_TLS_FILES: 'cert:/etc/inkcast/peer/cert.pem,key:/etc/inkcast/peer/key.pem,ca:/etc/inkcast/peer/ca.pem',
   MAX_CONNECTIONS: '50000',
-  OPERATION_RATES: 'doc:join=20,doc:signal=50,doc:history=5',
+  MAX_EVENTS_PER_SECOND: '200,doc:join=20,doc:signal=50',
   MAX_CONNECTIONS_PER_ADDRESS: '2000',
   DELIVERY_LATENCY_BUDGET: '20',
   COMPRESS_FROM: '1024',

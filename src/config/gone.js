@@ -27,8 +27,8 @@ export const GONE = {
   KAFKA_SASL_OAUTHBEARER_SCOPE: 'use KAFKA_SASL_TOKEN_SOURCE=<url>?scope=<scope>',
   DEMO_DOCUMENTS_URL: 'use EXTENSION_DEMO_DOCUMENTS_URL, which the demo page reads with the same value',
   TRUST_PROXY: 'use TRUSTED_PROXIES, which takes the same values',
-  MAX_JOINS_PER_SECOND: 'use OPERATION_RATES=doc:join=…',
-  MAX_SIGNALS_PER_SECOND: 'use OPERATION_RATES=doc:signal=…',
+  MAX_JOINS_PER_SECOND: 'use MAX_EVENTS_PER_SECOND=100,doc:join=…',
+  MAX_SIGNALS_PER_SECOND: 'use MAX_EVENTS_PER_SECOND=100,doc:signal=…',
   TLS_OCSP_FILE: 'no response is stapled',
   HANG_TIMEOUT: 'a process that does not answer for 10 s is killed, unless it has a debugger',
   MAX_WAITING_RECORDS: 'use MAX_WAITING_BYTES, which counts 256 bytes for each queued record besides its frame',
@@ -49,5 +49,6 @@ export const GONE = {
   KAFKA_UPLINK_TOPIC: 'use KAFKA_TOPICS=uplink:<name>',
   KAFKA_DEAD_LETTER_TOPIC: 'use KAFKA_TOPICS=dead-letter:<name>',
   HEARTBEAT_TIERS: 'use NETWORK=internet,name:min:max:timeout',
+  OPERATION_RATES: 'use MAX_EVENTS_PER_SECOND=100,event=rate',
   PRIVATE_HOOKS: 'private parts are always in use; LIBRARY_VERSIONS=any starts with unchecked versions of libraries'
 }

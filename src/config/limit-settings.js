@@ -1,20 +1,36 @@
 import * as v from 'valibot'
-import { block, integer, listOf, milliseconds } from './setting.js'
+import { block, described, integer, list, milliseconds } from './setting.js'
 
 /** Events that may have a rate of their own. */
 const RATED = ['doc:join', 'doc:leave', 'doc:send', 'doc:signal', 'doc:members', 'doc:history', 'doc:state', 'auth:refresh']
 /** `doc:history=5` */
 const RATE = /^([a-z]+:[a-z]+)=(\d{1,6}(?:\.\d{1,3})?)$/
 
-const operationRates = v.pipe(
-  listOf((entry) => {
-    const [, event, perSecond] = RATE.exec(entry) ?? []
-    return RATED.includes(event) && Number(perSecond) > 0
-  }, `each must be event=rate, as doc:history=5, with one of ${RATED.join(', ')}`),
-  v.transform((entries) => entries.map((entry) => {
-    const [, event, perSecond] = /** @type {RegExpExecArray} */ (RATE.exec(entry))
-    return { event, perSecond: Number(perSecond) }
-  }))
+const [LEAST, MOST] = [1, 1_000_000]
+
+const eventRates = described(
+  `${LEAST} to ${MOST.toLocaleString('en')}, then rates of single events`,
+  v.pipe(
+    list(),
+    v.check(
+      ([all]) => /^\d{1,7}$/.test(all) && Number(all) >= LEAST && Number(all) <= MOST,
+      `must begin with a whole number from ${LEAST} to ${MOST}`
+    ),
+    v.check(
+      ([, ...single]) => single.every((entry) => {
+        const [, event, perSecond] = RATE.exec(entry) ?? []
+        return RATED.includes(event) && Number(perSecond) > 0
+      }),
+      `after the first, each entry must be event=rate, as doc:history=5, with one of ${RATED.join(', ')}`
+    ),
+    v.transform(([all, ...single]) => ({
+      all: Number(all),
+      single: single.map((entry) => {
+        const [, event, perSecond] = /** @type {RegExpExecArray} */ (RATE.exec(entry))
+        return { event, perSecond: Number(perSecond) }
+      })
+    }))
+  )
 )
 
 export const limits = block('Limits', {
@@ -31,17 +47,11 @@ export const limits = block('Limits', {
     describe: 'Documents that one connection may have open.'
   },
   MAX_EVENTS_PER_SECOND: {
-    as: 'maxEventsPerSecond',
-    type: integer(1, 1_000_000),
+    as: 'eventRates',
+    type: eventRates,
     default: '100',
-    describe: 'Events that one connection may send per second. A burst may have twice this number.'
-  },
-  OPERATION_RATES: {
-    as: 'operationRates',
-    type: operationRates,
-    default: '',
     describe:
-      'Limits of single events of one connection per second, comma separated, as `doc:join=20,doc:signal=50`; these events also count for `MAX_EVENTS_PER_SECOND`. A burst may have twice the number, and of `doc:join` at least `MAX_DOCUMENTS_PER_CONNECTION`. Documents in the handshake do not count. Operations of the api have `rates` in `API_CALLERS_FILE` (docs/callers.md).'
+      'Events that one connection may send per second. A burst may have twice this number. After a comma may follow limits of single events, which also count for the first number: `100,doc:join=20,doc:signal=50`. A burst of `doc:join` may have at least `MAX_DOCUMENTS_PER_CONNECTION`, and documents in the handshake do not count. Operations of the api have `rates` in `API_CALLERS_FILE` (docs/callers.md).'
   },
   MAX_BYTES_PER_SECOND: {
     as: 'maxBytesPerSecond',

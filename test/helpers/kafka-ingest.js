@@ -44,7 +44,8 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
   const settings = { ...config.kafka, brokers: servers }
   const client = createClient({ settings, log, name: 'test' })
   const kafka = createKafkajs({ settings, log, name: 'test', client })
-  const { groupId, topics: { downlink: downlinkTopic, uplink: uplinkTopic, deadLetter: deadLetterTopic } } = config.kafka
+  const { groupId, topics: { downlink: downlinkTopic, uplink: uplinkTopic, deadLetter: deadLetterTopic } } =
+    config.kafka
   const all = [downlinkTopic, uplinkTopic, deadLetterTopic]
   if (topics) await ensureTopics({ kafka, topics: all, settings: config.kafka, log })
   /** @type {(() => unknown)[]} */

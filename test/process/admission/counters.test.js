@@ -19,7 +19,7 @@ const LIMITS = {
   MAX_CONNECTIONS: '500',
   MAX_CONNECTIONS_PER_ADDRESS: '20',
   MAX_CONNECTIONS_PER_USER: '10',
-  OPERATION_RATES: 'doc:join=50,doc:signal=50,doc:history=50,doc:members=50',
+  MAX_EVENTS_PER_SECOND: '100,doc:join=50,doc:signal=50,doc:history=50,doc:members=50',
   // all clients share this process with the gateway: a busy machine takes seconds to answer for all of them
   NETWORK: '1000:1000:5000'
 }

@@ -12,7 +12,7 @@ import { RateLimit, ratesOf } from '../../../src/admission/rate-limit.js'
 import { UserBudget } from '../../../src/admission/user-budget.js'
 
 describe('the input of a connection', () => {
-  const rates = ratesOf({ maxEventsPerSecond: 10, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
+  const rates = ratesOf({ eventRates: { all: 10 }, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
 
   const limitAt = (/** @type {number} */ now) => new RateLimit(rates, new UserBudget(rates, now), now)
 
@@ -54,7 +54,7 @@ describe('the input of a connection', () => {
 })
 
 test('the events of one user are limited over all connections, as for five of them', () => {
-  const rates = ratesOf({ maxEventsPerSecond: 10, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
+  const rates = ratesOf({ eventRates: { all: 10 }, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
   for (const connections of [1, 4, 5, 6, 60]) {
     const budget = new UserBudget(rates, 0)
     const limits = Array.from({ length: connections }, () => new RateLimit(rates, budget, 0))
@@ -69,7 +69,7 @@ test('the events of one user are limited over all connections, as for five of th
 })
 
 describe('the CPU time of a connection', () => {
-  const rates = ratesOf({ maxEventsPerSecond: 1000, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
+  const rates = ratesOf({ eventRates: { all: 1000 }, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
   const limitAt = (/** @type {number} */ now) => new RateLimit(rates, new UserBudget(rates, now), now)
 
   test('may be a quarter of a core, twice that at once, including the work after decoding', () => {

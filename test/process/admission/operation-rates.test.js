@@ -15,7 +15,7 @@ const tally = (answers) => {
 }
 
 test('a burst of two seconds, then the rate; each event and each session has its own', () => {
-  const { limits } = loadConfig({ env: { OPERATION_RATES: 'doc:signal=5,doc:history=0.5' } })
+  const { limits } = loadConfig({ env: { MAX_EVENTS_PER_SECOND: '100,doc:signal=5,doc:history=0.5' } })
   const rates = createOperationRates(operationRatesOf(limits))
   const [session, other] = [{}, {}]
   const admitted = (/** @type {object} */ of, /** @type {string} */ event, /** @type {number} */ now) => {
@@ -41,12 +41,14 @@ test('a burst of two seconds, then the rate; each event and each session has its
 })
 
 test('wrong rates are refused with the names', () => {
-  for (const wrong of ['doc:history', 'doc:history=0', 'doc:fly=1', 'doc:join=', 'doc:history=x'])
-    assert.throws(() => loadConfig({ env: { OPERATION_RATES: wrong } }), /OPERATION_RATES=.*each must be event=rate/)
+  for (const wrong of ['doc:history', 'doc:history=0', 'doc:fly=1', 'doc:join=', 'doc:history=x', '20'])
+    assert.throws(() => loadConfig({ env: { MAX_EVENTS_PER_SECOND: `9,${wrong}` } }), /each entry must be event=rate/)
+  for (const wrong of ['0', '1000001', '1.5', '-1', 'x', 'doc:join=5', 'doc:join=5,9'])
+    assert.throws(() => loadConfig({ env: { MAX_EVENTS_PER_SECOND: wrong } }), /must begin with a whole number from 1 to 1000000/)
 })
 
 test('joins above their rate are refused with a time to wait, and those of the handshake do not count', async (t) => {
-  const server = await startEmbedded(t, { OPERATION_RATES: 'doc:join=1', MAX_DOCUMENTS_PER_CONNECTION: '20' })
+  const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '100,doc:join=1', MAX_DOCUMENTS_PER_CONNECTION: '20' })
   const documents = Object.fromEntries(range(10).map((i) => [`early-${i}`, {}]))
   const client = await connectClient(t, server.url, { auth: { documents } })
   const join = (/** @type {number} */ count) =>
@@ -68,7 +70,7 @@ test('joins above their rate are refused with a time to wait, and those of the h
 })
 
 test('signals and other operations have their own rates, also after a new CONNECT on the same session', async (t) => {
-  const server = await startEmbedded(t, { OPERATION_RATES: 'doc:signal=1,doc:members=1,doc:send=1' })
+  const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '100,doc:signal=1,doc:members=1,doc:send=1' })
   const client = await connectClient(t, server.url)
   await client.ask('doc:join', { guid: 'doc' })
   const ask = (/** @type {string} */ event, /** @type {object} */ more) =>

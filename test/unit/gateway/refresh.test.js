@@ -33,7 +33,7 @@ async function setUp (t, ...open) {
   }
   const identities = Object.fromEntries([['old', 10], ['new', 600], ['newer', 900]].map(([name, seconds]) =>
     [name, { uid: 'u', name, grants: null, anonymous: false, expiresAt: clock.now() + Number(seconds) * 1000 }]))
-  const rates = ratesOf({ maxEventsPerSecond: 100, maxBytesPerSecond: 1000, maxRecordBytes: 1000 })
+  const rates = ratesOf({ eventRates: { all: 100 }, maxBytesPerSecond: 1000, maxRecordBytes: 1000 })
   const connection = new Connection(
     /** @type {any} */ (socket),
     /** @type {any} */ (identities.old),
