@@ -27,7 +27,7 @@
  *
  * @typedef {object} PubSub
  * @property {number} patterns number of different patterns
- * @property {(kind: Kind) => string[]} channels that somebody receives
+ * @property {(kind: Kind) => string[]} channels that have a receiver
  * @property {(kind: Kind, channel: string) => number} count
  * @property {(kind: Kind, channel: string, connection: Connection) => void} subscribe
  * @property {(kind: Kind, channel: string, connection: Connection) => void} unsubscribe

@@ -21,7 +21,7 @@ export class PubSub {
   /** Number of different patterns. */
   get patterns () { return this.#subscribers.patterns.size }
 
-  /** @param {Kind} kind @returns {string[]} channels that somebody receives */
+  /** @param {Kind} kind @returns {string[]} channels that have a receiver */
   channels (kind) { return [...this.#subscribers[kind].keys()] }
 
   /** @param {Kind} kind @param {string} channel */
