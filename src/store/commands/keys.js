@@ -72,8 +72,8 @@ const remove = ({ keyspace }, [, ...keys]) => {
 }
 
 /** @param {Context} context @param {string[]} args */
-function flush ({ keyspace }, [, mode]) {
-  if (mode !== undefined && !is(mode, 'sync') && !is(mode, 'async')) throw new ErrorReply(SYNTAX_ERROR)
+function flush ({ keyspace }, [, mode = 'sync', ...rest]) {
+  if ((!is(mode, 'sync') && !is(mode, 'async')) || rest.length > 0) throw new ErrorReply(SYNTAX_ERROR)
   keyspace.clear()
   return OK
 }

@@ -1,4 +1,4 @@
-import { Push } from '../resp/replies.js'
+import { ErrorReply, Push } from '../resp/replies.js'
 import { KINDS } from '../pubsub.js'
 import { matches } from './glob.js'
 
@@ -46,7 +46,11 @@ const unsubscribe = (kind) => ({
 /** @param {Kind} kind @returns {Command} */
 const channelsOf = (kind) => ({
   arity: -2,
-  run: ({ store }, [, , pattern = '*']) => store.pubsub.channels(kind).filter((name) => matches(pattern, name))
+  run ({ store }, [, name, pattern = '*', ...rest]) {
+    if (rest.length > 0)
+      throw new ErrorReply(`ERR unknown subcommand or wrong number of arguments for '${name}'. Try PUBSUB HELP.`)
+    return store.pubsub.channels(kind).filter((channel) => matches(pattern, channel))
+  }
 })
 
 /** @param {Kind} kind @returns {Command} */

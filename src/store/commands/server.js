@@ -1,6 +1,6 @@
 import { ErrorReply, MapReply, OK, Verbatim } from '../resp/replies.js'
 import { info } from '../info.js'
-import { wrongArity } from './command.js'
+import { SYNTAX_ERROR } from './command.js'
 import { matches } from './glob.js'
 
 /** @type {Record<string, number>} */
@@ -34,7 +34,7 @@ const configCommands = {
   set: {
     arity: -4,
     run ({ store }, [, , ...settings]) {
-      if (settings.length % 2 === 1) throw wrongArity('config|set')
+      if (settings.length % 2 === 1) throw new ErrorReply(SYNTAX_ERROR)
       /** @type {Record<string, number>} */
       const changes = {}
       for (let i = 0; i < settings.length; i += 2) {
@@ -51,6 +51,12 @@ const configCommands = {
   }
 }
 
+/** @type {import('./command.js').Command} */
+const noCluster = {
+  arity: 2,
+  run () { throw new ErrorReply('ERR This instance has cluster support disabled') }
+}
+
 /** @type {Record<string, import('./command.js').Command>} */
 export const server = {
   info: { arity: -1, run: ({ store }, [, ...sections]) => new Verbatim(info(store, sections)) },
@@ -61,6 +67,7 @@ export const server = {
   config: { arity: -2, noScript: true, run () {}, subcommands: configCommands },
   cluster: {
     arity: -2,
-    run () { throw new ErrorReply('ERR This instance has cluster support disabled') }
+    run () {},
+    subcommands: Object.fromEntries(['info', 'nodes', 'shards', 'slots'].map((name) => [name, noCluster]))
   }
 }

@@ -54,7 +54,7 @@ function add ({ keyspace }, key, { options, pairs }) {
     } else if (options.has('nx')) {
       continue
     }
-    const next = options.has('incr') ? (before ?? 0) + score : score
+    const next = options.has('incr') && before !== undefined ? before + score : score
     if (Number.isNaN(next)) throw new ErrorReply('ERR resulting score is not a number (NaN)')
     if (before !== undefined && (options.has('gt') ? next <= before : options.has('lt') && next >= before)) continue
     if (before !== undefined && before !== next) changed++

@@ -14,7 +14,7 @@ export function encode (reply, resp) {
   if (reply === null) return resp === 3 ? '_\r\n' : '$-1\r\n'
   if (Array.isArray(reply)) return encodeAll('*', reply, resp)
   if (reply instanceof Status) return `+${reply.text}\r\n`
-  if (reply instanceof ErrorReply) return `-${reply.message.replace(/[\r\n]/g, ' ')}\r\n`
+  if (reply instanceof ErrorReply) return `-${reply.message.replace(/[\r\n]+$/, '').replace(/[\r\n]/g, ' ')}\r\n`
   if (reply instanceof Push) return encodeAll(resp === 3 ? '>' : '*', reply.items, resp)
   if (reply instanceof MapReply)
     return encodeAll(resp === 3 ? '%' : '*', reply.flat, resp, resp === 3 ? reply.flat.length / 2 : undefined)
