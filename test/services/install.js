@@ -11,7 +11,7 @@ const run = promisify(execFile)
 
 /**
  * @typedef {'redis-server' | 'valkey-server' | 'java' | 'mvn' | 'haproxy' | 'nginx' | 'nginx-stream' | 'ip' |
- *   'chromium' | 'promtool'} Program
+ *   'chromium' | 'promtool' | 'tcc'} Program
  */
 
 /**
@@ -71,6 +71,8 @@ const PROGRAMS = {
   promtool: {
     package: 'prometheus', name: 'promtool of Prometheus 2', least: 2, args: ['--version'], version: /version (\d+)/
   },
+  // compiles test/differential/clock.c where there is no gcc
+  tcc: { package: 'tcc', name: 'a C compiler (gcc or tcc)', least: 0, args: ['-v'], version: /version (\d+)/ },
   ip: { package: 'iproute2', name: 'iproute2 (ip)', least: 4, args: ['-V'], version: /iproute2-(?:ss)?(\d+)/ },
   chromium: {
     package: 'chromium',

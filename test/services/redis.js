@@ -38,12 +38,13 @@ export const REDIS_PROGRAM = /** @type {RedisProgram} */ (process.env.TEST_REDIS
  * @param {string} [options.password]
  * @param {string} [options.parent] parent of its directory; default: the system's temporary directory
  * @param {RedisProgram} [options.program]
+ * @param {NodeJS.ProcessEnv} [options.env] default: this process's environment
  * @returns {Promise<RedisServer>}
  * @throws {Error} when it can't be started, with the end of its log
  */
-export async function startRedis ({ port, args = [], password, parent, program = REDIS_PROGRAM } = {}) {
+export async function startRedis ({ port, program = REDIS_PROGRAM, ...options } = {}) {
   await ensureInstalled([program])
-  return startServer({ port: port ?? await freePort(), retry: port === undefined, args, password, parent, program })
+  return startServer({ ...options, port: port ?? await freePort(), retry: port === undefined, program })
 }
 
 /**
@@ -171,17 +172,17 @@ export async function redisAnswers (port, processes, password) {
 }
 
 /**
- * @param {{ port: number, retry: boolean, args: string[], password?: string, parent?: string, program?: string }}
- *   options retry: with another port if this one is in use
+ * @param {{ port: number, retry: boolean, args?: string[], password?: string, parent?: string, program?: string,
+ *   env?: NodeJS.ProcessEnv }} options retry: with another port if this one is in use
  * @returns {Promise<RedisServer>}
  */
-async function startServer ({ port, retry, args, password, parent, program = REDIS_PROGRAM }) {
+async function startServer ({ port, retry, args = [], password, parent, program = REDIS_PROGRAM, env }) {
   const directory = makeDirectory('redis', parent)
   const log = join(directory, 'redis.log')
   const launch = async () => {
     const server = spawnGuarded(program, ['--port', String(port), '--bind', HOST, '--dir', directory,
       '--save', '', '--appendonly', 'no', ...args,
-      ...(password === undefined ? [] : ['--requirepass', password, '--masterauth', password])], { log, directory })
+      ...(password === undefined ? [] : ['--requirepass', password, '--masterauth', password])], { log, directory, env })
     try {
       await redisAnswers(port, [server], password)
     } catch (error) {
@@ -197,7 +198,7 @@ async function startServer ({ port, retry, args, password, parent, program = RED
   } catch (error) {
     removeDirectory(directory)
     if (!retry || !String(error).includes('Address already in use')) throw error
-    return startServer({ port: await freePort(), retry, args, password, parent, program })
+    return startServer({ port: await freePort(), retry, args, password, parent, program, env })
   }
   return {
     url: `redis://${HOST}:${port}`,

@@ -1,0 +1,46 @@
+import {
+  documentChannel, documentHolders, documentKeys, documentLog, documentMeta, documentNewest, documentPresence,
+  emptyEpoch, EVERYONE_CHANNEL, orderReport, queueMarks, receiptParts, REPORTS, requestState, sourceHealing, sourceMark,
+  uplinkPart, uplinkQueueMarks, userHolders, userOrdered, userOrders, userWorkers, workerChannel, workerDocuments,
+  workerOrders, workerPresence, WORKERS
+} from '../../src/redis/keys.js'
+
+/** Few names, so that the steps of a sequence meet in the same keys. */
+export const GUIDS = ['doc', 'd\xc3\xa9}']
+export const UIDS = ['ada', 'ad', 'b\xc3\xb6b']
+export const SOURCES = ['t/0', 't/0', 't/1']
+export const IDS = ['c1', 'c2', 'c10', '7.c3']
+export const QUEUES = ['q1', 'q2', 'q 3']
+export const EPOCHS = ['E1', 'E2']
+export const NUMBERS = ['0', '1', '2', '3']
+
+export const EMPTY = emptyEpoch('n:aaaa')
+export const UPLINK = uplinkPart('up', 0)
+
+/** Keys by the type that inkcast has there. */
+export const KEYS = {
+  string: [
+    EMPTY, 'inkcast:generation', ...SOURCES.flatMap((source) => [sourceMark(source), sourceHealing(source)]), userOrdered('ada'), orderReport(1, 'o1'), WORKERS.secret, WORKERS.watched,
+    WORKERS.registry
+  ],
+  hash: [
+    ...GUIDS.flatMap((guid) => [documentMeta(guid), documentNewest(guid), queueMarks(guid, 'ada'), documentPresence(guid)[0], documentPresence(guid)[2], documentHolders(guid)]), workerOrders(1),
+    requestState('r1'), UPLINK.meta, uplinkQueueMarks('up', 0, 'doc', 'ada'), receiptParts('p1'), WORKERS.owners, WORKERS.slots, WORKERS.incarnations, WORKERS.settling, REPORTS.texts,
+    userHolders('ada')
+  ],
+  zset: [
+    ...GUIDS.map(documentKeys), userWorkers('ada'), userOrders('ada'), WORKERS.expiry, WORKERS.ended, WORKERS.unclean, REPORTS.times
+  ],
+  // members are read in their order, which is that of Redis for equal scores only
+  zset0: [...GUIDS.map((guid) => documentPresence(guid)[1]), workerDocuments('1.100')],
+  list: [WORKERS.ending],
+  set: [workerPresence(1)],
+  stream: [...GUIDS.map(documentLog), UPLINK.log]
+}
+
+export const CHANNELS = [
+  ...GUIDS.map(documentChannel), documentPresence('doc')[3], UPLINK.channel, workerChannel(1), EVERYONE_CHANNEL
+]
+
+/** Every key, of any type. */
+export const ALL = Object.values(KEYS).flat()
