@@ -19,11 +19,6 @@ const PACKAGES = {
     version: '4.8.4',
     parts: [
       {
-        part: '`Socket.prototype.buildHandshake` replaced',
-        files: ['src/socketio/handshake-hooks.js'],
-        without: 'The address and the date of a handshake are computed for every client.'
-      },
-      {
         part: '`Socket.prototype`: accessor `acks`',
         files: ['src/socketio/shared-listeners.js'],
         without: 'Each connection has a Map for it.'
@@ -31,7 +26,7 @@ const PACKAGES = {
       {
         part: '`socket.handshake` replaced, `conn.request` dropped after admission',
         files: ['src/socketio/handshake-hooks.js'],
-        without: '1 KB more per connection, and the token stays in memory.'
+        without: '1.5 KB more per connection, and the token stays in memory.'
       },
       {
         part: '`client.ondata`, `client.onerror`, `client.onclose`, `client.sockets`, `client.nsps`, `socket._anyListeners`',
@@ -287,11 +282,6 @@ const PACKAGES = {
         part: '`net._createServerHandle`, `getsockname`; `server.listen` with `_handle`',
         files: ['src/launcher/reuse-port.js', 'src/gateway/public-port.js'],
         without: 'Workers share one socket.'
-      },
-      {
-        part: '`_peername` of a socket',
-        files: ['src/engine/peer-address.js'],
-        without: 'Each handshake takes one more system call.'
       },
       {
         part: '`_handle.writeQueueSize`',

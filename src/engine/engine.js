@@ -5,7 +5,6 @@ import { extendEngineIoSocket } from './engine-io-socket.js'
 import { EngineSocket } from './engine-socket.js'
 import { kOwner } from './link.js'
 import { rememberListeners } from './made-with.js'
-import { deferAddress } from './peer-address.js'
 import { PollAnswers } from './poll-answer.js'
 import { RELEASE, beginsWebSocket, headSize, queryOf } from './request.js'
 import { createClosing } from './socket-reader.js'
@@ -290,12 +289,7 @@ export class Engine extends EngineServer {
     const sid = sidOf(req)
     if (sid === undefined) {
       if (this.takeWebSocket(req, socket, head)) return
-      const go = () => {
-        // not before: a limit may ask for the address
-        deferAddress(socket)
-        super.handleUpgrade(req, socket, head)
-      }
-      return this.handshakeLimit.enter(socket, undefined, go, req)
+      return this.handshakeLimit.enter(socket, undefined, () => { super.handleUpgrade(req, socket, head) }, req)
     }
     if (!this.misrouted?.isMisrouted(sid)) return super.handleUpgrade(req, socket, head)
     this.misrouted.upgrade(/** @type {string} */ (sid), req, socket, head).then(

@@ -18,7 +18,6 @@ import { createPresence } from '../presence/presence.js'
 import { timesWithPolls } from '../process/socket-times.js'
 import { createReceipts } from '../receipts/receipts.js'
 import { parserFor } from '../socketio/codec.js'
-import { lightenHandshakes } from '../socketio/handshake-hooks.js'
 import { createUndecoded } from '../socketio/undecoded.js'
 import { LoneAdapter } from '../socketio/adapter.js'
 import { spareOwnRooms } from '../socketio/own-rooms.js'
@@ -244,7 +243,6 @@ export function createGateway ({
     cleanupEmptyChildNamespaces: true
   })
   spareOwnRooms(io.sockets.adapter)
-  lightenHandshakes()
   makeAcksLazily()
   io.use(handshake.middleware)
   io.bind(engine)

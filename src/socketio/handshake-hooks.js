@@ -1,46 +1,6 @@
-import { Socket } from 'socket.io'
-import { systemClock } from '../common/clock.js'
-import { addressOf } from '../engine/peer-address.js'
-
 /**
  * Private parts of Socket.IO that handshakes use (all private parts: docs/hooks.md).
  */
-
-/**
- * `socket.handshake` as documented (https://socket.io/docs/v4/server-socket-instance/#sockethandshake), with
- * properties that are computed when they are read.
- */
-class Handshake {
-  #socket
-  #issued = systemClock.now()
-
-  /** @param {any} socket Socket.IO's @param {unknown} auth */
-  constructor (socket, auth) {
-    this.#socket = socket
-    this.auth = auth
-  }
-
-  get #request () { return this.#socket.request }
-  get headers () { return this.#request?.headers ?? {} }
-  get query () { return this.#request?._query ?? {} }
-  get url () { return this.#request?.url }
-  get xdomain () { return this.headers.origin !== undefined }
-  get secure () { return this.#request?.socket.encrypted === true }
-  get issued () { return this.#issued }
-  get time () { return String(new Date(this.#issued)) }
-  get address () {
-    const address = addressOf(this.#request?.socket)
-    return this.#socket.conn.remoteAddress ?? address
-  }
-}
-
-/** @this {any} Socket.IO's socket @param {unknown} auth */
-function buildHandshake (auth) { return new Handshake(this, auth) }
-
-const socketPrototype = /** @type {any} */ (Socket.prototype)
-
-/** Computes the address and the date of a handshake only when they are read. */
-export function lightenHandshakes () { socketPrototype.buildHandshake = buildHandshake }
 
 /**
  * Gives a socket its id before it is connected.

@@ -3,7 +3,6 @@ import { connect } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
-import { rawWebSocket } from '../../helpers/raw-client.js'
 
 const server = await startEmbedded({ after })
 const { url, gateway } = server
@@ -23,7 +22,6 @@ describe('content of socket.handshake for an extension', () => {
   /** @type {any} */
   let seen
   gateway.io.use((socket, next) => {
-    // by name, which requests the address from the system
     if (socket.handshake.headers['x-hint'] === undefined) return next()
     const { headers, query, url, secure, xdomain, issued, time, address, auth } = socket.handshake
     seen = { headers, query, url, secure, xdomain, issued, time, address, auth }
@@ -43,17 +41,8 @@ describe('content of socket.handshake for an extension', () => {
       assert.match(seen.url, /^\/socket\.io\/\?.*transport=/)
       assert.deepEqual([seen.secure, seen.xdomain, seen.auth], [false, false, { client: 'tab' }])
       assert.ok(seen.issued >= begin && seen.issued <= Date.now())
-      assert.equal(seen.time, String(new Date(seen.issued)))
+      assert.ok(Math.abs(Date.parse(seen.time) - seen.issued) < 2000)
       assert.match(seen.address, /^(::ffff:)?127\.0\.0\.1$/)
     })
   }
-
-  test('without a limit per address, the address of a WebSocket is only requested from the system on use', async (t) => {
-    const { url, gateway } = await startEmbedded(t, { MAX_CONNECTIONS_PER_ADDRESS: '0' })
-    const client = await rawWebSocket(t, url)
-    await client.connect()
-    const { conn } = [...gateway.io.sockets.sockets.values()].at(-1) ?? assert.fail('no client')
-    assert.equal(/** @type {any} */ (conn).netSocket._peername, undefined)
-    assert.match(conn.remoteAddress, /127\.0\.0\.1$/)
-  })
 })
