@@ -234,14 +234,9 @@ const PACKAGES = {
     version: '6.0.0',
     parts: [
       {
-        part: '`sendCommand` of clients wrapped',
-        files: ['src/redis/client.js'],
-        without: 'Rejected commands end the process; commands are queued without a limit while the cluster is unavailable.'
-      },
-      {
-        part: '`commandQueue`',
-        files: ['src/redis/client.js'],
-        without: 'The metric `inkcast_redis_commands_pending` is 0.'
+        part: '`sendCommand` of clients wrapped or replaced, `toWritable` of a command',
+        files: ['src/redis/client.js', 'src/rehearsal/null-redis.js'],
+        without: 'Rejected commands end the process; commands are queued without a limit while the cluster is unavailable; workers do not warm up before they are ready.'
       },
       {
         part: '`condition.subscriber.channels`',
@@ -252,11 +247,6 @@ const PACKAGES = {
         part: '`cluster.slots`, `refreshSlotsCache`, event `refresh`',
         files: ['src/redis/topology.js', 'src/redis/client.js', 'src/redis/markers.js'],
         without: 'Moved hash slots are not followed.'
-      },
-      {
-        part: '`scriptsSet`, `toWritable`, `sendCommand` replaced',
-        files: ['src/rehearsal/null-redis.js'],
-        without: 'Workers do not warm up before they are ready.'
       }
     ]
   },

@@ -67,7 +67,7 @@ export function createRedis ({ urls, name, log, metrics, onWaits = () => {}, clo
   const elsewhere = client instanceof Cluster ? undefined : createElsewhere({ client, log, clock, random })
   const counted = metrics && createRedisClientMetrics({ metrics, scripts: scriptNames(), clock })
   // a cluster's commands are counted where they are sent, their errors where they end
-  catchRejections(client, (error) => {
+  const pending = catchRejections(client, (error) => {
     counted?.failed(error)
     refusals.note(error)
     elsewhere?.note(error)
@@ -93,7 +93,7 @@ export function createRedis ({ urls, name, log, metrics, onWaits = () => {}, clo
     topology, name, onRejected: refusals.note, onReconnected: () => counted?.reconnected('subscriber'), log,
     clock, random
   })
-  counted?.onCollect(() => ({ ...usageOf(client), subscriber: channels.connected }))
+  counted?.onCollect(() => ({ pending: pending(), commands: readyOf(client), subscriber: channels.connected }))
 
   /** @type {number | undefined} */
   let downSince
@@ -254,24 +254,30 @@ export function createRedis ({ urls, name, log, metrics, onWaits = () => {}, clo
  * @param {Client} redis
  * @param {(error: unknown) => void} onRejected called for each
  * @param {(command: any) => void} [onSent] called with each command
+ * @returns {() => number} commands that are not answered yet
  */
 function catchRejections (redis, onRejected, onSent = () => {}) {
   const send = /** @type {Function} */ (redis.sendCommand)
+  let pending = 0
+  const answered = () => { pending-- }
+  const rejected = (/** @type {unknown} */ error) => {
+    pending--
+    onRejected(error)
+  }
   redis.sendCommand = (/** @type {unknown[]} */ ...args) => {
     onSent(args[0])
     const sent = send.apply(redis, args)
-    sent?.catch(onRejected)
+    if (sent === undefined) return
+    pending++
+    sent.then(answered, rejected)
     return sent
   }
+  return () => pending
 }
 
-/** @param {Client} client */
-function usageOf (client) {
-  const ready = (client instanceof Cluster ? client.nodes('all') : [client]).filter(({ status }) => status === 'ready')
-  // private: only ioredis knows what is not answered yet
-  const pending = ready.map((node) => /** @type {any} */ (node).commandQueue?.length ?? 0)
-  return { commands: ready.length, pending: pending.reduce((sum, count) => sum + count, 0) }
-}
+/** @param {Client} client @returns {number} its connections for commands */
+const readyOf = (client) =>
+  (client instanceof Cluster ? client.nodes('all') : [client]).filter(({ status }) => status === 'ready').length
 
 /** @param {Redis} node */
 const keyOf = ({ options: { host, port } }) => `${host}:${port}`

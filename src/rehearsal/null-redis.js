@@ -1,4 +1,12 @@
 import { createRedis } from '../redis/client.js'
+import { scriptNames } from '../redis/scripts.js'
+
+/** Responses of scripts; all other commands are answered with 0. @type {Record<string, (args: any[]) => unknown>} */
+const ANSWERS = {
+  inkcast_open: () => ['nothing', '0'],
+  inkcast_users: () => [],
+  inkcast_hold: holdNothing
+}
 
 /**
  * A Redis client that accepts every command and sends none, for the warm-up of a worker. All code runs as with a real
@@ -13,18 +21,13 @@ import { createRedis } from '../redis/client.js'
  */
 export function createNullRedis ({ urls, log, clock, random }) {
   const redis = createRedis({ urls, name: 'warm-up', log, clock, random })
+  const names = scriptNames()
   const client = /** @type {any} */ (redis.client)
-  /** @type {Record<string, (args: any[]) => unknown>} by the SHA of a script */
-  const answers = {
-    [client.scriptsSet.inkcast_open.sha]: () => ['nothing', '0'],
-    [client.scriptsSet.inkcast_users.sha]: () => [],
-    [client.scriptsSet.inkcast_hold.sha]: holdNothing
-  }
   const socket = {}
   client.sendCommand = (/** @type {any} */ command) => {
     const [script, ...args] = command.args
     command.toWritable(socket)
-    command.resolve(answers[script]?.(args) ?? 0)
+    command.resolve(ANSWERS[names.get(script) ?? '']?.(args) ?? 0)
     return command.promise
   }
   redis.channels.subscribe = async () => {}

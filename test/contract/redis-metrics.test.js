@@ -54,10 +54,15 @@ test('connections are counted, and those that come back; pending commands too', 
   }
   await waitFor(async () => (await connections()).subscriber === 1, { message: connections })
   assert.equal((await connections()).commands, 1)
-  const pending = redis.client.get('a')
-  await metrics.collect()
-  assert.equal((await metrics.redis_commands_pending.get()).values[0].value, 1)
-  await pending
+  const pending = async () => {
+    await metrics.collect()
+    return (await metrics.redis_commands_pending.get()).values[0].value
+  }
+  const answer = redis.client.get('a')
+  assert.equal(await pending(), 1)
+  await answer
+  await assert.rejects(redis.client.call('set', 'a'))
+  await waitFor(async () => await pending() === 0, { message: pending })
   assert.deepEqual(await valuesOf(metrics.redis_reconnects), {})
   await redis.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
   redis.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'no').catch(() => {})
@@ -66,6 +71,7 @@ test('connections are counted, and those that come back; pending commands too', 
     const { commands, subscriber, rooms } = await reconnects()
     return commands >= 1 && subscriber >= 1 && rooms >= 1
   }, { timeout: 20_000, message: reconnects })
+  await waitFor(async () => await pending() === 0, { message: pending })
 })
 
 test('with Redis Cluster each command is counted once', async (t) => {
