@@ -154,18 +154,13 @@ const PACKAGES = {
         without: 'Engine.IO\'s own heartbeat is in use, with the interval `pingInterval` and its timers.'
       },
       {
-        part: 'methods added to `Socket.prototype`; `onClose`, `transport.discard`',
+        part: 'methods added to `Socket.prototype`, its `setTransport` wrapped; `onClose`, `transport.discard`',
         files: ['src/engine/engine-io-socket.js'],
-        without: 'A terminated session waits 30 s for one more poll.'
+        without: 'A terminated session waits 30 s for one more poll, and each connection has its own listeners.'
       },
       {
-        part: '`conn.cleanupFn`, `_events` and `_eventsCount` of its emitters, methods of their prototypes wrapped (the wrappers stay and do nothing)',
+        part: '`conn.cleanupFn`',
         files: ['src/socketio/shared-listeners.js'],
-        without: 'Each connection has its own listeners.'
-      },
-      {
-        part: '`Socket.prototype.setTransport` wrapped',
-        files: ['src/engine/engine-io-socket.js'],
         without: 'Each connection has its own listeners.'
       },
       {
@@ -260,8 +255,8 @@ const PACKAGES = {
       },
       {
         part: '`_httpMessage` of a socket',
-        files: ['src/peers/exact-agents.js', 'src/engine/ignored-upgrades.js'],
-        without: 'A byte too many on a kept connection would become the answer to the request of another client.'
+        files: ['src/peers/exact-agents.js', 'src/engine/ignored-upgrades.js', 'src/process/socket-times.js'],
+        without: 'A byte too many on a kept connection would become the answer to the request of another client, and an error could be written into another response.'
       },
       {
         part: '`_handle.readStop`, `_handle` taken from a socket, `handle` given to a new one',
@@ -284,17 +279,12 @@ const PACKAGES = {
         without: 'Connections have no limit.'
       },
       {
-        part: '`_httpMessage` of a socket',
-        files: ['src/process/socket-times.js'],
-        without: 'An error could be written into another response. This happens if a version of Node does not have it.'
-      },
-      {
         part: '`net.Server.prototype.close` on an HTTP server',
         files: ['src/process/leave-port.js'],
         without: 'Idle connections are cut when a drain begins.'
       },
       {
-        part: '`_events` and `_eventsCount` of an EventEmitter',
+        part: '`_events` and `_eventsCount` of an EventEmitter, methods of the prototypes of emitters wrapped',
         files: ['src/socketio/shared-listeners.js'],
         without: 'Each connection has its own listeners.'
       }
