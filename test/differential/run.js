@@ -5,7 +5,7 @@
  *
  *   node test/differential/run.js --sequences 100000 --seed 1
  *
- * Options: --most <n> ends after so many differences (default 1); --self compares Redis with another Redis.
+ * Options: --most <n> ends after that number of differences (default 1); --self compares Redis with another Redis.
  * Exit code: 0 all sequences are equal, 1 not all.
  */
 import { parseArgs } from 'node:util'
