@@ -1,16 +1,17 @@
 import { createServer } from 'node:net'
 import { duplexPair } from 'node:stream'
 import { getHeapStatistics } from 'node:v8'
-import { wrongArity } from './commands/command.js'
-import { findCommand, takes, unknownCommand } from './commands/table.js'
+import { OUT_OF_MEMORY, run, takes, wrongArity } from './commands/command.js'
+import { findCommand, unknownCommand } from './commands/table.js'
 import { Connection } from './connection.js'
 import { Keyspace } from './keyspace.js'
 import { PubSub } from './pubsub.js'
 import { ErrorReply } from './resp/replies.js'
+import { Scripts } from './scripts.js'
 
 /**
  * @typedef {import('./resp/replies.js').Reply} Reply
- * @typedef {import('./commands/command.js').Context} Context
+ * @typedef {import('./contract.js').Context} Context
  *
  * @typedef {object} Snapshot
  * @property {import('./keyspace.js').KeyspaceSnapshot} keyspace
@@ -23,7 +24,6 @@ const HEAP_SHARE = 0.5
 const MAX_CLIENTS = 10_000
 /** Between two sweeps of expired keys, ms. */
 const SWEEP_EVERY = 500
-const OUT_OF_MEMORY = 'OOM command not allowed when used memory > \'maxmemory\'.'
 const SUBSCRIBED_ONLY = 'only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context'
 
 /**
@@ -39,6 +39,7 @@ export const createStore = ({ clock, random }) => new Store(clock, random)
 export class Store {
   keyspace = new Keyspace()
   pubsub = new PubSub()
+  scripts = new Scripts()
   /** @type {Set<import('./contract.js').Connection>} */
   connections = new Set()
   counts = { connections: 0, commands: 0, rejected: 0 }
@@ -127,6 +128,8 @@ export class Store {
     return run(command, { store: this, keyspace: this.keyspace, resp: connection.resp, now, connection }, args)
   }
 
+  find = findCommand
+
   get isFull () { return this.config.maxmemory > 0 && this.keyspace.bytes > this.config.maxmemory }
 
   /** @param {import('./contract.js').Connection} connection */
@@ -169,6 +172,7 @@ export class Store {
   restart () {
     for (const connection of [...this.connections]) connection.destroy()
     this.keyspace.clear()
+    this.scripts.clear()
     this.#pause?.stop()
     this.#pause = undefined
     this.startedAt = this.clock.monotonic()
@@ -181,15 +185,5 @@ export class Store {
     this.#pause?.stop()
     for (const server of this.#servers) server.close()
     for (const connection of [...this.connections]) connection.destroy()
-  }
-}
-
-/** @param {import('./commands/command.js').Command} command @param {Context} context @param {string[]} args */
-function run (command, context, args) {
-  try {
-    return command.run(context, args)
-  } catch (error) {
-    if (error instanceof ErrorReply) return error
-    throw error
   }
 }

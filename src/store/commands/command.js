@@ -1,27 +1,31 @@
 import { ErrorReply } from '../resp/replies.js'
 
 /**
- * @typedef {import('../resp/replies.js').Reply} Reply
- *
- * @typedef {object} Context of one command
- * @property {import('../contract.js').Store} store
- * @property {import('../keyspace.js').Keyspace} keyspace
- * @property {2 | 3} resp version of the protocol: the shape of some replies depends on it
- * @property {number} now ms since 1970, perhaps with a fraction; the same for all commands of a script
- * @property {import('../contract.js').Connection} [connection] none in a script
- *
- * @typedef {object} Command
- * @property {number} arity number of arguments with the name; negative: or more
- * @property {(context: Context, args: string[]) => Reply | void} run `args` begin with the name. Throws ErrorReply.
- *   Without a reply, it has written its own
- * @property {boolean} [grows] it may take memory, so it is refused when there is none
- * @property {boolean} [writes]
- * @property {boolean} [noScript] it is not allowed in scripts
- * @property {boolean} [subscribed] it is allowed on a connection with RESP2 that has subscriptions
- * @property {Record<string, Command>} [subcommands]
+ * @typedef {import('../contract.js').Reply} Reply
+ * @typedef {import('../contract.js').Context} Context
+ * @typedef {import('../contract.js').Command} Command
  */
 
 export const SYNTAX_ERROR = 'ERR syntax error'
+export const OUT_OF_MEMORY = 'OOM command not allowed when used memory > \'maxmemory\'.'
+
+/** @param {Command} command @param {number} count of arguments with the name */
+export const takes = ({ arity }, count) => arity > 0 ? count === arity : count >= -arity
+
+/**
+ * @param {Command} command
+ * @param {Context} context
+ * @param {string[]} args
+ * @returns {Reply | void} an error is returned
+ */
+export function run (command, context, args) {
+  try {
+    return command.run(context, args)
+  } catch (error) {
+    if (error instanceof ErrorReply) return error
+    throw error
+  }
+}
 
 /** @param {string} name @returns {ErrorReply} */
 export const wrongArity = (name) => new ErrorReply(`ERR wrong number of arguments for '${name}' command`)

@@ -4,6 +4,7 @@ import { hashes } from './hashes.js'
 import { keys } from './keys.js'
 import { lists } from './lists.js'
 import { pubsub } from './pubsub.js'
+import { scripting } from './scripting.js'
 import { server } from './server.js'
 import { sets } from './sets.js'
 import { sortedSets } from './sorted-sets.js'
@@ -14,7 +15,17 @@ import { strings } from './strings.js'
 
 /** @type {Map<string, Command>} */
 const COMMANDS = new Map(Object.entries({
-  ...clients, ...hashes, ...keys, ...lists, ...pubsub, ...server, ...sets, ...sortedSets, ...streams, ...strings
+  ...clients,
+  ...hashes,
+  ...keys,
+  ...lists,
+  ...pubsub,
+  ...scripting,
+  ...server,
+  ...sets,
+  ...sortedSets,
+  ...streams,
+  ...strings
 }))
 
 /** Characters of a name, or of arguments, that an error repeats. */
@@ -52,6 +63,3 @@ export function unknownCommand (args) {
     listed += `'${shown(args[i]).slice(0, REPEATED - listed.length)}' `
   return new ErrorReply(`ERR unknown command '${shown(args[0])}', with args beginning with: ${listed}`)
 }
-
-/** @param {Command} command @param {number} count of arguments with the name */
-export const takes = ({ arity }, count) => arity > 0 ? count === arity : count >= -arity
