@@ -132,6 +132,8 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
     if (launcher.runDirectory === undefined) for (const line of banner) console.log(line)
     log.info('ready')
   } catch (error) {
+    // parts that are stopped while they start fail; the stop ends the process when it has cleaned up
+    if (lifecycle.isStopping) return
     const message = startError(error)
     log.debug({ err: error }, 'start failed')
     await tellFailure(message, launcher)

@@ -55,6 +55,9 @@ export function createLifecycle ({ log }) {
      */
     onStop (name, stop) { started.push({ name, stop }) },
 
+    /** Whether `stop` was called. */
+    get isStopping () { return stopping !== undefined },
+
     /** Stops everything once; later calls wait for the first. */
     stop () { return stopping ??= stopAll() }
   }

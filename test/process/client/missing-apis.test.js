@@ -11,6 +11,9 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const CLIENT = `${ROOT}client/index.js`
 const gateway = await startEmbedded({ after })
 
+/** Node's own Web Locks (24 or later) call it. */
+const NO_THROW_IF_ABORTED = 'delete AbortSignal.prototype.throwIfAborted; remove("navigator")'
+
 /** What is removed before the client is loaded, after socket.io-client, which is not ours. */
 const REMOVED = {
   'nothing': '',
@@ -19,11 +22,11 @@ const REMOVED = {
     'Object.defineProperty(globalThis, "crypto", { value: {}, configurable: true })',
   'structuredClone': 'remove("structuredClone")',
   'TextEncoder': 'remove("TextEncoder"); remove("TextDecoder")',
-  'AbortSignal.throwIfAborted': 'delete AbortSignal.prototype.throwIfAborted',
+  'AbortSignal.throwIfAborted': NO_THROW_IF_ABORTED,
   'AbortSignal.any, timeout and abort':
     'delete AbortSignal.any; delete AbortSignal.timeout; delete AbortSignal.abort',
   'AbortSignal.reason':
-    'delete AbortSignal.prototype.reason; delete AbortSignal.prototype.throwIfAborted',
+    `delete AbortSignal.prototype.reason; ${NO_THROW_IF_ABORTED}`,
   'BroadcastChannel': 'remove("BroadcastChannel")',
   'Web Locks and navigator': 'remove("navigator")',
   'a complete URL': `globalThis.URL = class extends URL {
