@@ -28,15 +28,15 @@ const MAX_CACHED_LENGTH = 2048
  * Tells who a token stands for.
  *
  * @param {object} dependencies
- * @param {Readonly<{ secret?: string, publicKeyFile?: string, jwksUrl?: string, allowAnonymous?: boolean, issuers?:
- *   readonly string[], audiences?: readonly string[] }>} dependencies.settings config.auth; at most one of the first
- *   three
+ * @param {Readonly<{ secret?: string, keys?: import('../config/access-settings.js').PublicKeys, allowAnonymous?:
+ *   boolean, issuers?: readonly string[], audiences?: readonly string[] }>} dependencies.settings config.auth; at most
+ *   one of the first two
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @param {import('../common/random.js').Random} [dependencies.random]
  */
 export function createAuthenticator ({ settings, log, clock = systemClock, random = systemRandom }) {
-  const { secret, publicKeyFile, jwksUrl, allowAnonymous = false, issuers = [], audiences = [] } = settings
+  const { secret, keys, allowAnonymous = false, issuers = [], audiences = [] } = settings
   const expected = issuers.length > 0 || audiences.length > 0 ? { issuers, audiences } : undefined
   /** @type {LruCache<Identity>} by hash of the token: tokens are credentials, and long */
   const cache = new LruCache(CACHED_TOKENS)
@@ -44,14 +44,14 @@ export function createAuthenticator ({ settings, log, clock = systemClock, rando
   let ownKey = secret === undefined ? null : keyFromSecret(secret)
   /** @type {(() => void)[]} */
   const withdrawnListeners = []
-  const keySet = jwksUrl === undefined ? null : createKeySet({
-    url: jwksUrl, log, clock, random,
+  const keySet = keys?.url === undefined ? null : createKeySet({
+    url: keys.url, log, clock, random,
     onChange (withdrawn) {
       cache.clear()
       if (withdrawn) for (const listener of withdrawnListeners) listener()
     }
   })
-  const hasKey = secret !== undefined || publicKeyFile !== undefined || jwksUrl !== undefined
+  const hasKey = secret !== undefined || keys !== undefined
 
   /**
    * @param {string} token
@@ -73,13 +73,12 @@ export function createAuthenticator ({ settings, log, clock = systemClock, rando
   return {
     /** Reads the key file, or fetches the key set; a key set that can't be fetched does not fail the start. */
     async start () {
-      if (publicKeyFile !== undefined) {
+      if (keys?.file !== undefined) {
         try {
-          ownKey = keyFromPem(await readFile(publicKeyFile, 'utf8'))
+          ownKey = keyFromPem(await readFile(keys.file, 'utf8'))
         } catch (error) {
           throw new Error(
-            `AUTH_JWT_PUBLIC_KEY_FILE=${publicKeyFile}: ${error instanceof Error ? error.message : error}`,
-            { cause: error }
+            `AUTH_JWKS_URL=file://${keys.file}: ${error instanceof Error ? error.message : error}`, { cause: error }
           )
         }
       }

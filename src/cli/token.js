@@ -14,7 +14,7 @@ export function addToken (program) {
     .option('--name <name>', 'the claim `name`')
     .option('--tier <tier>', 'the claim `tier` (NETWORK)')
     .option('--ttl <time>', 'how long the token is valid: 90s, 15m, 8h, 7d; a number alone is seconds', seconds, 8 * 3600)
-    .option('--key <file>', 'PEM private key that belongs to AUTH_JWT_PUBLIC_KEY_FILE or AUTH_JWKS_URL')
+    .option('--key <file>', 'PEM private key that belongs to AUTH_JWKS_URL')
     .option('--kid <id>', 'key id in the header, with --key')
     .addHelpText('after', `
 Examples:
@@ -55,7 +55,7 @@ export async function signToken (user, { document, name, tier, ttl = 300, key, k
 }
 
 /** @param {import('../config/load.js').Config['auth']} settings @param {string | undefined} file */
-function keyOf ({ secret, publicKeyFile, jwksUrl }, file) {
+function keyOf ({ secret, keys }, file) {
   if (file !== undefined) {
     try {
       return readFileSync(file)
@@ -64,9 +64,8 @@ function keyOf ({ secret, publicKeyFile, jwksUrl }, file) {
     }
   }
   if (secret !== undefined) return secret
-  const setting = publicKeyFile === undefined ? jwksUrl && 'AUTH_JWKS_URL' : 'AUTH_JWT_PUBLIC_KEY_FILE'
-  throw new CommandError(setting
-    ? `${setting} only verifies tokens: give the private key with --key FILE, or ask its issuer for a token`
+  throw new CommandError(keys
+    ? `AUTH_JWKS_URL only verifies tokens: give the private key with --key FILE, or ask its issuer for a token`
     : 'there is no key to sign with: set AUTH_JWT_SECRET (openssl rand -hex 32), for inkcast as well. Without a key inkcast lets everybody in, in development')
 }
 

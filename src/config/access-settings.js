@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
 import { LOG_LEVELS } from '../common/log-level.js'
 import { string } from '../common/schema.js'
@@ -8,6 +9,14 @@ const adminToken = () => described(
   v.pipe(string(), v.regex(/^\S{16,}$/, 'must have at least 16 characters, and no space'))
 )
 
+/** @typedef {{ url: string, file?: undefined } | { file: string, url?: undefined }} PublicKeys a key set, or one key */
+
+const publicKeys = v.pipe(
+  url('https:', 'http:', 'file:'),
+  v.check((text) => !text.startsWith('file:') || /^file:\/\/\/[^?#]+$/.test(text), 'must have three slashes and the path after file:'),
+  v.transform((text) => /** @type {PublicKeys} */ (text.startsWith('file:') ? { file: fileURLToPath(text) } : { url: text }))
+)
+
 export const auth = block('Authentication', {
   AUTH_JWT_SECRET: {
     as: 'secret',
@@ -15,15 +24,11 @@ export const auth = block('Authentication', {
     secret: true,
     describe: 'Shared secret of HS256, HS384 or HS512 tokens.'
   },
-  AUTH_JWT_PUBLIC_KEY_FILE: {
-    as: 'publicKeyFile',
-    type: text(),
-    describe: 'PEM public key of RS256, PS256, ES256 or EdDSA tokens.'
-  },
   AUTH_JWKS_URL: {
-    as: 'jwksUrl',
-    type: url('https:', 'http:'),
-    describe: 'URL of the token issuer\'s key set; fetched again every 10 minutes, and when a token names an unknown key.'
+    as: 'keys',
+    type: publicKeys,
+    describe:
+      'URL of the token issuer\'s key set; fetched again every 10 minutes, and when a token names an unknown key. Or `file:///etc/inkcast/issuer.pem`: one public key as a PEM file.'
   },
   AUTH_JWT_ISSUER: {
     as: 'issuers',

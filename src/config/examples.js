@@ -23,7 +23,6 @@ export const EXAMPLES = {
   NETWORK: '5000:25000:20000,editors:2000:10000:5000',
   DOCUMENT_RULES_FILE: '/etc/inkcast/rules.json',
   AUTH_JWT_SECRET: '0123456789abcdef0123456789abcdef0123456789abcdef',
-  AUTH_JWT_PUBLIC_KEY_FILE: '/etc/inkcast/issuer.pem',
   AUTH_JWKS_URL: 'https://login.example.com/.well-known/jwks.json',
   AUTH_JWT_ISSUER: 'https://login.example.com/',
   AUTH_JWT_AUDIENCE: 'inkcast',

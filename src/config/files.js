@@ -47,7 +47,7 @@ export function checkFiles ({ gateway, auth, api, admin, kafka }, role) {
   if (role !== 'api') {
     checkPem('TLS_FILES', gateway.tls)
     checkPem('PEER_TLS_FILES', gateway.peerTls)
-    read('AUTH_JWT_PUBLIC_KEY_FILE=', auth.publicKeyFile)
+    read('AUTH_JWKS_URL=file://', auth.keys?.file)
   }
   if (role !== 'gateway') checkPem('API_TLS_FILES', api.tls)
   if (role === undefined) checkPem('ADMIN_TLS_FILES', admin.tls)

@@ -50,5 +50,6 @@ export const GONE = {
   KAFKA_DEAD_LETTER_TOPIC: 'use KAFKA_TOPICS=dead-letter:<name>',
   HEARTBEAT_TIERS: 'use NETWORK=internet,name:min:max:timeout',
   OPERATION_RATES: 'use MAX_EVENTS_PER_SECOND=100,event=rate',
+  AUTH_JWT_PUBLIC_KEY_FILE: 'use AUTH_JWKS_URL=file://<path>',
   PRIVATE_HOOKS: 'private parts are always in use; LIBRARY_VERSIONS=any starts with unchecked versions of libraries'
 }

@@ -133,7 +133,7 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
   problems.push(...relations(/** @type {Config} */ (config)))
 
   const { auth } = config
-  auth.allowAnonymous ??= !production && !auth.secret && !auth.publicKeyFile && !auth.jwksUrl
+  auth.allowAnonymous ??= !production && !auth.secret && !auth.keys
   config.mode = config.kafka.brokers?.length > 0 ? 'kafka' : config.redis.urls?.length > 0 ? 'redis' : 'embedded'
   for (const values of Object.values(config))
     for (const value of [values, ...Object.values(values)]) Object.freeze(value)
@@ -157,15 +157,10 @@ function relations ({ production, gateway, auth, api, redis, kafka, uplink }) {
   problems.push(...tlsProblems({ gateway, kafka }))
   if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536)
     problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
-  const keys = [
-    auth.secret && 'AUTH_JWT_SECRET',
-    auth.publicKeyFile && 'AUTH_JWT_PUBLIC_KEY_FILE',
-    auth.jwksUrl && 'AUTH_JWKS_URL'
-  ].filter(Boolean)
-  if (keys.length > 1) problems.push(`${keys.join(', ')}: set one of them`)
-  if (keys.length === 0 && (production ? !auth.allowAnonymous : auth.allowAnonymous === false)) {
+  if (auth.secret && auth.keys) problems.push('AUTH_JWT_SECRET, AUTH_JWKS_URL: set one of them')
+  if (!auth.secret && !auth.keys && (production ? !auth.allowAnonymous : auth.allowAnonymous === false)) {
     problems.push(
-      'AUTH_JWT_SECRET: set it, AUTH_JWT_PUBLIC_KEY_FILE or AUTH_JWKS_URL; no client could connect otherwise (or allow it with AUTH_ALLOW_ANONYMOUS=true)'
+      'AUTH_JWT_SECRET: set it or AUTH_JWKS_URL; no client could connect otherwise (or allow it with AUTH_ALLOW_ANONYMOUS=true)'
     )
   }
   if (production && api.tokens.length === 0 && api.callersFile === undefined)

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connectClient, connectToWorkers } from '../helpers/clients.js'
@@ -295,13 +295,13 @@ test(
     const file = path.join(folder, 'key.pem')
     const { publicKey, privateKey } = keyPairFor('ES256')
     writeFileSync(file, publicKey.export({ type: 'spki', format: 'pem' }))
-    const cluster = await start(t, { AUTH_JWT_PUBLIC_KEY_FILE: file, WORKERS: '1' })
+    const cluster = await start(t, { AUTH_JWKS_URL: pathToFileURL(file).href, WORKERS: '1' })
     const token = await signToken({ sub: 'somebody' }, { alg: 'ES256', key: privateKey })
     const client = await connectClient(t, cluster.url, { auth: { token } })
     const pids = await cluster.pids()
     writeFileSync(file, 'no key')
     process.kill(cluster.pid, 'SIGHUP')
-    await waitFor(() => /not reloaded: the new process: .*AUTH_JWT_PUBLIC_KEY_FILE/.test(cluster.output()), {
+    await waitFor(() => /not reloaded: the new process: .*AUTH_JWKS_URL/.test(cluster.output()), {
       timeout: 20_000,
       message: cluster.output
     })

@@ -18,7 +18,7 @@ const { ok, warning, error } = findingsOf('services')
  */
 export async function checkServices ({ auth, uplink }) {
   const found = await Promise.all([
-    auth.jwksUrl === undefined ? undefined : checkKeys(auth.jwksUrl),
+    auth.keys?.url === undefined ? undefined : checkKeys(auth.keys.url),
     auth.accessUrl === undefined ? undefined : answers('AUTH_ACCESS_URL', auth.accessUrl),
     uplink.url === undefined ? undefined : answers('UPLINK_URL', uplink.url)
   ])

@@ -33,9 +33,9 @@ const refused = (/** @type {string} */ code, message = /./) => ({ name: 'Inkcast
 async function authenticatorWithKey (t, pem, more) {
   const folder = await mkdtemp(join(tmpdir(), 'inkcast-'))
   t.after(() => rm(folder, { recursive: true }))
-  const publicKeyFile = join(folder, 'key.pem')
-  await writeFile(publicKeyFile, pem)
-  const created = authenticatorWith({ publicKeyFile, ...more })
+  const file = join(folder, 'key.pem')
+  await writeFile(file, pem)
+  const created = authenticatorWith({ keys: { file }, ...more })
   await created.authenticator.start()
   return created
 }
@@ -241,7 +241,7 @@ test('the start fails with the reason when the key file holds no public key for 
   const pem = (/** @type {import('node:crypto').KeyObject} */ key, /** @type {'spki' | 'pkcs8'} */ type) =>
     key.export({ type, format: 'pem' }).toString()
   for (const [content, reason] of /** @type {[string, RegExp][]} */ ([
-    ['', /AUTH_JWT_PUBLIC_KEY_FILE=.*key\.pem: /],
+    ['', /AUTH_JWKS_URL=file:.*key\.pem: /],
     ['just a secret', /key\.pem: /],
     [pem(keyPairFor('ES256').privateKey, 'pkcs8'), /holds a private key/],
     [pem(generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey, 'spki'), /1024 bits; at least 2048/],
@@ -249,8 +249,8 @@ test('the start fails with the reason when the key file holds no public key for 
     [pem(generateKeyPairSync('x25519').publicKey, 'spki'), /type x25519/]
   ])) await assert.rejects(authenticatorWithKey(t, content), reason)
   await assert.rejects(
-    authenticatorWith({ publicKeyFile: '/nowhere/key.pem' }).authenticator.start(),
-    /AUTH_JWT_PUBLIC_KEY_FILE=\/nowhere\/key\.pem: ENOENT/
+    authenticatorWith({ keys: { file: '/nowhere/key.pem' } }).authenticator.start(),
+    /AUTH_JWKS_URL=file:\/\/\/nowhere\/key\.pem: ENOENT/
   )
 })
 

@@ -36,7 +36,7 @@ async function issuerWith (t, keys) {
   })
   const clock = manualClock()
   const { log, lines } = recordingLog()
-  const authenticator = createAuthenticator({ settings: { jwksUrl: service.url }, log, clock })
+  const authenticator = createAuthenticator({ settings: { keys: { url: service.url } }, log, clock })
   t.after(() => authenticator.stop())
   return {
     issuer, service, clock, lines, authenticator,

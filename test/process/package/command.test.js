@@ -134,8 +134,8 @@ describe('the command', { concurrency: 2 }, () => {
         /^inkcast: wrong setting: TLS_FILES=cert:package.json,key:package.json: no PEM certificate and its key \(.+\)\n$/
       ],
       [
-        { AUTH_JWT_PUBLIC_KEY_FILE: 'src' },
-        'inkcast: wrong setting: AUTH_JWT_PUBLIC_KEY_FILE=src: EISDIR: illegal operation on a directory, read\n'
+        { AUTH_JWKS_URL: 'file:///usr' },
+        'inkcast: wrong setting: AUTH_JWKS_URL=file:///usr: EISDIR: illegal operation on a directory, read\n'
       ]
     ])) {
       await Promise.all(

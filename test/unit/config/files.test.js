@@ -39,7 +39,7 @@ test('certificates of the gateway and of the api are read, each by the role that
 })
 
 test('a file that is missing is named with its setting', () => {
-  assert.match(problemsOf({ AUTH_JWT_PUBLIC_KEY_FILE: '/nowhere' })[0], /^AUTH_JWT_PUBLIC_KEY_FILE=\/nowhere: ENOENT/)
+  assert.match(problemsOf({ AUTH_JWKS_URL: 'file:///nowhere' })[0], /^AUTH_JWKS_URL=file:\/\/\/nowhere: ENOENT/)
   assert.match(
     problemsOf({ API_TLS_FILES: `cert:${CERT},key:${KEY},ca:/nowhere` })[0],
     /^API_TLS_FILES=ca:\/nowhere: ENOENT/

@@ -93,7 +93,7 @@ test('all problems are reported at once, each with the name of its setting', () 
     /^PUBLISH_WAIT=fsync: needs REDIS_URL/,
     /^KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and/,
     'TLS_FILES=cert:cert.pem: must be cert:<path>,key:<path>',
-    'AUTH_JWKS_URL=ftp://issuer: must be a URL that starts with https:// or http://',
+    'AUTH_JWKS_URL=ftp://issuer: must be a URL that starts with https:// or http:// or file://',
     /^API_TOKENS: each must be name:token/
   ])
     assert.ok(
@@ -225,6 +225,14 @@ test('only one kind of key is allowed, and a secret must be long enough', () => 
     'AUTH_JWT_SECRET, AUTH_JWKS_URL: set one of them'
   ])
   assert.match(problemsOf({ AUTH_JWT_SECRET: 'x'.repeat(31) })[0], /^AUTH_JWT_SECRET: must have at least 32 characters/)
+})
+
+test('the public key of tokens may be a file', () => {
+  const keysOf = (/** @type {string} */ text) => loadConfig({ env: { AUTH_JWKS_URL: text } }).auth.keys
+  assert.deepEqual(keysOf('file:///etc/my%20key.pem'), { file: '/etc/my key.pem' })
+  assert.deepEqual(keysOf('https://a.example/keys'), { url: 'https://a.example/keys' })
+  for (const wrong of ['file:key.pem', 'file://key.pem', 'file://host/key.pem', 'file:///', 'file:///a?b'])
+    assert.match(problemsOf({ AUTH_JWKS_URL: wrong }).join(), /must have three slashes and the path after file:/, wrong)
 })
 
 test('the settings are frozen', () => {
