@@ -35,7 +35,11 @@ function protectedCall (run, args) {
   } catch (error) {
     // others end the script: there may be no stack to go on
     if (!(error instanceof LuaError)) throw error
-    return [false, error.value]
+    // as Redis has changed it: an error table becomes its text
+    const { value } = error
+    if (!(value instanceof LuaTable)) return [false, value]
+    const text = value.get('err')
+    return typeof text === 'string' || typeof text === 'number' ? [false, text] : [false, value, text]
   }
 }
 
@@ -66,7 +70,7 @@ const FUNCTIONS = {
   },
   error (...args) {
     const level = intAt(args, 2, 'error', 1)
-    throw typeof args[0] === 'string' || typeof args[0] === 'number' ? failure(tostring(args[0]), level) : new LuaError(args[0])
+    throw level > 0 && ['string', 'number'].includes(type(args[0])) ? failure(tostring(args[0]), level) : new LuaError(args[0])
   },
   ipairs: (...args) => [nextIndex, tableAt(args, 1, 'ipairs'), 0],
   next,
@@ -129,7 +133,10 @@ const math = library({
   abs: ofOne('abs', Math.abs),
   ceil: ofOne('ceil', Math.ceil),
   floor: ofOne('floor', Math.floor),
-  fmod: (/** @type {Value[]} */ ...args) => numberAt(args, 1, 'fmod') % numberAt(args, 2, 'fmod'),
+  fmod (/** @type {Value[]} */ ...args) {
+    const by = numberAt(args, 2, 'fmod')
+    return numberAt(args, 1, 'fmod') % by
+  },
   huge: Infinity,
   max: ofMany('max', (a, b) => a > b),
   min: ofMany('min', (a, b) => a < b),
@@ -138,8 +145,8 @@ const math = library({
 
 const tables = library({
   concat (/** @type {Value[]} */ ...args) {
-    const table = tableAt(args, 1, 'concat')
     const separator = args[1] === undefined ? '' : stringAt(args, 2, 'concat')
+    const table = tableAt(args, 1, 'concat')
     const from = intAt(args, 3, 'concat', 1)
     const to = intAt(args, 4, 'concat', table.length)
     let text = ''
@@ -177,10 +184,15 @@ const tables = library({
     if (args[1] !== undefined && typeof args[1] !== 'function') {
       throw badArgument(2, 'sort', `function expected, got ${type(args[1])}`)
     }
-    sort(table, 1, table.length, args[1] ? (a, b) => isTrue(first(args[1](a, b))) : less)
+    sort(table, 1, table.length, args[1] ? (a, b) => isTrue(first(args[1](a, b))) : compareItems)
     return NONE
   }
 })
+
+/** @param {Value} a @param {Value} b */
+function compareItems (a, b) {
+  return less(a, b)
+}
 
 /**
  * Quicksort as in Lua: equal values end in the same order.

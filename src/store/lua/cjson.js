@@ -152,7 +152,7 @@ class Reader {
       }
     }
     const [value, end] = (/[-+0-9iInN]/.test(c) && readNumber(text, at)) || [0, -1]
-    if (end === -1) return { type: 'T_ERROR', value: /[-0-9]/.test(c) ? 'invalid number' : 'invalid token', at }
+    if (end === -1) return { type: 'T_ERROR', value: /[-+0-9]/.test(c) ? 'invalid number' : 'invalid token', at }
     this.#at = end
     return { type: 'T_NUMBER', value, at }
   }

@@ -58,7 +58,7 @@ function translate (source) {
     const { line, message } = /** @type {Error & { line?: number }} */ (error)
     if (line === undefined && !(error instanceof RangeError)) throw error
     throw new ErrorReply(oneLine(
-      `ERR Error compiling script (new function): ${values.FILE}:${line ?? 1}: ${message.replace(/^\[\d+:\d+\] /, '')}`))
+      `ERR Error compiling script (new function): ${values.FILE}:${line ?? 1}: ${message.replace(/^\[\d+:\d+\] /, '').replace('<expression> expected', 'unexpected symbol')}`))
   }
 }
 

@@ -128,6 +128,7 @@ export class Expressions {
   /** An expression with one value. @param {Node} node */
   expression (node) {
     const { line } = node.loc.start
+    this.write('', line)
     switch (node.type) {
       case 'NilLiteral': return this.write('undefined')
       case 'BooleanLiteral': return this.write(String(node.value))
@@ -305,7 +306,7 @@ export class Expressions {
     if (local) name = `${local.level === this.varargs.length ? 'local' : 'upvalue'} '${node.name}'`
     else if (node.type === 'Identifier') name = `global '${node.name}'`
     else if (node.type === 'MemberExpression') name = `${node.indexer === ':' ? 'method' : 'field'} '${node.identifier.name}'`
-    else if (node.type === 'IndexExpression') name = `field '${node.index.type === 'StringLiteral' ? node.index.value : '?'}'`
+    else if (node.type === 'IndexExpression') name = `field '${node.index.type === 'StringLiteral' ? node.index.value.split('\0')[0] : '?'}'`
     return name === undefined ? '' : `, ${JSON.stringify(name)}`
   }
 

@@ -1,4 +1,4 @@
-import { numberAt, stringAt } from './arguments.js'
+import { badArgument, numberAt, stringAt } from './arguments.js'
 import { printFloat } from './numbers.js'
 import { failure } from './values.js'
 
@@ -9,7 +9,7 @@ const integer = (x) => {
 }
 
 /** A number as an unsigned 64-bit integer of C. @param {number} x */
-const natural = (x) => x >= 2 ** 63 && x < 2 ** 64 ? BigInt(Math.trunc(x)) : BigInt.asUintN(64, integer(x))
+const natural = (x) => BigInt.asUintN(64, x >= 2 ** 63 ? x < 2 ** 64 ? BigInt(x) : 0n : integer(x))
 
 /** @param {string} text */
 const quote = (text) => `"${text.replace(/["\\\n\r\0]/g, (c) => c === '\r' ? '\\r' : c === '\0' ? '\\000' : `\\${c}`)}"`
@@ -50,7 +50,7 @@ export function format (...args) {
       text += '%'
       continue
     }
-    given++
+    if (++given > args.length) throw badArgument(given, 'format', 'no value')
     const [all, flags, width, , precision] = /** @type {RegExpExecArray} */ (
       /^([-+ #0]*)(\d{0,2})(\.(\d{0,2}))?/.exec(template.slice(i)))
     if (flags.length >= 6) throw failure('invalid format (repeated flags)')
@@ -75,7 +75,8 @@ export function format (...args) {
 function one (args, given, kind, flags, width, precision) {
   switch (kind) {
     case 'c': {
-      const text = pad('', '', String.fromCharCode(Number(BigInt.asUintN(8, integer(numberAt(args, given, 'format'))))), flags.replace(/[+ ]/g, ''), width, false)
+      const code = Math.trunc(numberAt(args, given, 'format'))
+      const text = pad('', '', String.fromCharCode(code === (code | 0) ? code & 255 : 0), flags.replace(/[+ ]/g, ''), width, false)
       // C ends a string with the zero byte
       return text.split('\0')[0]
     }

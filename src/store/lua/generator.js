@@ -25,6 +25,7 @@ class Generator extends Expressions {
   /** @param {Node} node */
   statement (node) {
     const { line } = node.loc.start
+    this.write('', line)
     switch (node.type) {
       case 'LocalStatement': return this.local(node)
       case 'AssignmentStatement': return this.assignment(node)

@@ -44,8 +44,8 @@ function fromReply (reply) {
   return new LuaTable(reply.items.map(fromReply))
 }
 
-/** A line of the protocol has no line breaks. @param {string} text */
-export const oneLine = (text) => text.replace(/[\r\n]+$/, '').replace(/[\r\n]/g, ' ')
+/** A line of the protocol: a zero byte ends it, as a string of C. @param {string} text */
+export const oneLine = (text) => text.split('\0')[0].replace(/[\r\n]+$/, '').replace(/[\r\n]/g, ' ')
 
 /** @param {number} number @returns {number | bigint} its integer part, as C converts it to 64 bits */
 function toInteger (number) {
@@ -70,7 +70,7 @@ export function toReply (value) {
   const [err, ok, double, map, set, big, verbatim] =
     ['err', 'ok', 'double', 'map', 'set', 'big_number', 'verbatim_string'].map((field) => value.get(field))
   if (typeof err === 'string') return new ErrorReply(oneLine(err))
-  if (typeof ok === 'string') return new Status(ok.replace(/[\r\n]/g, ' '))
+  if (typeof ok === 'string') return new Status(ok.split('\0')[0].replace(/[\r\n]/g, ' '))
   if (typeof double === 'number') return new Double(double)
   if (map instanceof LuaTable) return new MapReply(flatten(map, (key, item) => [toReply(key), toReply(item)]))
   if (set instanceof LuaTable) return new SetReply(flatten(set, (key) => [toReply(key)]))
@@ -98,8 +98,8 @@ function reply (args, field) {
   if (args.length !== 1 || typeof args[0] !== 'string') return tableWith('err', 'ERR wrong number or type of arguments')
   const [text] = args
   if (field === 'ok') return tableWith('ok', text)
-  const error = text.startsWith('-') ? text.slice(1) : text
-  return tableWith('err', error === '' || !error.includes(' ') ? `ERR ${error}` : error)
+  const [, code = 'ERR', message] = /** @type {string[]} */ (/^-?(?:([^ ]*) )?([^]*)$/.exec(text.split('\0')[0]))
+  return tableWith('err', `${code} ${message.replace(/^[\r\n]+|[\r\n]+$/g, '')}`)
 }
 
 export const redis = library({
@@ -132,7 +132,7 @@ export const redis = library({
   },
   sha1hex (/** @type {Value[]} */ ...args) {
     if (args.length !== 1) throw failed('wrong number of arguments')
-    return createHash('sha1').update(tostring(args[0]), 'latin1').digest('hex')
+    return createHash('sha1').update(typeof args[0] === 'number' ? tostring(args[0]) : typeof args[0] === 'string' ? args[0] : '', 'latin1').digest('hex')
   },
   status_reply: (/** @type {Value[]} */ ...args) => reply(args, 'ok'),
   REDIS_VERSION: VERSION,

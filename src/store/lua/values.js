@@ -32,13 +32,16 @@ export function step () {
   if (--running.steps < 0) throw new TooLong()
 }
 
+/** Functions of this folder that call others: an error inside them is at no line of the script. */
+const CALLERS = new Set(['protectedCall', 'compareItems'])
+
 /**
  * Line of the function of Lua that runs, or of a caller. Generated code has the lines of its script, so the stack of
  * JavaScript tells the line, and code that does not fail pays nothing for it.
- * @param {number} [level]
+ * @param {number} level 0: also the function that has called one of CALLERS
  * @returns {number | undefined} undefined: the caller is no function of Lua
  */
-function lineOf (level = 1) {
+function lineOf (level) {
   const { prepareStackTrace, stackTraceLimit } = Error
   Error.prepareStackTrace = (_, sites) => sites
   Error.stackTraceLimit = 100
@@ -51,8 +54,9 @@ function lineOf (level = 1) {
     Error.stackTraceLimit = stackTraceLimit
   }
   for (const site of sites) {
-    if (site.getFunctionName() === 'protectedCall' && level === 1) return undefined
-    if (site.getFileName() === FILE && --level === 0) return site.getLineNumber() ?? undefined
+    const isCaller = CALLERS.has(site.getFunctionName() ?? '')
+    if (!isCaller && site.getFileName() !== FILE) continue
+    if (level === 0 ? !isCaller : --level === 0) return isCaller ? undefined : site.getLineNumber() ?? undefined
   }
   return undefined
 }
@@ -63,7 +67,7 @@ export class LuaError extends Error {
   constructor (value) {
     super('error of a script')
     this.value = value
-    this.line = lineOf()
+    this.line = lineOf(0)
   }
 }
 
