@@ -13,6 +13,8 @@ const MAX_REPLIES = 256 * MEGABYTE
 const MAX_MESSAGES = 32 * MEGABYTE
 const SOFT_MESSAGES = 8 * MEGABYTE
 const SOFT_TIME = 60_000
+/** Bytes of requests that are read while none is carried out. */
+const MAX_HELD = MEGABYTE
 
 /** One client: its requests one after the other, its replies in one write per turn. */
 export class Connection {
@@ -48,6 +50,8 @@ export class Connection {
       this.#parser.push(chunk)
       this.active = store.clock.monotonic()
       this.work()
+      // requests that cannot be carried out now wait at the client
+      if (this.isHeld && this.unparsed > MAX_HELD) stream.pause()
     })
     stream.on('error', () => {}) // a close follows
     stream.on('end', () => this.end())
@@ -64,10 +68,14 @@ export class Connection {
   /** Bytes of requests that are not complete, or not carried out. */
   get unparsed () { return this.#parser.pending }
 
+  /** No request is carried out now. */
+  get isHeld () { return this.#waiting !== undefined || this.store.isPaused }
+
   /** Carries out the requests that have come. */
   work () {
+    if (this.stream.isPaused() && !this.isHeld) this.stream.resume()
     try {
-      while (!this.#ended && this.#waiting === undefined && !this.store.isPaused) {
+      while (!this.#ended && !this.isHeld) {
         const args = this.#parser.next()
         if (args === undefined) break
         const reply = this.store.execute(args, this)

@@ -151,7 +151,8 @@ export class Store {
   }
 
   resume () {
-    this.#pause?.stop()
+    if (this.#pause === undefined) return
+    this.#pause.stop()
     this.#pause = undefined
     for (const connection of [...this.connections]) connection.work()
   }
