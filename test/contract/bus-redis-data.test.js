@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { documentChannel, documentLog, documentMeta, documentNewest, queueMarks, workerChannel } from '../../src/redis/keys.js'
 import { encodeEnvelope } from '../../src/wire/envelope.js'
-import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { BACKENDS } from '../helpers/backends.js'
 import { waitFor } from '../helpers/wait.js'
 import { arrived, createFixture, entry, fresh, of, offsets, range, texts } from './bus-fixture.js'
 import { createRedisPair, rollBackLog } from './bus-redis-pair.js'
@@ -10,10 +10,7 @@ import { createRedisPair, rollBackLog } from './bus-redis-pair.js'
 /**
  * Data in Redis: bounds, expiry, and the handling of lost, restored and foreign data.
  */
-for (const [name, url] of /** @type {[string, () => string][]} */ ([
-  ['redis', redisUrl],
-  ['redis cluster', redisClusterUrl]
-])) {
+for (const [name, url] of BACKENDS) {
   describe(`data of the bus in ${name}`, () => {
     /** @type {Awaited<ReturnType<typeof createRedisPair>>} */
     let redisPair

@@ -4,6 +4,7 @@ import { Cluster } from 'ioredis'
 import { emptyEpochBeside } from '../../src/redis/empty-epoch.js'
 import { documentLog, documentMeta } from '../../src/redis/keys.js'
 import { areEmpty } from '../../src/wire/position.js'
+import { storeUrl } from '../helpers/backends.js'
 import { redisClusterUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { startRedis } from '../services/redis.js'
@@ -20,6 +21,7 @@ const own = await startRedis()
 scope.after(() => own.stop())
 
 for (const [name, url] of /** @type {[string, () => string][]} */ ([
+  ['built-in store', storeUrl],
   ['redis', () => own.url],
   ['redis cluster', redisClusterUrl]
 ])) {

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { documentMeta, userOrders, userWorkers } from '../../src/redis/keys.js'
-import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { BACKENDS } from '../helpers/backends.js'
 import { arrived, createFixture, entry, fresh, publication, range } from './bus-fixture.js'
 import { createRedisPair } from './bus-redis-pair.js'
 
 /** Data about users in Redis: their workers, and the kicks and revokes kept for them. */
-for (const [name, url] of /** @type {[string, () => string][]} */ ([
-  ['redis', redisUrl],
-  ['redis cluster', redisClusterUrl]
-])) {
+for (const [name, url] of BACKENDS) {
   describe(`routing and orders of the bus in ${name}`, () => {
     /** @type {Awaited<ReturnType<typeof createRedisPair>>} */
     let redisPair

@@ -1,6 +1,5 @@
-import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { BACKENDS } from '../helpers/backends.js'
 import { busContract } from './bus.js'
 import { createRedisPair } from './bus-redis-pair.js'
 
-busContract('redis', (options) => createRedisPair(redisUrl(), options))
-busContract('redis cluster', (options) => createRedisPair(redisClusterUrl(), options))
+for (const [name, url] of BACKENDS) busContract(name, (options) => createRedisPair(url(), options))

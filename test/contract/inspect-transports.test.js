@@ -5,7 +5,7 @@ import { systemRandom } from '../../src/common/random.js'
 import { createMemoryTransport } from '../../src/inspect/memory-transport.js'
 import { createRedisTransport } from '../../src/inspect/redis-transport.js'
 import { createRedis } from '../../src/redis/client.js'
-import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { inspectTransportContract } from './inspect-transport.js'
 
@@ -14,7 +14,7 @@ inspectTransportContract('memory', async () => {
   return [createMemoryTransport({ hub }), createMemoryTransport({ hub })]
 })
 
-for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+for (const [name, url] of BACKENDS) {
   describe(name, () => {
     const { log } = recordingLog()
     const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))

@@ -6,7 +6,7 @@ import { systemRandom } from '../../src/common/random.js'
 import { createRedisOverview } from '../../src/overview/redis-overview.js'
 import { createReport } from '../../src/overview/report.js'
 import { createRedis } from '../../src/redis/client.js'
-import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -14,7 +14,7 @@ const report = (/** @type {string} */ host) => ({
   name: 'gateway-0', host, version: '1.0.0', startedAt: 1, notReady: [], worker: 3, connections: 2, documents: 1, lag: 0
 })
 
-for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+for (const [name, url] of BACKENDS) {
   test(`${name}: a report is read until it is removed, or was not written again for its life`, async (t) => {
     const { log } = recordingLog()
     const redis = createRedis({ urls: url().split(','), name: 'test', log, clock: systemClock, random: systemRandom })

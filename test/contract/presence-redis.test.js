@@ -8,7 +8,8 @@ import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedisPresence } from '../../src/presence/redis-presence.js'
 import { createRedis } from '../../src/redis/client.js'
 import { documentPresence } from '../../src/redis/keys.js'
-import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { BACKENDS } from '../helpers/backends.js'
+import { redisUrl } from '../helpers/env.js'
 import { presenceContract } from './presence.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test' })
@@ -41,8 +42,7 @@ const open = (url) => async () => {
   }
 }
 
-presenceContract('redis', open(redisUrl()))
-presenceContract('redis cluster', open(redisClusterUrl()))
+for (const [name, url] of BACKENDS) presenceContract(name, open(url()))
 
 for (const step of [-60, 10, 1000, 10_000]) {
   test(`versions of a document do not go back after the clock of Redis was ${step} s ahead: the last one is kept until its time has come`, async (t) => {

@@ -10,6 +10,7 @@ import { createRedisBus } from '../../src/bus/redis-bus.js'
 import { createLog } from '../../src/common/log.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
+import { BACKENDS } from '../helpers/backends.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { startProxy } from '../helpers/proxy.js'
 import { recordingLog } from '../helpers/recording-log.js'
@@ -188,10 +189,7 @@ describe('the redis client', () => {
     }
   })
 
-  for (const [name, url] of /** @type {[string, () => string][]} */ ([
-    ['redis', redisUrl],
-    ['redis cluster', redisClusterUrl]
-  ])) {
+  for (const [name, url] of BACKENDS) {
     test(`serves the Socket.IO adapter with ${name}, also after lost connections`, async () => {
       const prefix = fresh('adapter')
       const connections = [connectTo(url(), `${prefix}-a`), connectTo(url(), `${prefix}-b`)]

@@ -8,14 +8,12 @@ import { createRedisPublish } from '../../src/bus/redis-publish.js'
 import { systemClock } from '../../src/common/clock.js'
 import { createRedis } from '../../src/redis/client.js'
 import { documentMeta, sourceMark } from '../../src/redis/keys.js'
-import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { BACKENDS } from '../helpers/backends.js'
+import { redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { entry, fresh } from './bus-fixture.js'
 
-for (const [name, url] of /** @type {[string, () => string][]} */ ([
-  ['one Redis', redisUrl],
-  ['Redis Cluster', redisClusterUrl]
-])) {
+for (const [name, url] of BACKENDS) {
   test(`marks of Kafka partitions are kept in ${name}, for as long as documents keep their sequences`, async (t) => {
     const redis = createRedis({ urls: url().split(','), name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
     t.after(() => redis.stop())

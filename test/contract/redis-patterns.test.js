@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { systemClock } from '../../src/common/clock.js'
 import { systemRandom } from '../../src/common/random.js'
 import { createRedis } from '../../src/redis/client.js'
+import { BACKENDS } from '../helpers/backends.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { startRelay } from '../helpers/relay.js'
@@ -66,7 +67,7 @@ async function arrives (publisher, messages, channel) {
   }, { timeout: 15_000, message: `a message on ${channel}` })
 }
 
-for (const [what, url] of /** @type {const} */ ([['a single Redis', redisUrl], ['Redis Cluster', redisClusterUrl]])) {
+for (const [what, url] of BACKENDS) {
   test(`${what}: messages of all channels with a prefix arrive in order, from every node`, async (t) => {
     const prefix = fresh('key')
     const { messages } = await subscribe(t, url(), [`${prefix}#`, `${prefix}-request#`])

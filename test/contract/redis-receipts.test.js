@@ -8,14 +8,11 @@ import { createOrphans } from '../../src/receipts/orphans.js'
 import { createReceiptParts } from '../../src/receipts/redis-receipts.js'
 import { createRedis } from '../../src/redis/client.js'
 import { receiptParts, workerReceipts } from '../../src/redis/keys.js'
-import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { fresh } from './bus-fixture.js'
 
-for (const [name, url] of /** @type {[string, () => string][]} */ ([
-  ['redis', redisUrl],
-  ['redis cluster', redisClusterUrl]
-])) {
+for (const [name, url] of BACKENDS) {
   describe(`parts of receipts in ${name}`, () => {
     /** @type {ReturnType<typeof createRedis>} */
     let redis

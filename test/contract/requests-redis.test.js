@@ -5,12 +5,12 @@ import { systemRandom } from '../../src/common/random.js'
 import { createRedisRequests } from '../../src/api/idempotency/redis-requests.js'
 import { requestState } from '../../src/redis/keys.js'
 import { createRedis } from '../../src/redis/client.js'
-import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { waitFor } from '../helpers/wait.js'
 import { requestsContract } from './requests.js'
 
-for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+for (const [name, url] of BACKENDS) {
   describe(name, () => {
     const { log } = recordingLog()
     const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))

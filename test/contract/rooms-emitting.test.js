@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { createSigner } from 'fast-jwt'
 import { connectClient, connectToWorkers } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
+import { ownStoreUrl } from '../helpers/backends.js'
 import { redisClusterUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
@@ -39,6 +40,7 @@ const workerOf = (client) => String(client.id).slice(0, 2)
 const ids = (/** @type {Iterable<{ id?: string }>} */ sockets) => [...sockets].map(({ id }) => id).sort()
 
 for (const [where, redisUrl] of /** @type {[string, () => Promise<string>][]} */ ([
+  ['the built-in store', ownStoreUrl],
   ['a single Redis', () => ownRedisUrl(fileScope())],
   ['Redis Cluster', async () => redisClusterUrl()]
 ])) {

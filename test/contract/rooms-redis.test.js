@@ -1,3 +1,4 @@
+import { storeUrl } from '../helpers/backends.js'
 import { startCluster } from '../helpers/cluster.js'
 import { redisClusterUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
@@ -11,6 +12,7 @@ const third = await ownRedisUrl(fileScope())
 for (const [name, workers, url, ROOMS_CHANNEL_PREFIX] of /** @type {const} */ ([
   ['one worker', 1, redis, 'inkcast:rooms'], ['two workers', 2, another, 'inkcast:rooms'],
   ['two workers, a channel per room', 2, third, 'socket.io'],
+  ['two workers, built-in store', 2, storeUrl(), 'inkcast:rooms'],
   ['two workers, Redis Cluster', 2, redisClusterUrl(), 'inkcast:rooms']
 ])) {
   roomsContract(name, {

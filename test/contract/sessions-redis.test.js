@@ -6,12 +6,12 @@ import { systemRandom } from '../../src/common/random.js'
 import { createRedis } from '../../src/redis/client.js'
 import { userHolders, workerDocuments, workerUsers, WORKERS } from '../../src/redis/keys.js'
 import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
-import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { sessionsContract } from './sessions.js'
 
-for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+for (const [name, url] of BACKENDS) {
   describe(name, () => {
     const { log } = recordingLog()
     const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))

@@ -6,7 +6,7 @@ import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
 import { createStreamUplink } from '../../src/uplink/stream-uplink.js'
 import { createRedisStream } from '../../src/uplink/stream/redis-stream.js'
-import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { readAll } from '../helpers/uplink-stream.js'
 import { streamContract } from './uplink-stream.js'
@@ -30,7 +30,7 @@ async function open (t, url, options) {
   return { stream, pass: delay }
 }
 
-for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+for (const [name, url] of BACKENDS) {
   streamContract(name, (t, options) => open(t, url(), options))
   uplinkContract(`stream in ${name}`, async (t) => {
     const { stream } = await open(t, url(), { groups: ['one'] })
