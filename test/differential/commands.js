@@ -6,7 +6,8 @@ import { ALL, CHANNELS, GUIDS, IDS, KEYS, NUMBERS, QUEUES, UIDS } from './world.
  * @typedef {import('./draw.js').Draw} Draw
  * @typedef {import('./scripts-of-documents.js').World} World
  * @typedef {{ args: string[], unordered?: Unordered, alone?: boolean }} Command
- * @typedef {'list' | 'pairs' | 'scan' | 'info' | 'hello' | 'type' | 'unsubscribed'} Unordered how its reply is compared
+ * @typedef {'list' | 'pairs' | 'scan' | 'info' | 'hello' | 'type' | 'lifetime' | 'unsubscribed'} Unordered how its
+ *   reply is compared
  * @typedef {(draw: Draw, world: World) => string[]} Args without the command's name
  */
 
@@ -237,7 +238,7 @@ export function drawCommand (draw, world) {
 }
 
 /** @type {Record<string, Unordered>} */
-const UNORDERED = { HGETALL: 'pairs', HVALS: 'list', HKEYS: 'list', SMEMBERS: 'list', HSCAN: 'scan', SSCAN: 'scan' }
+const UNORDERED = { HGETALL: 'pairs', HVALS: 'list', HKEYS: 'list', SMEMBERS: 'list', HSCAN: 'scan', SSCAN: 'scan', TTL: 'lifetime', PTTL: 'lifetime', EXPIRETIME: 'lifetime', PEXPIRETIME: 'lifetime' }
 
 /**
  * @param {Draw} draw

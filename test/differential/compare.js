@@ -1,5 +1,4 @@
-import { chunks } from './play.js'
-import { parseMessages, show } from './resp.js'
+import { chunks, lifetime, parseMessages, show } from './resp.js'
 
 /**
  * @typedef {{ exchanges: import('./play.js').Exchange[], keys: string[] }} Played
@@ -24,6 +23,7 @@ const FREE = {
   scan: (reply) => 'items' in reply ? reply.items.map((part) => items(part).sort().join()).join() : show(reply),
   info: (reply) => 'text' in reply ? reply.text.startsWith('ERR') ? show(reply) : (reply.text.match(INFO) ?? []).sort().join() : show(reply),
   type: ({ type }) => type,
+  lifetime,
   hello: (reply) => 'items' in reply ? reply.type + items(reply).map((item, i, all) => all[i - 1] === '"id"' ? '' : item).join() : show(reply)
 }
 

@@ -1,6 +1,6 @@
 import { HOSTILE } from './draw.js'
 import { Peer } from './peer.js'
-import { parseMessages, show } from './resp.js'
+import { chunks, lifetime, parseMessages, show } from './resp.js'
 import { CONNECTIONS } from './sequence.js'
 import { ALL } from './world.js'
 
@@ -83,13 +83,13 @@ export class Player {
     const read = keys.flatMap((key) => [['TYPE', key], ['PTTL', key], ...reads.map((command) => command(key))])
     const replies = chunks(parseMessages(await peer.send([...read, ['FLUSHALL']])), 2 + reads.length)
     return keys.map((key, i) => {
-      const [type, lifetime, ...values] = replies[i]
+      const [type, left, ...values] = replies[i]
       const name = show(type).slice(1)
       const value = values[Object.keys(READ).indexOf(name)]
       const shown = 'items' in value && (name === 'hash' || name === 'set')
         ? chunks(value.items.map(show), name === 'hash' ? 2 : 1).sort().join('; ')
         : show(value)
-      return `${JSON.stringify(key)} ${name} ${show(lifetime)} ${shown}`
+      return `${JSON.stringify(key)} ${name} ${lifetime(left)} ${shown}`
     })
   }
 
@@ -97,7 +97,3 @@ export class Player {
     for (const peer of [...this.#peers, this.#keeper]) peer.close()
   }
 }
-
-/** @template T @param {T[]} list @param {number} size @returns {T[][]} */
-export const chunks = (list, size) =>
-  Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(size * i, size * (i + 1)))

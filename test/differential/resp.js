@@ -47,3 +47,14 @@ export function show (message) {
   if (!('items' in message)) return message.type === '$' ? JSON.stringify(message.text) : message.type + message.text
   return `${message.type}[${message.items.map(show).join(', ')}]`
 }
+
+/**
+ * A time beyond 2^53 ms, of which a lifetime in seconds is a thousandth, is not exact in the store.
+ * @param {Message} reply
+ */
+export const lifetime = (reply) => 'text' in reply && Number(reply.text) > FAR ? 'far' : show(reply)
+const FAR = 9e12
+
+/** @template T @param {T[]} list @param {number} size @returns {T[][]} */
+export const chunks = (list, size) =>
+  Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(size * i, size * (i + 1)))

@@ -13,7 +13,7 @@ const CONDITIONS = ['nx', 'xx', 'gt', 'lt']
 /** @param {string[]} options of EXPIRE @returns {Set<string>} */
 function conditionsOf (options) {
   const conditions = new Set(options.map((option) => {
-    if (!CONDITIONS.includes(option.toLowerCase())) throw new ErrorReply(`ERR Unsupported option ${option}`)
+    if (!CONDITIONS.includes(option.toLowerCase())) throw new ErrorReply(`ERR Unsupported option ${option.split('\0', 1)[0]}`)
     return option.toLowerCase()
   }))
   if (conditions.has('nx') && conditions.size > 1)
