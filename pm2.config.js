@@ -42,9 +42,9 @@ function readConfig () {
 }
 
 const config = readConfig()
-if (config.mode === 'embedded')
+if (config.redis.urls.length === 0)
   fail(
-    'PM2 runs a cluster, and a cluster needs Redis: set REDIS_URL, or run the one process of embedded mode with "npm start"'
+    'PM2 runs a cluster, and a cluster needs Redis: set REDIS_URL, or run "npm start", which has a store for development'
   )
 
 // next to PM2's own sockets: it belongs to this user, and its path is short enough for a socket

@@ -10,6 +10,8 @@ import { hasServices, isWebhookAlone, streamGroups } from './config/load.js'
 import { createAccess } from './documents/access.js'
 import { createDocumentRules } from './documents/rules/rules.js'
 import { createExtensions } from './extensions/extensions.js'
+import { tokenOf } from './demo/control/target.js'
+import { openDocuments } from './demo/documents/open.js'
 import { createDemo } from './demo/server.js'
 import { createWorkerSessions } from './gateway/redis-parts.js'
 import { Directory } from './gateway/directory.js'
@@ -77,22 +79,23 @@ export async function composeEmbedded ({
   const direct = !toServices
     ? loopback
     : isWebhookAlone(groups) ? createRuledUplink({ uplink: toStream, loopback, rulesOf: rules.rulesOf }) : toStream
+  /** Ports as they are bound. */
+  const ports = { gateway: () => config.gateway.port, api: () => config.api.port }
   // the demo and its documents are loaded in development only
-  const documents = config.production
+  const demo = config.production
     ? undefined
-    : (await import('./demo/embedded-documents.js')).createEmbeddedDocuments({
-        uplink: direct,
-        publisher,
-        bus
+    : await openDocuments(config, async () => {
+        const documents = (await import('./demo/documents/documents.js')).createDocuments({
+          apiUrl: () => apiUrl({ ...config.api, port: ports.api() }), token: tokenOf(config.api), log
+        })
+        lifecycle.onStop('demo documents', () => documents.stop())
+        return documents
       })
-  // the application's own service replaces that of the demo
-  const uplink = toServices ? direct : documents?.uplink ?? direct
+  const uplink = demo?.receiveFrom(direct, bus) ?? direct
   const store = createMemorySessions({ services: toServices })
   const directory = new Directory()
   const worker = { number: WORKER_NUMBER, incarnation: clock.now() }
   const sessions = createWorkerSessions({ store, config, uplink, worker, directory, metrics, log, clock })
-  /** Ports as they are bound. */
-  const ports = { gateway: () => config.gateway.port, api: () => config.api.port }
   const control = config.production
     ? undefined
     : await (await import('./demo/control/embedded.js')).startEmbeddedControl({ config, ports, lifecycle, log, clock, random })
@@ -117,15 +120,13 @@ export async function composeEmbedded ({
     alone: true,
     isReady: () => status.notReady().length === 0,
     fallback:
-      documents && control &&
+      demo && control &&
       createDemo({
         apiUrl: apiUrl(config.api),
         needsToken: needsToken(config.api),
         auth: config.auth,
         host: config.gateway.host,
-        loadDocument: toServices
-          ? (await import('./demo/documents-over-http.js')).createDocumentsOverHttp(config.extensionSettings)
-          : documents.load,
+        loadDocument: demo.load,
         control,
         inspect: privateRoutes.get('/inspect'),
         log

@@ -1,12 +1,13 @@
 import os from 'node:os'
 import path from 'node:path'
 import { sessionSocket } from './admin/run-directory.js'
-import { hasServices, isWebhookAlone, streamGroups } from './config/load.js'
+import { isWebhookAlone, streamGroups } from './config/load.js'
 import { apiUrl, needsToken } from './process/banner.js'
 import { createAuthenticator } from './auth/authenticator.js'
 import { createAccess } from './documents/access.js'
 import { createDocumentRules } from './documents/rules/rules.js'
 import { launcherControl } from './demo/control/answers.js'
+import { openDocuments } from './demo/documents/open.js'
 import { createDemo } from './demo/server.js'
 import { createSlotPort } from './gateway/public-port.js'
 import { acceptHandovers } from './peers/handover.js'
@@ -122,7 +123,7 @@ async function composeGateway ({
   const stream = createRedisStream({ redis, durability, groups, latestTime: () => lease.time.latest() })
   const toStream = createStreamUplink({ stream, metrics })
   const loopback = createLoopbackUplink({ publisher: parts.publisher, log })
-  const uplink =
+  const direct =
     config.mode === 'kafka'
       ? createKafkaUplink({
           kafka: (await import('./kafka/kafkajs/driver.js')).createKafkajs({
@@ -137,6 +138,13 @@ async function composeGateway ({
       : groups.length === 0
         ? loopback
         : isWebhookAlone(groups) ? createRuledUplink({ uplink: toStream, loopback, rulesOf: rules.rulesOf }) : toStream
+  // the demo and its documents are loaded in development only
+  const demo = config.production
+    ? undefined
+    : await openDocuments(config, launcher.relaysHandles
+        ? async () => (await import('./demo/documents/in-launcher.js')).documentsInLauncher(directory)
+        : undefined)
+  const uplink = demo?.receiveFrom(direct, parts.bus) ?? direct
   const connections = new Directory()
   const sessions = createWorkerSessions({
     store: sessionStore, config, uplink, worker: lease, directory: connections, metrics, log, clock
@@ -194,18 +202,17 @@ async function composeGateway ({
     isReady: () => status.notReady().length === 0,
     inspector,
     tracing,
-    fallback: config.production
-      ? undefined
-      : createDemo({
-          apiUrl: apiUrl(config.api),
-          needsToken: needsToken(config.api),
-          auth: config.auth,
-          host: config.gateway.host,
-          loadDocument: await documentsFor(config),
-          control: launcherControl(launcher),
-          inspect: privateRoutes.get('/inspect'),
-          log
-        }),
+    fallback: demo &&
+      createDemo({
+        apiUrl: apiUrl(config.api),
+        needsToken: needsToken(config.api),
+        auth: config.auth,
+        host: config.gateway.host,
+        loadDocument: demo.load,
+        control: launcherControl(launcher),
+        inspect: privateRoutes.get('/inspect'),
+        log
+      }),
     publicPort: launcher.keepsSockets ? createSlotPort(config.gateway) : undefined,
     metrics,
     log,
@@ -297,16 +304,6 @@ async function composeGateway ({
     connections: () => gateway.connections,
     banner: [`gateway listens on ${config.gateway.host}:${gateway.port()}`]
   }
-}
-
-/**
- * The source of the demo page's documents; it is loaded in development only.
- * @param {import('./config/load.js').Config} config
- */
-async function documentsFor (config) {
-  if (hasServices(config))
-    return (await import('./demo/documents-over-http.js')).createDocumentsOverHttp(config.extensionSettings)
-  return (await import('./demo/embedded-documents.js')).loadUnkept
 }
 
 await runRole('gateway', composeGateway)

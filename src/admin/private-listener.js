@@ -84,7 +84,7 @@ export const readStatus = (path, timeout) => askPrivately(path, '/status', { tim
  * @param {object} options
  * @param {number} options.timeout ms
  * @param {string} [options.method]
- * @param {string} [options.body] JSON
+ * @param {string | Buffer} [options.body] JSON, or what the route expects
  * @returns {Promise<any>} the JSON of its answer
  */
 export function askPrivately (socketPath, path, { timeout, method = 'GET', body }) {

@@ -13,8 +13,10 @@ import { TICKET_FILE } from '../tls/ticket-keys.js'
 
 /** Socket of the demo's control in the launcher. Not `.sock`: it is no process that is asked for its status. */
 export const CONTROL_SOCKET = 'demo.socket'
+/** Socket of the built-in store: the same for each of its processes, because the others connect to it again. */
+const STORE_SOCKET = 'store.socket'
 /** Files that are of no use without a process. */
-const LEFT_OVER = [TICKET_FILE, CONTROL_SOCKET]
+const LEFT_OVER = [TICKET_FILE, CONTROL_SOCKET, STORE_SOCKET]
 /** Maximum length of a socket's path, bytes: 108 on Linux and 104 elsewhere, including a zero at the end. */
 const LONGEST_PATH = 103
 /** inkcast-<pid of its creator>-<random> */
@@ -29,6 +31,9 @@ export const privateSocket = (directory, role, slot) => path.join(directory, `${
  * @param {string} directory @param {string} role @param {number} slot @returns {string}
  */
 export const sessionSocket = (directory, role, slot) => path.join(directory, `${role}-${slot}.${process.pid}.peer`)
+
+/** @param {string} directory @returns {string} */
+export const storeSocket = (directory) => path.join(directory, STORE_SOCKET)
 
 /** @param {string} socket `….sock` of a process @returns {string} its second one, which only a gateway worker has */
 export const peerOf = (socket) => socket.replace(/\.sock$/, '.peer')

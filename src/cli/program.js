@@ -29,8 +29,9 @@ const ADD = [
 
 const NOTES = `
 Settings come from the environment, then from --config FILE, or without it from .env in this folder.
-Without REDIS_URL inkcast runs embedded: one process, everything in memory.
-With REDIS_URL it forks one gateway worker per core and the api; with KAFKA_BROKERS also ingest.
+inkcast forks one gateway worker per core and the api; with KAFKA_BROKERS also ingest.
+Without REDIS_URL it runs a store of its own in place of Redis, in memory and for development;
+with WORKERS=1 as well, everything runs in one process.
 
 Examples:
   inkcast                                     the same as inkcast start

@@ -37,9 +37,10 @@ export const gateway = block('Gateway', {
   WORKERS: {
     as: 'workers',
     type: integer(1, 1024),
-    derived: ({ cores }) => String(cores),
-    defaultText: 'number of cores',
-    describe: 'Number of gateway workers that `cluster.js` starts.'
+    derived: ({ cores, hasRedis }) => String(hasRedis ? cores : Math.min(Math.max(cores, 2), 4)),
+    defaultText: 'number of cores; without `REDIS_URL` from 2 to 4',
+    describe:
+      'Number of gateway workers that `cluster.js` starts. With `1` and without `REDIS_URL` everything runs in one process (docs/concepts.md).'
   },
   ALLOWED_ORIGINS: {
     as: 'allowedOrigins',

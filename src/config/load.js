@@ -18,7 +18,8 @@ import { connectionsFor, descriptorLimit } from '../process/descriptors.js'
  * @typedef {{ name: string, meant: string, source: string }} Misspelled a variable whose name is like that of a setting
  */
 /**
- * `embedded`: one process in memory; `redis`: a cluster, the api publishes straight to the bus;
+ * `embedded`: one process in memory; `redis`: a cluster, the api publishes straight to the bus (without REDIS_URL the
+ * launcher runs the built-in store in its place);
  * `kafka`: a cluster, publications of services go through Kafka.
  * @typedef {'embedded' | 'redis' | 'kafka'} Mode
  */
@@ -80,7 +81,8 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
   const context = {
     production,
     cores: os.availableParallelism(),
-    connections: connectionsFor(descriptorLimit())
+    connections: connectionsFor(descriptorLimit()),
+    hasRedis: Boolean(findIn(sources, 'REDIS_URL')?.value)
   }
 
   /** @type {Record<string, any>} */
@@ -134,7 +136,9 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
 
   const { auth } = config
   auth.allowAnonymous ??= !production && !auth.secret && !auth.keys
-  config.mode = config.kafka.brokers?.length > 0 ? 'kafka' : config.redis.urls?.length > 0 ? 'redis' : 'embedded'
+  config.mode = config.kafka.brokers?.length > 0
+    ? 'kafka'
+    : config.redis.urls?.length === 0 && config.gateway.workers === 1 ? 'embedded' : 'redis'
   for (const values of Object.values(config))
     for (const value of [values, ...Object.values(values)]) Object.freeze(value)
   return { config: /** @type {Config} */ (Object.freeze(config)), problems, written }
@@ -153,7 +157,11 @@ function relations ({ production, gateway, auth, api, redis, kafka, uplink }) {
   if (kafka.brokers.length > 0 && redis.urls?.length === 0)
     problems.push('KAFKA_BROKERS: needs REDIS_URL as well, records reach the workers through Redis')
   if (redis.publishWait !== undefined && redis.publishWait !== 'none' && redis.urls?.length === 0)
-    problems.push(`PUBLISH_WAIT=${redis.publishWait}: needs REDIS_URL, embedded mode keeps everything in memory`)
+    problems.push(`PUBLISH_WAIT=${redis.publishWait}: needs REDIS_URL, the built-in store keeps everything in memory`)
+  if (production && redis.urls?.length === 0 && gateway.workers > 1)
+    problems.push(
+      'REDIS_URL: required in production: the built-in store loses everything when its process ends (or WORKERS=1, one process without Redis, if that is meant)'
+    )
   problems.push(...tlsProblems({ gateway, kafka }))
   if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536)
     problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
@@ -238,8 +246,16 @@ export function launcherContext (env = process.env) {
 /**
  * The processes that one machine runs.
  * @param {Config} config
- * @returns {Record<'gateway' | 'ingest' | 'api', number>} how many of each role
+ * @returns {Record<'store' | 'gateway' | 'ingest' | 'api', number>} how many of each role
  */
-export function processesOf ({ gateway, mode }) {
-  return { gateway: gateway.workers, ingest: mode === 'kafka' ? 1 : 0, api: 1 }
+export function processesOf ({ gateway, redis, mode }) {
+  return {
+    store: needsStore({ redis, mode }) ? 1 : 0, gateway: gateway.workers, ingest: mode === 'kafka' ? 1 : 0, api: 1
+  }
 }
+
+/**
+ * @param {Pick<Config, 'mode' | 'redis'>} config
+ * @returns {boolean} whether the launcher runs the built-in store in place of Redis
+ */
+export const needsStore = ({ mode, redis }) => mode === 'redis' && redis.urls.length === 0

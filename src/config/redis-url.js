@@ -3,6 +3,7 @@
  *
  *   redis://[user:password@]host[:6379][/db]
  *   redis://host:port,redis://host:port
+ *   unix:///path/of/its/socket
  *   redis+sentinel://[user:password@]host[:26379][,host…]/name[/db][?sentinel_user=…&sentinel_password=…]
  *
  * `rediss` in place of `redis`: TLS, also to the Sentinels. User and password are those of Redis. Other characters than
@@ -46,10 +47,13 @@ export function problemOfRedisUrl (url) {
       ? 'must be redis+sentinel://host:port,host:port/name-of-the-master, with the path that names it'
       : undefined
   try {
-    if (['redis:', 'rediss:'].includes(new URL(url).protocol)) return undefined
+    if (['redis:', 'rediss:'].includes(new URL(url).protocol) || socketPathOf(url) !== undefined) return undefined
   } catch {}
-  return 'must be a URL that starts with redis:// or rediss://, or redis+sentinel:// or rediss+sentinel://'
+  return 'must be a URL that starts with redis:// or rediss://, redis+sentinel:// or rediss+sentinel://, or unix:///path'
 }
+
+/** @param {string} url @returns {string | undefined} path of the unix socket; undefined: it has none */
+export const socketPathOf = (url) => /^unix:\/\/(\/.+)$/.exec(url)?.[1]
 
 /** @param {string} text @returns {SentinelUrl | undefined} undefined: it is not one */
 export function parseSentinelUrl (text) {
@@ -96,7 +100,7 @@ function addressOf (text) {
  */
 export function addressesOf (urls) {
   const sentinel = parseSentinelUrl(urls[0])
-  if (sentinel === undefined) return urls.map((url) => new URL(url).host).join(', ')
+  if (sentinel === undefined) return urls.map((url) => socketPathOf(url) ?? new URL(url).host).join(', ')
   const hosts = sentinel.sentinels.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
   return `the master ${sentinel.name} of the Sentinels ${hosts.join(', ')}`
 }

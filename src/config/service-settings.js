@@ -8,7 +8,7 @@ export const redis = block('Redis', {
     default: '',
     secret: true,
     describe:
-      '`redis://` or `rediss://` URL of Redis 7 or later. For Redis Cluster: several URLs, comma separated. For Redis Sentinel: `redis+sentinel://host:port,host:port/name` or `rediss+sentinel://…` (docs/operations.md). Without this setting inkcast runs embedded, also in production: one process, in memory.'
+      '`redis://` or `rediss://` URL of Redis 7 or later. For Redis Cluster: several URLs, comma separated. For Redis Sentinel: `redis+sentinel://host:port,host:port/name` or `rediss+sentinel://…` (docs/operations.md). For a unix socket: `unix:///path`. Without this setting `npm start` runs a built-in store in place of Redis, for development: nothing survives its process. Required in production, unless `WORKERS=1`.'
   },
   PUBLISH_WAIT: {
     as: 'publishWait',

@@ -1,11 +1,12 @@
 import * as v from 'valibot'
 import { oneOf, string } from '../common/schema.js'
 import { originOf, problemOfOrigin } from './origin-text.js'
-import { problemOfRedisUrl, splitRedisUrls } from './redis-url.js'
+import { problemOfRedisUrl, socketPathOf, splitRedisUrls } from './redis-url.js'
 
 /**
  * The surroundings of a process.
- * @typedef {{ production: boolean, cores: number, connections: number }} Context
+ * @typedef {{ production: boolean, cores: number, connections: number, hasRedis: boolean }} Context
+ *   hasRedis: REDIS_URL is set
  */
 
 /**
@@ -157,5 +158,9 @@ export const origins = () => described('list of origins, comma separated, or `*`
 export const redisUrls = () => described('list of URLs, comma separated', v.pipe(
   string(),
   v.transform(splitRedisUrls),
-  v.checkItems((entry) => problemOfRedisUrl(entry) === undefined, ({ input }) => problemOfRedisUrl(input) ?? '')
+  v.checkItems((entry) => problemOfRedisUrl(entry) === undefined, ({ input }) => problemOfRedisUrl(input) ?? ''),
+  v.check(
+    (urls) => urls.length < 2 || urls.every((url) => socketPathOf(url) === undefined),
+    'must be one URL if it is unix:///path: nodes of Redis Cluster have addresses'
+  )
 ))

@@ -2,11 +2,11 @@ import cluster from 'node:cluster'
 import { rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { createLogLevels } from '../admin/log-levels.js'
-import { makeRunDirectory, openRunDirectory } from '../admin/run-directory.js'
+import { makeRunDirectory, openRunDirectory, storeSocket } from '../admin/run-directory.js'
 import { serveAdmin } from '../admin/serve.js'
 import { createStatus } from '../admin/status.js'
 import { banner } from '../process/banner.js'
-import { processesOf } from '../config/load.js'
+import { needsStore, processesOf } from '../config/load.js'
 import { settingWarnings } from '../workers/setting-warnings.js'
 import { createHangWatch } from '../process/hang-watch.js'
 import { createLifecycle } from '../process/lifecycle.js'
@@ -16,6 +16,7 @@ import { createLogLevel } from '../common/log-level-control.js'
 import { createMetrics } from '../metrics/metrics.js'
 import { createMemoryAtRest } from '../process/memory-at-rest.js'
 import { GATEWAY_FLAGS, MEMORY_ENV } from '../process/runtime-flags.js'
+import { reportInMemory } from '../process/in-memory.js'
 import { startError } from '../process/start-error.js'
 import { chooseAccepting } from './accepting.js'
 import { moveClients } from './paced-move.js'
@@ -28,15 +29,16 @@ const READY_TIMEOUT = 30_000
 /** Processes are killed this long after DRAIN_TIMEOUT, ms. */
 const KILL_AFTER = 3000
 /** Ingest and api stop first, so that their accepted records still reach the workers. */
-const STOP_ORDER = ['ingest', 'api', 'gateway']
+const STOP_ORDER = ['ingest', 'api', 'gateway', 'store']
 /** Maximum share of DRAIN_TIMEOUT that each step of the stop waits for the previous one. */
 const STOP_SHARE = 0.2
 
 /** @typedef {import('./child.js').Child} Child */
 
 /**
- * Runs the cluster on this machine: one gateway worker per core, ingest (with Kafka) and api; restarts dead processes,
- * merges metrics and readiness, passes connections between workers, reloads on SIGHUP, stops in order on SIGTERM.
+ * Runs the cluster on this machine: one gateway worker per core, ingest (with Kafka), api, and without REDIS_URL the
+ * built-in store; restarts dead processes, merges metrics and readiness, passes connections between workers, reloads on
+ * SIGHUP, stops in order on SIGTERM.
  *
  * @param {import('../config/load.js').Config} config
  * @param {object} options
@@ -72,13 +74,15 @@ export async function launch (config, { configFile, clock, random }) {
 
   const keepsSockets = canReusePort()
   const expected = processesOf(config)
+  const redisUrls = needsStore(config) ? [`unix://${storeSocket(runDirectory)}`] : config.redis.urls
   /** @type {Record<string, string | undefined>} */
   const env = {
     ...MEMORY_ENV,
     ...process.env,
     INKCAST_RUN_DIRECTORY: runDirectory,
     INKCAST_CONFIG_FILE: configFile,
-    INKCAST_SOCKETS: keepsSockets ? '1' : undefined
+    INKCAST_SOCKETS: keepsSockets ? '1' : undefined,
+    ...(needsStore(config) && { REDIS_URL: redisUrls[0] })
   }
   const slots = Object.entries(expected).flatMap(([role, count]) => Array.from({ length: count }, (_, number) => {
     /** @type {Slot} */
@@ -156,6 +160,16 @@ export async function launch (config, { configFile, clock, random }) {
     status.started()
     waits.clear()
     for (const line of banner(config, { port: config.gateway.port, apiPort: config.api.port })) console.log(line)
+    warn()
+  }
+
+  function warn () {
+    if (needsStore(config)) reportInMemory(config, log)
+    for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
+    if (!keepsSockets && config.gateway.workers > 1)
+      log.warn(
+        'workers share one socket, from which few new connections a second are not taken evenly: Node.js 22.12 on Linux does better'
+      )
   }
 
   /** All of them wait for the same. @param {string} message */
@@ -202,7 +216,8 @@ export async function launch (config, { configFile, clock, random }) {
   async function reloadOnce () {
     log.info('reloading, one process at a time')
     const lastGateway = slots.findLast((slot) => slot.settings.role === 'gateway')
-    for (const slot of slots) {
+    // the data of the store ends with its process
+    for (const slot of slots.filter(({ settings }) => settings.role !== 'store')) {
       const problem = await slot.reload(READY_TIMEOUT)
       if (slot === lastGateway) acceptAll()
       if (stopping) return 'everything is stopping'
@@ -294,7 +309,9 @@ export async function launch (config, { configFile, clock, random }) {
     // development only
     if (!config.production) {
       const { startLauncherControl } = await import('../demo/control/launcher.js')
-      await startLauncherControl({ config, runDirectory, slots, reload, status, lifecycle, log, clock, random })
+      await startLauncherControl({
+        config, runDirectory, redisUrls, slots, reload, status, lifecycle, log, clock, random
+      })
     }
     await sockets?.start()
     await lifecycle.start('hang watch', hangWatch)
@@ -304,10 +321,10 @@ export async function launch (config, { configFile, clock, random }) {
     await lifecycle.stop()
     process.exit(1)
   }
-  for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
-  if (!keepsSockets && config.gateway.workers > 1)
-    log.warn(
-      'workers share one socket, from which few new connections a second are not taken evenly: Node.js 22.12 on Linux does better'
-    )
-  for (const slot of slots) slot.start()
+  const store = slots.find((slot) => slot.settings.role === 'store')
+  const startOthers = () => { if (!stopping) for (const slot of slots) if (slot !== store) slot.start() }
+  if (store === undefined) return startOthers()
+  // first, so that the others find it
+  store.start()
+  store.current?.once('ready', startOthers)
 }

@@ -1,4 +1,4 @@
-import { launcherContext } from '../config/load.js'
+import { launcherContext, needsStore } from '../config/load.js'
 import { folderOf, REFERENCE } from './installed.js'
 import { phoneUrls } from './phone-urls.js'
 
@@ -14,7 +14,7 @@ import { phoneUrls } from './phone-urls.js'
  * @returns {string[]} lines
  */
 export function banner (
-  { production, gateway, api, admin, auth, mode },
+  { production, gateway, api, admin, auth, redis, mode },
   { port, apiPort },
   { interfaces, script = launcherContext().script, hasReference = folderOf(REFERENCE) !== undefined } = {}
 ) {
@@ -25,7 +25,7 @@ export function banner (
   const curl = `curl -X POST ${apiUrl({ ...api, port: apiPort })}/v1/documents/demo/broadcast -H "content-type: application/json"${token} -d '{"text":"Hello from curl"}'`
   return [
     '',
-    `  inkcast is running (${{ embedded: 'embedded: in memory, one process', redis: 'cluster over Redis', kafka: 'cluster over Redis and Kafka' }[mode]})`,
+    `  inkcast is running (${whatRuns({ gateway, redis, mode })})`,
     '',
     production
       ? `  clients   ${scheme}://${host}:${port}`
@@ -37,6 +37,13 @@ export function banner (
     ...(admin.port > 0 ? [`  status    ${apiUrl(admin)}`] : []),
     ''
   ]
+}
+
+/** @param {Pick<import('../config/load.js').Config, 'gateway' | 'redis' | 'mode'>} config */
+function whatRuns ({ gateway: { workers }, redis, mode }) {
+  if (mode === 'embedded') return 'one process, everything in memory'
+  if (needsStore({ redis, mode })) return `a cluster of ${workers} workers; its store is in memory, for development`
+  return mode === 'kafka' ? 'cluster over Redis and Kafka' : 'cluster over Redis'
 }
 
 /** How a person has started inkcast, by the script that npm runs. @type {Record<string, string>} */

@@ -1,6 +1,6 @@
 import { Cluster, Redis } from 'ioredis'
 import { Backoff } from '../common/backoff.js'
-import { addressesOf, parseSentinelUrl } from '../config/redis-url.js'
+import { addressesOf, parseSentinelUrl, socketPathOf } from '../config/redis-url.js'
 import { LogLimit } from '../common/log-limit.js'
 import { createRedisClientMetrics } from '../metrics/redis-client.js'
 import { createChannels } from './channels.js'
@@ -37,7 +37,7 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  * Nothing connects before `start`.
  *
  * @param {object} settings
- * @param {string[]} settings.urls one `redis://` or `rediss://` URL, several for Redis Cluster, or one of Sentinel
+ * @param {string[]} settings.urls one `redis://`, `rediss://` or `unix://` URL, several for Redis Cluster, or one of Sentinel
  *   (redis-url.js)
  * @param {string} settings.name of this process, for CLIENT LIST
  * @param {import('../common/log.js').Log} settings.log
@@ -47,7 +47,7 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  * @param {import('../common/random.js').Random} settings.random
  */
 export function createRedis ({ urls, name, log, metrics, onWaits = () => {}, clock, random }) {
-  if (urls.length === 0) throw new TypeError('createRedis: no URL')
+  if (urls.length === 0) throw new Error('REDIS_URL: set it; only "npm start" has a store of its own, for development')
   const backoff = new Backoff({ ...RECONNECT, random })
   /** @type {(() => void)[]} */
   const backListeners = []
@@ -56,7 +56,9 @@ export function createRedis ({ urls, name, log, metrics, onWaits = () => {}, clo
   const own = { ...connectionOptions(name), retryStrategy: () => backoff.next() }
   const client = sentinel !== undefined
     ? new Redis({ ...own, ...sentinelOptions(sentinel, random) })
-    : urls.length === 1 ? new Redis(urls[0], own) : new Cluster(urls, clusterOptions(name, urls, own.retryStrategy))
+    : urls.length === 1
+      ? new Redis(socketPathOf(urls[0]) ?? urls[0], own)
+      : new Cluster(urls, clusterOptions(name, urls, own.retryStrategy))
   const watch = sentinel && createSentinelWatch({
     url: sentinel, name, onSwitch: () => elsewhere?.lookForAWhile(), clock, random
   })

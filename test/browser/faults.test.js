@@ -12,7 +12,8 @@ describe('the fault buttons of the demo', { skip: noBrowser, timeout: 900_000 },
   for (const [kind, words] of /** @type {[string, RegExp][]} */ ([
     ['kill', /^gateway-[01] \(process \d+\) was killed with 1 client\. The only client was connected again after [\d.]+ s, and a new worker was ready after [\d.]+ s\. 0 records lost\.$/],
     ['reload', /^Every process was replaced in [\d.]+ s\. 0 records lost\.$/],
-    ['freeze', /^Redis was frozen and answered again after [\d.]+ s\. 0 records lost\.$/]
+    ['freeze', /^Redis was frozen and answered again after [\d.]+ s\. 0 records lost\.$/],
+    ['cut', /^The workers lost the connections that bring them records, .* from the log\. 0 records lost\.$/]
   ])) {
     test(`${kind}: pressed ${TIMES} times, no record is lost, and the page says so`, async (t) => {
       const ada = await cluster.open(t, `faults-${kind}`)

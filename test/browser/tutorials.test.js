@@ -45,7 +45,7 @@ describe('tutorials', { skip: noBrowser }, () => {
     const gateway = tutorial.start('npm start')
     tutorial.start('npx esbuild')
     await answers(tutorial.port(3000))
-    await waitFor(() => gateway.lastOutput().includes('inkcast is running (embedded: in memory, one process)'), {
+    await waitFor(() => gateway.lastOutput().includes('inkcast is running (a cluster of'), {
       ...PATIENT, message: gateway.lastOutput
     })
     const [one, two] = await openTabs(t, `http://localhost:${tutorial.port(8000)}`)

@@ -1,13 +1,13 @@
 import { createLoopbackUplink } from '../../src/uplink/loopback.js'
 import { createMemoryBus, createMemoryHub } from '../../src/bus/memory-bus.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
-import { createEmbeddedDocuments } from '../../src/demo/embedded-documents.js'
+import { createDocumentsUplink } from '../../src/demo/documents/uplink.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { testPublisher } from '../helpers/publisher.js'
 import { uplinkContract } from './uplink.js'
 
 /**
- * @typedef {Omit<Parameters<typeof createEmbeddedDocuments>[0], 'uplink'>} Parts
+ * @typedef {Pick<Parameters<typeof createDocumentsUplink>[0], 'bus'>} Parts
  * @param {(parts: Parts, loopback: Uplink) => Uplink} create
  */
 const open = (create) => async (/** @type {import('node:test').TestContext} */ t) => {
@@ -24,7 +24,7 @@ const open = (create) => async (/** @type {import('node:test').TestContext} */ t
       return results
     }
   })
-  const uplink = create({ publisher, bus }, createLoopbackUplink({ publisher, log }))
+  const uplink = create({ bus }, createLoopbackUplink({ publisher, log }))
   await uplink.start()
   t.after(async () => {
     await uplink.stop()
@@ -36,4 +36,6 @@ const open = (create) => async (/** @type {import('node:test').TestContext} */ t
 /** @typedef {import('../../src/uplink/contract.js').Uplink} Uplink */
 
 uplinkContract('loopback', open((_, loopback) => loopback))
-uplinkContract('documents of the demo', open((parts, uplink) => createEmbeddedDocuments({ uplink, ...parts }).uplink))
+uplinkContract('documents of the demo', open((parts, uplink) => createDocumentsUplink({
+  uplink, documents: { receive: async () => {}, load: async () => ({ document: {}, position: null }) }, ...parts
+})))

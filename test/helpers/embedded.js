@@ -23,7 +23,7 @@ export async function startEmbedded (
   log = createLog({ level: /** @type {any} */ (process.env.TEST_LOG_LEVEL ?? 'silent'), pretty: true, role: 'test' }),
   times = {}
 ) {
-  const loaded = loadConfig({ env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', ...env } })
+  const loaded = loadConfig({ env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', WORKERS: '1', ...env } })
   const config = { ...loaded, limits: { ...loaded.limits, ...times } }
   const metrics = createMetrics({ processMetrics: false })
   const lifecycle = createLifecycle({ log })

@@ -249,7 +249,7 @@ export function createCallers ({ settings, production, log, metrics, clock = sys
     async start () {
       if (!needToken) {
         if (production) throw new Error('API_TOKENS: required in production, as name:token,… (or API_CALLERS_FILE)')
-        log.warn('API_TOKENS is not set: the api serves any program on this machine, and no other')
+        log.info('API_TOKENS is not set: the api serves any program on this machine, and no other')
       }
       await files?.start()
     },

@@ -22,7 +22,7 @@ export async function checkRedis ({ redis: { urls }, production }, log) {
   if (urls.length === 0) {
     return production
       ? [warning(IN_MEMORY.text, IN_MEMORY.todo)]
-      : [ok('not used: embedded mode, everything in memory')]
+      : [ok('not used: everything is in the memory of one process')]
   }
   try {
     const { version, latencyMs, evicts } = await probeRedis({ urls, log, timeout: TIMEOUT, clock, random })

@@ -26,11 +26,12 @@ import { createPulse, PULSE } from './pulse.js'
  * @param {() => import('../../load/websocket.js').Target} dependencies.target the gateway on this machine
  * @param {import('./faults.js').Machine} [dependencies.machine] absent: there is nothing to break
  * @param {string} [dependencies.reason] why there is nothing to break: `embedded`
+ * @param {string} [dependencies.store] the name of what is frozen: `Redis` or `the store`
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {import('../../common/clock.js').Clock} dependencies.clock
  * @param {import('../../common/random.js').Random} dependencies.random
  */
-export function createControl ({ apiUrl, token, auth, history, target, machine, reason, log, clock, random }) {
+export function createControl ({ apiUrl, token, auth, history, target, machine, reason, store, log, clock, random }) {
   const pulse = createPulse({ apiUrl, token, history, clock, random })
   const faults = machine && createFaults({ machine, pulse, log, clock })
   const crowd = createCrowd({ target, event: PULSE, auth, onEnd: () => pulse.release('crowd') })
@@ -39,6 +40,7 @@ export function createControl ({ apiUrl, token, auth, history, target, machine, 
     ok: true,
     kinds: faults === undefined ? [] : KINDS,
     ...(reason && { reason }),
+    ...(store && { store }),
     fault: faults?.state ?? null,
     pulse: pulse.state,
     crowd: crowd.state,

@@ -15,8 +15,9 @@ import { InkcastError } from '../../common/errors.js'
  * @property {(name: string) => void} kill SIGKILL; another one is started in its place
  * @property {() => Promise<string | null>} reload resolves when it has ended, with the problem
  * @property {() => Promise<string | null>} freeze resolves when Redis answers again, with the problem
+ * @property {() => Promise<string | null>} cut closes the workers' subscriptions; resolves with the problem
  *
- * @typedef {'kill' | 'reload' | 'freeze'} Kind
+ * @typedef {'kill' | 'reload' | 'freeze' | 'cut'} Kind
  *
  * @typedef {object} Fault the last one, or the one in progress
  * @property {number} number
@@ -43,7 +44,7 @@ const TIMES = { before: 800, after: 1000, patience: 60_000, gap: 1000 }
 const EVERY = 50
 
 /** @type {Kind[]} */
-export const KINDS = ['kill', 'reload', 'freeze']
+export const KINDS = ['kill', 'reload', 'freeze', 'cut']
 
 /**
  * @param {object} dependencies
@@ -109,7 +110,7 @@ export function createFaults ({ machine, pulse, log, clock, times = TIMES }) {
     try {
       if (own.kind === 'kill') await kill(own, begun, worker)
       else {
-        own.problem = own.kind === 'reload' ? await machine.reload() : await machine.freeze()
+        own.problem = await machine[own.kind]()
         own.phase = 'mended'
         await clientsBack(own, begun)
       }

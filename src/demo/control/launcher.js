@@ -1,8 +1,11 @@
 import { createPrivateListener } from '../../admin/private-listener.js'
+import { needsStore } from '../../config/load.js'
 import { apiUrl } from '../../process/banner.js'
+import { createDocuments } from '../documents/documents.js'
+import { createDocumentsRoute, DOCUMENTS_PATH } from '../documents/in-launcher.js'
 import { CONTROL_PATH, controlSocket, createControlRoute } from './answers.js'
 import { createControl } from './control.js'
-import { freezeRedis } from './freeze.js'
+import { cutSubscribers, freezeRedis } from './redis-faults.js'
 import { gatewayTarget, tokenOf } from './target.js'
 
 /** Redis answers nothing for this time, ms. */
@@ -24,6 +27,7 @@ const FREEZE = 3000
  * @param {object} dependencies
  * @param {import('../../config/load.js').Config} dependencies.config
  * @param {string} dependencies.runDirectory
+ * @param {readonly string[]} dependencies.redisUrls of Redis, or of the built-in store
  * @param {readonly Place[]} dependencies.slots
  * @param {() => Promise<string | null>} dependencies.reload
  * @param {ReturnType<typeof import('../../admin/status.js').createStatus>} dependencies.status
@@ -33,7 +37,7 @@ const FREEZE = 3000
  * @param {import('../../common/random.js').Random} dependencies.random
  */
 export async function startLauncherControl ({
-  config, runDirectory, slots, reload, status, lifecycle, log, clock, random
+  config, runDirectory, redisUrls, slots, reload, status, lifecycle, log, clock, random
 }) {
   const gateways = slots.filter(({ settings }) => settings.role === 'gateway')
   const control = createControl({
@@ -48,14 +52,23 @@ export async function startLauncherControl ({
       })),
       kill: (name) => gateways.find((slot) => slot.name === name)?.sacrifice(),
       reload,
-      freeze: () => freezeRedis({ urls: config.redis.urls, pause: FREEZE, log, clock, random })
+      freeze: () => freezeRedis({ urls: redisUrls, pause: FREEZE, log, clock, random }),
+      cut: () => cutSubscribers({ urls: redisUrls, log, clock, random })
     },
+    store: needsStore(config) ? 'the store' : 'Redis',
     log,
     clock,
     random
   })
   await lifecycle.start('demo control', control)
+  const documents = createDocuments({ apiUrl: () => apiUrl(config.api), token: tokenOf(config.api), log })
+  lifecycle.onStop('demo documents', () => documents.stop())
   await lifecycle.start('demo control listener', createPrivateListener({
-    path: controlSocket(runDirectory), status, routes: new Map([[CONTROL_PATH, createControlRoute(control.ask)]]), log
+    path: controlSocket(runDirectory),
+    status,
+    routes: new Map([
+      [CONTROL_PATH, createControlRoute(control.ask)], [DOCUMENTS_PATH, createDocumentsRoute(documents, log)]
+    ]),
+    log
   }))
 }

@@ -43,7 +43,7 @@ describe('requests outside Socket.IO', () => {
       '/documents/',
       '/documents/%',
       '/documents/%00',
-      '/embedded-documents.js',
+      '/documents.js',
       '/socket.iox'
     ]) {
       assert.equal((await fetch(development.url + path)).status, 404, path)

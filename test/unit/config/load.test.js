@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { BLOCKS } from '../../../src/config/blocks.js'
 import { GONE } from '../../../src/config/gone.js'
-import { ConfigError, loadConfig } from '../../../src/config/load.js'
+import { ConfigError, loadConfig, needsStore, processesOf } from '../../../src/config/load.js'
 
 const SECRET = 'a secret of at least 32 characters'
-const PRODUCTION = { NODE_ENV: 'production', AUTH_JWT_SECRET: SECRET, API_TOKENS: 'editor:0123456789abcdef' }
+const PRODUCTION = {
+  NODE_ENV: 'production', REDIS_URL: 'redis://redis', AUTH_JWT_SECRET: SECRET, API_TOKENS: 'editor:0123456789abcdef'
+}
 
 /**
  * @param {Record<string, string>} env
@@ -35,15 +37,15 @@ function fileWith (t, text) {
   return file
 }
 
-test('without settings it is embedded, for this machine, and without authentication', () => {
+test('without settings it is a cluster with a store of its own, for this machine, and without authentication', () => {
   const config = loadConfig({ env: {} })
   assert.deepEqual(
     [config.mode, config.production, config.auth.allowAnonymous, config.api.tokens],
-    ['embedded', false, true, []]
+    ['redis', false, true, []]
   )
   assert.deepEqual(
     [config.gateway.host, config.gateway.port, config.gateway.workers],
-    ['127.0.0.1', 3000, os.availableParallelism()]
+    ['127.0.0.1', 3000, Math.min(Math.max(os.availableParallelism(), 2), 4)]
   )
   assert.deepEqual(
     [config.api.host, config.api.port, config.api.grpcPort, config.admin.port],
@@ -57,7 +59,11 @@ test('without settings it is embedded, for this machine, and without authenticat
 })
 
 test('the mode follows from the services', () => {
-  assert.equal(loadConfig({ env: { REDIS_URL: 'redis://localhost:6379' } }).mode, 'redis')
+  const alone = loadConfig({ env: { REDIS_URL: 'redis://localhost:6379' } })
+  assert.deepEqual([alone.mode, needsStore(alone), alone.gateway.workers], ['redis', false, os.availableParallelism()])
+  const own = loadConfig({ env: { WORKERS: '3' } })
+  assert.deepEqual([own.mode, needsStore(own), processesOf(own)], ['redis', true, { store: 1, gateway: 3, ingest: 0, api: 1 }])
+  assert.equal(loadConfig({ env: { WORKERS: '1' } }).mode, 'embedded')
   const config = loadConfig({ env: { REDIS_URL: 'redis://a:1, rediss://b:2,', KAFKA_BROKERS: 'a:9092,b:9092' } })
   assert.deepEqual(
     [config.mode, config.redis.urls, config.kafka.brokers],
@@ -204,7 +210,7 @@ test('the file may set production, which has stricter defaults and rules', (t) =
   ]) {
     assert.deepEqual(
       problems.map((problem) => problem.split(':')[0]),
-      ['AUTH_JWT_SECRET', 'API_TOKENS']
+      ['REDIS_URL', 'AUTH_JWT_SECRET', 'API_TOKENS']
     )
   }
   assert.equal(

@@ -31,14 +31,15 @@ describe('REDIS_URL', () => {
       'redis+sentinel://one/main/x', 'redis+sentinel://one/main?password=secret', 'redis+sentinel://a@b@one/main',
       'redis+sentinel://:%zz@one/main', 'redis+sentinel://one,/main'
     ]) assert.match(problemOfRedisUrl(url) ?? `${url} is accepted`, /^must be redis\+sentinel:\/\/host:port,/)
-    for (const url of ['http://a', 'a:1', 'sentinel://a/b'])
+    for (const url of ['http://a', 'a:1', 'sentinel://a/b', 'unix://', 'unix://a/b', 'unix:///'])
       assert.match(problemOfRedisUrl(url) ?? `${url} is accepted`, /^must be a URL that starts with redis:\/\//)
-    for (const url of ['redis://a', 'rediss://:p@a:1/3', 'redis+sentinel://:p@a,b/c'])
+    for (const url of ['redis://a', 'rediss://:p@a:1/3', 'redis+sentinel://:p@a,b/c', 'unix:///run/redis.sock'])
       assert.equal(problemOfRedisUrl(url), undefined)
   })
 
   test('is shown without users and passwords', () => {
     assert.equal(addressesOf(['redis://u:secret@a:1', 'redis://b:2']), 'a:1, b:2')
+    assert.equal(addressesOf(['unix:///run/redis.sock']), '/run/redis.sock')
     assert.equal(
       addressesOf(['redis+sentinel://u:secret@a:1,[::1]/main?sentinel_password=secret']),
       'the master main of the Sentinels a:1, [::1]:26379'

@@ -33,6 +33,7 @@ function faultsOf (t, own = {}, gap = TIMES.gap) {
       },
       reload: async () => null,
       freeze: async () => null,
+      cut: async () => null,
       ...own
     },
     pulse: {

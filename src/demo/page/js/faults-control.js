@@ -3,8 +3,9 @@
  * nothing happens.
  *
  * @typedef {object} ControlState
- * @property {('kill' | 'reload' | 'freeze')[]} kinds of faults that can be made here
+ * @property {('kill' | 'reload' | 'freeze' | 'cut')[]} kinds of faults that can be made here
  * @property {'embedded' | 'no_launcher' | 'elsewhere'} [reason] why there are none
+ * @property {string} [store] the name of what they freeze
  * @property {Fault | null} fault
  * @property {Pulse | null} pulse
  * @property {Crowd | null} crowd
@@ -13,7 +14,7 @@
  *
  * @typedef {object} Fault
  * @property {number} number
- * @property {'kill' | 'reload' | 'freeze'} kind
+ * @property {'kill' | 'reload' | 'freeze' | 'cut'} kind
  * @property {'before' | 'broken' | 'mended' | 'ended'} phase
  * @property {number} [ms]
  * @property {number} [readyMs]

@@ -11,9 +11,10 @@ export const many = (count, one) => `${number(count)} ${one}${count === 1 ? '' :
 
 /**
  * @typedef {(fault: import('./faults-control.js').Fault) => string} Words
- * @type {Record<string, { name: string, doing: Words, done: Words }>}
+ * @param {string} store its name, `Redis` or `the store`
+ * @returns {Record<string, { name: string, doing: Words, done: Words }>}
  */
-export const FAULTS = {
+export const faultWords = (store) => ({
   kill: {
     name: 'Kill a worker',
     doing: ({ worker, clients, back, readyMs }) =>
@@ -32,8 +33,13 @@ export const FAULTS = {
     done: ({ ms }) => `Every process was replaced in ${seconds(ms)}.`
   },
   freeze: {
-    name: 'Freeze Redis',
-    doing: () => 'CLIENT PAUSE: Redis answers no command for 3 s.',
-    done: ({ ms }) => `Redis was frozen and answered again after ${seconds(ms)}.`
+    name: `Freeze ${store}`,
+    doing: () => `CLIENT PAUSE: ${store} answers no command for 3 s.`,
+    done: ({ ms }) => `${store[0].toUpperCase()}${store.slice(1)} was frozen and answered again after ${seconds(ms)}.`
+  },
+  cut: {
+    name: 'Cut pub/sub',
+    doing: () => 'CLIENT KILL TYPE pubsub: the workers lose the connections that bring them records.',
+    done: () => 'The workers lost the connections that bring them records, and read what they missed from the log.'
   }
-}
+})

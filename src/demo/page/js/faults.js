@@ -3,7 +3,7 @@ import { byId, h, oncePerFrame } from './dom.js'
 import { createControl } from './faults-control.js'
 import { SETTLE, Tally } from './faults-tally.js'
 import { howFaults, WHY_NOT } from './faults-how.js'
-import { FAULTS, many, number } from './faults-words.js'
+import { faultWords, many, number } from './faults-words.js'
 import { createHops } from './hops.js'
 
 /**
@@ -46,7 +46,9 @@ export async function mountFaults ({ client, doc, guid, onPulse }) {
   const crowd = createCrowd({ guid, tell: (method, path, body) => press(method, path, body) })
   const hops = createHops({ client, guid })
 
-  const buttons = new Map(Object.entries(FAULTS).map(([kind, { name }]) => [
+  state = await control.look()
+  const words = faultWords(state.store ?? 'Redis')
+  const buttons = new Map(Object.entries(words).map(([kind, { name }]) => [
     kind,
     h('button', { type: 'button', id: `fault-${kind}`, onclick: () => press('POST', '/fault', { kind, document: guid, worker: workerOf(client) }) }, name)
   ]))
@@ -157,36 +159,42 @@ export async function mountFaults ({ client, doc, guid, onPulse }) {
   function tell (fault, busy) {
     // faults of before this page was opened
     if (fault === null || (!busy && told !== fault.number)) return
-    const words = FAULTS[fault.kind]
+    const { doing, done } = words[fault.kind]
     const lost = tally.lost
     if (busy) {
       story.dataset.result = 'away'
-      write(story, fault.phase === 'before' ? 'Records are published…' : fault.phase === 'ended' ? `${words.done(fault)} Counting…` : words.doing(fault))
+      write(story, fault.phase === 'before' ? 'Records are published…' : fault.phase === 'ended' ? `${done(fault)} Counting…` : doing(fault))
     } else {
       story.dataset.result = fault.problem !== null || lost > 0 ? 'missed' : 'whole'
       write(story, fault.problem !== null
         ? `${fault.problem}. ${many(lost, 'record')} lost.`
-        : `${words.done(fault)} ${many(lost, 'record')} lost.`)
+        : `${done(fault)} ${many(lost, 'record')} lost.`)
     }
   }
 
-  state = await control.look()
   await style()
   told = state.fault?.number ?? 0
   const can = state.kinds.length > 0
   why.textContent = can
-    ? 'Press a button and watch the count: meanwhile records are published, each with a number, and this page counts those that arrive.'
+    ? 'Press a button at the top and watch the count: meanwhile records are published, each with a number, and this page counts those that arrive.'
     : WHY_NOT[state.reason ?? ''] ?? ''
   section.setAttribute('aria-labelledby', 'faults-title')
   section.append(
     h('h2', { id: 'faults-title' }, 'Break it'),
     why,
-    ...(can ? [h('div', { class: 'buttons' }, ...buttons.values()), howFaults()] : []),
-    count, more,
-    ...(can ? [story] : []),
-    problem,
-    ...(can || state.reason === 'embedded' ? [crowd.element] : [])
+    ...(can ? [howFaults()] : [count]),
+    more,
+    ...(can || state.reason === 'embedded' ? [crowd.element] : []),
+    ...(can ? [] : [problem])
   )
+  if (can) {
+    // in the first view: nothing shows better what inkcast is for
+    const first = byId('break')
+    first.append(
+      h('p', {}, 'Then break it:'), h('div', { class: 'buttons' }, ...buttons.values()), count, story, problem
+    )
+    first.hidden = false
+  }
   section.hidden = false
   if (state.reason !== 'elsewhere') hops.mount()
   draw()
