@@ -4,7 +4,8 @@ import { Marked } from 'marked'
 
 const SERVED = /^(?:#|https?:\/\/|[a-z0-9-]+\.md(?:#|$))/
 
-const marked = new Marked({
+/** @param {RegExp} linked links to these are kept: other files of the project are not served */
+const rendererFor = (linked) => new Marked({
   gfm: true,
   renderer: {
     heading ({ tokens, depth, text }) {
@@ -12,8 +13,7 @@ const marked = new Marked({
     },
     link ({ href, tokens }) {
       const text = this.parser.parseInline(tokens)
-      // other files of the project are not served
-      return SERVED.test(href) ? `<a href="${href}">${text}</a>` : text
+      return linked.test(href) ? `<a href="${href}">${text}</a>` : text
     },
     table (token) {
       const rows = [token.header, ...token.rows].map((cells, i) =>
@@ -30,8 +30,14 @@ const marked = new Marked({
 /** As GitHub makes them. @param {string} text of a heading @returns {string} */
 export const anchorOf = (text) => text.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')
 
-/** @param {string} text Markdown @returns {string} */
-export function renderDoc (text) {
+/**
+ * @param {string} text Markdown
+ * @param {object} [options]
+ * @param {string} [options.files] path of styles and icon
+ * @param {RegExp} [options.linked] pages that are served as well; default: those beside it
+ * @returns {string}
+ */
+export function renderDoc (text, { files = '', linked = SERVED } = {}) {
   const title = /^# (.+)$/m.exec(text)?.[1] ?? 'inkcast'
   return `<!doctype html>
 <html lang="en">
@@ -40,13 +46,13 @@ export function renderDoc (text) {
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <meta name="color-scheme" content="light dark">
   <title>${title.replaceAll('&', '&amp;').replaceAll('<', '&lt;')} · inkcast</title>
-  <link rel="icon" href="/icon.svg">
-  <link rel="stylesheet" href="/css/base.css">
-  <link rel="stylesheet" href="/css/doc.css">
+  <link rel="icon" href="${files}/icon.svg">
+  <link rel="stylesheet" href="${files}/css/base.css">
+  <link rel="stylesheet" href="${files}/css/doc.css">
 </head>
 <body>
-  <header class="bar"><a class="brand" href="/"><img src="/icon.svg" alt="Status page" width="30" height="30"></a><span>inkcast docs</span></header>
-  <main class="doc">${String(marked.parse(text)).replaceAll('<pre>', '<pre tabindex="0">')}</main>
+  <header class="bar"><a class="brand" href="/"><img src="${files}/icon.svg" alt="Back" width="30" height="30"></a><span>inkcast docs</span></header>
+  <main class="doc">${String(rendererFor(linked).parse(text)).replaceAll('<pre>', '<pre tabindex="0">')}</main>
 </body>
 </html>
 `

@@ -8,7 +8,7 @@ import { addLoad } from './load.js'
 import { addLogLevel } from './loglevel.js'
 import { addMove } from './move.js'
 import { addPublish } from './publish.js'
-import { addStart } from './start.js'
+import { addDemo, addStart } from './start.js'
 import { addStatus } from './status.js'
 import { addTail } from './tail.js'
 import { addToken } from './token.js'
@@ -23,7 +23,7 @@ import { addTrace } from './trace.js'
 /** Wrong arguments. */
 const USAGE = 2
 const ADD = [
-  addStart, addCheck, addConfig, addToken, addPublish, addTail, addTrace, addStatus, addLogLevel, addCordon,
+  addStart, addDemo, addCheck, addConfig, addToken, addPublish, addTail, addTrace, addStatus, addLogLevel, addCordon,
   addLoad, addMove
 ]
 

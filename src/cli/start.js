@@ -1,6 +1,6 @@
 import { systemClock } from '../common/clock.js'
 import { systemRandom } from '../common/random.js'
-import { action } from './common/terminal.js'
+import { action, CommandError } from './common/terminal.js'
 import { settingsSource } from './common/settings.js'
 import { endWithNpm } from '../process/npm-parent.js'
 
@@ -17,13 +17,29 @@ Examples:
     .action(action((_, command) => start(command.optsWithGlobals())))
 }
 
-/** @param {import('./common/settings.js').GlobalOptions} options */
-async function start (options) {
+/** @param {import('commander').Command} program */
+export function addDemo (program) {
+  program
+    .command('demo')
+    .description('start everything and the demo page, to try inkcast out')
+    .addHelpText('after', `
+The same as inkcast start in development: open the printed address, type, and press the buttons that break it.
+It needs no other service.`)
+    .action(action((_, command) => start(command.optsWithGlobals(), { demo: true })))
+}
+
+/**
+ * @param {import('./common/settings.js').GlobalOptions} options
+ * @param {{ demo?: boolean }} [wanted]
+ */
+async function start (options, { demo = false } = {}) {
   const { checkFiles } = await import('../config/files.js')
   const { loadConfig } = await import('../config/load.js')
   const { checkLibraries } = await import('../common/library-versions.js')
   const source = settingsSource(options)
   const config = loadConfig(source)
+  if (demo && config.production)
+    throw new CommandError('the demo is for development, and NODE_ENV is production: unset it')
   checkFiles(config)
   checkLibraries(config)
   endWithNpm()

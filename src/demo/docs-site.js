@@ -1,9 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { createRenderedDocs } from '../admin/rendered-docs.js'
 import { createStaticFiles } from '../process/static-files.js'
 
 /** Where `npm run docs:site` builds it (docs/.vitepress/config.js). */
 const SITE = fileURLToPath(new URL('../../docs/.vitepress/dist/', import.meta.url))
+const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
+const STATUS_PAGE = fileURLToPath(new URL('../admin/page/', import.meta.url))
 
 /**
  * As strict as the one of the demo. The hash is that of the only style element of the site: when a reader changes
@@ -15,47 +18,48 @@ const POLICY = [
 ].join('; ')
 
 const HTML = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' }
-
-/** The look of the demo, which is served beside it. */
-const NOT_BUILT = `<!doctype html>
-<html lang="en">
-<head>
-  <meta charset="utf-8">
-  <meta name="viewport" content="width=device-width, initial-scale=1">
-  <meta name="color-scheme" content="light dark">
-  <title>Docs are not built yet · inkcast</title>
-  <link rel="icon" href="/icon.svg">
-  <link rel="stylesheet" href="/css/base.css">
-  <link rel="stylesheet" href="/css/docs-not-built.css">
-</head>
-<body>
-  <main class="card not-built">
-    <h1>The docs are not built yet</h1>
-    <p>Run this command in the checkout of inkcast, then reload this page. It takes about half a minute; the gateway keeps running.</p>
-    <pre tabindex="0"><code>npm run docs:site</code></pre>
-    <p>Without it, read the same pages as Markdown files: begin with <code>docs/README.md</code>.</p>
-    <p><a href="/">Back to the demo</a></p>
-  </main>
-</body>
-</html>
-`
+/** Names of pages: docs/ has one level of folders. */
+const PAGE = /^\/docs\/((?:[a-z0-9-]+\/)?[\w-]+)(?:\.html|\.md)?$/
+/** Links between these pages. */
+const LINKED = /^(?:#|https?:\/\/|(?:\.\.\/)?(?:[a-z0-9-]+\/)?[\w-]+\.md(?:#|$))/
+/** Style and icon of the pages, those of the status page. */
+const LOOK = '/docs/look'
 
 /**
- * Serves the site of docs/ at `/docs/`; in development only. A build is found without a restart.
+ * Serves the site of docs/ at `/docs/`; in development only. A build is found without a restart; until there is one
+ * (the package `inkcast` has none) the pages are rendered from their Markdown, without the site's search.
  *
  * @param {string} [site] folder of the built site
  * @returns {import('http').RequestListener}
  */
 export function createDocsSite (site = SITE) {
   const files = createStaticFiles(site, { dev: true })
+  const images = createStaticFiles(DOCS, { extensions: [], ignores: /\.md$/ })
+  const look = createStaticFiles(STATUS_PAGE, { extensions: [] })
+  const rendered = createRenderedDocs(DOCS, { files: LOOK, linked: LINKED })
+
+  /** @param {import('http').IncomingMessage} req @param {import('http').ServerResponse} res @param {string} path */
+  async function render (req, res, path) {
+    const notFound = () => { res.writeHead(404, HTML).end('This page does not exist: <a href="/docs/">all pages</a>') }
+    req.url = path.slice('/docs'.length)
+    if (path.startsWith('/docs/images/')) return images(req, res, notFound)
+    if (path.startsWith(`${LOOK}/`)) {
+      req.url = path.slice(LOOK.length)
+      return look(req, res, notFound)
+    }
+    const name = path === '/docs/' ? 'README' : PAGE.exec(path)?.[1]
+    const page = name === undefined ? undefined : await rendered(`${name}.md`).catch(() => undefined)
+    if (page === undefined) notFound()
+    else res.writeHead(200, HTML).end(page)
+  }
+
   return (req, res) => {
     const [path, query] = (req.url ?? '').split('?')
     if (path === '/docs') return void res.writeHead(301, { location: `/docs/${query === undefined ? '' : `?${query}`}` }).end()
     res.setHeader('content-security-policy', POLICY)
     res.setHeader('x-content-type-options', 'nosniff')
     res.setHeader('referrer-policy', 'no-referrer')
-    if (!existsSync(`${site}index.html`))
-      return void res.writeHead(503, HTML).end(NOT_BUILT)
+    if (!existsSync(`${site}index.html`)) return void render(req, res, path)
     req.url = req.url?.slice('/docs'.length)
     // the site's own page, with its search
     files(req, res, () => { res.writeHead(404, HTML).end(readFileSync(`${site}404.html`)) })

@@ -11,7 +11,7 @@ import { PHONE } from '../helpers/status-page.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test' })
 
-test('the page of docs that are not built is accessible in light and dark, on a laptop and a phone', { skip: noBrowser }, async (t) => {
+test('a page of docs that are not built is accessible in light and dark, on a laptop and a phone', { skip: noBrowser }, async (t) => {
   const docs = createDocsSite('/no-such-folder/')
   const files = createPageFiles({ log })
   const server = createServer((req, res) => {
@@ -26,7 +26,7 @@ test('the page of docs that are not built is accessible in light and dark, on a 
     for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
       const context = await browser.newContext({ ...device, colorScheme })
       const page = await context.newPage()
-      await page.goto(`http://127.0.0.1:${port}/docs/`)
+      await page.goto(`http://127.0.0.1:${port}/docs/how-to/test-your-page.html`)
       // the rule of the page, not only that of the demo
       await page.waitForFunction('getComputedStyle(document.querySelector("pre")).borderTopWidth === "1px"')
       await passesAxe(page)

@@ -15,13 +15,22 @@ async function serve (t, site) {
   return `http://localhost:${/** @type {import('net').AddressInfo} */ (server.address()).port}`
 }
 
-test('/docs says how to build the site, and serves it as soon as it is built', async (t) => {
+test('/docs has the pages of the Markdown files, and the site as soon as it is built', async (t) => {
   const site = `${mkdtempSync(join(tmpdir(), 'inkcast-site-'))}/`
   t.after(() => rmSync(site, { recursive: true }))
   const url = await serve(t, site)
-  const before = await fetch(`${url}/docs/client.html`)
-  assert.equal(before.status, 503)
-  assert.match(await before.text(), /npm run docs:site/)
+  for (const path of ['/docs/client.html', '/docs/client', '/docs/client.md', '/docs/']) {
+    const before = await fetch(url + path)
+    const text = await before.text()
+    assert.deepEqual([before.status, /^<!doctype html>/.test(text)], [200, true], path)
+    for (const [, link] of text.matchAll(/(?:href|src)="(\/docs\/[^"#]+)"/g)) assert.equal((await fetch(url + link)).status, 200, link)
+  }
+  assert.match(await (await fetch(`${url}/docs/how-to/test-your-page.html`)).text(), /<a href="\.\.\/demo\.md#break-it">/)
+  assert.equal((await fetch(`${url}/docs/images/demo.png`)).headers.get('content-type'), 'image/png')
+  for (const path of [
+    '/docs/nothing.html', '/docs/%2e%2e/package.html', '/docs/..%2fREADME.md', '/docs/images/', '/docs/images/..%2f..%2fpackage.json',
+    '/docs/look/', '/docs/look/..%2f..%2fpackage.json', '/docs/decisions/', '/docs/.vitepress/config.js', '/docs/images/%00'
+  ]) assert.equal((await fetch(url + path)).status, 404, path)
 
   for (const page of ['index', 'client', '404']) writeFileSync(`${site}${page}.html`, `<h1>${page}</h1>`)
   for (const [path, status, text] of /** @type {const} */ ([
