@@ -53,6 +53,8 @@ async function startOnce (t, env, { timeout = 60_000, file = COMMAND, host = HER
       LOG_LEVEL: 'warn',
       // not the .env of the person who runs the tests
       INKCAST_ENV_FILE: '',
+      // without Redis one process is enough for most tests
+      ...(env.REDIS_URL ? {} : { WORKERS: '1' }),
       ...env,
       PORT: String(ports[0]),
       API_PORT: String(ports[1]),
