@@ -20,7 +20,7 @@ for (const signal of /** @type {const} */ (['SIGTERM', 'SIGKILL'])) {
   test(`${signal} to "npm start" also ends the process that npm has started`, async (t) => {
     const npm = spawn('npm', ['start', '--silent'], {
       cwd: ROOT,
-      env: { ...process.env, PORT: '0', API_PORT: '0', ADMIN_PORT: '0', LOG_LEVEL: 'info', INKCAST_ENV_FILE: '' },
+      env: { ...process.env, PORT: '0', WORKERS: '1', API_PORT: '0', ADMIN_PORT: '0', LOG_LEVEL: 'info', INKCAST_ENV_FILE: '' },
       stdio: ['ignore', 'pipe', 'pipe']
     })
     let output = ''

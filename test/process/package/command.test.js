@@ -25,7 +25,7 @@ const FREE = { PORT: '0', API_PORT: '0', ADMIN_PORT: '0' }
 function run (t, args, env = {}) {
   // not the .env of the person who runs the tests
   const child = spawn(process.execPath, args, {
-    cwd: ROOT, env: { INKCAST_ENV_FILE: '', ...env }, stdio: ['ignore', 'pipe', 'pipe']
+    cwd: ROOT, env: { INKCAST_ENV_FILE: '', WORKERS: '1', ...env }, stdio: ['ignore', 'pipe', 'pipe']
   })
   t.after(() => { child.kill('SIGKILL') })
   const output = { stdout: '', stderr: '' }
