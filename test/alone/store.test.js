@@ -38,6 +38,7 @@ test('the store is killed: it is started again, documents resync, and the worker
   await waitFor(async () => (await cluster.pids('store')).some((pid) => pid !== store), {
     timeout: 30_000, message: 'another store'
   })
+  await waitFor(() => seen.includes('resync epoch'), { timeout: 30_000, message: () => seen })
   await waitFor(async () => await cluster.publish('after') === 202, {
     timeout: 30_000, message: 'a publication that is accepted'
   })
