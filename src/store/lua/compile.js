@@ -31,10 +31,7 @@ const HELPERS = { ...values, ...access, each }
  * @throws {ErrorReply} if it is no Lua, or has what no script of inkcast uses
  */
 export function compile (source) {
-  const code = translate(source)
-  // Safe: what a script says gets into the code as names that begin with $, and as numbers and strings that JSON has
-  // quoted; no other name can be reached. compileFunction is used because it sets the name of the file.
-  const main = compileFunction(code, ['helpers', 'globals'], { filename: values.FILE })(HELPERS, GLOBALS)
+  const main = translate(source)
   const sha = createHash('sha1').update(source, 'latin1').digest('hex')
   return (environment) => {
     const { running } = values
@@ -50,15 +47,20 @@ export function compile (source) {
   }
 }
 
-/** @param {string} source @returns {string} */
+/** @param {string} source @returns {(KEYS: LuaTable, ARGV: LuaTable) => import('./table.js').Value} */
 function translate (source) {
   try {
-    return generate(source, { globals: GLOBALS, many: MANY, helpers: Object.keys(HELPERS) })
+    const code = generate(source, { globals: GLOBALS, many: MANY, helpers: Object.keys(HELPERS) })
+    // Safe: what a script says gets into the code as names that begin with $, and as numbers and strings that JSON has
+    // quoted; no other name can be reached. compileFunction is used because it sets the name of the file.
+    return compileFunction(code, ['helpers', 'globals'], { filename: values.FILE })(HELPERS, GLOBALS)
   } catch (error) {
-    const { line, message } = /** @type {Error & { line?: number }} */ (error)
-    if (line === undefined && !(error instanceof RangeError)) throw error
-    throw new ErrorReply(oneLine(
-      `ERR Error compiling script (new function): ${values.FILE}:${line ?? 1}: ${message.replace(/^\[\d+:\d+\] /, '').replace('<expression> expected', 'unexpected symbol')}`))
+    const { line = 1, message } = /** @type {Error & { line?: number }} */ (error)
+    // a deep script ends the stack of luaparse, of the generator or of JavaScript's own parser
+    const said = error instanceof RangeError ? 'chunk has too many syntax levels' : message
+    if (said === message && !('line' in /** @type {object} */ (error))) throw error
+    throw new ErrorReply(oneLine(`ERR Error compiling script (new function): ${values.FILE}:${line}: ${
+      said.replace(/^\[\d+:\d+\] /, '').replace('<expression> expected', 'unexpected symbol')}`))
   }
 }
 

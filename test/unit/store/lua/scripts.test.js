@@ -35,6 +35,21 @@ test('what is no Lua fails when it is loaded', () => {
   }
 })
 
+test('a script that is nested too deep fails when it is loaded, wherever the stack ends', () => {
+  for (const [open, close] of [['{', '}'], ['1 + (', ')'], ['f(', ')'], ['#', '']]) {
+    // the stack of the generator, of JavaScript's parser or of luaparse is the first to end, by the number of levels
+    for (let levels = 700; levels <= 4_000; levels *= 1.3) {
+      const source = `local f return ${open.repeat(levels)}1 ${close.repeat(levels)}`
+      try {
+        compile(source)
+      } catch (error) {
+        assert.ok(error instanceof ErrorReply, `${open} ${levels}: ${error}`)
+        assert.match(error.message, /too many syntax levels/)
+      }
+    }
+  }
+})
+
 test('an endless script ends, also inside pcall and inside a pattern', () => {
   for (const source of [
     'while true do end', 'repeat until false', 'for i = 2, 1, 0 do end', 'pcall(function () while true do end end) return 1',
