@@ -28,7 +28,7 @@ const connectionContext = {
   tally: { json: 0, msgpack: 0, bytes: 0 },
   clock: systemClock,
   random: systemRandom,
-  outbox: new Outbox({ compressFrom: 0, latencyBudget: 0 }, systemClock),
+  outbox: new Outbox({ compressFrom: 0 }, systemClock),
   backlogs: /** @type {any} */ (null),
   receipts: { acknowledge: () => false },
   inspector: NO_INSPECTOR,

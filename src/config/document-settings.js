@@ -2,13 +2,6 @@ import * as v from 'valibot'
 import { block, described, integer, list, milliseconds, text } from './setting.js'
 
 export const delivery = block('Delivery', {
-  DELIVERY_LATENCY_BUDGET: {
-    as: 'latencyBudget',
-    type: milliseconds(0, 1000),
-    default: '0',
-    describe:
-      'Maximum time for which a worker collects records to one client before it writes them together, ms. 0: only records of the same turn of the event loop share a write.'
-  },
   COMPRESS_FROM: {
     as: 'compressFrom',
     type: integer(0, 64 * 2 ** 20),

@@ -51,5 +51,6 @@ export const GONE = {
   HEARTBEAT_TIERS: 'use NETWORK=internet,name:min:max:timeout',
   OPERATION_RATES: 'use MAX_EVENTS_PER_SECOND=100,event=rate',
   AUTH_JWT_PUBLIC_KEY_FILE: 'use AUTH_JWKS_URL=file://<path>',
+  DELIVERY_LATENCY_BUDGET: 'records of one turn of the event loop share a write, and a busy worker has longer turns',
   PRIVATE_HOOKS: 'private parts are always in use; LIBRARY_VERSIONS=any starts with unchecked versions of libraries'
 }

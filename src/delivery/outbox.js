@@ -7,8 +7,8 @@ import { compressedFrame } from '../engine/bytes/compression.js'
 const NOTHING = { messages: [], joined: Buffer.alloc(0) }
 
 /**
- * Joins all messages that a connection receives within one turn of the event loop, or within the latency budget, into
- * one write: a system call costs more than everything else about a delivery.
+ * Joins all messages that a connection receives within one turn of the event loop into one write: a system call costs
+ * more than everything else about a delivery. The busier a worker is, the longer its turns are, and the more it joins.
  */
 export class Outbox {
   /** Connections with something to write, at most one entry each. @type {Queue[]} */
@@ -20,17 +20,14 @@ export class Outbox {
    */
   #last = { plain: NOTHING, compressed: NOTHING }
   #compressFrom
-  #latencyBudget
   #clock
 
   /**
-   * @param {{ compressFrom: number, latencyBudget: number }} settings bytes, 0: no compression; ms, 0: flush at the end
-   *   of the turn
-   * @param {Pick<import('../common/clock.js').Clock, 'soon' | 'timer'>} clock
+   * @param {{ compressFrom: number }} settings bytes, 0: no compression
+   * @param {Pick<import('../common/clock.js').Clock, 'soon'>} clock
    */
-  constructor ({ compressFrom, latencyBudget }, clock) {
+  constructor ({ compressFrom }, clock) {
     this.#compressFrom = compressFrom
-    this.#latencyBudget = latencyBudget
     this.#clock = clock
   }
 
@@ -38,11 +35,9 @@ export class Outbox {
     return this.#compressFrom > 0
   }
 
-  /** @param {Queue} connection flushed at the end of this turn, or of the latency budget that is running */
+  /** @param {Queue} connection flushed at the end of this turn */
   add (connection) {
-    if (this.#waiting.push(connection) > 1) return
-    if (this.#latencyBudget === 0) this.#clock.soon(this.#flush)
-    else this.#clock.timer(this.#latencyBudget, this.#flush)
+    if (this.#waiting.push(connection) === 1) this.#clock.soon(this.#flush)
   }
 
   /**

@@ -183,7 +183,7 @@ export class Connection {
   answered (bytes) { this.#rateLimit.answered(bytes) }
 
   /**
-   * Writes a record, at the end of this turn or within the latency budget.
+   * Writes a record at the end of this turn.
    * @param {import('../delivery/delivery.js').Delivery |
    *   import('../delivery/presence-delivery.js').PresenceDelivery} delivery
    * @param {boolean} [anyway] write regardless of the backlog

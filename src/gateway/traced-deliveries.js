@@ -1,6 +1,6 @@
 /**
  * Deliveries of traced records. A stage lasts from the record's arrival at this worker until what it queued is written:
- * at the end of the turn, or of the latency budget.
+ * at the end of the turn.
  *
  * @param {object} dependencies
  * @param {import('../tracing/tracing.js').Tracing} dependencies.tracing
