@@ -10,7 +10,7 @@ import { Connection } from '../../src/gateway/connection.js'
 import { Delivery } from '../../src/delivery/delivery.js'
 import { ratesOf } from '../../src/admission/rate-limit.js'
 import { NO_INSPECTOR } from '../../src/inspect/inspector.js'
-import { Outbox } from '../../src/delivery/outbox.js'
+import { TurnWrites } from '../../src/delivery/turn-writes.js'
 import { EngineSocket } from '../../src/engine/engine-socket.js'
 import { valueOf } from '../message.js'
 import { UserBudget } from '../../src/admission/user-budget.js'
@@ -28,7 +28,7 @@ const connectionContext = {
   tally: { json: 0, msgpack: 0, bytes: 0 },
   clock: systemClock,
   random: systemRandom,
-  outbox: new Outbox({ compressFrom: 0 }, systemClock),
+  turnWrites: new TurnWrites({ compressFrom: 0 }, systemClock),
   backlogs: /** @type {any} */ (null),
   receipts: { acknowledge: () => false },
   inspector: NO_INSPECTOR,

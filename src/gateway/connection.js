@@ -31,7 +31,7 @@ export const kConnection = Symbol('connection')
  * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last scrape
  * @property {import('../common/clock.js').Clock} clock
  * @property {Pick<import('../common/random.js').Random, 'number'>} random
- * @property {import('../delivery/outbox.js').Outbox} outbox
+ * @property {import('../delivery/turn-writes.js').TurnWrites} turnWrites
  * @property {Pick<import('../receipts/receipts.js').Receipts, 'acknowledge'>} receipts
  * @property {import('../delivery/backlogs.js').Backlogs} backlogs
  * @property {import('../inspect/inspector.js').Inspector} inspector
@@ -39,7 +39,7 @@ export const kConnection = Symbol('connection')
  * @property {(conn: any) => number} lastSeenOf when an Engine.IO socket last received something, ms since 1970
  */
 
-/** The queue was written before the outbox flushed it. @type {import('../wire/packet.js').EncodedMessage[]} */
+/** The queue was written before the end of the turn. @type {import('../wire/packet.js').EncodedMessage[]} */
 const NOTHING = []
 /**
  * The queue for the end of the turn is written early when it reaches this size, bytes: joining more frames saves
@@ -57,7 +57,7 @@ export class Connection {
   #documents
   #rateLimit
   /**
-   * Written when the outbox flushes; null: this connection is not in the outbox's list.
+   * Written at the end of the turn; null: this connection is not in the list of the turn.
    * @type {import('../wire/packet.js').EncodedMessage[] | null}
    */
   #queued = null
@@ -199,7 +199,7 @@ export class Connection {
     delivery.receipt?.ask(this)
     if (context.inspector.active) context.inspector.delivering(this, delivery, codec)
     for (const message of delivery.messages(codec)) {
-      if (this.#queued === null) context.outbox.add(this)
+      if (this.#queued === null) context.turnWrites.add(this)
       if (this.#queued === null || this.#queued === NOTHING) this.#queued = [message]
       else this.#queued.push(message)
       context.tally.bytes += message.frame.length
@@ -215,7 +215,7 @@ export class Connection {
     this.context.inspector.withheld(this, delivery, isKept ? 'behind' : 'dropped', isKept ? undefined : 'slow')
   }
 
-  /** Called by the outbox at the end of the turn. */
+  /** Called at the end of the turn. */
   turnEnds () {
     this.flush()
     this.#queued = null
@@ -229,16 +229,16 @@ export class Connection {
     this.#queuedBytes = 0
     const { conn, context } = this
     if (conn.readyState !== 'open') return
-    const { outbox, inspector } = context
-    const compressed = outbox.compresses && takesCompressed(conn)
-    if (conn.writeFrames(outbox.join(messages, compressed))) {
+    const { turnWrites, inspector } = context
+    const compressed = turnWrites.compresses && takesCompressed(conn)
+    if (conn.writeFrames(turnWrites.join(messages, compressed))) {
       if (inspector.active) inspector.flushed(this, messages, false)
       return
     }
     const before = conn.writeBuffer.length
     for (const message of messages) {
       const { data } = message
-      const frame = outbox.frameOf(message, compressed)
+      const frame = turnWrites.frameOf(message, compressed)
       const queued = conn.writeBuffer.length
       conn.write(data, { wsPreEncodedFrame: [frame], compress: false })
       if (message.guid !== undefined && conn.writeBuffer.length > queued)

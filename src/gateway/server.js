@@ -34,7 +34,7 @@ import { answerHealth, isHealth } from './health.js'
 import { memoryBounds } from './memory-bounds.js'
 import { LifeCycle } from './life-cycle.js'
 import { createLocalUsers } from './local-users.js'
-import { Outbox } from '../delivery/outbox.js'
+import { TurnWrites } from '../delivery/turn-writes.js'
 import { PresenceDelivery } from '../delivery/presence-delivery.js'
 import { createPublicPort } from './public-port.js'
 import { createTracedDeliveries } from './traced-deliveries.js'
@@ -205,8 +205,8 @@ export function createGateway ({
   connectionLimits.watch(httpServer)
 
   const tally = { json: 0, msgpack: 0, bytes: 0 }
-  const outbox = new Outbox(config.delivery, clock)
-  const traced = createTracedDeliveries({ tracing, tally, outbox, clock })
+  const turnWrites = new TurnWrites(config.delivery, clock)
+  const traced = createTracedDeliveries({ tracing, tally, turnWrites, clock })
   const handshake = createHandshake({
     authenticator, users, userLogs, metrics, log,
     maxPerUser: limits.maxConnectionsPerUser,
@@ -215,7 +215,7 @@ export function createGateway ({
       maxDocuments: limits.maxDocumentsPerConnection,
       rates, tally, receipts, inspector, clock, random,
       budgetOf: users.budgetOf,
-      outbox,
+      turnWrites,
       backlogs: new Backlogs({ ...limits, ...bounds }, metrics, clock),
       listMembers (connection, guid) {
         const document = connection.document(guid)

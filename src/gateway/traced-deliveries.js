@@ -5,10 +5,10 @@
  * @param {object} dependencies
  * @param {import('../tracing/tracing.js').Tracing} dependencies.tracing
  * @param {{ json: number, msgpack: number, bytes: number }} dependencies.tally deliveries of this worker
- * @param {import('../delivery/outbox.js').Outbox} dependencies.outbox
+ * @param {import('../delivery/turn-writes.js').TurnWrites} dependencies.turnWrites
  * @param {Pick<import('../common/clock.js').Clock, 'now'>} dependencies.clock
  */
-export const createTracedDeliveries = ({ tracing, tally, outbox, clock }) =>
+export const createTracedDeliveries = ({ tracing, tally, turnWrites, clock }) =>
   /**
    * @template T
    * @param {import('../wire/publication.js').Publication} publication
@@ -25,6 +25,6 @@ export const createTracedDeliveries = ({ tracing, tally, outbox, clock }) =>
     const result = deliver()
     const clients = tally.json + tally.msgpack - before
     const bytes = tally.bytes - bytesBefore
-    outbox.afterFlush(() => stage.end({ ...details, age, clients, bytes }))
+    turnWrites.afterFlush(() => stage.end({ ...details, age, clients, bytes }))
     return result
   }

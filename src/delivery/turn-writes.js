@@ -10,7 +10,7 @@ const NOTHING = { messages: [], joined: Buffer.alloc(0) }
  * Joins all messages that a connection receives within one turn of the event loop into one write: a system call costs
  * more than everything else about a delivery. The busier a worker is, the longer its turns are, and the more it joins.
  */
-export class Outbox {
+export class TurnWrites {
   /** Connections with something to write, at most one entry each. @type {Queue[]} */
   #waiting = []
   /** Called after the next flush. @type {(() => void)[]} */
