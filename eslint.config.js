@@ -122,7 +122,7 @@ const MODULE_STATE = {
   'src/extensions/registration.js': 'by server',
   'src/gateway/document-rate.js': 'by connection',
   'src/gateway/handlers/join.js': 'by open document',
-  'src/gateway/handlers/queue-order.js': 'by connection',
+  'src/gateway/handlers/queued-edits.js': 'by connection',
   'src/gateway/handlers/refresh.js': 'by connection',
   'src/gateway/queued-packets.js': 'by packet',
   'src/ingest/traced-batch.js': 'an empty constant',

@@ -11,7 +11,7 @@ import * as signal from './signal.js'
 import * as state from './state.js'
 import { parseInput } from './input.js'
 import { assertMayAct } from './standing.js'
-import { refusedUndecoded } from './queue-order.js'
+import { refusedUndecoded } from './queued-edits.js'
 import { kRefused } from '../../admission/rate-limit.js'
 
 /** @typedef {import('./context.js').HandlerContext} HandlerContext */

@@ -7,7 +7,7 @@ import { parseTraceparent } from '../../wire/traceparent.js'
 import { takeEvent } from '../document-rate.js'
 import { assertMayAct } from './standing.js'
 import { checkEventName, data, encodeData, event, guid } from './input.js'
-import { inOrder } from './queue-order.js'
+import { inOrder } from './queued-edits.js'
 
 export const schema = strictObject({
   guid,
