@@ -2,7 +2,7 @@ import net from 'node:net'
 import { listen } from '../process/listen.js'
 import { createListenerGuard } from '../process/listener-guard.js'
 import { destroyAfter, endSocket } from '../process/socket-times.js'
-import { loadBetween, sampleOf, weightOf } from './load.js'
+import { loadBetween, sampleOf, weightOf } from './machine-weight.js'
 import { CORDONED } from './status.js'
 
 /**
@@ -34,7 +34,7 @@ const TIMEOUT = 5000
  * @param {number} [dependencies.linger] how long a balancer that has the answer may take to close, ms
  */
 export function createAgent ({ settings, capacity, processes: all, log, clock, linger }) {
-  /** @type {import('./load.js').Sample | undefined} */
+  /** @type {import('./machine-weight.js').Sample | undefined} */
   let sample
   /** @type {{ at: number, line: Promise<string> } | undefined} */
   let last

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
-import { connectionsOfFull } from '../../admin/load.js'
+import { connectionsOfFull } from '../../admin/machine-weight.js'
 import { canReusePort } from '../../launcher/reuse-port.js'
 import { checkLimits, diagnose, readMachine } from '../../machine/limits.js'
 import { connectionsFor, descriptorLimit } from '../../process/descriptors.js'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { test } from 'node:test'
 import { createAgent } from '../../../src/admin/agent.js'
-import { loadBetween, sampleOf, weightOf } from '../../../src/admin/load.js'
+import { loadBetween, sampleOf, weightOf } from '../../../src/admin/machine-weight.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
