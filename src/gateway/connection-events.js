@@ -7,7 +7,7 @@ import { createSharedListeners } from '../socketio/shared-listeners.js'
 import { kConnection } from './connection.js'
 import { answerEvent, handleEvent, isKnownEvent } from './handlers/dispatch.js'
 import { leaveDocument } from './handlers/leave.js'
-import { endReason } from './life-cycle.js'
+import { endReason } from './connection-listeners.js'
 import { NamespaceConnection } from './namespace-connection.js'
 
 /**
@@ -30,7 +30,7 @@ import { NamespaceConnection } from './namespace-connection.js'
 export function createConnectionEvents ({
   context, directory, users, heartbeat, inputLimits, handshake, userLogs, drain, extended
 }) {
-  const { access, expiry, lifeCycle, inspector, log } = context
+  const { access, expiry, connectionListeners, inspector, log } = context
 
   /**
    * Counts the packets of a client, and closes its session when it exceeds its limits.
@@ -89,7 +89,7 @@ export function createConnectionEvents ({
       const lost = reason !== 'client namespace disconnect' && reason !== 'server namespace disconnect'
       for (const guid of [...connection.documents()]) leaveDocument(connection, guid, ended, context, lost)
       userLogs.leave(connection)
-      lifeCycle.disconnected(connection, ended)
+      connectionListeners.disconnected(connection, ended)
     }
     if (next === undefined || conn.readyState !== 'open' || conn[kOwner] !== connection)
       return users.release(connection.uid)
@@ -221,7 +221,7 @@ export function createConnectionEvents ({
         socket.onAny(onEvent)
         socket.on('disconnect', onDisconnect)
         sharedListeners.share(connection)
-        lifeCycle.connected(connection)
+        connectionListeners.connected(connection)
         if (inspector.active) tellConnected(connection)
         if (sentAway(connection)) return
         userLogs.join(connection)

@@ -32,7 +32,7 @@ import { createExpiry } from './expiry.js'
 import { createHandshake } from './handshake.js'
 import { answerHealth, isHealth } from './health.js'
 import { memoryBounds } from './memory-bounds.js'
-import { LifeCycle } from './life-cycle.js'
+import { ConnectionListeners } from './connection-listeners.js'
 import { createLocalUsers } from './local-users.js'
 import { TurnWrites } from '../delivery/turn-writes.js'
 import { PresenceDelivery } from '../delivery/presence-delivery.js'
@@ -114,8 +114,8 @@ export function createGateway ({
       return new Delivery(publication, offset, replayed ? null : receipts.open(publication, receiptId), after, epoch)
     }
   })
-  const lifeCycle = new LifeCycle(sessions === undefined ? [] : [sessions], log)
-  lifeCycle.add({
+  const connectionListeners = new ConnectionListeners(sessions === undefined ? [] : [sessions], log)
+  connectionListeners.add({
     left (connection, guid, reason) {
       if (inspector.active) inspector.client(connection, 'left', { guid, reason })
     }
@@ -130,7 +130,7 @@ export function createGateway ({
   const users = createLocalUsers({ bus, orders: access.orders, rates, metrics, log, clock })
   const userLogs = createUserLogs({ feeds, bus, metrics, log, clock })
   const userCommands = createUserCommands({
-    directory, feeds, receipts, lifeCycle, presence, users, userLogs,
+    directory, feeds, receipts, connectionListeners, presence, users, userLogs,
     orders: access.orders,
     open: (connection, guid) => events.open(connection, guid)
   })
@@ -176,7 +176,8 @@ export function createGateway ({
   const maxBytes = limits.maxRecordBytes + PACKET_OVERHEAD
   const inputLimits = new InputLimits({ maxBytes, perSecond: limits.maxHandshakesPerSecond }, metrics, clock)
   const context = {
-    feeds, presence, access, rulesOf, authenticator, expiry, lifeCycle, publisher, bus, reads: new FairReads(),
+    feeds, presence, access, rulesOf, authenticator, expiry, connectionListeners, publisher, bus,
+    reads: new FairReads(),
     uplink, inspector, tracing,
     limits, mayAct,
     operationRates: createOperationRates(operationRatesOf(limits)),
@@ -294,7 +295,7 @@ export function createGateway ({
   })
 
   return {
-    io, engine, httpServer, bus, sessions, lifeCycle, presence, moves, overload, connectionLimits, users,
+    io, engine, httpServer, bus, sessions, connectionListeners, presence, moves, overload, connectionLimits, users,
 
     /** @returns {number} the port it listens on */
     port () {

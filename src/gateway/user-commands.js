@@ -17,7 +17,7 @@ import { NamespaceConnection } from './namespace-connection.js'
  * @param {import('./directory.js').Directory} dependencies.directory
  * @param {ReturnType<typeof import('../documents/feeds.js').createFeeds>} dependencies.feeds
  * @param {import('../receipts/receipts.js').Receipts} dependencies.receipts
- * @param {import('./life-cycle.js').LifeCycle} dependencies.lifeCycle
+ * @param {import('./connection-listeners.js').ConnectionListeners} dependencies.connectionListeners
  * @param {ReturnType<typeof import('../presence/presence.js').createPresence>} dependencies.presence
  * @param {Pick<ReturnType<typeof import('./local-users.js').createLocalUsers>, 'has'>} dependencies.users
  * @param {Pick<ReturnType<typeof import('./user-logs.js').createUserLogs>, 'has'>} dependencies.userLogs
@@ -26,9 +26,9 @@ import { NamespaceConnection } from './namespace-connection.js'
  *   connection, as if its client had asked for it in the handshake; whether that succeeded
  */
 export function createUserCommands ({
-  directory, feeds, receipts, lifeCycle, presence, users, userLogs, orders, open
+  directory, feeds, receipts, connectionListeners, presence, users, userLogs, orders, open
 }) {
-  const parts = { feeds, lifeCycle, presence }
+  const parts = { feeds, connectionListeners, presence }
 
   /**
    * @param {Pick<Publication, 'operator' | 'uid' | 'sid'>} publication
@@ -46,7 +46,7 @@ export function createUserCommands ({
   /**
    * @param {Iterable<Connection>} connections
    * @param {string} guid
-   * @param {import('./life-cycle.js').EndReason} reason
+   * @param {import('./connection-listeners.js').EndReason} reason
    * @param {(connection: Connection) => void} tell
    * @returns {number} connections that had it open, or were opening it
    */

@@ -9,7 +9,7 @@
  * @property {import('../../documents/rules/rules.js').RulesOf} rulesOf
  * @property {ReturnType<typeof import('../../auth/authenticator.js').createAuthenticator>} authenticator
  * @property {ReturnType<typeof import('../expiry.js').createExpiry>} expiry
- * @property {import('../life-cycle.js').LifeCycle} lifeCycle
+ * @property {import('../connection-listeners.js').ConnectionListeners} connectionListeners
  * @property {import('../../publish/publisher.js').Publisher} publisher
  * @property {import('../../bus/contract.js').Bus} bus
  * @property {import('../../documents/fair-reads.js').FairReads} reads

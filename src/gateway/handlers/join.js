@@ -38,7 +38,7 @@ const followers = new WeakMap()
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid, position, state, members }, context) {
-  const { feeds, access, lifeCycle, presence, rulesOf } = context
+  const { feeds, access, connectionListeners, presence, rulesOf } = context
   const known = connection.document(guid)
   if (known !== undefined && !known.joined)
     return follow(connection, { guid, position, state, members }, known, context)
@@ -61,7 +61,7 @@ export async function handle (connection, { guid, position, state, members }, co
     assertWanted(document)
     document.joined = true
     document.sent = null
-    lifeCycle.joined(connection, guid, state)
+    connectionListeners.joined(connection, guid, state)
     const joining = connection.socket.join(`doc:${guid}`)
     if (joining !== undefined) {
       await joining

@@ -19,18 +19,18 @@ export async function handle (connection, { guid }, context) {
 /**
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
- * @param {import('../life-cycle.js').EndReason} reason
- * @param {Pick<import('./context.js').HandlerContext, 'feeds' | 'lifeCycle' | 'presence'>} parts
+ * @param {import('../connection-listeners.js').EndReason} reason
+ * @param {Pick<import('./context.js').HandlerContext, 'feeds' | 'connectionListeners' | 'presence'>} parts
  * @param {boolean} [lost] the connection was lost, so that the client may reconnect; default false
  * @returns {boolean} whether it was open
  */
-export function leaveDocument (connection, guid, reason, { feeds, lifeCycle, presence }, lost = false) {
+export function leaveDocument (connection, guid, reason, { feeds, connectionListeners, presence }, lost = false) {
   const document = connection.document(guid)
   if (document === undefined) return false
   connection.removeDocument(guid)
   presence.leave(document, lost)
   feeds.leave(guid, connection)
   connection.socket.leave(`doc:${guid}`)
-  if (document.joined) lifeCycle.left(connection, guid, reason)
+  if (document.joined) connectionListeners.left(connection, guid, reason)
   return true
 }

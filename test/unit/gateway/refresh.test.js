@@ -71,7 +71,7 @@ async function setUp (t, ...open) {
       leave () {}
     },
     presence: { leave () {} },
-    lifeCycle: { joined () {}, left () {} },
+    connectionListeners: { joined () {}, left () {} },
     limits: { maxDocumentsPerConnection: MAX_DOCUMENTS },
     expiry
   })

@@ -8,7 +8,7 @@
  *
  * @typedef {import('./connection.js').Connection} Connection
  *
- * @typedef {object} LifeCycleListener all are optional and must be quick, because handshakes and joins wait for them
+ * @typedef {object} ConnectionListener all are optional and must be quick, because handshakes and joins wait for them
  * @property {(connection: Connection) => void} [connected] the connection was admitted and its client is being notified
  * @property {(connection: Connection, guid: string, state?: Record<string, unknown>) => void} [joined] the document is
  *   open from now on; called before the client is notified, and not for a document that was open already
@@ -32,18 +32,18 @@ const REASONS = {
   'server shutting down': 'draining'
 }
 
-export class LifeCycle {
-  /** @type {LifeCycleListener[]} */
+export class ConnectionListeners {
+  /** @type {ConnectionListener[]} */
   #listeners
   #log
 
-  /** @param {LifeCycleListener[]} listeners @param {import('../common/log.js').Log} log */
+  /** @param {ConnectionListener[]} listeners @param {import('../common/log.js').Log} log */
   constructor (listeners, log) {
     this.#listeners = [...listeners]
     this.#log = log
   }
 
-  /** Call before the first connection. @param {LifeCycleListener} listener */
+  /** Call before the first connection. @param {ConnectionListener} listener */
   add (listener) { this.#listeners.push(listener) }
 
   /** @param {Connection} connection */
@@ -60,7 +60,7 @@ export class LifeCycle {
 
   /**
    * An error in one listener affects neither the other listeners nor the connection.
-   * @param {keyof LifeCycleListener} event
+   * @param {keyof ConnectionListener} event
    * @param {[Connection, any?, any?]} args
    */
   #tell (event, ...args) {

@@ -9,7 +9,7 @@ async function start (t) {
   const server = await startEmbedded(t)
   /** @type {unknown[][]} */
   const told = []
-  server.gateway.lifeCycle.add({
+  server.gateway.connectionListeners.add({
     connected: ({ uid }) => told.push([uid, 'connected']),
     joined: ({ uid }, guid, state) => told.push([uid, 'joined', guid, state]),
     left: ({ uid }, guid, reason) => told.push([uid, 'left', guid, reason]),
@@ -91,10 +91,10 @@ test('the reason is reported: revoked, kicked, a broken socket, a drain', async 
 
 test('a failing listener affects neither other listeners nor connections', async (t) => {
   const { server, connect } = await start(t)
-  server.gateway.lifeCycle.add({ connected: () => { throw new Error('no') }, joined: () => { throw new Error('no') } })
+  server.gateway.connectionListeners.add({ connected: () => { throw new Error('no') }, joined: () => { throw new Error('no') } })
   /** @type {string[]} */
   const guids = []
-  server.gateway.lifeCycle.add({ joined: (_, guid) => guids.push(guid) })
+  server.gateway.connectionListeners.add({ joined: (_, guid) => guids.push(guid) })
   const { client } = await connect()
   assert.equal((await client.ask('doc:join', { guid: 'a' })).ok, true)
   assert.deepEqual(guids, ['a'])
