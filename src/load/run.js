@@ -7,7 +7,7 @@ import { startClients } from './clients.js'
 import { preciseNow } from './packets.js'
 import { createPublisher } from './publisher.js'
 import { createSamples } from './samples.js'
-import { createServer } from './server.js'
+import { createServer } from './server-figures.js'
 import { problemsOf } from './verdict.js'
 
 /**

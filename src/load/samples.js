@@ -20,7 +20,7 @@ import { Histogram } from './histogram.js'
  * @property {number} left per second
  * @property {number} expired per second
  * @property {number} errors per second
- * @property {import('./server.js').Usage[]} usage
+ * @property {import('./server-figures.js').Usage[]} usage
  * @property {number} cpu of all processes of the server since the start, s
  *
  * @typedef {object} Phase
@@ -54,7 +54,7 @@ export function createSamples () {
      * @param {number} tick.at s
      * @param {string} tick.phase
      * @param {Snapshot[]} tick.snapshots of each client process
-     * @param {import('./server.js').Usage[]} tick.usage
+     * @param {import('./server-figures.js').Usage[]} tick.usage
      * @param {number} [tick.cpu] of all processes of the server since the start, s
      * @returns {Sample}
      */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Histogram } from '../../../src/load/histogram.js'
 import { createSamples } from '../../../src/load/samples.js'
-import { receiptsOf, usageOf } from '../../../src/load/server.js'
+import { receiptsOf, usageOf } from '../../../src/load/server-figures.js'
 import { problemsOf } from '../../../src/load/verdict.js'
 
 test('quantiles are at most 4.5 % too high, also of histograms of several processes', () => {
