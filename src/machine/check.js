@@ -57,7 +57,7 @@ const options = readArguments()
 if (options.help) {
   console.log(USAGE)
 } else {
-  const uses = /** @type {import('./rules.js').Use[]} */ (options.for.split(','))
+  const uses = /** @type {import('./kernel-limits.js').Use[]} */ (options.for.split(','))
   for (const use of uses) if (!USES.includes(use)) fail(`--for ${use}: ${USES.join(', ')}`)
   const findings = checkLimits(readMachine(), {
     uses,

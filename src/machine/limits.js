@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { BACKLOG } from '../process/listen.js'
-import { RULES } from './rules.js'
+import { RULES } from './kernel-limits.js'
 
 /**
  * What this machine limits, compared with what inkcast, a balancer or Redis needs. Used at the start of a process, by
@@ -9,7 +9,7 @@ import { RULES } from './rules.js'
 
 /** Connections for which a machine is checked by default. */
 const CONNECTIONS = 100_000
-/** @type {import('./rules.js').Wanted} */
+/** @type {import('./kernel-limits.js').Wanted} */
 const DEFAULTS = { uses: ['gateway'], connections: CONNECTIONS, workers: 1, ports: [3000, 3001, 9100] }
 
 /** @param {string} file @returns {string} */
@@ -23,7 +23,7 @@ function readOrNothing (file) {
 
 /**
  * @param {(file: string) => string} [read] default: of this machine
- * @returns {import('./rules.js').Machine}
+ * @returns {import('./kernel-limits.js').Machine}
  */
 export function readMachine (read = readOrNothing) {
   const [, soft, hard] = /^Max open files\s+(\S+)\s+(\S+)/m.exec(read('/proc/self/limits')) ?? []
@@ -32,9 +32,9 @@ export function readMachine (read = readOrNothing) {
 }
 
 /**
- * @param {import('./rules.js').Machine} machine
- * @param {Partial<import('./rules.js').Wanted>} [wanted] default: a gateway machine for 100,000 connections
- * @returns {import('./rules.js').Finding[]} what is too low or wrong, the most important first
+ * @param {import('./kernel-limits.js').Machine} machine
+ * @param {Partial<import('./kernel-limits.js').Wanted>} [wanted] default: a gateway machine for 100,000 connections
+ * @returns {import('./kernel-limits.js').Finding[]} what is too low or wrong, the most important first
  */
 export function checkLimits (machine, wanted = {}) {
   const all = { ...DEFAULTS, ...wanted }
@@ -50,7 +50,7 @@ const OPEN_FILES_DEVELOPMENT = 4096
 
 /**
  * The two limits that a process reports in its log at the start.
- * @param {import('./rules.js').Machine} machine
+ * @param {import('./kernel-limits.js').Machine} machine
  * @param {{ production: boolean }} settings
  * @returns {string[]} what to change
  */

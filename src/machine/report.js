@@ -2,7 +2,7 @@
  * The findings as text: each with its reason and the command that sets it, and for sysctls the file that keeps them
  * over a restart.
  *
- * @param {readonly import('./rules.js').Finding[]} findings
+ * @param {readonly import('./kernel-limits.js').Finding[]} findings
  * @returns {string} ends with a newline
  */
 export function report (findings) {
