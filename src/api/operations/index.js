@@ -1,5 +1,5 @@
 import { batchOperations } from './batch.js'
-import { controlOperations } from './control.js'
+import { controlOperations } from './orders.js'
 import { documentOperations } from './documents.js'
 import { publishOperations } from './publications.js'
 import { queryOperations } from './queries.js'
