@@ -1,4 +1,4 @@
-import { eventOf } from './events.js'
+import { eventOf } from './life-cycle-events.js'
 import { incarnationName } from '../workers/worker-watch.js'
 
 /**
@@ -7,7 +7,7 @@ import { incarnationName } from '../workers/worker-watch.js'
  * repeated release changes nothing, and a confirmed event is not sent again.
  *
  * @typedef {import('./contract.js').HoldingChange} HoldingChange
- * @typedef {import('./events.js').Happening} Happening
+ * @typedef {import('./life-cycle-events.js').Happening} Happening
  */
 
 /** Maximum number of events in progress at the uplink. */

@@ -1,5 +1,5 @@
 import { Backoff } from '../common/backoff.js'
-import { eventOf } from './events.js'
+import { eventOf } from './life-cycle-events.js'
 import { BUSY, HELD, QUEUED, TOLD_FREE, TOLD_HELD, UNSURE, WANTED } from './holding.js'
 
 /**
