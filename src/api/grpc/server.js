@@ -10,7 +10,7 @@ import { operations } from '../operations/index.js'
 import { runOperation } from '../operations/run.js'
 import { requestLimitFor } from '../request-limit.js'
 import { Call } from './call.js'
-import { serveEvents } from './events.js'
+import { serveEvents } from './event-stream.js'
 import { HEALTH_PROTO, Health } from './health.js'
 import { GrpcListener } from './listener.js'
 import { callFrom, responseFrom } from './messages.js'
@@ -47,7 +47,7 @@ const PUBLICATIONS = Object.freeze({ field: 1, max: MAX_PUBLICATIONS })
  * @param {Omit<import('../operations/operation.js').Call, 'params' | 'query' | 'header' | 'body' | 'batch' | 'caller' |
  *   'now' | 'answerHeader' | 'answering' | 'admit' | 'refused' |
  *   'decoding'>} dependencies.services what operations need
- * @param {import('./events.js').OpenEvents} dependencies.openEvents
+ * @param {import('./event-stream.js').OpenEvents} dependencies.openEvents
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {Pick<import('../../metrics/metrics.js').Metrics, 'grpc_calls' | 'grpc_streams' | 'grpc_in_progress' |
  *   'api_request_seconds'>} dependencies.metrics
