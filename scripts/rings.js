@@ -45,7 +45,7 @@ export const RINGS = {
     about: 'clusters whose processes are replaced, and load balancers'
   },
   contract: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 200,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 330,
     about: 'the same tests for each implementation of an interface'
   },
   integration: {

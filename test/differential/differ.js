@@ -5,6 +5,7 @@ import { difference } from './compare.js'
 import { Peer } from './peer.js'
 import { Player } from './play.js'
 import { parseMessages } from './resp.js'
+import { scenarios } from './scenarios.js'
 import { drawSequence } from './sequence.js'
 
 /** @typedef {import('./peer.js').Server} Server */
@@ -16,7 +17,7 @@ const REPLAYS = 2000
 const COUNTED = 3
 
 /**
- * Plays random sequences on two servers.
+ * Plays a few scenarios and then random sequences on two servers.
  * @param {Server} one real Redis
  * @param {Server} other
  * @param {object} options
@@ -43,14 +44,16 @@ export async function differ (one, other, options) {
   }
   let [found, steps] = [0, 0]
   try {
-    for (let i = 0; i < sequences && found < most; i++) {
-      const sequence = drawSequence(seed + i, shas[Number((seed + i) % COUNTED === 0)])
+    const play = async (/** @type {string} */ name, /** @type {Sequence} */ sequence) => {
       steps += sequence.steps.length
-      if (await compare(sequence) !== undefined) {
-        found++
-        const short = await shrink(sequence, async (shorter) => await compare(shorter) !== undefined)
-        onDifference(report(seed + i, short, await compare(short), [one, other], names))
-      }
+      if (await compare(sequence) === undefined) return
+      found++
+      const short = await shrink(sequence, async (shorter) => await compare(shorter) !== undefined)
+      onDifference(report(name, short, await compare(short), [one, other], names))
+    }
+    for (const sequence of scenarios(shas[1])) await play('a scenario', sequence)
+    for (let i = 0; i < sequences && found < most; i++) {
+      await play(`seed ${seed + i}`, drawSequence(seed + i, shas[Number((seed + i) % COUNTED === 0)]))
       onPlayed(i + 1, steps)
     }
   } finally {
@@ -98,20 +101,20 @@ async function shrink (sequence, differs) {
 }
 
 /**
- * @param {number} seed
+ * @param {string} name
  * @param {Sequence} sequence
  * @param {{ lines: string[] } | undefined} found
  * @param {Server[]} servers
  * @param {Map<string, string>} names of scripts by SHA
  */
-function report (seed, { start, steps }, found, servers, names) {
+function report (name, { start, steps }, found, servers, names) {
   const shown = steps.map((step) => {
     if ('pass' in step) return `   ${step.pass / 1000} ms pass`
     const args = step.args.map((arg) => names.get(arg) ?? arg)
     return `${step.on}: ${args.map((arg) => /^[\w:{}./*-]+$/.test(arg) ? arg : JSON.stringify(arg)).join(' ')}`
   })
   return [
-    `seed ${seed}, from ${start / 1000} ms:`, ...shown, `${servers[0].name} (-) and ${servers[1].name} (+) differ:`,
+    `${name}, from ${start / 1000} ms:`, ...shown, `${servers[0].name} (-) and ${servers[1].name} (+) differ:`,
     ...(found?.lines ?? ['no more: the difference does not repeat']).map((line) => line.length > 2000 ? `${line.slice(0, 2000)}…` : line)
   ].join('\n')
 }

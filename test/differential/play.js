@@ -2,7 +2,7 @@ import { HOSTILE } from './draw.js'
 import { Peer } from './peer.js'
 import { chunks, lifetime, parseMessages, show } from './resp.js'
 import { CONNECTIONS } from './sequence.js'
-import { ALL } from './world.js'
+import { ALL, OTHERS } from './world.js'
 
 /**
  * How a key's value is read, by its type; a read of another type is an error.
@@ -59,7 +59,7 @@ export class Player {
       if ('pass' in step) {
         await send()
         // keys that have expired are gone, also if Redis would find them only later
-        if (step.pass < 0) await this.#keeper.send([['EXISTS', ...ALL, ...HOSTILE]])
+        if (step.pass < 0) await this.#keeper.send([['EXISTS', ...ALL, ...OTHERS, ...HOSTILE]])
         this.#server.setTime(us += step.pass)
         continue
       }

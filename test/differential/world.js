@@ -44,3 +44,9 @@ export const CHANNELS = [
 
 /** Every key, of any type. */
 export const ALL = Object.values(KEYS).flat()
+
+/** Keys that scripts make besides. */
+export const OTHERS = [
+  ...UIDS.flatMap((uid) => [userWorkers(uid), userOrders(uid), userOrdered(uid)]),
+  ...['o1', 'o2', 'o3'].map((id) => orderReport(1, id))
+]

@@ -11,6 +11,7 @@ import { VERSION } from '../info.js'
 
 const WRONG_PASSWORD = 'WRONGPASS invalid username-password pair or user is disabled.'
 const BAD_NAME = 'ERR Client names cannot contain spaces, newlines or special characters.'
+const NOT_INT = 'ERR value is out of range, value must between -2147483648 and 2147483647'
 const TIMEOUT_INVALID = 'ERR timeout is not an integer or out of range'
 const TYPES = ['normal', 'master', 'replica', 'slave', 'pubsub']
 
@@ -220,7 +221,9 @@ export const clients = {
   select: {
     arity: 2,
     run (_, [, index]) {
-      if (integer(index) !== 0) throw new ErrorReply('ERR DB index is out of range')
+      const number = integer(index)
+      if (number !== (number | 0)) throw new ErrorReply(NOT_INT)
+      if (number !== 0) throw new ErrorReply('ERR DB index is out of range')
       return OK
     }
   },

@@ -1,0 +1,46 @@
+import {
+  documentChannel, documentKeys, documentLog, documentMeta, documentNewest, sourceHealing
+} from '../../src/redis/keys.js'
+import { GENERATION } from './peer.js'
+import { EMPTY } from './world.js'
+
+const GUID = 'doc'
+const ENVELOPE = '\0\0\0\x02{}value'
+
+/**
+ * @param {{ source?: string, sequence?: string, bytes?: string, records?: number }} options
+ * @returns {string[]} a call of publish.lua
+ */
+function publish ({ source = '', sequence = '', bytes = '0', records = 1 }) {
+  const log = documentLog(GUID)
+  const keys = [log, documentMeta(GUID), documentChannel(GUID), documentKeys(GUID), log, documentNewest(GUID), EMPTY]
+  const args = ['E2', '100', '60', '600', '60', '10', '', GENERATION, '', '60 3', bytes]
+  for (let i = 0; i < records; i++) args.push(source, sequence, '', '', '', ENVELOPE)
+  return ['publish', '7', ...keys, ...args]
+}
+
+/** @param {string} state @returns {string[][]} a record of a log of which its partition's healing has this state */
+const healing = (state) => [
+  ['HSET', documentMeta(GUID), 'e', 'E1', 'o', '2', 'g', 'older', 'k', 't/0'],
+  ['SET', sourceHealing('t/0'), `${GENERATION} ${state} older`],
+  publish({ source: 't/0', sequence: '7.1' })
+]
+
+/** Calls that random ones seldom make: a script begins with its name. */
+const SCENARIOS = [
+  healing('begun'), healing('done'),
+  // a log that is counted from now on
+  [publish({ records: 40 }), publish({ bytes: '100000' })]
+]
+
+/**
+ * @param {Map<string, string>} shas of the scripts by their names
+ * @returns {import('./sequence.js').Sequence[]}
+ */
+export const scenarios = (shas) => SCENARIOS.map((calls) => ({
+  start: 1_700_000_000_000_000,
+  steps: calls.map(([name, ...args]) => {
+    const sha = shas.get(name)
+    return { on: 0, args: sha === undefined ? [name, ...args] : ['EVALSHA', sha, ...args] }
+  })
+}))
