@@ -158,6 +158,7 @@ export function createGateway ({
   })
   const moves = createMoves({ directory, metrics, clock, random })
   const overload = createOverload({
+    enabled: config.production,
     memory: createMemoryMeter(settings.workers),
     directory, metrics, log, clock, random
   })

@@ -32,6 +32,8 @@ const [EARLIEST, LATEST] = [10_000, 60_000]
 
 /**
  * @param {object} dependencies
+ * @param {boolean} dependencies.enabled in production: a developer's machine is also busy with builds and tests, and
+ *   the clients are the developer's own
  * @param {import('../directory.js').Directory} dependencies.directory
  * @param {() => number} dependencies.memory used share of this worker's memory, 0 to 1
  * @param {Pick<import('../../metrics/metrics.js').Metrics, 'overloaded' | 'connections_shed'>} dependencies.metrics
@@ -39,7 +41,7 @@ const [EARLIEST, LATEST] = [10_000, 60_000]
  * @param {import('../../common/clock.js').Clock} dependencies.clock
  * @param {Pick<import('../../common/random.js').Random, 'number'>} dependencies.random
  */
-export function createOverload ({ directory, memory, metrics, log, clock, random }) {
+export function createOverload ({ enabled, directory, memory, metrics, log, clock, random }) {
   /** Delays of the last checks, ms. @type {number[]} */
   let lags = []
   /** @type {'lag' | 'memory' | undefined} */
@@ -114,6 +116,7 @@ export function createOverload ({ directory, memory, metrics, log, clock, random
       : [`overloaded (${cause === 'lag' ? 'event loop' : 'memory'}): new clients are refused`],
 
     start () {
+      if (!enabled) return
       last = clock.monotonic()
       timer = clock.every(TICK, check)
     },

@@ -7,8 +7,8 @@ import { recordingLog } from '../../../helpers/recording-log.js'
 
 const TICK = 500
 
-/** @param {{ clients?: any[] }} [options] */
-function setUp ({ clients = [] } = {}) {
+/** @param {{ enabled?: boolean, clients?: any[] }} [options] */
+function setUp ({ enabled = true, clients = [] } = {}) {
   const clock = manualClock()
   const { log, lines } = recordingLog()
   /** @type {number[]} */
@@ -22,7 +22,7 @@ function setUp ({ clients = [] } = {}) {
       connections.delete(client)
     }
   const overload = createOverload({
-    clock, log,
+    enabled, clock, log,
     random: systemRandom,
     memory: () => used,
     directory: /** @type {any} */ ({ all: () => [...connections], get size () { return connections.size } }),
@@ -120,6 +120,14 @@ test('those that are sent away learn why and when to come back, and nobody goes 
   const before = shed()
   checks(20)
   assert.equal(shed(), before)
+})
+
+test('nothing is measured where it is off, as in development', () => {
+  const { overload, checks, use, clock } = setUp({ enabled: false })
+  use(1)
+  checks(20, 5000)
+  assert.equal(overload.active, false)
+  assert.equal(clock.timers, 0)
 })
 
 test('the memory of this process is measured', () => {
