@@ -47,9 +47,22 @@ export function createLocalUsers ({ bus, orders, rates, metrics, log, clock }) {
     orders.forget(uid)
     const now = clock.monotonic()
     user.refill(rates, now)
+    forgetFull(now)
     if (!user.used(now)) return
     if (gone.size >= MAX_GONE) gone.delete(/** @type {string} */ (gone.keys().next().value))
     gone.set(uid, user)
+  }
+
+  /**
+   * Most budgets are full again after some seconds, and most users do not come back, anonymous ones never.
+   * @param {number} now ms
+   */
+  function forgetFull (now) {
+    for (const [uid, user] of gone) {
+      user.refill(rates, now)
+      if (user.used(now)) return
+      gone.delete(uid)
+    }
   }
 
   return {
