@@ -89,7 +89,6 @@ export const GRPC = {
   'gRPC: silent connections': silent,
   'gRPC: reflection without a token, not read': calls(REFLECTION, QUESTION, { again: true, reads: false }),
 
-  'gRPC: a caller with 400 streams': calls(`${GATEWAY}PublishStream`, REFUSED, { calls: 100, known: true }),
   'gRPC: batches of 4 MB': calls(`${GATEWAY}PublishBatch`, EMPTY, { known: true }),
   'gRPC: messages of 4 MB on PublishStream': calls(`${GATEWAY}PublishStream`, EMPTY, { known: true }),
   'gRPC: refused publications on PublishStream': calls(`${GATEWAY}PublishStream`, REFUSED, { again: true, known: true }),
