@@ -1,3 +1,5 @@
+import { TokenBucket } from '../common/token-bucket.js'
+
 /**
  * The events of one process, until they are sent: a batch per watch every fifth of a second. Events above the limit of
  * a watch are left out and counted.
@@ -7,13 +9,10 @@
 
 /** Events of one watch in a second, from one process. */
 const MAX_EVENTS = 1000
-const SECOND = 1000
 
 export class Collector {
-  /** By watch. @type {Map<string, InspectEvent[]>} */
-  #events = new Map()
-  /** @type {Map<string, { since: number, events: number, leftOut: number }>} */
-  #budgets = new Map()
+  /** By watch. @type {Map<string, { bucket: TokenBucket, events: InspectEvent[], leftOut: number }>} */
+  #kept = new Map()
   #clock
 
   /** @param {Pick<import('../common/clock.js').Clock, 'now' | 'monotonic'>} clock */
@@ -21,21 +20,15 @@ export class Collector {
 
   /** @param {readonly string[]} ids of watches @param {InspectEvent} event */
   add (ids, event) {
+    const now = this.#clock.monotonic()
     for (const id of ids) {
-      const now = this.#clock.monotonic()
-      let budget = this.#budgets.get(id)
-      if (budget === undefined) this.#budgets.set(id, budget = { since: now, events: 0, leftOut: 0 })
-      if (now - budget.since >= SECOND) {
-        budget.since = now
-        budget.events = 0
+      let kept = this.#kept.get(id)
+      if (kept === undefined) {
+        const bucket = new TokenBucket({ perSecond: MAX_EVENTS, burst: MAX_EVENTS }, now)
+        this.#kept.set(id, kept = { bucket, events: [], leftOut: 0 })
       }
-      if (++budget.events > MAX_EVENTS) {
-        budget.leftOut++
-        continue
-      }
-      const events = this.#events.get(id)
-      if (events === undefined) this.#events.set(id, [event])
-      else events.push(event)
+      if (kept.bucket.take(now)) kept.events.push(event)
+      else kept.leftOut++
     }
   }
 
@@ -45,15 +38,14 @@ export class Collector {
    */
   take (isWatched) {
     const batches = []
-    for (const [id, budget] of this.#budgets) {
-      const events = this.#events.get(id) ?? []
-      const { leftOut } = budget
-      budget.leftOut = 0
+    for (const [id, kept] of this.#kept) {
+      const { events, leftOut } = kept
+      kept.events = []
+      kept.leftOut = 0
       if (leftOut > 0) events.push({ at: this.#clock.now(), hop: 'left_out', count: leftOut })
-      if (!isWatched(id)) this.#budgets.delete(id)
+      if (!isWatched(id)) this.#kept.delete(id)
       else if (events.length > 0) batches.push({ id, events, leftOut })
     }
-    this.#events.clear()
     return batches
   }
 }
