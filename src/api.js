@@ -1,8 +1,7 @@
 import { createCallers } from './api/callers/callers.js'
 import { createHttpApi } from './api/http/server.js'
-import { busSink, createPublish, kafkaSink } from './api/publish.js'
+import { busSink, createPublish, kafkaSink, observedSink } from './api/publish.js'
 import { createPublishLane } from './api/publish-lane.js'
-import { tracedSink } from './api/traced-sink.js'
 import { createRedisRequests } from './api/idempotency/redis-requests.js'
 import { createRedisBus } from './bus/redis-bus.js'
 import { streamGroups } from './config/load.js'
@@ -10,7 +9,6 @@ import { createDocumentRules } from './documents/rules/rules.js'
 import { createKafkaDownlink } from './kafka/downlink.js'
 import { createRedisPresence } from './presence/redis-presence.js'
 import { createPublisher } from './publish/publisher.js'
-import { createInspectParts } from './inspect/parts.js'
 import { createRedisTransport } from './inspect/redis-transport.js'
 import { createRedisOverview } from './overview/redis-overview.js'
 import { createReport } from './overview/report.js'
@@ -31,7 +29,7 @@ import { createWorkerWatch } from './workers/worker-watch.js'
  * @returns {Promise<import('./role.js').Composed>}
  */
 async function composeApi ({
-  config, launcher, clock, random, privateRoutes, log, metrics, tracing, lifecycle, status, describe, onWaits
+  config, clock, random, log, metrics, lifecycle, status, describe, inspect, onWaits
 }) {
   const rules = await lifecycle.start(
     'document rules',
@@ -40,13 +38,7 @@ async function composeApi ({
   const redis = await lifecycle.start(
     'redis', createRedis({ urls: config.redis.urls, log, name: 'api', metrics, onWaits, clock, random })
   )
-  const inspect = createInspectParts({
-    transport: createRedisTransport({ redis, log }),
-    process: `api-${launcher.slot}`,
-    privateRoutes, metrics, log, clock, random
-  })
-  await lifecycle.start('inspector', inspect)
-  const { inspector } = inspect
+  await inspect(createRedisTransport({ redis, log }))
   const durability = await lifecycle.start(
     'durability',
     createDurability({ redis, settings: config.redis, name: 'api', metrics, log, clock, random })
@@ -62,7 +54,7 @@ async function composeApi ({
   )
   // removes the sessions of ended workers even if no gateway is left
   await lifecycle.start('worker watch', createWorkerWatch({ redis, grace: config.presence.grace, log, clock }))
-  const publisher = createPublisher({ bus, limits: config.limits, metrics, clock, inspector, tracing })
+  const publisher = createPublisher({ bus, limits: config.limits, metrics, clock })
   let sink = busSink(publisher)
   const kafka = config.mode === 'kafka'
     ? (await import('./kafka/kafkajs/driver.js')).createKafkajs({
@@ -76,7 +68,7 @@ async function composeApi ({
     )
     sink = kafkaSink(downlink.publish, sink)
   }
-  sink = tracedSink(sink, tracing)
+  sink = observedSink(sink, metrics)
   const requests = createRedisRequests({ redis, clock, random })
   const publish = createPublish({ sink, limits: config.limits, requests })
   const publishLane = createPublishLane({ sink, limits: config.limits, requests })

@@ -1,6 +1,5 @@
-import { busSink, createPublish } from './api/publish.js'
+import { busSink, createPublish, observedSink } from './api/publish.js'
 import { createPublishLane } from './api/publish-lane.js'
-import { tracedSink } from './api/traced-sink.js'
 import { createCallers } from './api/callers/callers.js'
 import { createHttpApi } from './api/http/server.js'
 import { createMemoryRequests } from './api/idempotency/memory-requests.js'
@@ -17,7 +16,6 @@ import { createWorkerSessions } from './gateway/redis-parts.js'
 import { Directory } from './gateway/directory.js'
 import { createGateway } from './gateway/server.js'
 import { createMoveRoute } from './gateway/leaving/moves.js'
-import { createInspectParts } from './inspect/parts.js'
 import { createMemoryTransport } from './inspect/memory-transport.js'
 import { createPublisher } from './publish/publisher.js'
 import { createLoopbackUplink } from './uplink/loopback.js'
@@ -44,7 +42,7 @@ const WORKER_NUMBER = 0
  *   createHttpApi>, grpcPort: () => number }>}
  */
 export async function composeEmbedded ({
-  config, launcher, clock, random, privateRoutes, log, metrics, tracing, lifecycle, status, describe
+  config, clock, random, privateRoutes, log, metrics, lifecycle, status, describe, inspect
 }) {
   const rules = await lifecycle.start(
     'document rules',
@@ -56,14 +54,8 @@ export async function composeEmbedded ({
   const hub = createMemoryHub({ historyOf: rules.historyOf, clock })
   const presenceHub = createMemoryPresenceHub({ maxMembers: config.presence.maxMembers, clock })
   const bus = createMemoryBus({ hub, workerNumber: WORKER_NUMBER, log, metrics, clock })
-  const inspect = createInspectParts({
-    transport: createMemoryTransport({ clock }),
-    process: `embedded-${launcher.slot}`,
-    privateRoutes, metrics, log, clock, random
-  })
-  await lifecycle.start('inspector', inspect)
-  const { inspector } = inspect
-  const publisher = createPublisher({ bus, limits: config.limits, metrics, clock, inspector, tracing })
+  await inspect(createMemoryTransport({ clock }))
+  const publisher = createPublisher({ bus, limits: config.limits, metrics, clock })
   const presenceStore = createMemoryPresence({ hub: presenceHub, workerNumber: WORKER_NUMBER })
   const authenticator = await lifecycle.start(
     'authenticator',
@@ -110,8 +102,6 @@ export async function composeEmbedded ({
     authenticator,
     access,
     rulesOf: rules.rulesOf,
-    inspector,
-    tracing,
     certificate,
     extensions: createExtensions({
       config, services: { publisher, bus, presenceStore, sessionStore: store, metrics, log, clock }
@@ -140,7 +130,7 @@ export async function composeEmbedded ({
   privateRoutes.set('/move', createMoveRoute(gateway.moves))
   status.addWarnings(gateway.overload.warnings)
   await lifecycle.startAll(gateway.parts)
-  const sink = tracedSink(busSink(publisher), tracing)
+  const sink = observedSink(busSink(publisher), metrics)
   const requests = createMemoryRequests({ clock })
   const publish = createPublish({ sink, limits: config.limits, requests })
   const publishLane = createPublishLane({ sink, limits: config.limits, requests })

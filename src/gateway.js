@@ -23,7 +23,6 @@ import { createKafkaUplink } from './uplink/kafka-uplink.js'
 import { createRuledUplink } from './uplink/ruled-uplink.js'
 import { createStreamUplink } from './uplink/stream-uplink.js'
 import { createRedisStream } from './uplink/stream/redis-stream.js'
-import { createInspectParts } from './inspect/parts.js'
 import { createRedisTransport } from './inspect/redis-transport.js'
 import { createRedisOverview } from './overview/redis-overview.js'
 import { createReport } from './overview/report.js'
@@ -49,7 +48,7 @@ import { createSessionIds } from './wire/session-id.js'
  * @returns {Promise<import('./role.js').Composed>}
  */
 async function composeGateway ({
-  config, launcher, clock, random, privatePath, privateRoutes, log, metrics, tracing, lifecycle, status, describe,
+  config, launcher, clock, random, privatePath, privateRoutes, log, metrics, lifecycle, status, describe, inspect,
   onWaits, listenPrivately
 }) {
   const { host, port, peerHost, peerPort } = config.gateway
@@ -109,15 +108,9 @@ async function composeGateway ({
     random
   })
   await lifecycle.start('worker lease', lease)
-  const inspect = createInspectParts({
-    transport: createRedisTransport({ redis, log }),
-    process: `gateway-${launcher.slot}`,
-    privateRoutes, metrics, log, clock, random
-  })
-  await lifecycle.start('inspector', inspect)
-  const { inspector } = inspect
+  await inspect(createRedisTransport({ redis, log }))
   const { sessionStore, ...parts } = createRedisParts({
-    redis, durability, config, rules, worker: lease, inspector, tracing, metrics, log, clock, random
+    redis, durability, config, rules, worker: lease, metrics, log, clock, random
   })
   const groups = streamGroups(config)
   const stream = createRedisStream({ redis, durability, groups, latestTime: () => lease.time.latest() })
@@ -200,8 +193,6 @@ async function composeGateway ({
     misrouted,
     mayAct,
     isReady: () => status.notReady().length === 0,
-    inspector,
-    tracing,
     fallback: demo &&
       createDemo({
         apiUrl: apiUrl(config.api),

@@ -7,7 +7,6 @@ import { createIngest } from './ingest/ingest.js'
 import { createReadiness } from './ingest/readiness.js'
 import { createKafkajs } from './kafka/kafkajs/driver.js'
 import { createPublisher } from './publish/publisher.js'
-import { createInspectParts } from './inspect/parts.js'
 import { createRedisTransport } from './inspect/redis-transport.js'
 import { createRedisOverview } from './overview/redis-overview.js'
 import { createReport } from './overview/report.js'
@@ -22,7 +21,7 @@ const JOIN_TIME = 20_000
  * @param {import('./role.js').RoleContext} context
  */
 async function composeIngest ({
-  config, launcher, clock, random, privateRoutes, log, metrics, tracing, lifecycle, status, describe, onWaits
+  config, clock, random, log, metrics, lifecycle, status, describe, inspect, onWaits
 }) {
   if (config.mode !== 'kafka') throw new Error('ingest reads from Kafka: set KAFKA_BROKERS')
   const rules = await lifecycle.start(
@@ -32,13 +31,7 @@ async function composeIngest ({
   const redis = await lifecycle.start(
     'redis', createRedis({ urls: config.redis.urls, log, name: 'ingest', metrics, onWaits, clock, random })
   )
-  const inspect = createInspectParts({
-    transport: createRedisTransport({ redis, log }),
-    process: `ingest-${launcher.slot}`,
-    privateRoutes, metrics, log, clock, random
-  })
-  await lifecycle.start('inspector', inspect)
-  const { inspector } = inspect
+  await inspect(createRedisTransport({ redis, log }))
   const bus = await lifecycle.start(
     'bus', createRedisBus({ redis, historyOf: rules.historyOf, log, metrics, clock, random })
   )
@@ -51,13 +44,11 @@ async function composeIngest ({
     'ingest',
     createIngest({
       kafka,
-      publisher: createPublisher({ bus, limits: config.limits, metrics, clock, inspector, tracing }),
+      publisher: createPublisher({ bus, limits: config.limits, metrics, clock }),
       echo: createRedisEcho({ redis, random }),
       markStore: createRedisMarks({ redis }),
       deadLetter,
       settings: config,
-      inspector,
-      tracing,
       log,
       metrics,
       clock

@@ -14,6 +14,7 @@ import { checkFiles } from './config/files.js'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './config/load.js'
 import { settingWarnings } from './workers/setting-warnings.js'
 import { extensionRunning } from './extensions/guard.js'
+import { createInspectParts } from './inspect/parts.js'
 import { createEventLoopMonitor } from './process/event-loop.js'
 import { createLifecycle } from './process/lifecycle.js'
 import { createLog, exitAfterLog } from './common/log.js'
@@ -22,7 +23,7 @@ import { systemRandom } from './common/random.js'
 import { createMetrics } from './metrics/metrics.js'
 import { createMemoryAtRest } from './process/memory-at-rest.js'
 import { startError } from './process/start-error.js'
-import { flushTraces, Tracing } from './tracing/tracing.js'
+import { Tracing } from './tracing/tracing.js'
 
 /** After this time outages are only logged, not printed as the reason for the delay of the start, s. */
 const START_TIME = 60
@@ -37,11 +38,12 @@ const START_TIME = 60
  * @property {string} privatePath unix socket of this process's private listener
  * @property {import('./common/log.js').Log} log
  * @property {import('./metrics/metrics.js').Metrics} metrics
- * @property {Tracing} tracing
  * @property {ReturnType<typeof createLifecycle>} lifecycle
  * @property {ReturnType<typeof createStatus>} status
  * @property {(message: string) => void} onWaits reports, at any log level, what the start waits for
  * @property {import('./inspect/parts.js').PrivateRoutes} privateRoutes
+ * @property {(transport: import('./inspect/contract.js').InspectTransport) => Promise<unknown>} inspect starts the
+ *   inspector of this process
  * @property {() => Promise<import('./overview/contract.js').ProcessReport>} describe this process, for the overview
  * @property {() => Promise<void>} listenPrivately opens the private listener; it is closed after the parts that start
  *   later have stopped. Default: opened last
@@ -81,9 +83,10 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
   })
   const logLevel = createLogLevel({ log, usual })
   process.on('SIGUSR2', () => logLevel.set(logLevel.toggled))
-  const tracing = new Tracing({ metrics, log, clock })
   const lifecycle = createLifecycle({ log })
-  lifecycle.onStop('traces', () => flushTraces(clock))
+  const tracing = new Tracing({ metrics, log, clock })
+  tracing.start()
+  lifecycle.onStop('traces', () => tracing.stop())
   const status = createStatus({ name: `${role}-${slot}`, metrics })
   status.cordon(launcher.cordoned)
   /** @type {Composed} */
@@ -110,8 +113,11 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
     }
     composed =
       (await compose({
-        config, launcher, clock, random, privatePath, privateRoutes, log, metrics, tracing, lifecycle, status,
+        config, launcher, clock, random, privatePath, privateRoutes, log, metrics, lifecycle, status,
         describe: () => describeProcess(status),
+        inspect: (transport) => lifecycle.start('inspector', createInspectParts({
+          transport, process: `${role}-${slot}`, privateRoutes, metrics, log, clock, random
+        })),
         onWaits: createWaits(launcher),
         listenPrivately
       })) ?? {}

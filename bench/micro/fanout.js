@@ -9,7 +9,6 @@ import { Feed } from '../../src/documents/feed.js'
 import { Connection } from '../../src/gateway/connection.js'
 import { Delivery } from '../../src/delivery/delivery.js'
 import { ratesOf } from '../../src/admission/rate-limit.js'
-import { NO_INSPECTOR } from '../../src/inspect/inspector.js'
 import { TurnWrites } from '../../src/delivery/turn-writes.js'
 import { EngineSocket } from '../../src/engine/engine-socket.js'
 import { valueOf } from '../message.js'
@@ -31,7 +30,7 @@ const connectionContext = {
   turnWrites: new TurnWrites({ compressFrom: 0 }, systemClock),
   backlogs: /** @type {any} */ (null),
   receipts: { acknowledge: () => false },
-  inspector: NO_INSPECTOR,
+  metrics: {},
   listMembers: nothing, lastSeenOf: () => 0
 }
 

@@ -1,3 +1,4 @@
+import { publishing, runStep } from '../metrics/points.js'
 import { checkPublication, isOrder } from '../wire/publication.js'
 import { publishOnce } from './idempotency/publish-once.js'
 
@@ -64,6 +65,14 @@ export function resultOf ({ traceId }, { position, duplicate, carriedOut, error 
  */
 export const busSink = (publisher) => (publications) =>
   publisher.publishChecked(publications.map((publication) => ({ publication })))
+
+/**
+ * Publications on this way are observed until they are safe.
+ * @param {Sink} sink
+ * @param {object} metrics of the process
+ * @returns {Sink}
+ */
+export const observedSink = (sink, metrics) => (publications) => runStep(publishing, metrics, publications, sink)
 
 /**
  * The way over Kafka. The publications go into one request, where it has room. Orders go straight to the bus: they do

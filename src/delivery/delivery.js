@@ -19,7 +19,7 @@ export class Delivery {
   #json
   /** @type {EncodedMessage[] | undefined} */
   #msgpack
-  /** Set by the inspector while it is active. @type {import('../inspect/writes.js').Trace | null | undefined} */
+  /** @type {import('../metrics/points.js').DeliveryTrace | undefined} */
   trace = undefined
 
   /**

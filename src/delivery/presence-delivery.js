@@ -15,8 +15,8 @@ export class PresenceDelivery {
   /** @type {EncodedMessage[] | undefined} */
   #msgpack
   receipt = null
-  /** The inspector does not show it. */
-  trace = null
+  /** The inspector does not show it. @type {undefined} */
+  trace = undefined
 
   /** @param {string} guid @param {import('../presence/event-payload.js').Payload} payload */
   constructor (guid, payload) {

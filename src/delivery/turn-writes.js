@@ -11,6 +11,8 @@ const NOTHING = { messages: [], joined: Buffer.alloc(0) }
  * more than everything else about a delivery. The busier a worker is, the longer its turns are, and the more it joins.
  */
 export class TurnWrites {
+  /** Whether a message that waits may have a trace. */
+  traced = false
   /** Connections with something to write, at most one entry each. @type {Queue[]} */
   #waiting = []
   /** Called after the next flush. @type {(() => void)[]} */
@@ -54,6 +56,7 @@ export class TurnWrites {
     this.#waiting = []
     for (const connection of waiting) connection.turnEnds()
     if (this.#after.length > 0) for (const flushed of this.#after.splice(0)) flushed()
+    this.traced = false
     // free the memory now, not at the next join
     this.#last.plain = this.#last.compressed = NOTHING
   }

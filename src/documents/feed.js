@@ -1,6 +1,6 @@
 import { Backoff, retry } from '../common/backoff.js'
 import { InkcastError } from '../common/errors.js'
-import { NO_INSPECTOR } from '../inspect/inspector.js'
+import { happened } from '../metrics/points.js'
 import { areEmpty } from '../wire/position.js'
 
 /**
@@ -32,7 +32,6 @@ import { areEmpty } from '../wire/position.js'
  * @property {import('../bus/contract.js').Bus} bus
  * @property {(record: BusRecord, replayed?: boolean) => unknown} createDelivery replayed: for one member that
  *   reconnected
- * @property {import('../inspect/inspector.js').Inspector} [inspector]
  * @property {import('../metrics/metrics.js').Metrics} metrics
  * @property {import('../common/log.js').Log} log
  * @property {(feed: Feed, member: Member, have: Position) => void} onBehind a member's backlog is full; the callee
@@ -88,11 +87,10 @@ export class Feed {
   #subscribing
 
   /** @param {string} guid @param {FeedDependencies} dependencies */
-  constructor (guid, { bus, createDelivery, metrics, log, onBehind, inspector = NO_INSPECTOR }) {
+  constructor (guid, { bus, createDelivery, metrics, log, onBehind }) {
     this.guid = guid
     this.bus = bus
     this.createDelivery = createDelivery
-    this.inspector = inspector
     this.metrics = metrics
     this.log = log
     this.onBehind = onBehind
@@ -203,7 +201,7 @@ export class Feed {
   #advance (record) {
     const { epoch, offset } = this.position
     if (record.epoch !== epoch || record.offset > offset + 1) {
-      if (this.inspector.active) this.#tellGap(record)
+      if (happened.hasSubscribers) this.#tellGap(record)
       this.#repair()
     } else if (record.offset === offset + 1) {
       this.position.offset = record.offset
@@ -230,21 +228,26 @@ export class Feed {
     for (const member of this.#missing.keys()) if (!isExcepted(member, except)) member.deliver(delivery)
   }
 
+  /** @param {string} hop @param {object} event */
+  #tell (hop, event) {
+    happened.publish({ by: this.metrics, hop, event: { guid: this.guid, ...event } })
+  }
+
   /** @param {BusRecord} record that shows it */
   #tellGap ({ epoch, offset, publication: { traceId } }) {
     const reason = epoch === this.position.epoch ? 'missed' : 'epoch'
     const count = reason === 'missed' ? offset - this.position.offset - 1 : undefined
-    this.inspector.feed(this.guid, 'gap', { reason, epoch, offset, traceId, count })
+    this.#tell('gap', { reason, epoch, offset, traceId, count })
   }
 
   /**
    * Without this a member that is the publisher of all records would reconnect with a very old position.
    * @param {Member} member
    * @param {BusRecord} record that excludes it
-   * @param {unknown} delivery of the record
+   * @param {any} delivery of the record
    */
   #passOver (member, { epoch, offset }, delivery) {
-    if (this.inspector.active) this.inspector.withheld(/** @type {any} */ (member), /** @type {any} */ (delivery), 'excepted')
+    delivery.trace?.tell(member, 'excepted')
     if (offset === 0) return
     this.#passed ??= new Map()
     const count = (this.#passed.get(member) ?? 0) + 1
@@ -299,7 +302,7 @@ export class Feed {
         this.position = { ...position }
         this.#ahead = undefined
         this.metrics.feed_repairs.inc({ result: 'resync' })
-        if (this.inspector.active) this.inspector.feed(this.guid, 'resync', { reason: gap, ...position })
+        if (happened.hasSubscribers) this.#tell('resync', { reason: gap, ...position })
         for (const member of this.members) member.resync(this.guid, position, gap)
         return
       }
@@ -309,7 +312,7 @@ export class Feed {
       }
       if (this.position.offset >= position.offset) {
         this.metrics.feed_repairs.inc({ result: 'repaired' })
-        if (this.inspector.active) this.inspector.feed(this.guid, 'repaired', { ...this.position })
+        if (happened.hasSubscribers) this.#tell('repaired', { ...this.position })
         return
       }
     }

@@ -2,6 +2,7 @@ import { InkcastError, publicError } from '../common/errors.js'
 import { kRefused } from '../admission/rate-limit.js'
 import { retryHint } from '../admission/handshake-limit.js'
 import { kOwner } from '../engine/link.js'
+import { happened } from '../metrics/points.js'
 import { forgetHandshake, keepHandshake, keepWhileConnecting, runFirst } from '../socketio/handshake-hooks.js'
 import { createSharedListeners } from '../socketio/shared-listeners.js'
 import { kConnection } from './connection.js'
@@ -30,7 +31,7 @@ import { NamespaceConnection } from './namespace-connection.js'
 export function createConnectionEvents ({
   context, directory, users, heartbeat, inputLimits, handshake, userLogs, drain, extended
 }) {
-  const { access, expiry, connectionListeners, inspector, log } = context
+  const { access, expiry, connectionListeners, log } = context
 
   /**
    * Counts the packets of a client, and closes its session when it exceeds its limits.
@@ -83,7 +84,8 @@ export function createConnectionEvents ({
     if (connection === undefined || !isConnected(connection)) return
     remove(connection)
     const ended = endReason(connection, reason, drain.active)
-    if (inspector.active) inspector.client(connection, 'closed', { reason: ended, details: { transport: reason } }, connection.documents())
+    if (happened.hasSubscribers)
+      connection.tell('closed', { reason: ended, details: { transport: reason } }, connection.documents())
     if (!(connection instanceof NamespaceConnection)) {
       // a client that was disconnected, or that left, is not expected back
       const lost = reason !== 'client namespace disconnect' && reason !== 'server namespace disconnect'
@@ -222,7 +224,8 @@ export function createConnectionEvents ({
         socket.on('disconnect', onDisconnect)
         sharedListeners.share(connection)
         connectionListeners.connected(connection)
-        if (inspector.active) tellConnected(connection)
+        if (happened.hasSubscribers)
+          connection.tell('connected', { details: { transport: connection.transport, codec: connection.codec } })
         if (sentAway(connection)) return
         userLogs.join(connection)
         const parts = handshake.takeParts(connection)
@@ -247,12 +250,6 @@ export function createConnectionEvents ({
         })
       })
     }
-  }
-
-  /** @param {import('./connection.js').Connection} connection */
-  function tellConnected (connection) {
-    const { transport, codec } = connection
-    inspector.client(connection, 'connected', { details: { transport, codec } })
   }
 
   /**

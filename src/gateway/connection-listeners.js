@@ -1,3 +1,5 @@
+import { happened } from '../metrics/points.js'
+
 /**
  * Events of a connection's life for the parts that keep state about it (sessions, presence). Listeners belong to the
  * worker, so that a connection needs no closure of its own.
@@ -53,7 +55,10 @@ export class ConnectionListeners {
   joined (connection, guid, state) { this.#tell('joined', connection, guid, state) }
 
   /** @param {Connection} connection @param {string} guid @param {EndReason} reason */
-  left (connection, guid, reason) { this.#tell('left', connection, guid, reason) }
+  left (connection, guid, reason) {
+    this.#tell('left', connection, guid, reason)
+    if (happened.hasSubscribers) connection.tell('left', { guid, reason })
+  }
 
   /** @param {Connection} connection @param {EndReason} reason */
   disconnected (connection, reason) { this.#tell('disconnected', connection, reason) }

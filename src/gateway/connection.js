@@ -3,6 +3,7 @@ import { takesCompressed } from '../engine/bytes/compression.js'
 import { retryHint } from '../admission/handshake-limit.js'
 import { RateLimit } from '../admission/rate-limit.js'
 import { CloseCode } from '../engine/frame-reader.js'
+import { happened } from '../metrics/points.js'
 import { encodePacket } from '../socketio/codec.js'
 import { OpenDocument } from './open-document.js'
 import { ACK, answeredBy, noteDocument, noteWrites, sizeOf, takeBack } from './queued-packets.js'
@@ -34,7 +35,7 @@ export const kConnection = Symbol('connection')
  * @property {import('../delivery/turn-writes.js').TurnWrites} turnWrites
  * @property {Pick<import('../receipts/receipts.js').Receipts, 'acknowledge'>} receipts
  * @property {import('../delivery/backlogs.js').Backlogs} backlogs
- * @property {import('../inspect/inspector.js').Inspector} inspector
+ * @property {object} metrics of the worker
  * @property {(connection: Connection, guid: string) => void} listMembers sends it the members of a document
  * @property {(conn: any) => number} lastSeenOf when an Engine.IO socket last received something, ms since 1970
  */
@@ -193,11 +194,11 @@ export class Connection {
     const { conn, codec, context } = this
     if (conn.readyState !== 'open') return
     if (this.backlog !== null && !anyway && !this.backlog.admits(delivery)) {
-      if (context.inspector.active) this.#tellWithheld(delivery)
+      delivery.trace?.tell(this, 'withheld')
       return false
     }
     delivery.receipt?.ask(this)
-    if (context.inspector.active) context.inspector.delivering(this, delivery, codec)
+    delivery.trace?.delivering(this, delivery)
     for (const message of delivery.messages(codec)) {
       if (this.#queued === null) context.turnWrites.add(this)
       if (this.#queued === null || this.#queued === NOTHING) this.#queued = [message]
@@ -207,12 +208,6 @@ export class Connection {
     }
     context.tally[codec]++
     if (this.#queuedBytes >= MAX_QUEUED) this.flush()
-  }
-
-  /** @param {any} delivery that its backlog does not admit */
-  #tellWithheld (delivery) {
-    const isKept = delivery.meta?.offset !== undefined
-    this.context.inspector.withheld(this, delivery, isKept ? 'behind' : 'dropped', isKept ? undefined : 'slow')
   }
 
   /** Called at the end of the turn. */
@@ -229,10 +224,10 @@ export class Connection {
     this.#queuedBytes = 0
     const { conn, context } = this
     if (conn.readyState !== 'open') return
-    const { turnWrites, inspector } = context
+    const { turnWrites } = context
     const compressed = turnWrites.compresses && takesCompressed(conn)
     if (conn.writeFrames(turnWrites.join(messages, compressed))) {
-      if (inspector.active) inspector.flushed(this, messages, false)
+      if (turnWrites.traced) this.#tellFlushed(messages, 'written')
       return
     }
     const before = conn.writeBuffer.length
@@ -244,7 +239,22 @@ export class Connection {
       if (message.guid !== undefined && conn.writeBuffer.length > queued)
         noteDocument(conn.writeBuffer.at(-1), message.guid)
     }
-    if (inspector.active) inspector.flushed(this, messages, conn.writeBuffer.length > before)
+    if (turnWrites.traced) this.#tellFlushed(messages, conn.writeBuffer.length > before ? 'queued' : 'written')
+  }
+
+  /** @param {import('../wire/packet.js').EncodedMessage[]} messages @param {'written' | 'queued'} hop */
+  #tellFlushed (messages, hop) {
+    for (const { trace } of messages) trace?.tell(this, hop)
+  }
+
+  /**
+   * Tells observers about this connection. To be called while `happened` has subscribers.
+   * @param {string} hop
+   * @param {object} event
+   * @param {Iterable<string>} [guids] documents that it concerns as well
+   */
+  tell (hop, event, guids) {
+    happened.publish({ by: this.context.metrics, connection: this, hop, event, guids })
   }
 
   /**
@@ -306,7 +316,7 @@ export class Connection {
 
   caughtUp () {
     if (this.backlog !== null) this.backlog.behind--
-    if (this.context.inspector.active) this.context.inspector.client(this, 'caught_up', {}, this.documents())
+    if (happened.hasSubscribers) this.tell('caught_up', {}, this.documents())
   }
 
   /** Closes the connection of a slow client and counts it. */
@@ -318,8 +328,8 @@ export class Connection {
    * @param {string} [reason] for the client, less than 124 bytes
    */
   giveUp (reason = 'too slow, resume') {
-    const { conn, context: { inspector } } = this
-    if (inspector.active) inspector.client(this, 'closing', { reason }, this.documents())
+    const { conn } = this
+    if (happened.hasSubscribers) this.tell('closing', { reason }, this.documents())
     if (this.transport === 'websocket') conn.closeWith(CloseCode.TRY_AGAIN_LATER, reason)
     else conn.close(true)
   }
@@ -330,7 +340,7 @@ export class Connection {
    * @param {string} reason
    */
   resync (guid, position, reason) {
-    if (this.context.inspector.active) this.context.inspector.client(this, 'resync', { guid, reason, ...position })
+    if (happened.hasSubscribers) this.tell('resync', { guid, reason, ...position })
     this.about(guid, () => this.socket.emit('doc:resync', { guid, position, reason }))
   }
 
@@ -371,7 +381,7 @@ export class Connection {
   disconnect (code, retryInMs, message = ERRORS[code].message) {
     const { retryable } = ERRORS[code]
     this.endCode ??= code
-    if (this.context.inspector.active) this.context.inspector.client(this, 'closing', { reason: code }, this.documents())
+    if (happened.hasSubscribers) this.tell('closing', { reason: code }, this.documents())
     this.socket.emit('gateway:disconnect', { code, message, retryable, ...(retryInMs === undefined ? retryHint({ retryable }, this.context.random) : { retryInMs }) })
     this.socket.disconnect(true)
   }

@@ -1,6 +1,7 @@
 import { InkcastError, publicError } from '../common/errors.js'
 import { retryHint } from '../admission/handshake-limit.js'
 import { kOwner } from '../engine/link.js'
+import { happened } from '../metrics/points.js'
 import { useCodec } from '../socketio/codec.js'
 import { assignId } from '../socketio/handshake-hooks.js'
 import { noteStockListeners } from '../socketio/shared-listeners.js'
@@ -143,12 +144,6 @@ export function createHandshake ({
     releaseAtEnd(connection)
   }
 
-  /** @param {Socket} socket @param {string} uid @param {unknown} error */
-  function tellRefused ({ id }, uid, error) {
-    const { inspector } = connectionContext
-    if (inspector.active) inspector.client({ uid, id }, 'refused', { reason: publicError(error).code })
-  }
-
   /** @param {Socket} socket */
   async function admit (socket) {
     noteStockListeners(socket)
@@ -191,7 +186,10 @@ export function createHandshake ({
     try {
       await registerUser(socket, identity.uid)
     } catch (error) {
-      tellRefused(socket, identity.uid, error)
+      if (happened.hasSubscribers) {
+        const refused = { uid: identity.uid, id: socket.id }
+        happened.publish({ by: metrics, connection: refused, hop: 'refused', event: { reason: publicError(error).code } })
+      }
       throw error
     }
     assignId(socket, newConnectionId())

@@ -22,13 +22,11 @@ import { incarnationName } from '../workers/worker-watch.js'
  * @param {Worker} dependencies.worker
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../inspect/inspector.js').Inspector} [dependencies.inspector]
- * @param {import('../tracing/tracing.js').Tracing} [dependencies.tracing]
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {import('../common/random.js').Random} dependencies.random
  */
 export function createRedisParts ({
-  redis, durability, config, rules, worker, inspector, tracing, metrics, log, clock, random
+  redis, durability, config, rules, worker, metrics, log, clock, random
 }) {
   const workerNumber = worker.number
   const bus = createRedisBus({
@@ -39,7 +37,7 @@ export function createRedisParts ({
   })
   return {
     bus,
-    publisher: createPublisher({ bus, limits: config.limits, metrics, clock, inspector, tracing }),
+    publisher: createPublisher({ bus, limits: config.limits, metrics, clock }),
     presenceStore: createRedisPresence({
       redis,
       workerNumber,

@@ -11,9 +11,8 @@ import { withoutRules } from '../documents/rules/rules.js'
 import { Engine } from '../engine/engine.js'
 import { createHttpServer, notFound } from '../engine/http.js'
 import { kOwner } from '../engine/link.js'
-import { NO_INSPECTOR } from '../inspect/inspector.js'
-import { NO_TRACING } from '../tracing/tracing.js'
 import { createHeartbeat } from '../heartbeat/heartbeat.js'
+import { arriving, delivered } from '../metrics/points.js'
 import { createPresence } from '../presence/presence.js'
 import { timesWithPolls } from '../process/socket-times.js'
 import { createReceipts } from '../receipts/receipts.js'
@@ -37,7 +36,6 @@ import { createLocalUsers } from './local-users.js'
 import { TurnWrites } from '../delivery/turn-writes.js'
 import { PresenceDelivery } from '../delivery/presence-delivery.js'
 import { createPublicPort } from './public-port.js'
-import { createTracedDeliveries } from './traced-deliveries.js'
 import { createUserCommands } from './user-commands.js'
 import { createUserLogs } from './user-logs.js'
 
@@ -76,8 +74,6 @@ const UNSUPPORTED_PROTOCOL = 5
  * @param {() => boolean} [dependencies.isReady] the answer of the health route; default: ready
  * @param {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [dependencies.fallback]
  *   handles requests that are not for Socket.IO
- * @param {import('../inspect/inspector.js').Inspector} [dependencies.inspector] started and stopped by its owner
- * @param {import('../tracing/tracing.js').Tracing} [dependencies.tracing]
  * @param {import('./public-port.js').PublicPort} [dependencies.publicPort] default: HOST and PORT
  * @param {boolean} [dependencies.alone] whether no other process takes over connections when this one stops accepting;
  *   default false
@@ -94,8 +90,6 @@ export function createGateway ({
   isReady = () => true,
   fallback = notFound,
   publicPort = createPublicPort(config.gateway),
-  inspector = NO_INSPECTOR,
-  tracing = NO_TRACING,
   alone = false,
   metrics, log, clock,
   random
@@ -104,22 +98,20 @@ export function createGateway ({
   const bounds = memoryBounds()
   const pings = config.heartbeat.network
   const receipts = createReceipts({
-    settings: { ...limits, ...bounds }, uplink, parts: receiptParts, inspector, tracing, metrics, log, clock, random
+    settings: { ...limits, ...bounds }, uplink, parts: receiptParts, metrics, log, clock, random
   })
   const feeds = createFeeds({
-    bus, inspector, metrics, log, clock,
+    bus, metrics, log, clock,
     maxReplayBytes: bounds.maxReplayBytes,
     createDelivery ({ publication, epoch, offset, after, receiptId }, replayed = false) {
       metrics.frame_bytes.observe(publication.value.length)
-      return new Delivery(publication, offset, replayed ? null : receipts.open(publication, receiptId), after, epoch)
+      const receipt = replayed ? null : receipts.open(publication, receiptId)
+      const delivery = new Delivery(publication, offset, receipt, after, epoch)
+      if (delivered.hasSubscribers) delivered.publish({ by: metrics, delivery })
+      return delivery
     }
   })
   const connectionListeners = new ConnectionListeners(sessions === undefined ? [] : [sessions], log)
-  connectionListeners.add({
-    left (connection, guid, reason) {
-      if (inspector.active) inspector.client(connection, 'left', { guid, reason })
-    }
-  })
   const presence = createPresence({
     store: presenceStore,
     settings: config.presence,
@@ -130,7 +122,7 @@ export function createGateway ({
   const users = createLocalUsers({ bus, orders: access.orders, rates, metrics, log, clock })
   const userLogs = createUserLogs({ feeds, bus, metrics, log, clock })
   const userCommands = createUserCommands({
-    directory, feeds, receipts, connectionListeners, presence, users, userLogs,
+    directory, feeds, receipts, connectionListeners, presence, users, userLogs, metrics,
     orders: access.orders,
     open: (connection, guid) => events.open(connection, guid)
   })
@@ -179,8 +171,7 @@ export function createGateway ({
   const context = {
     feeds, presence, access, rulesOf, authenticator, expiry, connectionListeners, publisher, bus,
     reads: new FairReads(),
-    uplink, inspector, tracing,
-    limits, mayAct,
+    uplink, limits, mayAct,
     operationRates: createOperationRates(operationRatesOf(limits)),
     metrics, clock, random, log
   }
@@ -208,14 +199,13 @@ export function createGateway ({
 
   const tally = { json: 0, msgpack: 0, bytes: 0 }
   const turnWrites = new TurnWrites(config.delivery, clock)
-  const traced = createTracedDeliveries({ tracing, tally, turnWrites, clock })
   const handshake = createHandshake({
     authenticator, users, userLogs, metrics, log,
     maxPerUser: limits.maxConnectionsPerUser,
     newConnectionId: newId,
     connectionContext: {
       maxDocuments: limits.maxDocumentsPerConnection,
-      rates, tally, receipts, inspector, clock, random,
+      rates, tally, receipts, metrics, clock, random,
       budgetOf: users.budgetOf,
       turnWrites,
       backlogs: new Backlogs({ ...limits, ...bounds }, metrics, clock),
@@ -257,20 +247,19 @@ export function createGateway ({
   /** @type {import('../bus/contract.js').BusHandlers} */
   const busHandlers = {
     onRecord (record) {
-      if (inspector.active) inspector.received(record.publication, record)
       ingestedReceived.observe(Math.max(0, clock.now() - record.ingestedAt) / 1000)
       const start = clock.monotonic()
-      const { publication, epoch, offset } = record
-      if (tracing.active) traced(publication, { epoch, offset }, () => feeds.receive(record))
+      if (arriving.start.hasSubscribers)
+        arriving.traceSync(() => feeds.receive(record), { by: metrics, ...record, tally, turnWrites })
       else feeds.receive(record)
       receivedWritten.observe((clock.monotonic() - start) / 1000)
       // clocks of other machines may be ahead
       producedWritten.observe(Math.max(0, clock.now() - record.publication.timestamp) / 1000)
     },
     onDirect (publication, receiptId, at) {
-      if (inspector.active) inspector.received(publication)
       const carryOut = () => userCommands.onDirect(publication, receiptId, at)
-      return tracing.active ? traced(publication, {}, carryOut) : carryOut()
+      if (!arriving.start.hasSubscribers) return carryOut()
+      return arriving.traceSync(carryOut, { by: metrics, publication, tally, turnWrites })
     },
     onOrders: userCommands.onOrders,
     onOrdersDropped () {

@@ -1,6 +1,7 @@
 import { readOrderName } from '../bus/orders.js'
 import { isExcepted } from '../documents/feed.js'
 import { Delivery } from '../delivery/delivery.js'
+import { delivered } from '../metrics/points.js'
 import { readFarewell } from '../wire/farewell.js'
 import { isOrder } from '../wire/publication.js'
 import { leaveDocument } from './handlers/leave.js'
@@ -22,11 +23,12 @@ import { NamespaceConnection } from './namespace-connection.js'
  * @param {Pick<ReturnType<typeof import('./local-users.js').createLocalUsers>, 'has'>} dependencies.users
  * @param {Pick<ReturnType<typeof import('./user-logs.js').createUserLogs>, 'has'>} dependencies.userLogs
  * @param {import('../bus/orders.js').Orders} dependencies.orders
+ * @param {object} dependencies.metrics of the worker
  * @param {(connection: Connection, guid: string) => Promise<boolean>} dependencies.open opens a document on a
  *   connection, as if its client had asked for it in the handshake; whether that succeeded
  */
 export function createUserCommands ({
-  directory, feeds, receipts, connectionListeners, presence, users, userLogs, orders, open
+  directory, feeds, receipts, connectionListeners, presence, users, userLogs, orders, metrics, open
 }) {
   const parts = { feeds, connectionListeners, presence }
 
@@ -108,6 +110,7 @@ export function createUserCommands ({
   /** @param {Publication} publication @param {string} [receiptId] */
   function deliver (publication, receiptId) {
     const delivery = new Delivery(publication, 0, receipts.open(publication, receiptId))
+    if (delivered.hasSubscribers) delivered.publish({ by: metrics, delivery })
     for (const connection of targets(publication)) {
       // it gets the record from the user's log
       if (publication.keep && userLogs.has(connection)) continue

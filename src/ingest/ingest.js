@@ -3,8 +3,7 @@ import { createConsumer } from '../kafka/consumer.js'
 import { createProducer } from '../kafka/producer.js'
 import { ensureTopics } from '../kafka/topics.js'
 import { isUnhealed } from '../bus/origin.js'
-import { NO_INSPECTOR } from '../inspect/inspector.js'
-import { NO_TRACING } from '../tracing/tracing.js'
+import { batchRead, happened } from '../metrics/points.js'
 import { headersOf, leaderEpochOf } from '../kafka/record.js'
 import { HEADER, headerText } from '../wire/headers.js'
 import { createHealing } from './healing.js'
@@ -12,7 +11,6 @@ import { createLanes } from './lanes.js'
 import { forEachLimited } from './limited.js'
 import { createMarks } from './marks.js'
 import { ProducerMistakes } from './producer-mistakes.js'
-import { NO_STAGES, traceBatch } from './traced-batch.js'
 import { route, sourceOf } from './router.js'
 import { createWatchdog } from './watchdog.js'
 
@@ -51,17 +49,13 @@ const TELL_LOST_END = 3_600_000
  * @param {import('./marks.js').MarkStore & import('./healing.js').HealingStore} dependencies.markStore
  * @param {import('../kafka/dead-letter.js').DeadLetter} dependencies.deadLetter
  * @param {Pick<import('../config/load.js').Config, 'kafka' | 'limits'>} dependencies.settings
- * @param {import('../inspect/inspector.js').Inspector} [dependencies.inspector]
- * @param {import('../tracing/tracing.js').Tracing} [dependencies.tracing]
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, MetricNames>} dependencies.metrics
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @param {Parameters<typeof createWatchdog>[0]['times']} [dependencies.times] of the watchdog, for tests
  */
 export function createIngest ({
-  kafka, publisher, echo, markStore, deadLetter, settings, log, metrics, clock = systemClock, times,
-  inspector = NO_INSPECTOR,
-  tracing = NO_TRACING
+  kafka, publisher, echo, markStore, deadLetter, settings, log, metrics, clock = systemClock, times
 }) {
   const { topics, groupId } = settings.kafka
   const topic = topics.downlink
@@ -151,7 +145,7 @@ export function createIngest ({
       maxBytes,
       passesOver: marks.passesOver
     })
-    const stages = tracing.active ? traceBatch(lanes, { topic, partition, tracing }) : NO_STAGES
+    if (batchRead.hasSubscribers) batchRead.publish({ by: metrics, lanes, topic, partition })
     const done = new Uint8Array(messages.length)
     for (const { index, entry } of passed) {
       done[index] = 1
@@ -177,15 +171,17 @@ export function createIngest ({
         signal
       )
       publisher.refused(String(messages[index].headers?.[HEADER.operator]), error)
-      stages.get(index)?.fail(error)
-      if (inspector.active) tellDeadLetter(partition, messages[index], error)
+      if (happened.hasSubscribers) tellDeadLetter(partition, messages[index], error)
       done[index] = 1
       watchdog.progress(partition)
     }
     const runLanes = createLanes({
       publish: publisher.publishChecked,
       clock,
-      refuse: ({ index }, error) => refuse(index, error),
+      refuse: async ({ index, stage }, error) => {
+        await refuse(index, error)
+        stage?.fail(error)
+      },
       onRetry: (error) => {
         if (isUnhealed(error)) {
           healing.suspect(source)
@@ -196,9 +192,9 @@ export function createIngest ({
           log.warn({ err: error, topic, partition }, 'the bus does not accept records; retrying')
         busFailingSince ??= clock.monotonic()
       },
-      onPublished: ({ index }, { position, duplicate }) => {
+      onPublished: ({ index, stage }, { position, duplicate }) => {
         done[index] = 1
-        stages.get(index)?.end({ ...position, duplicate })
+        stage?.end({ ...position, duplicate })
         watchdog.progress(partition)
         if (busFailingSince !== undefined) {
           log.info({ failedForMs: clock.monotonic() - busFailingSince }, 'the bus accepts records again')
@@ -248,7 +244,8 @@ export function createIngest ({
       }
     }
     const subject = { guid: get(HEADER.guid), uid: get(HEADER.uid), traceId: get(HEADER.traceId) }
-    inspector.refused(subject, code, { topic, partition, offset: Number(message.offset) })
+    const details = { topic, partition, offset: Number(message.offset) }
+    happened.publish({ by: metrics, hop: 'dead_letter', event: { ...subject, reason: code, details } })
   }
 
   /** @type {import('./marks.js').MarkStore['write']} */

@@ -8,6 +8,7 @@ import { canaryOf } from './canary.js'
  * @typedef {object} Routed
  * @property {number} index its place in the batch
  * @property {import('../bus/contract.js').PublishEntry} entry
+ * @property {import('../metrics/points.js').Stage} [stage]
  */
 
 /**

@@ -1,33 +1,26 @@
+import { arriving, delivered, happened, logging, observe } from '../metrics/points.js'
 import { MAX_WATCHES, Watches } from './watches.js'
 import { Collector } from './collector.js'
-import { describe, round, Trace } from './writes.js'
+import { describe, Trace } from './writes.js'
 
 /**
- * What one process tells the watches about the records and connections it handles. Hot paths read `active` and call
- * nothing while it is false, that is, while there is no watch on any machine. Values of records are never told.
+ * What one process tells the watches about the records and connections it handles. It observes them (metrics/points.js)
+ * while there is a watch on any machine. Values of records are never told.
  *
  * @typedef {import('./contract.js').InspectEvent} InspectEvent
  * @typedef {import('../wire/publication.js').Publication} Publication
- * @typedef {import('./writes.js').Client & { transport: string, conn: any }} Connection
- * @typedef {{ now: number, at: number }} When monotonic, and ms since 1970
- * @typedef {{ trace?: Trace }} Message
- * @typedef {object} Delivery
- * @property {Trace | null} [trace] null: there is no watch for it
- * @property {Publication} [publication] absent: an event of presence
- * @property {{ offset?: number }} [meta]
- * @property {(codec: import('../wire/packet.js').Codec) => Message[]} messages
+ * @typedef {import('../metrics/points.js').Client & { conn: any }} Connection
+ * @typedef {{ publication: Publication, meta: { offset?: number }, trace?: Trace }} Delivery
  */
 
 /** Interval of batches and of the search for ended leases, ms. */
 const EVERY = 200
 /** Watched deliveries that wait for one client; further ones are not reported when they are written. */
 const MAX_QUEUED = 1000
-/** @type {readonly string[]} */
-const NONE = []
 
 export class Inspector {
-  /** Whether there is a watch. */
-  active = false
+  /** Set while there is a watch. @type {(() => void) | undefined} */
+  #unobserve
   #watches = new Watches()
   /** Records that wait for a client, by Engine.IO's socket. @type {WeakMap<object, Trace[]>} */
   #queued = new WeakMap()
@@ -49,7 +42,7 @@ export class Inspector {
    * @param {string} dependencies.process its name, `gateway-0`
    * @param {string} dependencies.host
    * @param {Pick<import('../metrics/metrics.js').Metrics, 'inspect_watches' | 'inspect_events' | 'onCollect'>}
-   *   dependencies.metrics
+   *   dependencies.metrics of its instance
    * @param {import('../common/log.js').Log} dependencies.log
    * @param {Pick<import('../common/clock.js').Clock, 'now' | 'monotonic' | 'every'>} dependencies.clock
    */
@@ -67,10 +60,8 @@ export class Inspector {
   start () { return this.#transport.start((watch) => this.#note(watch)) }
 
   stop () {
-    this.#timer?.stop()
-    this.#timer = undefined
-    this.active = false
     this.#watches.clear()
+    this.#update()
     return this.#transport.stop()
   }
 
@@ -85,13 +76,27 @@ export class Inspector {
   }
 
   #update () {
-    this.active = this.#watches.size > 0
-    if (this.active) {
+    if (this.#watches.size > 0) {
       this.#timer ??= this.#clock.every(EVERY, () => this.#tick()).unref()
+      this.#unobserve ??= observe(this.#metrics, this.#handlers(), this.#log)
       return
     }
     this.#timer?.stop()
-    this.#timer = undefined
+    this.#unobserve?.()
+    this.#timer = this.#unobserve = undefined
+  }
+
+  /** @returns {import('../metrics/points.js').Handlers} */
+  #handlers () {
+    return [
+      [happened, (event) => this.#happened(event)],
+      [logging.start, (call) => { call.from = this.#clock.now() }],
+      [logging.asyncEnd, ({ records, result, from }) => {
+        if (from !== undefined && result !== undefined) this.#published(records, result, from)
+      }],
+      [arriving.start, (arrival) => this.#received(arrival)],
+      [delivered, ({ delivery }) => this.#follow(delivery)]
+    ]
   }
 
   #tick () {
@@ -126,51 +131,27 @@ export class Inspector {
    * @param {readonly import('../bus/contract.js').Published[]} published
    * @param {number} from when it began, ms since 1970
    */
-  published (entries, published, from) {
+  #published (entries, published, from) {
     const at = this.#clock.now()
     entries.forEach(({ publication, origin }, i) => {
       const ids = this.#watches.of(publication)
       if (ids.length === 0) return
-      const described = describe(publication)
       const { timestamp, source } = publication
-      this.#collector.add(ids, { at: timestamp, hop: 'produced', ...described, ...(source !== undefined && { source }) })
-      this.#collector.add(ids, {
-        at: from,
-        hop: 'ingested',
-        ...described,
-        ms: Math.max(0, from - timestamp),
-        ...(origin && { details: { source: origin.source, offset: origin.sequence } })
-      })
+      const described = describe(publication)
+      const details = origin && { source: origin.source, offset: origin.sequence }
       const { position, duplicate } = published[i]
-      this.#collector.add(ids, {
-        at,
-        hop: duplicate ? 'duplicate' : position === null ? 'published' : 'logged',
-        ...described,
-        ms: Math.max(0, at - from),
-        ...position
-      })
-    })
-  }
-
-  /**
-   * A publication was refused for good.
-   * @param {{ guid?: string, uid?: string, traceId?: string }} subject
-   * @param {string} reason error code
-   * @param {{ topic: string, partition: number, offset: number }} [record] that went to the dead letters
-   */
-  refused ({ guid, uid, traceId }, reason, record) {
-    const subject = { guid, uid, traceId }
-    this.#tell(this.#watches.of(subject), record === undefined ? 'refused' : 'dead_letter', {
-      ...subject, reason, ...(record && { details: record })
+      const hop = duplicate ? 'duplicate' : position === null ? 'published' : 'logged'
+      this.#collector.add(ids, { ...described, at: timestamp, hop: 'produced', source })
+      this.#collector.add(ids, { ...described, at: from, hop: 'ingested', ms: Math.max(0, from - timestamp), details })
+      this.#collector.add(ids, { ...described, at, hop, ms: Math.max(0, at - from), ...position })
     })
   }
 
   /**
    * A worker has received a record, or a direct publication.
-   * @param {Publication} publication
-   * @param {{ epoch?: string, offset?: number, ingestedAt?: number }} [record]
+   * @param {{ publication: Publication, epoch?: string, offset?: number, ingestedAt?: number }} arrival
    */
-  received (publication, { epoch, offset, ingestedAt } = {}) {
+  #received ({ publication, epoch, offset, ingestedAt }) {
     const ids = this.#watches.of(publication)
     if (ids.length === 0) return
     const at = this.#clock.now()
@@ -179,51 +160,23 @@ export class Inspector {
       hop: 'received',
       ...describe(publication),
       ...(offset ? { epoch, offset } : {}),
-      ...(ingestedAt !== undefined && { ms: Math.max(0, at - ingestedAt) }),
+      ms: ingestedAt === undefined ? undefined : Math.max(0, at - ingestedAt),
       age: Math.max(0, at - publication.timestamp)
     })
   }
 
-  /**
-   * A record is about to be queued for a connection.
-   * @param {Connection} connection
-   * @param {Delivery} delivery
-   * @param {import('../wire/packet.js').Codec} codec
-   */
-  delivering (connection, delivery, codec) {
-    const trace = this.#traceOf(connection, delivery)
-    if (trace === null || trace[codec]) return
-    trace[codec] = true
-    delivery.messages(codec)[0].trace = trace
-  }
-
-  /**
-   * A record is not delivered to a connection.
-   * @param {Connection} connection
-   * @param {Delivery} delivery
-   * @param {'dropped' | 'behind' | 'excepted'} hop
-   * @param {string} [reason]
-   */
-  withheld (connection, delivery, hop, reason) {
-    const trace = this.#traceOf(connection, delivery)
-    if (trace !== null) this.#wrote(connection, trace, hop, this.#when(), reason)
-  }
-
-  /**
-   * Messages were written to a connection, or are queued until its client reads.
-   * @param {Connection} connection
-   * @param {readonly Message[]} messages
-   * @param {boolean} queued
-   */
-  flushed (connection, messages, queued) {
-    /** @type {When | undefined} */
-    let when
-    for (const message of messages) {
-      const { trace } = message
-      if (trace === undefined) continue
-      this.#wrote(connection, trace, queued ? 'queued' : 'written', when ??= this.#when())
-      if (queued) this.#writtenLater(connection, trace)
-    }
+  /** @param {Delivery} delivery that is made */
+  #follow (delivery) {
+    const { publication, meta } = delivery
+    const ids = this.#watches.of(publication)
+    if (ids.length === 0 && !this.#watches.hasUsers) return
+    delivery.trace = new Trace({
+      publication, ids, offset: meta.offset, startedAt: this.#clock.monotonic(),
+      report: (trace, connection, hop, reason) => {
+        this.#report(connection, trace, hop, reason)
+        if (hop === 'queued') this.#writtenLater(connection, trace)
+      }
+    })
   }
 
   /** @param {Connection} connection @param {Trace} trace */
@@ -238,101 +191,40 @@ export class Inspector {
     this.#queued.set(conn, queued)
     conn.once('drain', () => {
       this.#queued.delete(conn)
-      if (!this.active) return
-      const when = this.#when()
-      for (const one of queued) this.#wrote(connection, one, 'written', when)
+      for (const one of queued) this.#report(connection, one, 'written')
     })
   }
 
-  /** @returns {When} */
-  #when () { return { now: this.#clock.monotonic(), at: this.#clock.now() } }
-
   /**
    * @param {Connection} connection
-   * @param {Delivery} delivery
-   * @returns {Trace | null} null: no watch is about the record or the connection's user
+   * @param {Trace} trace
+   * @param {import('./contract.js').Hop} hop
+   * @param {string} [reason]
    */
-  #traceOf ({ uid }, delivery) {
-    const { trace: known, publication, meta } = delivery
-    if (known != null || publication === undefined || meta === undefined) return known ?? null
-    const ids = known === undefined ? this.#watches.of(publication) : NONE
-    if (ids.length === 0 && this.#usersOf(uid).length === 0) {
-      delivery.trace = null
-      return null
+  #report (connection, trace, hop, reason) {
+    // the delivery may outlast its watch
+    if (this.#unobserve === undefined) return
+    const when = { now: this.#clock.monotonic(), at: this.#clock.now() }
+    const users = this.#watches.hasUsers ? this.#watches.of({ uid: connection.uid }) : []
+    for (const id of new Set([...trace.ids, ...users])) {
+      const event = trace.add(id, hop, connection, when, reason)
+      if (event === undefined) continue
+      this.#collector.add([id], event)
+      this.#open.add(trace)
     }
-    return delivery.trace = new Trace(publication, meta.offset, ids, this.#clock.monotonic())
-  }
-
-  /** @param {string} uid @returns {readonly string[]} */
-  #usersOf (uid) { return this.#watches.hasUsers ? this.#watches.of({ uid }) : NONE }
-
-  /**
-   * @param {Connection} connection
-   * @param {Trace} trace
-   * @param {import('./contract.js').Hop} hop
-   * @param {When} when
-   * @param {string} [reason]
-   */
-  #wrote (connection, trace, hop, when, reason) {
-    for (const id of trace.ids) this.#addTo(id, connection, trace, hop, when, reason)
-    for (const id of this.#usersOf(connection.uid))
-      if (!trace.ids.includes(id)) this.#addTo(id, connection, trace, hop, when, reason)
   }
 
   /**
-   * @param {string} id
-   * @param {Connection} connection
-   * @param {Trace} trace
-   * @param {import('./contract.js').Hop} hop
-   * @param {When} when
-   * @param {string} [reason]
+   * @param {object} message see metrics/points.js
+   * @param {import('./contract.js').Hop} message.hop
+   * @param {Partial<InspectEvent>} message.event
+   * @param {import('../metrics/points.js').Client} [message.connection]
+   * @param {Iterable<string>} [message.guids]
    */
-  #addTo (id, connection, trace, hop, when, reason) {
-    const event = trace.add(id, hop, connection, when, reason)
-    if (event === undefined) return
-    this.#collector.add([id], event)
-    this.#open.add(trace)
-  }
-
-  /**
-   * A client has acknowledged a record.
-   * @param {import('./writes.js').Client} connection
-   * @param {{ guid?: string, traceId: string, event: string }} receipt
-   * @param {number} ms since it was delivered
-   */
-  acknowledged (connection, { guid, traceId, event }, ms) {
-    this.#client(connection, 'acknowledged', { guid, traceId, event, ms: round(ms) })
-  }
-
-  /**
-   * Something about one connection.
-   * @param {import('./writes.js').Client} connection
-   * @param {import('./contract.js').Hop} hop
-   * @param {Partial<InspectEvent>} [event]
-   * @param {Iterable<string>} [guids] documents whose watches get it as well
-   */
-  client (connection, hop, event = {}, guids = []) { this.#client(connection, hop, event, guids) }
-
-  /**
-   * @param {import('./writes.js').Client} connection
-   * @param {import('./contract.js').Hop} hop
-   * @param {Partial<InspectEvent>} event
-   * @param {Iterable<string>} [guids]
-   */
-  #client ({ uid, id: sid, client }, hop, event, guids = []) {
-    const ids = new Set(this.#watches.of({ uid, guid: event.guid, traceId: event.traceId }))
+  #happened ({ hop, event, connection, guids = [] }) {
+    const { uid = event.uid, id: sid, client } = connection ?? {}
+    const ids = new Set(this.#watches.of({ guid: event.guid, traceId: event.traceId, uid }))
     for (const guid of guids) for (const id of this.#watches.of({ guid })) ids.add(id)
-    if (ids.size > 0) this.#tell([...ids], hop, { uid, sid, ...(client !== undefined && { client }), ...event })
+    this.#tell([...ids], hop, { uid, sid, client, ...event })
   }
-
-  /**
-   * Something about the live stream of a document on this worker.
-   * @param {string} guid
-   * @param {'gap' | 'repaired' | 'resync'} hop
-   * @param {Partial<InspectEvent>} event
-   */
-  feed (guid, hop, event) { this.#tell(this.#watches.of({ guid }), hop, { guid, ...event }) }
 }
-
-/** For parts of a process without an inspector. @type {Inspector} */
-export const NO_INSPECTOR = /** @type {any} */ (Object.freeze({ active: false }))

@@ -4,7 +4,7 @@
  *
  * @typedef {import('./contract.js').InspectEvent} InspectEvent
  * @typedef {import('../wire/publication.js').Publication} Publication
- * @typedef {{ uid: string, id: string, client?: string }} Client a connection
+ * @typedef {import('../metrics/points.js').Client} Client
  */
 
 /** Clients that an event lists; it counts the others. */
@@ -14,21 +14,39 @@ const MAX_CLIENTS = 50
 export class Trace {
   /** Those that are not sent yet; there are few. @type {{ id: string, event: InspectEvent }[]} */
   #open = []
-  /** Whether its messages of a codec are known. */
-  json = false
-  msgpack = false
+  /** Codecs whose message is marked. @type {Set<string>} */
+  #marked = new Set()
+  #report
 
   /**
-   * @param {Publication} publication
-   * @param {number | undefined} offset
-   * @param {readonly string[]} ids of the watches of the record itself
-   * @param {number} startedAt monotonic ms
+   * @param {object} options
+   * @param {Publication} options.publication
+   * @param {number} [options.offset]
+   * @param {readonly string[]} options.ids of the watches of the record itself
+   * @param {number} options.startedAt monotonic ms
+   * @param {(trace: Trace, connection: any, hop: import('./contract.js').Hop, reason?: string) => void} options.report
    */
-  constructor (publication, offset, ids, startedAt) {
+  constructor ({ publication, offset, ids, startedAt, report }) {
     this.publication = publication
     this.offset = offset
     this.ids = ids
     this.startedAt = startedAt
+    this.#report = report
+  }
+
+  /** @type {import('../metrics/points.js').DeliveryTrace['delivering']} */
+  delivering ({ codec, context }, delivery) {
+    context.turnWrites.traced = true
+    if (this.#marked.has(codec)) return
+    this.#marked.add(codec)
+    delivery.messages(codec)[0].trace = this
+  }
+
+  /** @type {import('../metrics/points.js').DeliveryTrace['tell']} */
+  tell (connection, fate) {
+    if (fate !== 'withheld') this.#report(this, connection, fate)
+    else if (this.offset !== undefined) this.#report(this, connection, 'behind')
+    else this.#report(this, connection, 'dropped', 'slow')
   }
 
   /**
@@ -47,7 +65,7 @@ export class Trace {
     if (ms > /** @type {number} */ (event.ms)) event.ms = ms
     event.count = (event.count ?? 0) + 1
     const clients = /** @type {import('./contract.js').Receiver[]} */ (event.clients)
-    if (clients.length < MAX_CLIENTS) clients.push(client === undefined ? { uid, sid, ms } : { uid, sid, client, ms })
+    if (clients.length < MAX_CLIENTS) clients.push({ uid, sid, client, ms })
     if (known !== undefined) return undefined
     this.#open.push({ id, event })
     return event
@@ -74,10 +92,10 @@ export class Trace {
       at,
       hop,
       ...describe(this.publication),
-      ...(this.offset !== undefined && { offset: this.offset }),
+      offset: this.offset,
       age: Math.max(0, at - this.publication.timestamp),
       ms: 0,
-      ...(reason !== undefined && { reason }),
+      reason,
       count: 0,
       clients: []
     }
@@ -85,14 +103,7 @@ export class Trace {
 }
 
 /** @param {Publication} publication @returns {Partial<InspectEvent>} what events say about it: not its value */
-export function describe ({ operator, guid, uid, sid, traceId, event }) {
-  /** @type {Partial<InspectEvent>} */
-  const described = { operator, traceId, event }
-  if (guid !== undefined) described.guid = guid
-  if (uid !== undefined) described.uid = uid
-  if (sid !== undefined) described.sid = sid
-  return described
-}
+export const describe = ({ operator, traceId, event, guid, uid, sid }) => ({ operator, traceId, event, guid, uid, sid })
 
 /** @param {number} ms */
-export const round = (ms) => Math.round(ms * 100) / 100
+const round = (ms) => Math.round(ms * 100) / 100

@@ -1,7 +1,6 @@
 import { systemClock } from '../common/clock.js'
 import { publicError } from '../common/errors.js'
-import { NO_INSPECTOR } from '../inspect/inspector.js'
-import { NO_TRACING } from '../tracing/tracing.js'
+import { happened, logging, runStep } from '../metrics/points.js'
 import { checkPublication, OPERATORS } from '../wire/publication.js'
 
 /**
@@ -29,14 +28,12 @@ import { checkPublication, OPERATORS } from '../wire/publication.js'
  * @param {{ maxRecordBytes: number }} dependencies.limits
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'records' | 'stage_seconds'>} dependencies.metrics
  * @param {Pick<import('../common/clock.js').Clock, 'now'>} [dependencies.clock]
- * @param {import('../inspect/inspector.js').Inspector} [dependencies.inspector]
- * @param {import('../tracing/tracing.js').Tracing} [dependencies.tracing]
  */
-export function createPublisher ({
-  bus, limits, metrics, clock = systemClock, inspector = NO_INSPECTOR, tracing = NO_TRACING
-}) {
+export function createPublisher ({ bus, limits, metrics, clock = systemClock }) {
   const maxBytes = limits.maxRecordBytes
   const producedIngested = metrics.stage_seconds.labels('produced_ingested')
+  /** @param {PublishEntry[]} entries */
+  const toBus = (entries) => bus.publish(entries)
 
   /**
    * Publishes entries that `checkPublication` has accepted, in one call of the bus. A failed call is not counted: its
@@ -46,9 +43,7 @@ export function createPublisher ({
    * @returns {Promise<Published[]>} rejects with the error of the bus
    */
   async function publishChecked (entries) {
-    const from = inspector.active ? clock.now() : 0
-    const published = tracing.active ? await publishTraced(entries) : await bus.publish(entries)
-    if (from !== 0) inspector.published(entries, published, from)
+    const published = await runStep(logging, metrics, entries, toBus)
     for (let i = 0; i < entries.length; i++) {
       const { publication } = entries[i]
       const { duplicate } = published[i]
@@ -57,23 +52,6 @@ export function createPublisher ({
       if (!duplicate) producedIngested.observe(Math.max(0, clock.now() - publication.timestamp) / 1000)
     }
     return published
-  }
-
-  /** @param {PublishEntry[]} entries @returns {Promise<Published[]>} */
-  async function publishTraced (entries) {
-    const stages = entries.map(({ publication }) => tracing.begin('log', publication))
-    try {
-      const published = await bus.publish(entries.map((entry, i) => {
-        const { [i]: stage } = stages
-        if (stage === undefined) return entry
-        return { ...entry, publication: { ...entry.publication, traceparent: stage.traceparent } }
-      }))
-      published.forEach(({ position, duplicate }, i) => stages[i]?.end({ ...position, duplicate }))
-      return published
-    } catch (error) {
-      for (const stage of stages) stage?.fail(error)
-      throw error
-    }
   }
 
   return {
@@ -94,7 +72,10 @@ export function createPublisher ({
       } catch (error) {
         const { code } = publicError(error)
         metrics.records.count(operatorLabel(complete.operator), code)
-        if (inspector.active) inspector.refused(complete, code)
+        if (happened.hasSubscribers) {
+          const { guid, uid, traceId } = complete
+          happened.publish({ by: metrics, hop: 'refused', event: { guid, uid, traceId, reason: code } })
+        }
         throw error
       }
       const [published] = await publishChecked([{ publication: complete, ...(queue && { queue }) }])

@@ -49,7 +49,7 @@ export class Receipt extends WheelEntry {
   announced = false
   /** The incarnation that holds it for the case that this worker dies; undefined: nothing is stored for it. */
   holder = /** @type {string | undefined} */ (undefined)
-  /** Of a traced record. @type {import('../tracing/stage.js').Stage | undefined} */
+  /** Of a traced record. @type {import('../metrics/points.js').Stage | undefined} */
   stage
   /** Time of the next check, ms. */
   dueAt = 0

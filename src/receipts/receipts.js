@@ -1,8 +1,7 @@
 import { systemRandom } from '../common/random.js'
 import { Backoff, retry } from '../common/backoff.js'
 import { InkcastError, publicError } from '../common/errors.js'
-import { NO_INSPECTOR } from '../inspect/inspector.js'
-import { NO_TRACING } from '../tracing/tracing.js'
+import { happened, receiptOpened } from '../metrics/points.js'
 import { TICK, TimingWheel } from '../heartbeat/wheel.js'
 import { ACK_IDS, FIRST_ACK_ID, Receipt } from './receipt.js'
 import { receiptRecord } from './summary.js'
@@ -35,8 +34,6 @@ const STOP_TIMEOUT = 5000
  *   dependencies.settings
  * @param {Pick<import('../uplink/contract.js').Uplink, 'send'>} dependencies.uplink
  * @param {import('./redis-receipts.js').ReceiptParts} [dependencies.parts] default: this worker is alone
- * @param {import('../inspect/inspector.js').Inspector} [dependencies.inspector]
- * @param {import('../tracing/tracing.js').Tracing} [dependencies.tracing]
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
@@ -47,8 +44,6 @@ const STOP_TIMEOUT = 5000
 export function createReceipts ({
   settings: { receiptTimeout, maxPendingReceipts },
   uplink, parts, metrics, log, clock,
-  inspector = NO_INSPECTOR,
-  tracing = NO_TRACING,
   random = systemRandom,
   now = () => Math.trunc(clock.monotonic())
 }) {
@@ -278,12 +273,12 @@ export function createReceipts ({
         now(),
         onMember
       )
-      if (tracing.active) receipt.stage = tracing.begin('receipt', publication)
+      if (receiptOpened.hasSubscribers) receiptOpened.publish({ by: metrics, receipt, publication })
       return receipt
     },
 
     /**
-     * @param {import('../inspect/writes.js').Client & { receiver: import('./receipt.js').Receiver | null }} connection
+     * @param {import('../metrics/points.js').Client & { receiver: import('./receipt.js').Receiver | null }} connection
      * @param {number} ackId any that a client sends
      * @returns {boolean} whether it was requested, in time, and the first one
      */
@@ -296,7 +291,11 @@ export function createReceipts ({
         tally.stray++
         return false
       }
-      if (inspector.active) inspector.acknowledged(connection, receipt, at - receipt.at)
+      if (happened.hasSubscribers) {
+        const { guid, traceId, event } = receipt
+        const ms = at - receipt.at
+        happened.publish({ by: metrics, connection, hop: 'acknowledged', event: { guid, traceId, event, ms } })
+      }
       if (receipt.complete) {
         if (receipt.sharedId === undefined || at >= receipt.at + SETTLE) finish(receipt)
         else plan(receipt, receipt.at + SETTLE)

@@ -40,13 +40,10 @@ export class Stage {
   end (details = {}) {
     const { traceId, operator, guid, event } = this.traced
     if (this.span !== undefined) {
-      /** @type {import('@opentelemetry/api').Attributes} */
-      const attributes = { 'inkcast.trace_id': traceId }
-      if (operator !== undefined) attributes['inkcast.operator'] = operator
-      if (guid !== undefined) attributes['inkcast.guid'] = guid
-      if (event !== undefined) attributes['inkcast.event'] = event
-      for (const name in details) if (details[name] !== undefined) attributes[`inkcast.${name}`] = details[name]
-      this.span.setAttributes(attributes).end()
+      const attributes = { trace_id: traceId, operator, guid, event, ...details }
+      for (const [name, value] of Object.entries(attributes))
+        if (value !== undefined) this.span.setAttribute(`inkcast.${name}`, value)
+      this.span.end()
     }
     if (!this.log.isLevelEnabled('debug')) return
     const ms = Math.round((this.clock.monotonic() - this.startedAt) * 100) / 100

@@ -6,6 +6,7 @@ import { createLifecycle } from '../../src/process/lifecycle.js'
 import { systemClock } from '../../src/common/clock.js'
 import { createLog } from '../../src/common/log.js'
 import { systemRandom } from '../../src/common/random.js'
+import { createInspectParts } from '../../src/inspect/parts.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { Tracing } from '../../src/tracing/tracing.js'
 
@@ -28,16 +29,20 @@ export async function startEmbedded (
   const metrics = createMetrics({ processMetrics: false })
   const lifecycle = createLifecycle({ log })
   t.after(() => lifecycle.stop())
+  await lifecycle.start('traces', new Tracing({ metrics, log, clock: systemClock }))
   const status = createStatus({ name: 'embedded-0', metrics })
+  const privateRoutes = new Map()
   const { gateway, api, grpcPort } = await composeEmbedded({
     config,
     launcher: launcherContext({}),
     clock: systemClock,
     random: systemRandom,
     privatePath: '',
-    privateRoutes: new Map(),
+    privateRoutes,
+    inspect: (transport) => lifecycle.start('inspector', createInspectParts({
+      transport, process: 'embedded-0', privateRoutes, metrics, log, clock: systemClock
+    })),
     log, metrics, lifecycle, status,
-    tracing: new Tracing({ metrics, log, clock: systemClock }),
     describe: () => describeProcess(status),
     onWaits: () => {},
     listenPrivately: async () => {}

@@ -14,8 +14,6 @@
  * @property {import('../../bus/contract.js').Bus} bus
  * @property {import('../../documents/fair-reads.js').FairReads} reads
  * @property {import('../../uplink/contract.js').Uplink} uplink
- * @property {import('../../inspect/inspector.js').Inspector} inspector
- * @property {import('../../tracing/tracing.js').Tracing} tracing
  * @property {import('../../config/load.js').Config['limits']} limits
  * @property {ReturnType<typeof import('../../admission/operation-rates.js').createOperationRates>} operationRates
  * @property {() => boolean} mayAct whether clients may use their rights on this worker now (workers/standing.js)

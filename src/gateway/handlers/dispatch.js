@@ -1,4 +1,5 @@
 import { InkcastError, publicError } from '../../common/errors.js'
+import { happened } from '../../metrics/points.js'
 import { bytesOf } from '../../presence/answer-bytes.js'
 import * as check from './check.js'
 import * as history from './history.js'
@@ -109,12 +110,12 @@ export async function answerEvent (connection, event, args, context) {
     const input = handler.isPlain?.(args[0]) ? args[0] : parseInput(handler.schema, args[0])
     const answer = await handler.handle(connection, input, context)
     context.metrics.client_events.count(label, 'ok')
-    if (context.inspector.active) tellInspector(connection, label, input, answer, 'ok', context)
+    if (happened.hasSubscribers) tell(connection, label, input, answer, 'ok')
     return { ok: true, ...answer }
   } catch (error) {
     const shown = publicError(error)
     context.metrics.client_events.count(label, shown.code)
-    if (context.inspector.active) tellInspector(connection, label, args[0], {}, shown.code, context)
+    if (happened.hasSubscribers) tell(connection, label, args[0], {}, shown.code)
     if (shown.code === 'internal') context.log.error({ err: error, event: label }, 'handler failed')
     return { ok: false, error: shown }
   }
@@ -126,18 +127,11 @@ export async function answerEvent (connection, event, args, context) {
  * @param {any} input of the client
  * @param {{ traceId?: string, recovered?: boolean, position?: import('../../wire/position.js').Position }} answer
  * @param {string} result
- * @param {HandlerContext} context
  */
-function tellInspector (connection, event, input, { traceId, recovered, position }, result, { inspector }) {
+function tell (connection, event, input, { traceId, recovered, position }, result) {
   const guid = typeof input?.guid === 'string' ? input.guid : undefined
-  inspector.client(connection, 'client_event', {
-    event,
-    reason: result,
-    ...(guid !== undefined && { guid }),
-    ...(traceId !== undefined && { traceId }),
-    ...(recovered !== undefined && { details: { recovered } }),
-    ...position
-  })
+  const details = recovered === undefined ? undefined : { recovered }
+  connection.tell('client_event', { event, reason: result, guid, traceId, details, ...position })
 }
 
 /** Clients choose event names: only known ones become a label. @param {unknown} event @returns {string} */

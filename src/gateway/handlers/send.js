@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { InkcastError } from '../../common/errors.js'
 import { strictObject, string, wholeNumber } from '../../common/schema.js'
+import { runStep, sending } from '../../metrics/points.js'
 import { newTraceId } from '../../wire/headers.js'
 import { withStandardDates } from '../../wire/msgpack-extensions.js'
 import { parseTraceparent } from '../../wire/traceparent.js'
@@ -42,7 +43,7 @@ export async function handle (connection, input, context) {
  * @param {import('./context.js').HandlerContext} context
  */
 async function send (connection, input, context) {
-  const { rulesOf, uplink, tracing, limits, metrics, clock } = context
+  const { rulesOf, uplink, limits, metrics, clock } = context
   const { guid, event = 'message', data, queue } = input
   const { rate, echo } = rulesOf(guid)
   if (rate !== undefined) takeEvent(connection, guid, rate, clock.monotonic())
@@ -58,37 +59,30 @@ async function send (connection, input, context) {
   const standard = contentType === 'application/msgpack' ? withStandardDates(value) : value
   const parent = parseTraceparent(input.traceparent)
   const traceId = parent?.traceId ?? newTraceId()
-  const given = parent === null ? undefined : input.traceparent
-  const stage = tracing.active
-    ? tracing.begin('doc:send', { operator: 'message', guid, event, traceId, traceparent: given })
-    : undefined
-  const traceparent = stage?.traceparent ?? given
-  try {
-    const sent = await uplink.send({
-      operator: 'message',
-      uid: connection.uid,
-      sid: connection.id,
-      guid,
-      event,
-      traceId,
-      ...(traceparent !== undefined && { traceparent }),
-      timestamp: clock.now(),
-      contentType,
-      value: standard,
-      ...(standard === value ? {} : { asSent: value }),
-      sender: connection.sender,
-      ...(echo === false && { except: [connection.sender] }),
-      ...(queue && {
-        // an anonymous user is another one after a reconnect
-        queue: { id: queue.id, number: queue.seq, ...(!connection.identity.anonymous && { uid: connection.uid }) }
-      })
+  /** @type {import('../../uplink/contract.js').UplinkRecord} */
+  const record = {
+    operator: 'message',
+    uid: connection.uid,
+    sid: connection.id,
+    guid,
+    event,
+    traceId,
+    ...(parent !== null && { traceparent: input.traceparent }),
+    timestamp: clock.now(),
+    contentType,
+    value: standard,
+    ...(standard === value ? {} : { asSent: value }),
+    sender: connection.sender,
+    ...(echo === false && { except: [connection.sender] }),
+    ...(queue && {
+      // an anonymous user is another one after a reconnect
+      queue: { id: queue.id, number: queue.seq, ...(!connection.identity.anonymous && { uid: connection.uid }) }
     })
-    stage?.end({ duplicate: sent?.duplicate })
-    return sent?.duplicate ? { duplicate: true } : { traceId }
-  } catch (error) {
-    stage?.fail(error)
-    throw error
   }
+  const [sent] = sending.start.hasSubscribers
+    ? await runStep(sending, metrics, [record], async ([traced]) => [await uplink.send(traced)])
+    : [await uplink.send(record)]
+  return sent?.duplicate ? { duplicate: true } : { traceId }
 }
 
 /**

@@ -6,7 +6,6 @@ import { Connection } from '../../../src/gateway/connection.js'
 import { createExpiry } from '../../../src/gateway/expiry.js'
 import { handle as join } from '../../../src/gateway/handlers/join.js'
 import { handle as refresh } from '../../../src/gateway/handlers/refresh.js'
-import { NO_INSPECTOR } from '../../../src/inspect/inspector.js'
 import { ratesOf } from '../../../src/admission/rate-limit.js'
 import { UserBudget } from '../../../src/admission/user-budget.js'
 import { manualClock } from '../../helpers/manual-clock.js'
@@ -40,7 +39,7 @@ async function setUp (t, ...open) {
     'json',
     undefined,
     /** @type {any} */ ({
-      maxDocuments: MAX_DOCUMENTS, rates, budgetOf: () => new UserBudget(rates, 0), clock, inspector: NO_INSPECTOR
+      maxDocuments: MAX_DOCUMENTS, rates, budgetOf: () => new UserBudget(rates, 0), clock
     })
   )
   const expiry = createExpiry({ clock, random: systemRandom })
