@@ -47,6 +47,7 @@ export class Connection {
     this.since = store.clock.monotonic()
     this.active = this.since
     stream.on('data', (chunk) => {
+      if (this.#ended) return
       this.#parser.push(chunk)
       this.active = store.clock.monotonic()
       this.work()
@@ -146,7 +147,7 @@ export class Connection {
     if (this.#ended) return
     this.flush()
     this.#forget()
-    this.stream.end()
+    this.stream.end(() => this.stream.destroy())
   }
 
   destroy () {

@@ -70,7 +70,10 @@ export class Store {
 
   /** @returns {import('node:stream').Duplex} the client's end of a new connection */
   connect () {
-    const [client, stream] = duplexPair()
+    const [client, stream] = duplexPair({ allowHalfOpen: false })
+    // as two ends of a socket
+    client.on('close', () => stream.destroy())
+    stream.on('close', () => client.destroy())
     this.#accept(stream)
     // ioredis calls these of a socket
     return Object.assign(client, { setNoDelay: () => client, setKeepAlive: () => client })
@@ -96,7 +99,7 @@ export class Store {
     if (this.connections.size >= this.config.maxclients) {
       this.counts.rejected++
       stream.on('error', () => {})
-      stream.end('-ERR max number of clients reached\r\n')
+      stream.end('-ERR max number of clients reached\r\n', () => stream.destroy())
       return
     }
     this.connections.add(new Connection(this, stream, ++this.counts.connections))
