@@ -61,7 +61,10 @@ const read = (file) =>
 /** Scripts whose replies contain envelopes, which must not be decoded as text. */
 const BINARY = new Set(['history', 'take'])
 
-/** @returns {{ name: string, command: string, lua: string }[]} command: prefixed, to replace no command of Redis */
+/**
+ * Exported for tests: the store runs the same scripts.
+ * @returns {{ name: string, command: string, lua: string }[]} command: prefixed, to replace no command of Redis
+ */
 export const readScripts = () => readdirSync(FOLDER).filter((file) => file.endsWith('.lua')).map((file) => {
   const name = file.slice(0, -'.lua'.length)
   return { name, command: `inkcast_${name}`, lua: read(file) }

@@ -21,7 +21,7 @@ const KEY_BYTES = 120
 /** Keys that a sweep looks at. */
 const SWEPT = 2000
 
-export const WRONG_TYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value'
+const WRONG_TYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value'
 
 const TYPES = { string: Text, hash: Hash, list: List, set: SetOfStrings, zset: SortedSet, stream: Stream }
 

@@ -20,7 +20,7 @@ export function readInteger (text) {
 }
 
 /** @param {bigint} value @returns {number | bigint} */
-export const compact = (value) =>
+const compact = (value) =>
   value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value
 
 /**

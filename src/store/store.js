@@ -36,6 +36,7 @@ const SUBSCRIBED_ONLY = 'only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / 
  */
 export const createStore = ({ clock, random }) => new Store(clock, random)
 
+/** Exported for tests: its type. */
 export class Store {
   keyspace = new Keyspace()
   pubsub = new PubSub()

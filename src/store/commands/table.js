@@ -31,7 +31,7 @@ const COMMANDS = new Map(Object.entries({
 /** Characters of a name, or of arguments, that an error repeats. */
 const REPEATED = 128
 
-/** Names of all commands, in lower case. @returns {string[]} */
+/** Exported for tests: names of all commands, in lower case. @returns {string[]} */
 export const commandNames = () => [...COMMANDS.keys()].sort()
 
 /** @param {string} text up to a NUL, as C reads it */

@@ -1,8 +1,8 @@
-/** Bytes of one request at most: inkcast's longest ones are a publication of some megabytes. */
+/** Exported for tests: bytes of one request at most; inkcast's longest ones are a publication of some megabytes. */
 export const MAX_REQUEST_BYTES = 64 * 1024 * 1024
-/** Arguments of one request at most. */
+/** Exported for tests: arguments of one request at most. */
 export const MAX_ARGUMENTS = 1024 * 1024
-/** Bytes of a line (an inline command, or the header of an argument) at most. */
+/** Exported for tests: bytes of a line (an inline command, or the header of an argument) at most. */
 export const MAX_LINE_BYTES = 64 * 1024
 
 const CR = 13

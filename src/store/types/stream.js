@@ -23,7 +23,7 @@ export const idOf = (ms, sequence) => ms << HALF | sequence
 /** @param {bigint} id @returns {bigint} */
 export const msOf = (id) => id >> HALF
 /** @param {bigint} id @returns {bigint} */
-export const sequenceOf = (id) => id & MOST_HALF
+const sequenceOf = (id) => id & MOST_HALF
 /** @param {bigint} id @returns {string} */
 export const formatId = (id) => `${msOf(id)}-${sequenceOf(id)}`
 
