@@ -53,18 +53,18 @@ async function composeApi ({
     createRedisPresence({ redis, maxMembers: config.presence.maxMembers, metrics, log, clock })
   )
   // removes the sessions of ended workers even if no gateway is left
-  await lifecycle.start('worker watch', createWorkerWatch({ redis, grace: config.presence.grace, log, clock }))
+  await lifecycle.start('worker watch', createWorkerWatch({ redis, grace: config.presence.grace, log, clock, random }))
   const publisher = createPublisher({ bus, limits: config.limits, metrics, clock })
   let sink = busSink(publisher)
   const kafka = config.mode === 'kafka'
     ? (await import('./kafka/kafkajs/driver.js')).createKafkajs({
-        settings: config.kafka, log, name: 'api', metrics, onWaits
+        settings: config.kafka, log, clock, name: 'api', metrics, onWaits
       })
     : undefined
   if (kafka !== undefined) {
     const downlink = await lifecycle.start(
       'downlink',
-      createKafkaDownlink({ kafka, topic: config.kafka.topics.downlink, log, clock })
+      createKafkaDownlink({ kafka, topic: config.kafka.topics.downlink, log, clock, random })
     )
     sink = kafkaSink(downlink.publish, sink)
   }
@@ -87,7 +87,7 @@ async function composeApi ({
   const api = createHttpApi({ ...doors, ...services, addReference })
   await lifecycle.start('api', api)
   const groups = streamGroups(config)
-  const stream = groups.length === 0 ? undefined : createRedisStream({ redis, groups })
+  const stream = groups.length === 0 ? undefined : createRedisStream({ redis, groups, clock, random })
   const uplinkTopic = kafka && { kafka, settings: config.kafka, maxBytes: config.limits.maxRecordBytes }
   let leaveGrpc = async () => {}
   if (config.api.grpcPort !== undefined) {
@@ -95,6 +95,7 @@ async function composeApi ({
     const grpc = createGrpcApi({
       ...doors,
       services,
+      random,
       openEvents: createEventSources({
         settings: config.uplink, stream, kafka: uplinkTopic, log, metrics, clock, random
       })

@@ -76,7 +76,7 @@ export async function composeEmbedded ({
   // the demo and its documents are loaded in development only
   const demo = config.production
     ? undefined
-    : await openDocuments(config, async () => {
+    : await openDocuments(config, clock, async () => {
         const documents = (await import('./demo/documents/documents.js')).createDocuments({
           apiUrl: () => apiUrl({ ...config.api, port: ports.api() }), token: tokenOf(config.api), log
         })
@@ -87,7 +87,7 @@ export async function composeEmbedded ({
   const store = createMemorySessions({ services: toServices })
   const directory = new Directory()
   const worker = { number: WORKER_NUMBER, incarnation: clock.now() }
-  const sessions = createWorkerSessions({ store, config, uplink, worker, directory, metrics, log, clock })
+  const sessions = createWorkerSessions({ store, config, uplink, worker, directory, metrics, log, clock, random })
   const control = config.production
     ? undefined
     : await (await import('./demo/control/embedded.js')).startEmbeddedControl({ config, ports, lifecycle, log, clock, random })
@@ -106,7 +106,7 @@ export async function composeEmbedded ({
     extensions: createExtensions({
       config, services: { publisher, bus, presenceStore, sessionStore: store, metrics, log, clock }
     }),
-    newId: createSessionIds(WORKER_NUMBER, { clock, random: random.fill }),
+    newId: createSessionIds(WORKER_NUMBER, { clock, random }),
     alone: true,
     isReady: () => status.notReady().length === 0,
     fallback:
@@ -152,6 +152,7 @@ export async function composeEmbedded ({
     const grpc = createGrpcApi({
       ...doors,
       services,
+      random,
       openEvents: createEventSources({ settings: config.uplink, stream, log, metrics, clock, random })
     })
     await lifecycle.start('grpc', grpc)

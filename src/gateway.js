@@ -113,20 +113,23 @@ async function composeGateway ({
     redis, durability, config, rules, worker: lease, metrics, log, clock, random
   })
   const groups = streamGroups(config)
-  const stream = createRedisStream({ redis, durability, groups, latestTime: () => lease.time.latest() })
+  const stream = createRedisStream({
+    redis, durability, groups, latestTime: () => lease.time.latest(), clock, random
+  })
   const toStream = createStreamUplink({ stream, metrics })
   const loopback = createLoopbackUplink({ publisher: parts.publisher, log })
   const direct =
     config.mode === 'kafka'
       ? createKafkaUplink({
           kafka: (await import('./kafka/kafkajs/driver.js')).createKafkajs({
-            settings: config.kafka, log, name: 'gateway', metrics, onWaits
+            settings: config.kafka, log, clock, name: 'gateway', metrics, onWaits
           }),
           topic: config.kafka.topics.uplink,
           queues: parts.bus,
           log,
           metrics,
-          clock
+          clock,
+          random
         })
       : groups.length === 0
         ? loopback
@@ -134,17 +137,17 @@ async function composeGateway ({
   // the demo and its documents are loaded in development only
   const demo = config.production
     ? undefined
-    : await openDocuments(config, launcher.relaysHandles
+    : await openDocuments(config, clock, launcher.relaysHandles
         ? async () => (await import('./demo/documents/in-launcher.js')).documentsInLauncher(directory)
         : undefined)
   const uplink = demo?.receiveFrom(direct, parts.bus) ?? direct
   const connections = new Directory()
   const sessions = createWorkerSessions({
-    store: sessionStore, config, uplink, worker: lease, directory: connections, metrics, log, clock
+    store: sessionStore, config, uplink, worker: lease, directory: connections, metrics, log, clock, random
   })
   const cleanUp = createCleaning({ store: sessionStore, uplink, log, clock })
   const closeReceipts = createOrphans({
-    redis, uplink, timeout: config.limits.receiptTimeout, metrics, log, clock
+    redis, uplink, timeout: config.limits.receiptTimeout, metrics, log, clock, random
   })
   const taken = createTakenNumbers({ redis, clock })
   const misrouted = createMisroutedRequests({
@@ -175,7 +178,7 @@ async function composeGateway ({
   const orderTime = () => lease.time.now()
   const access = createAccess({ settings: config.auth, log, metrics, clock, orderTime })
   lifecycle.onStop('access', () => access.stop())
-  const standing = new Standing({ lease, catchUp: () => parts.bus.catchUp(), log })
+  const standing = new Standing({ lease, catchUp: () => parts.bus.catchUp(), log, clock, random })
   lifecycle.onStop('standing', () => standing.stop())
   const mayAct = () => standing.good
   const gateway = createGateway({
@@ -189,7 +192,7 @@ async function composeGateway ({
     rulesOf: rules.rulesOf,
     certificate,
     extensions: createExtensions({ config, services: { ...parts, sessionStore, metrics, log, clock } }),
-    newId: createSessionIds(lease.number, { clock, random: random.fill }),
+    newId: createSessionIds(lease.number, { clock, random }),
     misrouted,
     mayAct,
     isReady: () => status.notReady().length === 0,
@@ -279,7 +282,8 @@ async function composeGateway ({
         await closeReceipts(number, incarnation, signal)
       },
       log,
-      clock
+      clock,
+      random
     })
   )
   const report = async () => ({ ...await describe(), worker: lease.number })

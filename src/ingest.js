@@ -35,10 +35,10 @@ async function composeIngest ({
   const bus = await lifecycle.start(
     'bus', createRedisBus({ redis, historyOf: rules.historyOf, log, metrics, clock, random })
   )
-  const kafka = createKafkajs({ settings: config.kafka, log, name: 'ingest', metrics, onWaits })
+  const kafka = createKafkajs({ settings: config.kafka, log, clock, name: 'ingest', metrics, onWaits })
   const deadLetter = await lifecycle.start(
     'dead letters',
-    createDeadLetter({ kafka, topic: config.kafka.topics.deadLetter, log, clock })
+    createDeadLetter({ kafka, topic: config.kafka.topics.deadLetter, log, clock, random })
   )
   const ingest = await lifecycle.start(
     'ingest',
@@ -51,7 +51,8 @@ async function composeIngest ({
       settings: config,
       log,
       metrics,
-      clock
+      clock,
+      random
     })
   )
   redis.onBack(() => ingest.suspect())

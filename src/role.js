@@ -107,7 +107,9 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
     const listenPrivately = async () => {
       if (!listening)
         await lifecycle.start(
-          'private listener', createPrivateListener({ path: privatePath, status, logLevel, routes: privateRoutes, log })
+          'private listener', createPrivateListener({
+            path: privatePath, status, logLevel, routes: privateRoutes, log, clock
+          })
         )
       listening = true
     }

@@ -4,7 +4,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
-import { retry } from '../../src/common/backoff.js'
+import { Backoff, retry } from '../../src/common/backoff.js'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { startKafka } from '../../test/services/kafka.js'
 import { startRedis } from '../../test/services/redis.js'
 import { createClientPool } from '../client/pool.js'
@@ -311,7 +313,9 @@ async function createTopic (brokers) {
     await retry(async () => {
       const { topics: [{ partitions }] } = await admin.fetchTopicMetadata({ topics: [TOPIC] })
       if (partitions.some(({ leader }) => leader < 0)) throw new Error('a partition has no leader yet')
-    }, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    }, {
+      signal: AbortSignal.timeout(TIMEOUT_MS), clock: systemClock, backoff: new Backoff({ random: systemRandom })
+    })
   } finally {
     await admin.disconnect()
   }

@@ -7,6 +7,8 @@ import { createSigner, createVerifier } from 'fast-jwt'
 import jsonwebtoken from 'jsonwebtoken'
 import { pino } from 'pino'
 import { Decoder } from 'socket.io-parser'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createAuthenticator } from '../../src/auth/authenticator.js'
 import { decoderFor } from '../../src/socketio/decoder.js'
 import { authSchema } from '../../src/gateway/handshake-auth.js'
@@ -23,10 +25,10 @@ const TOKENS = 20_000
 const sign = createSigner({ key: SECRET, algorithm: 'HS256', expiresIn: 3_600_000 })
 const tokens = Array.from({ length: TOKENS }, (_, i) => sign({ sub: `user-${i}`, name: `User ${i}` }))
 const key = createSecretKey(Buffer.from(SECRET))
-const authenticator = createAuthenticator({ settings: { secret: SECRET }, log: pino({ level: 'silent' }) })
+const authenticator = createAuthenticator({ settings: { secret: SECRET }, log: pino({ level: 'silent' }), clock: systemClock, random: systemRandom })
 await authenticator.start()
 const fastJwt = createVerifier({ key: SECRET, algorithms: ['HS256'], cache: false })
-const newId = createSessionIds(1)
+const newId = createSessionIds(1, { clock: systemClock, random: systemRandom })
 let next = 0
 const anotherToken = () => tokens[next++ % TOKENS]
 const metrics = createMetrics({ processMetrics: false })

@@ -2,13 +2,15 @@
  * A worker's memory for members in the presence of documents, without their connections and without the store: `node
  * --expose-gc bench/micro/presence.js`.
  */
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createLog } from '../../src/common/log.js'
 import { createPresence } from '../../src/presence/presence.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 
 const CONNECTIONS = 100_000
-const newId = createSessionIds(1)
+const newId = createSessionIds(1, { clock: systemClock, random: systemRandom })
 
 /** A store that accepts everything and reports only each document's first change, which rooms wait for. */
 function createStore () {
@@ -54,7 +56,8 @@ for (const perDocument of [1, 5, 100, 5000]) {
     store: createStore(),
     settings: { maxMembers: 500, maxStateBytes: 2048, grace: 5000 },
     createDelivery: () => ({ bytes: 0 }),
-    metrics: createMetrics({ processMetrics: false }), log: createLog({ level: 'silent', pretty: false, role: 'bench' })
+    metrics: createMetrics({ processMetrics: false }), log: createLog({ level: 'silent', pretty: false, role: 'bench', clock: systemClock }),
+    clock: systemClock, random: systemRandom
   })
   await presence.start()
   // state that connections have anyway

@@ -5,6 +5,7 @@
  *
  *   node --expose-gc bench/micro/receipts.js
  */
+import { systemRandom } from '../../src/common/random.js'
 import { systemClock } from '../../src/common/clock.js'
 import { createReceipts } from '../../src/receipts/receipts.js'
 import { decodeEnvelope, encodeEnvelope } from '../../src/wire/envelope.js'
@@ -71,7 +72,8 @@ async function measure (members) {
     metrics: createMetrics({ processMetrics: false }),
     log,
     clock,
-    now
+    now,
+    random: systemRandom
   })
   // separate strings per record, as on a worker
   const bytes = Array.from({ length: records }, (_, i) =>

@@ -71,7 +71,7 @@ export async function runRound (kind, { connections, documents, alone }, onPhase
     const redis = createRedis({
       urls: [server.url],
       name: 'bench',
-      log: createLog({ level: 'silent', pretty: false, role: 'bench', slot: 0 }),
+      log: createLog({ level: 'silent', pretty: false, role: 'bench', slot: 0, clock: systemClock }),
       clock: systemClock,
       random: systemRandom
     })

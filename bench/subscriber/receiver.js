@@ -44,7 +44,7 @@ function open (payload) {
 
 /** @param {Task} task @param {(payload: Buffer) => void} onPayload */
 async function subscribe ({ url, channel }, onPayload) {
-  const log = createLog({ level: 'silent', pretty: false, role: 'bench' })
+  const log = createLog({ level: 'silent', pretty: false, role: 'bench', clock: systemClock })
   const redis = createRedis({ urls: [url], name: 'bench', log, clock: systemClock, random: systemRandom })
   await redis.start()
   await redis.channels.subscribe(channel, onPayload)

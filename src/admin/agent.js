@@ -61,11 +61,11 @@ export function createAgent ({ settings, capacity, processes: all, log, clock, l
     return last.line
   }
 
-  const server = net.createServer(createListenerGuard({ name: 'agent', log }).connection((socket) => {
+  const server = net.createServer(createListenerGuard({ name: 'agent', log, clock }).connection((socket) => {
     socket.on('error', () => {})
     destroyAfter(socket, TIMEOUT, clock)
     socket.resume()
-    answer().then((line) => endSocket(socket, `${line}\n`, linger, clock), (error) => {
+    answer().then((line) => endSocket(socket, `${line}\n`, clock, linger), (error) => {
       log.warn({ err: error }, 'the load could not be read')
       // HAProxy leaves everything as it is then
       socket.destroy()

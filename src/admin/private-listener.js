@@ -15,9 +15,10 @@ import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
  * @param {ReadonlyMap<string, (req: http.IncomingMessage, res: http.ServerResponse) => void>} [dependencies.routes]
  *   further ones, by path
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {import('../process/socket-times.js').Times} [dependencies.times]
  */
-export function createPrivateListener ({ path, status, logLevel, routes, log, times = TIMES }) {
+export function createPrivateListener ({ path, status, logLevel, routes, log, clock, times = TIMES }) {
   /** @type {http.RequestListener} */
   const answer = (req, res) => {
     if (req.url === '/loglevel' && logLevel !== undefined) return void answerLevel(req, res, logLevel)
@@ -34,8 +35,8 @@ export function createPrivateListener ({ path, status, logLevel, routes, log, ti
     )
   }
   const server = http.createServer(serverOptions(times))
-  endSockets(server, times)
-  server.on('request', createListenerGuard({ name: 'private', log }).request(answer))
+  endSockets(server, times, clock)
+  server.on('request', createListenerGuard({ name: 'private', log, clock }).request(answer))
 
   return onSocketFile(server, path)
 }

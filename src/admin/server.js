@@ -38,7 +38,7 @@ const MAX_CONNECTIONS = 256
  * @param {import('../tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
  * @param {boolean} dependencies.production config.production
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {Pick<import('../common/clock.js').Clock, 'now' | 'monotonic' | 'timer'>} dependencies.clock
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {import('../process/socket-times.js').Times} [dependencies.times]
  */
 export function createAdminServer ({
@@ -132,9 +132,9 @@ export function createAdminServer ({
   const server = secure === undefined
     ? http.createServer(serverOptions(times))
     : https.createServer({ ...serverOptions(times), ...secure, rejectUnauthorized: true })
-  server.on('request', createListenerGuard({ name: 'admin', log }).request(answer))
+  server.on('request', createListenerGuard({ name: 'admin', log, clock }).request(answer))
   if (server instanceof https.Server) certificate?.serve(server)
-  endSockets(server, times)
+  endSockets(server, times, clock)
   server.maxConnections = MAX_CONNECTIONS
 
   return {

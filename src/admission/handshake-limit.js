@@ -96,7 +96,7 @@ export function createHandshakeLimit ({
     const { code, message, retryable } = publicError(error)
     const body = JSON.stringify({ code, message, retryable })
     const headers = { 'Retry-After': Math.round(retryInMs(random) / 1000) }
-    if (res === undefined) endSocket(socket, responseOf(503, body, headers))
+    if (res === undefined) endSocket(socket, responseOf(503, body, headers), clock)
     else
       res
         .writeHead(503, {

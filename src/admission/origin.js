@@ -36,8 +36,9 @@ export const readableByAnyPage = (origin) =>
  * @param {boolean} [dependencies.anonymous] clients may connect without a token
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  */
-export function createOrigins ({ allowed, development = false, anonymous = false, metrics, log }) {
+export function createOrigins ({ allowed, development = false, anonymous = false, metrics, log, clock }) {
   const any = allowed.includes('*')
   const origins = new Set(allowed)
   const checksHost = development && anonymous && allowed.length === 0
@@ -99,7 +100,7 @@ export function createOrigins ({ allowed, development = false, anonymous = false
         'Content-Type': 'application/json; charset=utf-8',
         'Content-Length': Buffer.byteLength(body)
       }).end(body)
-    else endSocket(to, responseOf(403, body, cors))
+    else endSocket(to, responseOf(403, body, cors), clock)
     return true
   }
 

@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { InkcastError } from '../common/errors.js'
-import { systemRandom } from '../common/random.js'
 import { LruCache } from '../common/lru.js'
-import { systemClock } from '../common/clock.js'
 import { anonymousIdentity, identityFromClaims } from './identity.js'
 import { checkIssuedFor } from './issued-for.js'
 import { createKeySet } from './key-set.js'
@@ -32,10 +30,10 @@ const MAX_CACHED_LENGTH = 2048
  *   boolean, issuers?: readonly string[], audiences?: readonly string[] }>} dependencies.settings config.auth; at most
  *   one of the first two
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
- * @param {import('../common/random.js').Random} [dependencies.random]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  */
-export function createAuthenticator ({ settings, log, clock = systemClock, random = systemRandom }) {
+export function createAuthenticator ({ settings, log, clock, random }) {
   const { secret, keys, allowAnonymous = false, issuers = [], audiences = [] } = settings
   const expected = issuers.length > 0 || audiences.length > 0 ? { issuers, audiences } : undefined
   /** @type {LruCache<Identity>} by hash of the token: tokens are credentials, and long */

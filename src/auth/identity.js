@@ -1,6 +1,5 @@
 import * as v from 'valibot'
 import { InkcastError } from '../common/errors.js'
-import { systemRandom } from '../common/random.js'
 import { array, number, object, oneOf, parse, string } from '../common/schema.js'
 import { isId } from '../wire/publication.js'
 
@@ -105,10 +104,10 @@ export function identityFromClaims (payload, key) {
 }
 
 /**
- * @param {Pick<import('../common/random.js').Random, 'bytes'>} [random]
+ * @param {Pick<import('../common/random.js').Random, 'bytes'>} random
  * @returns {Identity} a new user with a unique id
  */
-export function anonymousIdentity (random = systemRandom) {
+export function anonymousIdentity (random) {
   return Object.freeze({
     uid: ANONYMOUS_PREFIX + random.bytes(12).toString('base64url'),
     grants: null,

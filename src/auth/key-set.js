@@ -1,6 +1,5 @@
 import { Backoff } from '../common/backoff.js'
 import { InkcastError } from '../common/errors.js'
-import { systemRandom } from '../common/random.js'
 import { fetchJson } from '../common/fetch-json.js'
 import { keyFromJwk } from './keys.js'
 
@@ -32,11 +31,11 @@ const MAX_UNKNOWN = 1000
  * @param {string} dependencies.url
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../common/random.js').Random, 'number'>} [dependencies.random]
+ * @param {Pick<import('../common/random.js').Random, 'number'>} dependencies.random
  * @param {(withdrawn: boolean) => void} dependencies.onChange the set has changed; results of an older set may be
  *   invalid. withdrawn: keys were removed from the set
  */
-export function createKeySet ({ url, log, clock, random = systemRandom, onChange }) {
+export function createKeySet ({ url, log, clock, random, onChange }) {
   const stopping = new AbortController()
   const backoff = new Backoff({ min: 1000, max: 30_000, random })
   /** @type {Map<string, VerificationKey[]> | null} by key id, '' for keys without; null before the first fetch */

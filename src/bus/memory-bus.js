@@ -1,4 +1,3 @@
-import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
 import { isOrder, logOf } from '../wire/publication.js'
 import { workerOfSid } from '../wire/session-id.js'
@@ -37,13 +36,13 @@ const SWEEP_INTERVAL = 10_000
  * @param {import('./contract.js').HistoryLimits} [settings.history] of all documents, if there is no `historyOf`
  * @param {import('./contract.js').HistoryOf} [settings.historyOf]
  * @param {import('./contract.js').Idempotency} [settings.idempotency] see createMemoryLogs
- * @param {import('../common/clock.js').Clock} [settings.clock]
+ * @param {import('../common/clock.js').Clock} settings.clock
  * @param {number} [settings.maxDocuments] see createMemoryLogs
  * @param {number} [settings.maxBytes] see createMemoryLogs
  */
-export function createMemoryHub ({ history, historyOf, idempotency, clock = systemClock, maxDocuments, maxBytes }) {
+export function createMemoryHub ({ history, historyOf, idempotency, clock, maxDocuments, maxBytes }) {
   const logs = createMemoryLogs({ history, historyOf, idempotency, clock, maxDocuments, maxBytes })
-  const orders = new Orders(MAX_ORDERED_USERS, clock)
+  const orders = new Orders(clock, MAX_ORDERED_USERS)
   /** @type {Set<Attached>} */
   const buses = new Set()
   /** @type {(() => void)[]} */
@@ -119,10 +118,10 @@ export function createMemoryHub ({ history, historyOf, idempotency, clock = syst
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} [dependencies.workerNumber] undefined: this bus only publishes
  * @param {ReturnType<typeof createMemoryHub>} dependencies.hub
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @returns {Bus}
  */
-export function createMemoryBus ({ log, metrics, workerNumber, hub, clock = systemClock }) {
+export function createMemoryBus ({ log, metrics, workerNumber, hub, clock }) {
   const { logs } = hub
   let running = false
   /** @type {BusHandlers | undefined} */

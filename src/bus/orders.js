@@ -1,5 +1,3 @@
-import { systemClock } from '../common/clock.js'
-
 /**
  * Orders about users that last: a kick, a revoke of one document, a revoke or a ban for a time, and what takes them
  * back. For each user the time of the newest order of each kind, so that an order counts once however often it arrives,
@@ -60,11 +58,11 @@ export class Orders {
   #users = new Map()
 
   /**
+   * @param {Pick<import('../common/clock.js').Clock, 'now'>} clock
    * @param {number} [maxUsers] above it the user whose last order is the oldest is dropped; default: the caller bounds
    *   the number of users
-   * @param {Pick<import('../common/clock.js').Clock, 'now'>} [clock]
    */
-  constructor (maxUsers = Infinity, clock = systemClock) {
+  constructor (clock, maxUsers = Infinity) {
     this.maxUsers = maxUsers
     this.clock = clock
   }

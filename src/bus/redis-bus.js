@@ -1,6 +1,4 @@
-import { retry } from '../common/backoff.js'
-import { systemClock } from '../common/clock.js'
-import { systemRandom } from '../common/random.js'
+import { Backoff, retry } from '../common/backoff.js'
 import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
 import { withTimeLimit } from '../common/wait.js'
@@ -46,14 +44,14 @@ const READ_ORDERS_WITHIN = 5000
  * @param {import('./contract.js').HistoryOf} [dependencies.historyOf]
  * @param {import('../redis/durability/durability.js').Durability} [dependencies.durability] what `publish` waits for
  * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
- * @param {import('../common/random.js').Random} [dependencies.random]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  * @returns {Bus & { catchUp: () => Promise<void> }} catchUp: carries out the orders that this worker has missed, and
  *   registers its users again
  */
 export function createRedisBus ({
   redis, log, metrics, workerNumber, isOwner, history = HISTORY, historyOf = () => history, durability,
-  idempotency, clock = systemClock, random = systemRandom
+  idempotency, clock, random
 }) {
   const { channels } = redis
   const registry = createRegistry({ redis, clock })
@@ -156,7 +154,7 @@ export function createRedisBus ({
    */
   async function readOrders () {
     await withTimeLimit(READ_ORDERS_WITHIN, stopping.signal, (signal) => retry(async () => kept?.read(), {
-      signal, clock,
+      signal, clock, backoff: new Backoff({ random }),
       onFailure: () => metrics.bus_errors.inc({ operation: 'orders' })
     }), clock).catch(() => {})
   }
@@ -192,7 +190,7 @@ export function createRedisBus ({
       kept?.start()
       const mine = [workerChannel(workerNumber), EVERYONE_CHANNEL]
       await retry(() => Promise.all(mine.map((channel) => channels.subscribe(channel, onDirect))), {
-        signal: stopping.signal
+        signal: stopping.signal, clock, backoff: new Backoff({ random })
       })
     },
 

@@ -7,7 +7,6 @@ import { emptyEpochBeside } from '../redis/empty-epoch.js'
 import { encodeEnvelope } from '../wire/envelope.js'
 import { isUnanswered, toInkcastError, withoutArguments } from '../redis/errors.js'
 import { NO_WAIT } from '../redis/durability/durability.js'
-import { systemRandom } from '../common/random.js'
 import { newEpoch } from '../wire/position.js'
 import { isOrder, logOf, userLog } from '../wire/publication.js'
 import { workerOfSid } from '../wire/session-id.js'
@@ -49,12 +48,12 @@ const DIRECT = Object.freeze({ position: null, duplicate: false })
  *   waited for
  * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../common/random.js').Random, 'uuid'>} [dependencies.random]
+ * @param {Pick<import('../common/random.js').Random, 'uuid'>} dependencies.random
  * @param {Pick<ReturnType<typeof createRegistry>, 'assertComplete'>} [dependencies.registry] default: one that looks
  *   with each order only
  */
 export function createRedisPublish ({
-  redis, historyOf, durability = NO_WAIT, idempotency = IDEMPOTENCY, clock, random = systemRandom,
+  redis, historyOf, durability = NO_WAIT, idempotency = IDEMPOTENCY, clock, random,
   registry = createRegistry({ redis, clock })
 }) {
   const order = createOrderPublish({ redis, registry, clock, random })

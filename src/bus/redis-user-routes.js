@@ -1,4 +1,3 @@
-import { systemClock } from '../common/clock.js'
 import { userOrders, userWorkers } from '../redis/keys.js'
 import { slotIn } from '../redis/hash-slot.js'
 
@@ -45,9 +44,9 @@ class Batch {
  * @param {number} dependencies.workerNumber
  * @param {(uid: string, orders: import('./orders.js').Order[]) => void} dependencies.onOrders called after each
  *   registration with the orders about the user, if there are any; must not throw
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  */
-export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, clock = systemClock }) {
+export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, clock }) {
   /**
    * Users of this worker, the one with the oldest renewal first; bounded by the number of connections.
    * @type {Map<string, { renewedAt: number }>}

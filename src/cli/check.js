@@ -1,3 +1,4 @@
+import { systemClock } from '../common/clock.js'
 import { readSettings } from '../config/load.js'
 import { action, paint, print } from './common/terminal.js'
 import { settingsSource } from './common/settings.js'
@@ -51,7 +52,7 @@ async function findAll (settings) {
     import('./check/settings.js'), import('./check/files.js'), import('./check/ports.js'), import('./check/machine.js'),
     import('../common/log.js')
   ])
-  const log = createLog({ level: 'silent', pretty: false, role: 'check' })
+  const log = createLog({ level: 'silent', pretty: false, role: 'check', clock: systemClock })
   const found = await Promise.all([
     checkSettings(settings),
     checkContents(config, log),

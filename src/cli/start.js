@@ -42,7 +42,7 @@ async function start (options, { demo = false } = {}) {
     throw new CommandError('the demo is for development, and NODE_ENV is production: unset it')
   checkFiles(config)
   checkLibraries(config)
-  endWithNpm()
+  endWithNpm(systemClock)
   // load only what the mode needs: embedded mode starts without the Redis and Kafka clients
   if (config.mode === 'embedded') {
     const [{ runRole }, { composeEmbedded }] = await Promise.all([import('../role.js'), import('../embedded.js')])

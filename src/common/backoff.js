@@ -1,6 +1,3 @@
-import { systemClock } from './clock.js'
-import { systemRandom } from './random.js'
-
 /**
  * Delays between retries: doubled from `min` to `max` ms, spread at random over the upper half, so that many processes
  * that lost the same server do not retry in step.
@@ -9,12 +6,12 @@ export class Backoff {
   #tries = 0
 
   /**
-   * @param {object} [options]
+   * @param {object} options
    * @param {number} [options.min] ms, default 50
    * @param {number} [options.max] ms, default 5,000
-   * @param {Pick<import('./random.js').Random, 'number'>} [options.random]
+   * @param {Pick<import('./random.js').Random, 'number'>} options.random
    */
-  constructor ({ min = 50, max = 5000, random = systemRandom } = {}) {
+  constructor ({ min = 50, max = 5000, random }) {
     this.min = min
     this.max = max
     this.random = random
@@ -40,13 +37,13 @@ export class Backoff {
  * @param {AbortSignal} [options.signal]
  * @param {(error: unknown, waitMs: number) => void} [options.onFailure] called for each failed try
  * @param {(error: unknown) => boolean} [options.retryable] false: give up at once with this error; default: always true
- * @param {Backoff} [options.backoff]
- * @param {Pick<import('./clock.js').Clock, 'sleep'>} [options.clock]
+ * @param {Backoff} options.backoff
+ * @param {Pick<import('./clock.js').Clock, 'sleep'>} options.clock
  * @returns {Promise<T>}
  */
 export async function retry (
   attempt,
-  { signal, onFailure, retryable = () => true, backoff = new Backoff(), clock = systemClock } = {}
+  { signal, onFailure, retryable = () => true, backoff, clock }
 ) {
   for (;;) {
     signal?.throwIfAborted()

@@ -1,5 +1,3 @@
-import { systemClock } from './clock.js'
-
 /** Default time between two lines about the same thing, ms. */
 const INTERVAL = 60_000
 
@@ -10,11 +8,11 @@ export class LogLimit {
   #clock
 
   /**
-   * @param {object} [options]
+   * @param {object} options
    * @param {number} [options.interval] minimum time between two lines, ms; default: a minute
-   * @param {Pick<import('./clock.js').Clock, 'monotonic'>} [options.clock]
+   * @param {Pick<import('./clock.js').Clock, 'monotonic'>} options.clock
    */
-  constructor ({ interval = INTERVAL, clock = systemClock } = {}) {
+  constructor ({ interval = INTERVAL, clock }) {
     this.#interval = interval
     this.#clock = clock
   }

@@ -1,5 +1,4 @@
 import pino from 'pino'
-import { systemClock } from './clock.js'
 
 /** Bytes queued for standard output; further lines are dropped and counted. */
 const MAX_WAITING = 8 * 1024 * 1024
@@ -12,16 +11,16 @@ const MAX_FLUSH = 1000
  * Standard output, written asynchronously: a terminal, pipe or file that is slow or stuck never holds up the event
  * loop. The lines that are queued at the end of the process are written then.
  *
- * @param {object} [options]
+ * @param {object} options
  * @param {() => void} [options.onDrop] called for each line that is dropped, because too many wait
  * @param {number} [options.maxWaiting] bytes
  * @param {number} [options.fd]
- * @param {Pick<import('./clock.js').Clock, 'timer' | 'soon'>} [options.clock]
+ * @param {Pick<import('./clock.js').Clock, 'timer' | 'soon'>} options.clock
  * @returns {{ write: (line: string) => void, flush: (done: () => void) => void, flushSync: () => void }} `flush`: done
  *   when all lines are written, or when nothing has read any for 1 s. `flushSync` passes a write that is under way in
  *   another thread, which mixes lines if what reads is slow: only for the end of a process that has failed.
  */
-export function createLogOutput ({ onDrop = () => {}, maxWaiting = MAX_WAITING, fd = 1, clock = systemClock } = {}) {
+export function createLogOutput ({ onDrop = () => {}, maxWaiting = MAX_WAITING, fd = 1, clock }) {
   // PM2 has replaced it: standard output itself leads nowhere
   if (fd === 1 && Object.hasOwn(process.stdout, 'write')) return createReplacedOutput({ onDrop, maxWaiting, clock })
   /** @type {ReturnType<typeof pino.destination> | undefined} opened by the first line */

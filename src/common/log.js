@@ -24,7 +24,7 @@ const LIMITED = { from: pino.levels.values.info, to: pino.levels.values.error }
  * @param {string} settings.role `gateway`, `ingest`, `api`, `launcher` or `embedded`
  * @param {number} [settings.slot] which of the role's processes this is, from 0
  * @param {(reason: 'full' | 'repeated', lines: number) => void} [settings.onDrop] lines that are not written
- * @param {import('./clock.js').Clock} [settings.clock]
+ * @param {import('./clock.js').Clock} settings.clock
  * @returns {Log}
  */
 export function createLog ({ level, pretty: readable, role, slot, onDrop = () => {}, clock }) {

@@ -1,5 +1,3 @@
-import { systemClock } from './clock.js'
-
 /** Lines with the same text that are written within WINDOW. */
 const BURST = 20
 /** ms */
@@ -29,11 +27,11 @@ export class RepeatedLines {
   #onDrop
 
   /**
-   * @param {object} [options]
-   * @param {Pick<import('./clock.js').Clock, 'monotonic' | 'timer'>} [options.clock]
+   * @param {object} options
+   * @param {Pick<import('./clock.js').Clock, 'monotonic' | 'timer'>} options.clock
    * @param {() => void} [options.onDrop] called for each line that is only counted
    */
-  constructor ({ clock = systemClock, onDrop = () => {} } = {}) {
+  constructor ({ clock, onDrop = () => {} }) {
     this.#clock = clock
     this.#onDrop = onDrop
   }

@@ -1,5 +1,3 @@
-import { systemClock } from './clock.js'
-
 /** @typedef {Pick<import('./clock.js').Clock, 'timer'>} Timers */
 
 /**
@@ -30,10 +28,10 @@ export function unlessAborted (promise, signal) {
  * @param {number} ms for all of `work`
  * @param {AbortSignal | undefined} signal of the caller
  * @param {(signal: AbortSignal) => Promise<T>} work
- * @param {Timers} [clock]
+ * @param {Timers} clock
  * @returns {Promise<T>} settles with `work`
  */
-export async function withTimeLimit (ms, signal, work, clock = systemClock) {
+export async function withTimeLimit (ms, signal, work, clock) {
   const limit = new AbortController()
   const timer = clock.timer(ms, () => limit.abort(new DOMException(`not done in ${ms} ms`, 'TimeoutError')))
   try {
@@ -50,10 +48,10 @@ export async function withTimeLimit (ms, signal, work, clock = systemClock) {
  * @param {Promise<T>} promise
  * @param {number} ms
  * @param {L} late result after the timeout
- * @param {Timers} [clock]
+ * @param {Timers} clock
  * @returns {Promise<T | L>}
  */
-export async function within (promise, ms, late, clock = systemClock) {
+export async function within (promise, ms, late, clock) {
   /** @type {import('./clock.js').Timer | undefined} */
   let timer
   const timeout = new Promise((resolve) => { timer = clock.timer(ms, () => resolve(late)) })

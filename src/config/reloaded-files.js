@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { systemClock } from '../common/clock.js'
 
 /**
  * A setting that names a file (API_CALLERS_FILE), which may change while the process runs. A wrong file fails the
@@ -28,10 +27,10 @@ const MAX_BYTES = 1_048_576
  * @param {import('../common/log.js').Log} options.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'settings_file_wrong' | 'settings_file_loads'>} options.metrics
  * @param {number} [options.every] ms
- * @param {import('../common/wait.js').Timers} [options.clock]
+ * @param {import('../common/wait.js').Timers} options.clock
  */
 export function createReloadedFiles ({
-  setting, path, load, apply, log, metrics, every = EVERY, clock = systemClock
+  setting, path, load, apply, log, metrics, every = EVERY, clock
 }) {
   let stopped = false
   /** Each file that the last load read: a hash of it, or why it could not be read. @type {Map<string, string>} */

@@ -36,7 +36,8 @@ export function createAccessHook ({ url, log, clock }) {
         post: question,
         timeout: TIMEOUT,
         maxBytes: MAX_BYTES,
-        signal: stopping.signal
+        signal: stopping.signal,
+        clock
       })
       const allow = /** @type {{ allow?: unknown } | null} */ (answer)?.allow
       if (typeof allow !== 'boolean') throw new Error('the response has no boolean "allow"')

@@ -1,5 +1,4 @@
 import { Orders } from '../bus/orders.js'
-import { systemClock } from '../common/clock.js'
 import { createAccessHook } from './access-hook.js'
 
 /** @typedef {import('../auth/identity.js').Identity} Identity */
@@ -20,16 +19,16 @@ const WARN_EVERY = 60_000
  * @param {Readonly<{ accessUrl?: string }>} dependencies.settings config.auth
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'closed_grants'>} [dependencies.metrics]
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {() => number} [dependencies.orderTime] ms since 1970 by the clock that sets the times of orders; default: the
  *   wall clock of this process
  */
-export function createAccess ({ settings, log, metrics, clock = systemClock, orderTime = () => clock.now() }) {
+export function createAccess ({ settings, log, metrics, clock, orderTime = () => clock.now() }) {
   const hook = settings.accessUrl === undefined ? null : createAccessHook({ url: settings.accessUrl, log, clock })
   /** @type {WeakMap<readonly Grant[], ReturnType<typeof compile>>} */
   const compiled = new WeakMap()
   /** Kicks and revokes of users with connections here, or with a handshake in progress: bounded by their number. */
-  const orders = new Orders(undefined, { now: orderTime })
+  const orders = new Orders({ now: orderTime })
   let warnAgainAt = -Infinity
 
   /**

@@ -29,8 +29,9 @@ const FIRST = 8
  * @param {(error: unknown) => void} dependencies.onFailure the log could not be read
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  */
-export function createCatchUp ({ replayPage, signal, onFailure, log, clock }) {
+export function createCatchUp ({ replayPage, signal, onFailure, log, clock, random }) {
   /** In the order of their turns; a member is here while it is behind with any. @type {Map<Member, Missing[]>} */
   const behind = new Map()
 
@@ -98,7 +99,7 @@ export function createCatchUp ({ replayPage, signal, onFailure, log, clock }) {
   /** @param {Feed} feed @param {Member} member that has just fallen behind @param {Position} have its position */
   return (feed, member, have) => {
     member.fellBehind()
-    const missing = { feed, have, limit: FIRST, from: -Infinity, backoff: new Backoff({ min: 100 }) }
+    const missing = { feed, have, limit: FIRST, from: -Infinity, backoff: new Backoff({ min: 100, random }) }
     const others = behind.get(member)
     if (others !== undefined) {
       others.push(missing)

@@ -34,6 +34,8 @@ import { areEmpty } from '../wire/position.js'
  *   reconnected
  * @property {import('../metrics/metrics.js').Metrics} metrics
  * @property {import('../common/log.js').Log} log
+ * @property {import('../common/clock.js').Clock} clock
+ * @property {import('../common/random.js').Random} random
  * @property {(feed: Feed, member: Member, have: Position) => void} onBehind a member's backlog is full; the callee
  *   calls `rejoin` when it has caught up
  */
@@ -87,12 +89,14 @@ export class Feed {
   #subscribing
 
   /** @param {string} guid @param {FeedDependencies} dependencies */
-  constructor (guid, { bus, createDelivery, metrics, log, onBehind }) {
+  constructor (guid, { bus, createDelivery, metrics, log, clock, random, onBehind }) {
     this.guid = guid
     this.bus = bus
     this.createDelivery = createDelivery
     this.metrics = metrics
     this.log = log
+    this.clock = clock
+    this.random = random
     this.onBehind = onBehind
   }
 
@@ -281,7 +285,8 @@ export class Feed {
     this.#repairing = new AbortController()
     retry(() => this.#catchUp(), {
       signal: this.#repairing.signal,
-      backoff: new Backoff({ min: 100 }),
+      clock: this.clock,
+      backoff: new Backoff({ min: 100, random: this.random }),
       onFailure: (error) => {
         this.metrics.bus_errors.inc({ operation: 'history' })
         this.log.debug({ err: error, guid: this.guid }, 'the log cannot be read, retrying')

@@ -1,5 +1,4 @@
 import { Backoff } from '../common/backoff.js'
-import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
 import { createCatchUp } from './catch-up.js'
 import { Feed, isExcepted } from './feed.js'
@@ -22,11 +21,10 @@ const SLOW_PAGE = 16
 /**
  * @param {Omit<import('./feed.js').FeedDependencies, 'onBehind'> & {
  *   maxReplayBytes?: number
- *   clock?: import('../common/clock.js').Clock
  * }} dependencies maxReplayBytes: see createReplays; default: no bound
  */
 export function createFeeds (dependencies) {
-  const { bus, createDelivery, metrics, log, maxReplayBytes = Infinity, clock = systemClock } = dependencies
+  const { bus, createDelivery, metrics, log, maxReplayBytes = Infinity, clock, random } = dependencies
   const replays = createReplays({ bus, createDelivery, maxBytes: maxReplayBytes, metrics, clock })
   /** @type {Map<string, Feed>} bounded by the joins that connections may make */
   const feeds = new Map()
@@ -84,7 +82,8 @@ export function createFeeds (dependencies) {
       log.debug({ err: error }, 'the log cannot be read, retrying')
     },
     log,
-    clock
+    clock,
+    random
   })
 
   /** @param {string[]} guids @returns {Promise<string[]>} those that could not be compared */
@@ -128,7 +127,7 @@ export function createFeeds (dependencies) {
         const have = since ?? { epoch: '', offset: 0 }
         let gap = /** @type {null | 'epoch' | 'trimmed'} */ (null)
         if (since !== undefined && (since.epoch !== feed.position.epoch || since.offset !== feed.position.offset)) {
-          const backoff = new Backoff({ min: 100 })
+          const backoff = new Backoff({ min: 100, random })
           for (;;) {
             const { offset } = have
             gap = await replayPage(feed, member, have, wanted)
@@ -213,7 +212,7 @@ export function createFeeds (dependencies) {
       if (checking) return
       checking = true
       try {
-        const backoff = new Backoff({ min: 100 })
+        const backoff = new Backoff({ min: 100, random })
         while (unchecked.size > 0) {
           stopping.signal.throwIfAborted()
           const batch = [...unchecked].slice(0, CHECK_BATCH)
@@ -232,7 +231,7 @@ export function createFeeds (dependencies) {
 
     /** Compares idle documents with their logs from now on (idle-check.js). */
     start () {
-      checkFeeds({ feeds, bus, metrics, log, clock, signal: stopping.signal }).catch((error) => {
+      checkFeeds({ feeds, bus, metrics, log, clock, random, signal: stopping.signal }).catch((error) => {
         if (!stopping.signal.aborted) log.error({ err: error }, 'idle documents are no longer compared with their logs')
       })
     },

@@ -18,11 +18,12 @@ const TICK = 100
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  * @param {AbortSignal} dependencies.signal ends it
  */
-export function checkFeeds ({ feeds, bus, metrics, log, clock, signal }) {
+export function checkFeeds ({ feeds, bus, metrics, log, clock, random, signal }) {
   /** For failed calls; the next cycle compares those documents. */
-  const backoff = new Backoff({ min: 100 })
+  const backoff = new Backoff({ min: 100, random })
 
   /** @param {import('./feed.js').Feed} feed @param {import('../wire/position.js').Position | null} end of its log */
   function lookAgain (feed, end) {

@@ -31,11 +31,13 @@ export function createHttpServer ({ engine, fallback, certificate, isDraining, t
     ? http.createServer(settings)
     : https.createServer({ ...settings, ...certificate.serverOptions(), ALPNProtocols: ['http/1.1'] })
   if (server instanceof https.Server) certificate?.serve(server)
-  endSockets(server, times)
-  const guard = serveEngine(server, { engine, fallback, name: 'gateway', times, log })
+  const { clock } = engine
+  endSockets(server, times, clock)
+  const guard = serveEngine(server, { engine, fallback, name: 'gateway', times, log, clock })
   if (engine.usesEngineSocket) {
-    const { closing, clock } = engine
-    readFirstBytes(server, { patience: times.headers, closing, clock }, guard, (request, netSocket, rest) =>
+    readFirstBytes(server, {
+      patience: times.headers, closing: engine.closing, clock
+    }, guard, (request, netSocket, rest) =>
       isEngines(request) && engine.takeWebSocket(request, netSocket, rest)
     )
   }
@@ -73,10 +75,11 @@ const hasStrayBody = ({ method = '', headers }) =>
  * @param {string} options.name of the listener, for the log
  * @param {import('../process/socket-times.js').Times} [options.times]
  * @param {import('../common/log.js').Log} options.log
+ * @param {import('../common/clock.js').Clock} options.clock
  * @returns {import('../process/listener-guard.js').ListenerGuard}
  */
-export function serveEngine (server, { engine, fallback, name, times = TIMES, log }) {
-  const guard = createListenerGuard({ name, log })
+export function serveEngine (server, { engine, fallback, name, times = TIMES, log, clock }) {
+  const guard = createListenerGuard({ name, log, clock })
   const ignoreUpgrade = createIgnoredUpgrades(server)
   server.on('request', guard.request((req, res) => {
     if (!isEngines(req)) return fallback(req, res)
@@ -85,8 +88,8 @@ export function serveEngine (server, { engine, fallback, name, times = TIMES, lo
   }))
   server.on('upgrade', guard.upgrade((req, socket, head) => {
     if (!asksForWebSocket(req)) ignoreUpgrade(req, socket, head)
-    else if (!isEngines(req)) endSocket(socket, responseOf(404), times.linger)
-    else if (hasStrayBody(req)) endSocket(socket, responseOf(400, STRAY_BODY), times.linger)
+    else if (!isEngines(req)) endSocket(socket, responseOf(404), clock, times.linger)
+    else if (hasStrayBody(req)) endSocket(socket, responseOf(400, STRAY_BODY), clock, times.linger)
     else engine.handleUpgrade(req, socket, head)
   }))
   return guard

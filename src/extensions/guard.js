@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { kRefused } from '../admission/rate-limit.js'
-import { systemClock } from '../common/clock.js'
 import { InkcastError, publicError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
 
@@ -50,10 +49,10 @@ export class Guard {
    * @param {Pick<import('../metrics/metrics.js').Metrics, 'extension_errors' | 'extension_seconds'>}
    *   dependencies.metrics
    * @param {import('../common/log.js').Log} dependencies.log
-   * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} [dependencies.clock]
+   * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
    * @param {(socket: any) => void} dependencies.onRefused called when a middleware of the extension refuses a client
    */
-  constructor (name, { metrics, log, clock = systemClock, onRefused }) {
+  constructor (name, { metrics, log, clock, onRefused }) {
     this.name = name
     this.onRefused = onRefused
     this.#blocking = metrics.extension_seconds.labels(name, 'blocking')

@@ -58,7 +58,7 @@ export function createRedisParts ({
             timeout: config.limits.receiptTimeout
           })
         : undefined,
-    rooms: createRedisRooms({ redis, settings: config.extensions, metrics, log })
+    rooms: createRedisRooms({ redis, settings: config.extensions, metrics, log, clock })
   }
 }
 
@@ -72,6 +72,7 @@ export function createRedisParts ({
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  */
 export const createWorkerSessions = ({ config, worker, directory, ...dependencies }) =>
   createSessions({
@@ -96,9 +97,10 @@ export const createWorkerSessions = ({ config, worker, directory, ...dependencie
  * @param {import('../config/load.js').Config['extensions']} dependencies.settings
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @returns {Rooms}
  */
-function createRedisRooms ({ redis, settings, metrics, log }) {
+function createRedisRooms ({ redis, settings, metrics, log, clock }) {
   const { channelPrefix, emitterKey: key } = settings
   const clients = redis.adapterClients()
   return {
@@ -106,7 +108,7 @@ function createRedisRooms ({ redis, settings, metrics, log }) {
     subscribed: async () => { await clients.subscriber.subscribed() },
     listenToEmitters (io) {
       if (key === undefined) return undefined
-      const onMessage = createEmitterMessages({ key, io, metrics, log })
+      const onMessage = createEmitterMessages({ key, io, metrics, log, clock })
       return { name: 'emitters', ...redis.subscribePatterns(emitterChannels(key), onMessage) }
     }
   }

@@ -101,7 +101,7 @@ export function createGateway ({
     settings: { ...limits, ...bounds }, uplink, parts: receiptParts, metrics, log, clock, random
   })
   const feeds = createFeeds({
-    bus, metrics, log, clock,
+    bus, metrics, log, clock, random,
     maxReplayBytes: bounds.maxReplayBytes,
     createDelivery ({ publication, epoch, offset, after, receiptId }, replayed = false) {
       metrics.frame_bytes.observe(publication.value.length)
@@ -116,11 +116,11 @@ export function createGateway ({
     store: presenceStore,
     settings: config.presence,
     createDelivery: (guid, payload) => new PresenceDelivery(guid, payload),
-    metrics, log, clock
+    metrics, log, clock, random
   })
   const rates = ratesOf(limits)
   const users = createLocalUsers({ bus, orders: access.orders, rates, metrics, log, clock })
-  const userLogs = createUserLogs({ feeds, bus, metrics, log, clock })
+  const userLogs = createUserLogs({ feeds, bus, metrics, log, clock, random })
   const userCommands = createUserCommands({
     directory, feeds, receipts, connectionListeners, presence, users, userLogs, metrics,
     orders: access.orders,
@@ -164,7 +164,7 @@ export function createGateway ({
     allowed: settings.allowedOrigins,
     development: !config.production,
     anonymous: config.auth.allowAnonymous,
-    metrics, log
+    metrics, log, clock
   })
   const maxBytes = limits.maxRecordBytes + PACKET_OVERHEAD
   const inputLimits = new InputLimits({ maxBytes, perSecond: limits.maxHandshakesPerSecond }, metrics, clock)

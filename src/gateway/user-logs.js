@@ -48,8 +48,9 @@ class Reader {
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {Pick<import('../common/clock.js').Clock, 'sleep'>} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  */
-export function createUserLogs ({ feeds, bus, metrics, log, clock }) {
+export function createUserLogs ({ feeds, bus, metrics, log, clock, random }) {
   /** @type {WeakMap<Connection, Reader>} */
   const readers = new WeakMap()
 
@@ -63,7 +64,7 @@ export function createUserLogs ({ feeds, bus, metrics, log, clock }) {
       if (wanted()) connection.socket.emit('gateway:user', { position, recovered: recovered && resumes })
     }, {
       clock,
-      backoff: new Backoff({ min: 100 }),
+      backoff: new Backoff({ min: 100, random }),
       onFailure (error) {
         metrics.bus_errors.inc({ operation: 'history' })
         log.debug({ err: error }, 'the log of a user cannot be read, retrying')

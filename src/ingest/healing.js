@@ -51,9 +51,10 @@ const MAX_JUMPS = 5
  * @param {(origin: import('../bus/origin.js').Origin) => void} dependencies.carriedOut records without a log up to this
  *   one were carried out
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  * @param {import('../common/log.js').Log} dependencies.log
  */
-export function createHealing ({ store, ends, committed, rewind, carriedOut, clock, log }) {
+export function createHealing ({ store, ends, committed, rewind, carriedOut, clock, random, log }) {
   /** Healing of assigned partitions by source. @type {Map<string, Healing>} */
   const sources = new Map()
 
@@ -138,7 +139,7 @@ export function createHealing ({ store, ends, committed, rewind, carriedOut, clo
       return retry(() => goOn(source, batch), {
         signal,
         clock,
-        backoff: new Backoff({ min: 50, max: 1000 }),
+        backoff: new Backoff({ min: 50, max: 1000, random }),
         onFailure: (error) => log.debug({ err: error, source }, 'the state of redis is unknown at the moment')
       })
     },

@@ -1,4 +1,3 @@
-import { systemClock } from '../common/clock.js'
 import { createConsumer } from '../kafka/consumer.js'
 import { createProducer } from '../kafka/producer.js'
 import { ensureTopics } from '../kafka/topics.js'
@@ -51,16 +50,17 @@ const TELL_LOST_END = 3_600_000
  * @param {Pick<import('../config/load.js').Config, 'kafka' | 'limits'>} dependencies.settings
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, MetricNames>} dependencies.metrics
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  * @param {Parameters<typeof createWatchdog>[0]['times']} [dependencies.times] of the watchdog, for tests
  */
 export function createIngest ({
-  kafka, publisher, echo, markStore, deadLetter, settings, log, metrics, clock = systemClock, times
+  kafka, publisher, echo, markStore, deadLetter, settings, log, metrics, clock, random, times
 }) {
   const { topics, groupId } = settings.kafka
   const topic = topics.downlink
   const maxBytes = settings.limits.maxRecordBytes
-  const marks = createMarks({ store: { read: markStore.read, write: writeMarks }, clock, log })
+  const marks = createMarks({ store: { read: markStore.read, write: writeMarks }, clock, random, log })
   const healing = createHealing({
     store: markStore,
     ends: (partition) => consumer.ends(partition),
@@ -68,6 +68,7 @@ export function createIngest ({
     rewind: (partition, next, committed) => consumer.rewind(partition, next, committed),
     carriedOut: marks.carriedOut,
     clock,
+    random,
     log
   })
   /**
@@ -92,7 +93,7 @@ export function createIngest ({
         kafka,
         topics: Object.values(topics),
         settings: settings.kafka,
-        maxBytes, log, signal, clock
+        maxBytes, log, signal, clock, random
       }),
     handle,
     onAssigned,
@@ -107,13 +108,14 @@ export function createIngest ({
     },
     onFailure: () => metrics.kafka_consumer_restarts.inc(),
     log,
-    clock
+    clock,
+    random
   })
 
   metrics.onCollect(() => metrics.kafka_silence_seconds.set(consumer.status().silence / 1000))
 
   const watchdog = createWatchdog({
-    producer: createProducer({ kafka, topic, log, clock, limits: { timeout: CANARY_TIMEOUT } }),
+    producer: createProducer({ kafka, topic, log, clock, random, limits: { timeout: CANARY_TIMEOUT } }),
     echo,
     partitions: () => {
       const { joined, partitions } = consumer.status()
@@ -200,7 +202,8 @@ export function createIngest ({
           log.info({ failedForMs: clock.monotonic() - busFailingSince }, 'the bus accepts records again')
           busFailingSince = undefined
         }
-      }
+      },
+      random
     })
     // wait for both even if one fails: no call of this batch may be in progress after its end
     const results = await Promise.allSettled([

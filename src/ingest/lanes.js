@@ -25,8 +25,9 @@ const DEFECT_TRIES = 5
  *   never be published; resolves when the dead-letter topic has it
  * @param {(error: unknown) => void} dependencies.onRetry called for each failed call
  * @param {Pick<import('../common/clock.js').Clock, 'sleep'>} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  */
-export function createLanes ({ publish: publishChecked, onPublished, refuse, onRetry, clock }) {
+export function createLanes ({ publish: publishChecked, onPublished, refuse, onRetry, clock, random }) {
   /**
    * @param {Routed[]} chunk
    * @param {AbortSignal} signal
@@ -41,7 +42,7 @@ export function createLanes ({ publish: publishChecked, onPublished, refuse, onR
         return
       } catch (error) {
         onRetry(error)
-        backoff ??= new Backoff({ min: 20, max: 1000 })
+        backoff ??= new Backoff({ min: 20, max: 1000, random })
         const wait = backoff.next()
         if (isFinal(error, backoff.tries)) return isolate(chunk, error, signal)
         await clock.sleep(wait, signal)

@@ -34,10 +34,11 @@ const MAX_AGE = 5 * 60_000
  * @param {object} dependencies
  * @param {MarkStore} dependencies.store
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.interval] ms
  */
-export function createMarks ({ store, clock, log, interval = INTERVAL }) {
+export function createMarks ({ store, clock, random, log, interval = INTERVAL }) {
   /** @type {Map<string, Mark>} by source, of assigned partitions */
   const marks = new Map()
   /** Newest records without a log that are known to be carried out, by source. @type {Map<string, Origin>} */
@@ -101,7 +102,7 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
      */
     async ready (source, signal) {
       if (marks.has(source)) return
-      await retry(() => load([source]), { signal, clock, backoff: new Backoff({ min: 20, max: 1000 }) })
+      await retry(() => load([source]), { signal, clock, backoff: new Backoff({ min: 20, max: 1000, random }) })
     },
 
     /** The mark has gone back together with Redis. @param {Origin} origin records without a log up to it are done */

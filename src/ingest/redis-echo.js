@@ -1,4 +1,3 @@
-import { systemRandom } from '../common/random.js'
 import { echoChannel } from '../redis/keys.js'
 
 /**
@@ -15,10 +14,10 @@ import { echoChannel } from '../redis/keys.js'
 /**
  * @param {object} dependencies
  * @param {Pick<import('../redis/client.js').RedisConnection, 'channels' | 'client'>} dependencies.redis
- * @param {Pick<import('../common/random.js').Random, 'bytes'>} [dependencies.random]
+ * @param {Pick<import('../common/random.js').Random, 'bytes'>} dependencies.random
  * @returns {Echo}
  */
-export function createRedisEcho ({ redis: { channels, client }, random = systemRandom }) {
+export function createRedisEcho ({ redis: { channels, client }, random }) {
   const id = random.bytes(12).toString('base64url')
   return {
     id,

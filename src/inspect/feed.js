@@ -1,6 +1,4 @@
-import { systemClock } from '../common/clock.js'
 import { InkcastError, publicError } from '../common/errors.js'
-import { systemRandom } from '../common/random.js'
 import { targetOf } from '../process/request-target.js'
 import { isId } from '../wire/publication.js'
 
@@ -27,10 +25,10 @@ const KINDS = /** @type {const} */ ({ guid: 'guid', uid: 'uid', trace: 'traceId'
  * @param {import('./contract.js').InspectTransport} dependencies.transport
  * @param {Pick<import('./inspector.js').Inspector, 'full'>} dependencies.inspector of this process
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {Pick<import('../common/clock.js').Clock, 'every'>} [dependencies.clock]
- * @param {Pick<import('../common/random.js').Random, 'bytes'>} [dependencies.random]
+ * @param {Pick<import('../common/clock.js').Clock, 'every'>} dependencies.clock
+ * @param {Pick<import('../common/random.js').Random, 'bytes'>} dependencies.random
  */
-export function createInspectFeed ({ transport, inspector, log, clock = systemClock, random = systemRandom }) {
+export function createInspectFeed ({ transport, inspector, log, clock, random }) {
   /** @type {Set<() => void>} */
   const open = new Set()
 

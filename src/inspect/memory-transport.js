@@ -1,15 +1,14 @@
 import { EventEmitter } from 'node:events'
-import { systemClock } from '../common/clock.js'
 
 /**
  * The inspector's transport within one process (contract.js).
  *
- * @param {object} [dependencies]
+ * @param {object} dependencies
  * @param {EventEmitter} [dependencies.hub] shared by the transports that reach each other
- * @param {Pick<import('../common/clock.js').Clock, 'soon'>} [dependencies.clock]
+ * @param {Pick<import('../common/clock.js').Clock, 'soon'>} dependencies.clock
  * @returns {import('./contract.js').InspectTransport}
  */
-export function createMemoryTransport ({ hub = new EventEmitter(), clock = systemClock } = {}) {
+export function createMemoryTransport ({ hub = new EventEmitter(), clock }) {
   /** @type {((watch: import('./contract.js').Watch) => void) | undefined} */
   let listener
   return {

@@ -15,7 +15,7 @@ import { Inspector } from './inspector.js'
  * @param {ConstructorParameters<typeof Inspector>[0]['metrics']} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} [dependencies.random]
+ * @param {import('../common/random.js').Random} dependencies.random
  */
 export function createInspectParts ({ transport, process, privateRoutes, metrics, log, clock, random }) {
   const inspector = new Inspector({ transport, process, host: os.hostname(), metrics, log, clock })

@@ -47,12 +47,13 @@ const COMMIT_TIMEOUT = 2000
  * @param {(where: string) => boolean} dependencies.onStuck returns whether to replace the consumer
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  * @returns {ConsumerSession}
  */
 export function createSession ({
   kafka,
   settings: { topic, groupId },
-  handle, onAssigned, onJoined: onReady, onLag, lastReached, onLostEnd, onStuck, log, clock
+  handle, onAssigned, onJoined: onReady, onLag, lastReached, onLostEnd, onStuck, log, clock, random
 }) {
   const subscription = kafka.consume({ topic, groupId }, {
     onJoined,
@@ -75,6 +76,7 @@ export function createSession ({
   })
   const topicWatch = createTopicWatch({
     clock,
+    random,
     kafka,
     settings: { topic, groupId },
     onChanged: (error) => {
@@ -84,7 +86,7 @@ export function createSession ({
   })
   const commits = createCommits({ commit: subscription.commit, topic, topicId: () => topicWatch.id, log, clock })
   const ofPartitions = {
-    kafka, topic, onLostEnd, log,
+    kafka, topic, onLostEnd, log, clock, random,
     isSameTopic: topicWatch.verify,
     seek: subscription.seek
   }

@@ -1,5 +1,4 @@
 import { Backoff } from '../common/backoff.js'
-import { systemClock } from '../common/clock.js'
 import { createSession } from './consumer-session.js'
 
 /**
@@ -34,14 +33,16 @@ const STABLE = 60_000
  *   already read; reading continues behind the loss
  * @param {(error: unknown) => void} [dependencies.onFailure] called at each replacement
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  */
 export function createConsumer ({
   kafka, settings, handle, prepare, onAssigned, onLag, lastReached,
   onLostEnd = () => {},
   onFailure,
   log,
-  clock = systemClock
+  clock,
+  random
 }) {
   const stopping = new AbortController()
   /** @type {import('./consumer-session.js').ConsumerSession | undefined} */
@@ -57,7 +58,7 @@ export function createConsumer ({
   let heardAt = clock.monotonic()
 
   async function run () {
-    const backoff = new Backoff({ min: 200, max: 10_000 })
+    const backoff = new Backoff({ min: 200, max: 10_000, random })
     while (!stopping.signal.aborted) {
       const since = clock.monotonic()
       try {
@@ -70,7 +71,8 @@ export function createConsumer ({
           onLostEnd,
           onStuck: stuck,
           log,
-          clock
+          clock,
+          random
         })
         await session.run(stopping.signal)
       } catch (error) {

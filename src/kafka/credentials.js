@@ -10,10 +10,11 @@ import { createTokenSource } from './token-source.js'
  * @param {object} dependencies
  * @param {import('../config/load.js').Config['kafka']} dependencies.settings
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @returns {Pick<import('kafkajs').KafkaConfig, 'ssl' | 'sasl'>}
  */
-export function createCredentials ({ settings, log }) {
-  return { ssl: ssl(settings, log), sasl: sasl(settings) }
+export function createCredentials ({ settings, log, clock }) {
+  return { ssl: ssl(settings, log), sasl: sasl(settings, clock) }
 }
 
 /**
@@ -46,15 +47,16 @@ function ssl ({ ssl: files }, log) {
 
 /**
  * @param {import('../config/load.js').Config['kafka']} settings
+ * @param {import('../common/clock.js').Clock} clock
  * @returns {import('kafkajs').SASLOptions | undefined}
  */
 function sasl ({
   saslMechanism: mechanism, saslUsername: username = '', saslPassword: password = '', saslTokenSource: source = ''
-}) {
+}, clock) {
   if (mechanism !== 'oauthbearer')
     return mechanism && /** @type {import('kafkajs').SASLOptions} */ ({ mechanism, username, password })
   const read = isUrl(source)
-    ? createTokenSource({ url: source, clientId: username, clientSecret: password })
+    ? createTokenSource({ url: source, clientId: username, clientSecret: password, clock })
     : async () => (await readFile(source, 'utf8')).trim()
   return { mechanism, oauthBearerProvider: async () => ({ value: await read() }) }
 }

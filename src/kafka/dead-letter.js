@@ -1,5 +1,4 @@
 import { Backoff, retry } from '../common/backoff.js'
-import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
 import { unlessAborted } from '../common/wait.js'
 import { createProducer } from './producer.js'
@@ -34,11 +33,12 @@ const MAX_DETAIL = 1000
  * @param {Pick<import('./contract.js').KafkaDriver, 'produce'>} dependencies.kafka
  * @param {string} dependencies.topic the dead-letter topic
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  * @returns {DeadLetter}
  */
-export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
-  const producer = createProducer({ kafka, topic, log, clock })
+export function createDeadLetter ({ kafka, topic, log, clock, random }) {
+  const producer = createProducer({ kafka, topic, log, clock, random })
 
   /** @type {DeadLetter['write']} */
   async function write (letter) {
@@ -64,7 +64,7 @@ export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
       await retry(() => unlessAborted(write(letter), signal), {
         signal,
         clock,
-        backoff: new Backoff({ min: 100, max: 5000 })
+        backoff: new Backoff({ min: 100, max: 5000, random })
       })
     }
   }

@@ -8,11 +8,12 @@ import { createProducer } from './producer.js'
  * @param {Pick<import('./contract.js').KafkaDriver, 'produce'>} dependencies.kafka
  * @param {string} dependencies.topic
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  * @param {Partial<typeof import('./producer.js').LIMITS>} [dependencies.limits]
  */
-export function createKafkaDownlink ({ kafka, topic, log, clock, limits }) {
-  const producer = createProducer({ kafka, topic, log, clock, limits })
+export function createKafkaDownlink ({ kafka, topic, log, clock, random, limits }) {
+  const producer = createProducer({ kafka, topic, log, clock, random, limits })
   return {
     start: () => producer.start(),
     stop: () => producer.stop(),

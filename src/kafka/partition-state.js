@@ -16,6 +16,8 @@ const TRIES = 6
  * @property {(partition: number, offset: number) => void} seek reading continues at this offset
  * @property {(partition: number) => void} onLostEnd
  * @property {import('../common/log.js').Log} log
+ * @property {import('../common/clock.js').Clock} clock
+ * @property {import('../common/random.js').Random} random
  */
 
 /**
@@ -78,12 +80,13 @@ export class PartitionState {
     const { reached: last } = this
     if (last?.epoch === undefined || epoch === undefined) return undefined
     if (epoch === last.epoch && offset >= last.next) return undefined
-    const { kafka, topic, onLostEnd, log } = this.#dependencies
+    const { kafka, topic, onLostEnd, log, clock, random } = this.#dependencies
     const partition = this.#partition
     const leader = { topic, partition, epoch: last.epoch }
-    const backoff = new Backoff({ min: 100, max: 1000 })
+    const backoff = new Backoff({ min: 100, max: 1000, random })
     const end = await retry(() => kafka.epochEnd(leader), {
       backoff,
+      clock,
       retryable: () => backoff.tries < TRIES - 1
     })
     if (end === undefined || end >= last.next) return undefined

@@ -1,5 +1,4 @@
 import { Backoff } from '../common/backoff.js'
-import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
 
 /**
@@ -53,12 +52,13 @@ const SWEEP_INTERVAL = 250
  * @param {Pick<import('./contract.js').KafkaDriver, 'produce'>} dependencies.kafka
  * @param {string} dependencies.topic
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  * @param {Partial<Record<keyof typeof LIMITS, number>>} [dependencies.limits]
  * @param {(records: number) => void} [dependencies.onPending] called with the number of pending records whenever it
  *   changes
  */
-export function createProducer ({ kafka, topic, log, clock = systemClock, limits: given = {}, onPending = () => {} }) {
+export function createProducer ({ kafka, topic, log, clock, random, limits: given = {}, onPending = () => {} }) {
   const limits = { ...LIMITS, ...given }
   /** @type {Waiting[]} records in no batch yet */
   let queue = []
@@ -140,7 +140,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
 
   /** @param {Waiting[]} taken */
   async function deliver (taken) {
-    const backoff = new Backoff({ min: 20, max: 1000 })
+    const backoff = new Backoff({ min: 20, max: 1000, random })
     for (;;) {
       const failure = await connect() ?? await attempt(taken)
       if (failure === undefined) {

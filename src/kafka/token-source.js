@@ -1,5 +1,4 @@
 import { fetchJson } from '../common/fetch-json.js'
-import { systemClock } from '../common/clock.js'
 import { withTimeLimit } from '../common/wait.js'
 
 /** ms */
@@ -16,10 +15,10 @@ const USED_SHARE = 0.8
  * @param {string} options.url a `scope` in its query is sent as OAuth has it, in the body
  * @param {string} options.clientId
  * @param {string} options.clientSecret
- * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer'>} [options.clock]
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer'>} options.clock
  * @returns {() => Promise<string>} rejects if the endpoint does not answer with a token
  */
-export function createTokenSource ({ url, clientId, clientSecret, clock = systemClock }) {
+export function createTokenSource ({ url, clientId, clientSecret, clock }) {
   const endpoint = new URL(url)
   const scope = endpoint.searchParams.get('scope')
   endpoint.searchParams.delete('scope')
@@ -33,7 +32,8 @@ export function createTokenSource ({ url, clientId, clientSecret, clock = system
       authorization: `Basic ${Buffer.from([clientId, clientSecret].map(encodeURIComponent).join(':')).toString('base64')}`,
       timeout: TIMEOUT,
       maxBytes: MAX_BYTES,
-      signal
+      signal,
+      clock
     }), clock))
     if (typeof answer?.access_token !== 'string' || answer.access_token === '')
       throw new Error('the token endpoint answered without access_token')

@@ -8,10 +8,10 @@ const TRIES = 6
 /**
  * @template T
  * @param {() => Promise<T>} ask
- * @param {import('../common/clock.js').Clock} clock
+ * @param {{ clock: import('../common/clock.js').Clock, random: import('../common/random.js').Random }} sources
  */
-function retried (ask, clock) {
-  const backoff = new Backoff({ min: 100, max: 1000 })
+function retried (ask, { clock, random }) {
+  const backoff = new Backoff({ min: 100, max: 1000, random })
   return retry(ask, { backoff, clock, retryable: () => backoff.tries < TRIES - 1 })
 }
 
@@ -24,8 +24,9 @@ function retried (ask, clock) {
  * @param {{ topic: string, groupId: string }} dependencies.settings
  * @param {(error: Error) => void} dependencies.onChanged called when it is another topic, or missing
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  */
-export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChanged, clock }) {
+export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChanged, clock, random }) {
   let id = ''
   /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
@@ -35,7 +36,7 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
   async function verify () {
     if (id === '') return true
     try {
-      const now = await retried(() => kafka.topicId(topic), clock)
+      const now = await retried(() => kafka.topicId(topic), { clock, random })
       if (now === id) return true
       onChanged(new Error(`topic ${topic} was deleted and created again`))
     } catch (error) {
@@ -64,7 +65,7 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
     get id () { return id },
 
     async start () {
-      id = await retried(() => kafka.topicId(topic), clock)
+      id = await retried(() => kafka.topicId(topic), { clock, random })
       if (id !== '' && !stopped) timer = clock.timer(INTERVAL, look)
     },
 
@@ -80,7 +81,7 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
      */
     async outdated (partitions) {
       if (id === '' || partitions.length === 0 || !await verify()) return []
-      const committed = await retried(committedOffsets, clock)
+      const committed = await retried(committedOffsets, { clock, random })
       return committed
         .filter(({ partition, metadata }) => partitions.includes(partition) && metadata && metadata !== id)
         .map(({ partition }) => partition)

@@ -1,5 +1,4 @@
-import { retry } from '../common/backoff.js'
-import { systemClock } from '../common/clock.js'
+import { Backoff, retry } from '../common/backoff.js'
 import { unlessAborted } from '../common/wait.js'
 import { MIN_IN_SYNC, tellUnsafeTopics } from './topic-safety.js'
 
@@ -20,11 +19,12 @@ const NOTICE_AFTER = 5000
  *   headers
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {AbortSignal} [dependencies.signal] ends the retries
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  * @returns {Promise<string[]>} topics that were created
  * @throws the signal's reason; MissingTopicsError when topics are missing and may not be created
  */
-export async function ensureTopics ({ kafka, topics, settings, maxBytes = 2 ** 20, log, signal, clock = systemClock }) {
+export async function ensureTopics ({ kafka, topics, settings, maxBytes = 2 ** 20, log, signal, clock, random }) {
   let warned = false
   /** @param {object} details */
   const warn = (details) => {
@@ -41,6 +41,7 @@ export async function ensureTopics ({ kafka, topics, settings, maxBytes = 2 ** 2
   }, {
     signal,
     clock,
+    backoff: new Backoff({ random }),
     retryable: (error) => !(error instanceof MissingTopicsError),
     onFailure: (error, waitMs) => warn({ err: error, waitMs })
   })

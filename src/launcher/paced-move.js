@@ -1,5 +1,3 @@
-import { systemClock } from '../common/clock.js'
-
 /**
  * A reload moves the clients of a worker to its successor before the worker is stopped, as fast as they arrive there. A
  * worker that is stopped has to send its clients away within DRAIN_TIMEOUT: on a busy machine they would queue at the
@@ -34,10 +32,10 @@ const FEW = 0.05
  * @param {Worker} options.from accepts no connections
  * @param {Worker} options.to accepts all of them
  * @param {() => boolean} options.stopped ends it within half a second
- * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'sleep'>} [options.clock]
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'sleep'>} options.clock
  * @returns {Promise<number>} clients that have left; resolves when most have arrived, or as described above
  */
-export async function moveClients ({ from, to, stopped, clock = systemClock }) {
+export async function moveClients ({ from, to, stopped, clock }) {
   const all = from.connections ?? 0
   if (all <= LEAST) return 0
   const before = to.connections ?? 0

@@ -65,7 +65,7 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
         const { answer, text } = await withTimeLimit(TIMEOUT, undefined, async (signal) => {
           const answer = await fetch(url + path, { ...options, signal })
           return { answer, text: await answer.text() }
-        })
+        }, clock)
         if (answer.ok) return JSON.parse(text)
         reason = `${answer.status} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}`.trim()
         // 409: the request before is still in progress

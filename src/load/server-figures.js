@@ -1,3 +1,4 @@
+import { systemClock } from '../common/clock.js'
 import { withTimeLimit } from '../common/wait.js'
 
 /**
@@ -20,7 +21,7 @@ export function createServer ({ url, token }) {
     const text = await answer.text()
     if (!answer.ok) throw new Error(`ADMIN_PORT refuses: status ${answer.status}`)
     return text
-  })
+  }, systemClock)
 
   let after = 0
   let measured = 0

@@ -1,5 +1,3 @@
-import { systemClock } from '../common/clock.js'
-import { systemRandom } from '../common/random.js'
 import { EVERY } from './contract.js'
 
 /**
@@ -9,12 +7,12 @@ import { EVERY } from './contract.js'
  * @param {import('./contract.js').OverviewStore} dependencies.store
  * @param {() => Promise<import('./contract.js').ProcessReport>} dependencies.describe
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/wait.js').Timers} [dependencies.clock]
- * @param {Pick<import('../common/random.js').Random, 'bytes'>} [dependencies.random]
+ * @param {import('../common/wait.js').Timers} dependencies.clock
+ * @param {Pick<import('../common/random.js').Random, 'bytes'>} dependencies.random
  * @param {number} [dependencies.every] ms
  */
 export function createReport ({
-  store, describe, log, clock = systemClock, random = systemRandom, every = EVERY
+  store, describe, log, clock, random, every = EVERY
 }) {
   // while one process replaces another, both have the same name
   const id = random.bytes(12).toString('base64url')

@@ -211,7 +211,7 @@ export function createMisroutedRequests ({
         forwarded.add({ route, req, client: socket })
         owner.on('close', () => {
           // After the owner's end its last bytes are still being written, and the client may keep its side open.
-          if (socket.writableEnded) destroyAfter(socket, lastWords)
+          if (socket.writableEnded) destroyAfter(socket, lastWords, clock)
           else socket.destroy()
         })
         owner.write(requestHead(req, owners.proof(route, req.method, req.url)), 'latin1')

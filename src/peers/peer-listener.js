@@ -29,7 +29,7 @@ export function createPeerListener ({ address: { host, ports }, certificate, met
         ...serverOptions(times), ...certificate.serverOptions(), requestCert: true, rejectUnauthorized: true
       })
   if (server instanceof https.Server) certificate?.serve(server)
-  endSockets(server, times)
+  endSockets(server, times, clock)
   serveEngine(server, {
     engine: {
       handleRequest (req, res) {
@@ -40,13 +40,14 @@ export function createPeerListener ({ address: { host, ports }, certificate, met
       handleUpgrade (req, socket, head) {
         const owner = engineFor(req)
         if (owner) owner.handleOwnUpgrade(req, socket, head)
-        else endSocket(socket, responseOf(403), times.linger)
+        else endSocket(socket, responseOf(403), clock, times.linger)
       }
     },
     fallback: notFound,
     name: 'peers',
     times,
-    log
+    log,
+    clock
   })
 
   /**

@@ -22,7 +22,7 @@ import { isProven } from './request-proof.js'
 export function createSessionListener ({ path, engine, secrets, times, metrics, log, clock }) {
   // other workers keep their connections for 30 s
   const server = http.createServer(serverOptions(times))
-  endSockets(server, times)
+  endSockets(server, times, clock)
   serveEngine(server, {
     engine: {
       handleRequest (req, res) {
@@ -35,7 +35,8 @@ export function createSessionListener ({ path, engine, secrets, times, metrics, 
     fallback: notFound,
     name: 'sessions',
     times,
-    log
+    log,
+    clock
   })
 
   return onSocketFile(server, path)

@@ -1,4 +1,3 @@
-import { systemClock } from '../common/clock.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { EMPTY_TTL, LIST_AGAIN, MAX_CONNECTIONS, PAGE_BYTES } from './contract.js'
 import { makeMember } from './member-view.js'
@@ -62,9 +61,9 @@ class Document {
  *
  * @param {object} settings
  * @param {number} settings.maxMembers of a document; with more, diffs have only the count
- * @param {import('../common/clock.js').Clock} [settings.clock]
+ * @param {import('../common/clock.js').Clock} settings.clock
  */
-export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
+export function createMemoryPresenceHub ({ maxMembers, clock }) {
   /** @type {Map<string, Document>} bounded by the documents that connections have open, or left within EMPTY_TTL */
   const documents = new Map()
   /** @type {Set<Attached>} */

@@ -1,5 +1,4 @@
 import { Backoff } from '../common/backoff.js'
-import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
 import { checkRooms, CYCLE } from './idle-check.js'
 import { encodeBody } from './member-view.js'
@@ -27,12 +26,13 @@ const STOP_TIME = 2000
  * @param {import('./room.js').RoomDependencies['createDelivery']} dependencies.createDelivery
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} [dependencies.clock] for pauses
+ * @param {import('../common/clock.js').Clock} dependencies.clock for pauses
+ * @param {import('../common/random.js').Random} dependencies.random
  * @param {() => number} [dependencies.now] ms, monotonic
  * @param {number} [dependencies.cycle] of checkRooms, ms
  */
 export function createPresence ({
-  store, settings, createDelivery, metrics, log, clock = systemClock, now = clock.monotonic, cycle = CYCLE
+  store, settings, createDelivery, metrics, log, clock, random, now = clock.monotonic, cycle = CYCLE
 }) {
   /** @type {Map<string, Room>} bounded by the documents that connections have open */
   const rooms = new Map()
@@ -65,7 +65,7 @@ export function createPresence ({
   }
   const check = { soon: false }
 
-  const backoff = new Backoff({ min: 100 })
+  const backoff = new Backoff({ min: 100, random })
   let closedUntil = 0
   const gate = {
     get open () {

@@ -1,4 +1,3 @@
-import { systemClock } from '../common/clock.js'
 import { LogLimit } from '../common/log-limit.js'
 import { createAttempt } from '../redis/errors.js'
 import { documentPresence, presenceForgotten, workerPresence } from '../redis/keys.js'
@@ -37,7 +36,7 @@ const endOfTurn = (clock) => new Promise((resolve) => { clock.soon(() => resolve
  * @param {() => string} [dependencies.incarnation] current incarnation of the worker number (workers/worker-lease.js)
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'presence_errors'>} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @returns {PresenceStore}
  */
 export function createRedisPresence ({
@@ -45,7 +44,7 @@ export function createRedisPresence ({
   maxMembers,
   workerNumber,
   incarnation = () => '',
-  metrics, log, clock = systemClock
+  metrics, log, clock
 }) {
   const { channels, scripts } = redis
   /** Bounded by the documents with members on this worker. @type {Map<string, (payload: Buffer) => void>} */

@@ -1,5 +1,4 @@
 import { createHistogram } from 'node:perf_hooks'
-import { systemClock } from '../common/clock.js'
 import { LogLimit } from '../common/log-limit.js'
 
 /** Period over which the event loop's delay is measured, ms. */
@@ -27,12 +26,12 @@ const ownCpuUsage = /** @type {{ threadCpuUsage?: typeof process.cpuUsage }} */ 
  * @param {object} dependencies
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {number} [dependencies.window] ms
  * @param {() => { user: number, system: number }} [dependencies.cpuUsage] of this thread so far, us
  */
 export function createEventLoopMonitor ({
-  metrics, log, clock = systemClock, window = WINDOW, cpuUsage = ownCpuUsage
+  metrics, log, clock, window = WINDOW, cpuUsage = ownCpuUsage
 }) {
   /** Delays of this window, in whole ns from 1 on. */
   const histogram = createHistogram()

@@ -1,4 +1,3 @@
-import { systemClock } from '../common/clock.js'
 import { isTraced, readUsage } from './usage.js'
 
 /**
@@ -63,12 +62,12 @@ const COMPUTES = 0.5
  * @param {number} [dependencies.interval] ms
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'every' | 'soon'>} [dependencies.clock]
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'every' | 'soon'>} dependencies.clock
  * @param {typeof readUsage} [dependencies.usageOf]
  * @param {typeof isTraced} [dependencies.traced]
  */
 export function createHangWatch ({
-  processes, isReady, onChange = () => {}, interval = INTERVAL, metrics, log, clock = systemClock,
+  processes, isReady, onChange = () => {}, interval = INTERVAL, metrics, log, clock,
   usageOf = readUsage, traced = isTraced
 }) {
   /** Processes that were asked and have not answered. @type {Map<Watched, Silence>} */

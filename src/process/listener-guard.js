@@ -10,9 +10,10 @@ import { endSocket, responseOf } from './socket-times.js'
  * @param {object} dependencies
  * @param {string} dependencies.name of the listener, for the log
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer'>} dependencies.clock
  */
-export function createListenerGuard ({ name, log }) {
-  const limit = new LogLimit()
+export function createListenerGuard ({ name, log, clock }) {
+  const limit = new LogLimit({ clock })
 
   /**
    * @template {unknown[]} Args
@@ -45,7 +46,7 @@ export function createListenerGuard ({ name, log }) {
      * @param {(req: import('node:http').IncomingMessage, socket: import('node:stream').Duplex, head: Buffer) =>
      *   unknown} listener answers 500 if it throws or rejects
      */
-    upgrade: (listener) => guard(listener, (_req, socket) => endSocket(socket, responseOf(500))),
+    upgrade: (listener) => guard(listener, (_req, socket) => endSocket(socket, responseOf(500), clock)),
 
     /**
      * @param {(socket: import('node:net').Socket, ...args: any[]) => unknown} listener closes the connection if it

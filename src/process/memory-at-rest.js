@@ -1,6 +1,5 @@
 import v8 from 'node:v8'
 import vm from 'node:vm'
-import { systemClock } from '../common/clock.js'
 
 /**
  * Returns memory to the system when a process rests: after its start, and after a time of load. V8 does this by itself
@@ -26,14 +25,14 @@ const WORK = 0.1
 const COLLECTIONS = 2
 
 /**
- * @param {object} [dependencies]
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {object} dependencies
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {() => { user: number, system: number }} [dependencies.cpuUsage] of this process so far, us
  * @param {() => void} [dependencies.collect]
  */
 export function createMemoryAtRest ({
-  clock = systemClock, cpuUsage = process.cpuUsage, collect = collectGarbage
-} = {}) {
+  clock, cpuUsage = process.cpuUsage, collect = collectGarbage
+}) {
   /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let last = { at: 0, cpuMs: 0 }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { systemClock } from '../common/clock.js'
 import { launcherContext } from '../config/load.js'
 
 /**
@@ -13,9 +12,9 @@ const EVERY = 1000
 
 /**
  * Sends SIGTERM to this process, so that it stops in order, if npm started it and ends.
- * @param {Pick<import('../common/clock.js').Clock, 'every'>} [clock]
+ * @param {Pick<import('../common/clock.js').Clock, 'every'>} clock
  */
-export function endWithNpm (clock = systemClock) {
+export function endWithNpm (clock) {
   if (launcherContext().script === undefined) return
   const parents = parentsUpToNpm()
   const timer = clock.every(EVERY, () => {

@@ -1,5 +1,4 @@
 import { STATUS_CODES } from 'node:http'
-import { systemClock } from '../common/clock.js'
 
 /**
  * Timeouts of the sockets of a listener. Every HTTP listener of inkcast uses them (gateway, api, admin, private and
@@ -58,11 +57,12 @@ export const serverOptions = ({ handshake, headers, request, keepAlive, check })
  *
  * @param {import('http').Server} server
  * @param {Times} times
+ * @param {import('../common/wait.js').Timers} clock
  */
-export function endSockets (server, { silence, linger }) {
+export function endSockets (server, { silence, linger }, clock) {
   server.timeout = silence
   server.on('clientError', (error, socket) => {
-    if (canAnswer(error, socket)) endSocket(socket, responseOf(400), linger)
+    if (canAnswer(error, socket)) endSocket(socket, responseOf(400), clock, linger)
     else socket.destroy()
   })
 }
@@ -87,10 +87,10 @@ export function canAnswer (error, socket) {
  *
  * @param {import('stream').Duplex} socket
  * @param {string} bytes
+ * @param {import('../common/wait.js').Timers} clock
  * @param {number} [linger] ms
- * @param {import('../common/wait.js').Timers} [clock]
  */
-export function endSocket (socket, bytes, linger = TIMES.linger, clock = systemClock) {
+export function endSocket (socket, bytes, clock, linger = TIMES.linger) {
   // Node removes its own listener from an upgrade; without one, a reset by the client would end the process
   socket.on('error', () => socket.destroy())
   destroyAfter(socket, linger, clock)
@@ -102,9 +102,9 @@ export function endSocket (socket, bytes, linger = TIMES.linger, clock = systemC
 /**
  * @param {import('stream').Duplex} socket
  * @param {number} time ms, regardless of activity
- * @param {import('../common/wait.js').Timers} [clock]
+ * @param {import('../common/wait.js').Timers} clock
  */
-export function destroyAfter (socket, time, clock = systemClock) {
+export function destroyAfter (socket, time, clock) {
   if (socket.destroyed) return
   const timer = clock.timer(time, () => socket.destroy()).unref()
   socket.once('close', () => timer.stop())

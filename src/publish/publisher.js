@@ -1,4 +1,3 @@
-import { systemClock } from '../common/clock.js'
 import { publicError } from '../common/errors.js'
 import { happened, logging, runStep } from '../metrics/points.js'
 import { checkPublication, OPERATORS } from '../wire/publication.js'
@@ -27,9 +26,9 @@ import { checkPublication, OPERATORS } from '../wire/publication.js'
  * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
  * @param {{ maxRecordBytes: number }} dependencies.limits
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'records' | 'stage_seconds'>} dependencies.metrics
- * @param {Pick<import('../common/clock.js').Clock, 'now'>} [dependencies.clock]
+ * @param {Pick<import('../common/clock.js').Clock, 'now'>} dependencies.clock
  */
-export function createPublisher ({ bus, limits, metrics, clock = systemClock }) {
+export function createPublisher ({ bus, limits, metrics, clock }) {
   const maxBytes = limits.maxRecordBytes
   const producedIngested = metrics.stage_seconds.labels('produced_ingested')
   /** @param {PublishEntry[]} entries */

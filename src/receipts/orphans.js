@@ -21,16 +21,17 @@ const PAGE = 200
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'receipts'>} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  * @returns {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} see createWorkerWatch
  */
-export function createOrphans ({ redis, uplink, timeout, metrics, log, clock }) {
+export function createOrphans ({ redis, uplink, timeout, metrics, log, clock, random }) {
   /** @param {import('./redis-receipts.js').OpenReceipt} open @param {any[]} parts @param {AbortSignal} signal */
   async function send ({ about, delivered }, parts, signal) {
     const deadline = clock.monotonic() + GIVE_UP
     const record = receiptRecord(about, parts, clock.now())
     try {
       await retry(() => uplink.send(record), {
-        signal, clock, backoff: new Backoff({ min: 100 }), retryable: () => clock.monotonic() < deadline
+        signal, clock, backoff: new Backoff({ min: 100, random }), retryable: () => clock.monotonic() < deadline
       })
     } catch (error) {
       metrics.receipts.inc({ result: 'unreported' }, delivered)

@@ -1,4 +1,3 @@
-import { systemRandom } from '../common/random.js'
 import { Backoff, retry } from '../common/backoff.js'
 import { InkcastError, publicError } from '../common/errors.js'
 import { happened, receiptOpened } from '../metrics/points.js'
@@ -37,14 +36,14 @@ const STOP_TIMEOUT = 5000
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../common/random.js').Random, 'number'>} [dependencies.random]
+ * @param {Pick<import('../common/random.js').Random, 'number'>} dependencies.random
  * @param {() => number} [dependencies.now] monotonic, whole ms; small, because a number of 1e12 takes as much memory as
  *   three small ones
  */
 export function createReceipts ({
   settings: { receiptTimeout, maxPendingReceipts },
   uplink, parts, metrics, log, clock,
-  random = systemRandom,
+  random,
   now = () => Math.trunc(clock.monotonic())
 }) {
   /** Receipts to acknowledge, by ack id. @type {Map<number, Receipt>} bounded by maxPendingReceipts */
@@ -226,7 +225,7 @@ export function createReceipts ({
     return retry(attempt, {
       signal: stopping.signal,
       clock,
-      backoff: new Backoff({ min: 100 }),
+      backoff: new Backoff({ min: 100, random }),
       retryable: (error) =>
         clock.monotonic() < deadline && !(error instanceof InkcastError && !publicError(error).retryable)
     })

@@ -59,7 +59,7 @@ export async function openSandbox (config, { clock, random }, createParts = () =
     authenticator: createAuthenticator({ settings: { secret }, log, clock, random }),
     certificate,
     access: createAccess({ settings: {}, log, clock }),
-    newId: createSessionIds(0, { clock, random: random.fill }),
+    newId: createSessionIds(0, { clock, random }),
     metrics,
     log,
     clock,

@@ -52,10 +52,11 @@ class HeldDocument extends Holding {
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  * @param {number} dependencies.grace ms
  * @param {number} dependencies.silence time without a packet after which a connection is closed, ms
  */
-export function createSessions ({ store, uplink, worker, connectionsOf, metrics, log, clock, grace, silence }) {
+export function createSessions ({ store, uplink, worker, connectionsOf, metrics, log, clock, random, grace, silence }) {
   const begin = clock.monotonic()
   /** V8 allocates no memory for small integers. @returns {number} ms since the start of the worker */
   const now = () => Math.trunc(clock.monotonic() - begin)
@@ -77,7 +78,8 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     timeOf: (holding) => (holding.uid === undefined ? clock.now() : wallTime(holding.at)),
     onSettled,
     log,
-    clock
+    clock,
+    random
   })
   let started = false
   /**

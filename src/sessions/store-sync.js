@@ -26,14 +26,15 @@ const ASKED = UNSURE | TOLD_HELD | TOLD_FREE
  * @param {(holding: Holding) => void} dependencies.onSettled the store and the services are up to date with it
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  */
-export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled, log, clock }) {
+export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled, log, clock, random }) {
   /** @type {Holding[]} each once */
   let queue = []
   /** Events to send, one per holding. @type {{ holding: Holding, told: '0' | '1', of: string }[]} */
   const untold = []
   let telling = 0
-  const backoff = new Backoff({ min: 100 })
+  const backoff = new Backoff({ min: 100, random })
   let resumeAt = 0
 
   /** @param {Holding} holding with a changed state */

@@ -80,10 +80,11 @@ function handle (namespace, { type, opts, rooms, close, data, requestId }) {
  * @param {import('socket.io').Server} dependencies.io
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'emitter_messages'>} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @returns {(channel: string, payload: Buffer) => void} never throws
  */
-export function createEmitterMessages ({ key, io, metrics, log }) {
-  const logLimit = new LogLimit()
+export function createEmitterMessages ({ key, io, metrics, log, clock }) {
+  const logLimit = new LogLimit({ clock })
   const requests = `${key}-request#`
 
   /** @param {string} channel @param {Buffer} payload @returns {boolean} false: not for this worker */

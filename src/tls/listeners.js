@@ -9,13 +9,13 @@ import { createTicketKeys } from './ticket-keys.js'
  * @property {import('../common/log.js').Log} log
  * @property {import('../metrics/metrics.js').Metrics} metrics
  * @property {import('../common/clock.js').Clock} clock
- * @property {import('../common/random.js').Random} [random]
  */
 
 /** @typedef {import('./certificate.js').Certificate} Certificate */
 
 /**
- * @param {Parts & { directory?: string }} parts `directory` that the workers of this machine share
+ * @param {Parts & { random: import('../common/random.js').Random, directory?: string }} parts `directory` that the
+ *   workers of this machine share
  * @returns {Certificate | undefined} undefined: the gateway does not terminate TLS
  */
 export function gatewayCertificate ({ config, directory, random, ...parts }) {

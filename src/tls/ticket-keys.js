@@ -1,7 +1,6 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { systemRandom } from '../common/random.js'
 
 /**
  * The key that encrypts session tickets: the same one in all workers, so that a client that reconnects to another
@@ -37,11 +36,11 @@ const STATE_BYTES = 32
  * @param {string} [options.secret] shared by several machines; keys of all periods follow from it
  * @param {string} [options.directory] that processes of this machine share; default: the keys are of this process only
  * @param {Pick<import('../common/clock.js').Clock, 'now' | 'every'>} options.clock
- * @param {Bytes} [options.random]
+ * @param {Bytes} options.random
  * @param {number} [options.look] interval of the comparison with the clock, ms
  * @returns {TicketKeys}
  */
-export function createTicketKeys ({ secret, directory, clock, random = systemRandom, look = LOOK }) {
+export function createTicketKeys ({ secret, directory, clock, random, look = LOOK }) {
   const now = () => Math.floor(clock.now() / PERIOD)
   /** @type {((keys: Buffer) => void)[]} */
   const listeners = []

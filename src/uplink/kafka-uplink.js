@@ -15,13 +15,14 @@ import { createProducer } from '../kafka/producer.js'
  * @param {Pick<import('../bus/contract.js').Bus, 'queuedUpTo' | 'noteQueued'>} dependencies.queues
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'uplink_records' | 'uplink_pending'>} dependencies.metrics
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  * @param {Partial<typeof import('../kafka/producer.js').LIMITS>} [dependencies.limits]
  * @returns {import('./contract.js').Uplink}
  */
-export function createKafkaUplink ({ kafka, topic, queues, log, metrics, clock, limits }) {
+export function createKafkaUplink ({ kafka, topic, queues, log, metrics, clock, random, limits }) {
   const producer = createProducer({
-    kafka, topic, log, clock, limits,
+    kafka, topic, log, clock, random, limits,
     onPending: (records) => metrics.uplink_pending.set(records)
   })
   return {

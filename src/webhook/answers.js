@@ -1,7 +1,6 @@
 import { Backoff, retry } from '../common/backoff.js'
 import { InkcastError, publicError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
-import { systemRandom } from '../common/random.js'
 import { publicationFromItem } from '../wire/item.js'
 import { countItems } from '../wire/json-walk.js'
 import { TooManyValues } from '../wire/msgpack.js'
@@ -28,12 +27,12 @@ const MAX_FIELDS = 50
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'webhook_publications'>} dependencies.metrics
  * @param {Pick<import('../common/clock.js').Clock, 'now' | 'sleep' | 'monotonic'>} dependencies.clock
- * @param {Pick<import('../common/random.js').Random, 'number'>} [dependencies.random]
+ * @param {Pick<import('../common/random.js').Random, 'number'>} dependencies.random
  * @returns {(id: string, answer: import('./request.js').Answer, signal: AbortSignal) => Promise<void>} rejects with the
  *   reason of the signal
  */
 export function createAnswers ({
-  publish, refused: charge, decoding, owes, log, metrics, clock, random = systemRandom
+  publish, refused: charge, decoding, owes, log, metrics, clock, random
 }) {
   /** One line for each kind of refusal. @type {Map<string, LogLimit>} by error code */
   const logLimits = new Map()

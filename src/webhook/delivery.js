@@ -1,6 +1,5 @@
 import { Backoff } from '../common/backoff.js'
 import { LogLimit } from '../common/log-limit.js'
-import { systemRandom } from '../common/random.js'
 import { encodeBatch } from './cloud-events.js'
 import { WebhookError } from './request.js'
 
@@ -28,9 +27,9 @@ const FAILING = 300_000
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'webhook_requests' | 'webhook_events' |
  *   'webhook_seconds'>} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../common/random.js').Random, 'number'>} [dependencies.random]
+ * @param {Pick<import('../common/random.js').Random, 'number'>} dependencies.random
  */
-export function createDelivery ({ request, answers, log, metrics, clock, random = systemRandom }) {
+export function createDelivery ({ request, answers, log, metrics, clock, random }) {
   /** Since when no request has succeeded, and why. @type {{ since: number, cause: string } | null} */
   let failure = null
   const logLimit = new LogLimit({ clock })

@@ -1,5 +1,4 @@
 import { InkcastError } from '../common/errors.js'
-import { systemRandom } from '../common/random.js'
 import { WEBHOOK_GROUP } from '../config/load.js'
 import { createKafkaSender } from './kafka-sender.js'
 import { createStreamSender } from './stream-sender.js'
@@ -14,10 +13,10 @@ import { createStreamSender } from './stream-sender.js'
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} [dependencies.random]
+ * @param {import('../common/random.js').Random} dependencies.random
  */
 export function createEventSources ({
-  settings: { groups }, stream, kafka, log, metrics, clock, random = systemRandom
+  settings: { groups }, stream, kafka, log, metrics, clock, random
 }) {
   /**
    * @param {string} group
@@ -28,7 +27,7 @@ export function createEventSources ({
     if (kafka !== undefined) {
       if (!/^[A-Za-z0-9._-]{1,64}$/.test(group) || group === WEBHOOK_GROUP)
         throw new InkcastError('bad_request', 'the group is not a valid name')
-      return createKafkaSender({ ...kafka, group, delivery, log, clock })
+      return createKafkaSender({ ...kafka, group, delivery, log, clock, random })
     }
     if (stream === undefined || !groups.includes(group))
       throw new InkcastError('bad_request', 'there is no such group: UPLINK_GROUPS names them')

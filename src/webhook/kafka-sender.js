@@ -17,11 +17,12 @@ import { BATCH } from '../uplink/stream/contract.js'
  * @param {Pick<import('./delivery.js').Delivery, 'deliver'>} dependencies.delivery
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  */
-export function createKafkaSender ({ kafka, settings, group = WEBHOOK_GROUP, maxBytes, delivery, log, clock }) {
+export function createKafkaSender ({ kafka, settings, group = WEBHOOK_GROUP, maxBytes, delivery, log, clock, random }) {
   const { uplink: topic, deadLetter: deadLetterTopic } = settings.topics
   const groupId = `${settings.groupId}-${group}`
-  const deadLetters = createDeadLetter({ kafka, topic: deadLetterTopic, log, clock })
+  const deadLetters = createDeadLetter({ kafka, topic: deadLetterTopic, log, clock, random })
 
   /** @type {import('../kafka/batch.js').BatchHandler} */
   async function handle ({ partition, messages }, signal) {
@@ -69,10 +70,11 @@ export function createKafkaSender ({ kafka, settings, group = WEBHOOK_GROUP, max
     kafka,
     settings: { topic, groupId },
     prepare: (signal) =>
-      ensureTopics({ kafka, topics: [topic, deadLetterTopic], settings, maxBytes, log, signal, clock }),
+      ensureTopics({ kafka, topics: [topic, deadLetterTopic], settings, maxBytes, log, signal, clock, random }),
     handle,
     log,
-    clock
+    clock,
+    random
   })
 
   return {

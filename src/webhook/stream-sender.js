@@ -1,6 +1,5 @@
 import { Backoff } from '../common/backoff.js'
 import { LogLimit } from '../common/log-limit.js'
-import { systemRandom } from '../common/random.js'
 import { LEASE } from '../uplink/stream/contract.js'
 
 /** A lease is renewed so often, ms: twice may fail. */
@@ -23,9 +22,9 @@ const MEASURE = 5000
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'uplink_stream_records' | 'uplink_stream_bytes'>}
  *   dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../common/random.js').Random, 'number'>} [dependencies.random]
+ * @param {Pick<import('../common/random.js').Random, 'number'>} dependencies.random
  */
-export function createStreamSender ({ stream, group, holder, delivery, log, metrics, clock, random = systemRandom }) {
+export function createStreamSender ({ stream, group, holder, delivery, log, metrics, clock, random }) {
   const reader = { group, holder }
   const stopping = new AbortController()
   const { signal } = stopping

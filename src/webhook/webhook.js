@@ -1,4 +1,3 @@
-import { systemRandom } from '../common/random.js'
 import { isWebhookAlone, WEBHOOK_GROUP } from '../config/load.js'
 import { createAnswers } from './answers.js'
 import { createDelivery } from './delivery.js'
@@ -17,10 +16,10 @@ import { createStreamSender } from './stream-sender.js'
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} [dependencies.random]
+ * @param {import('../common/random.js').Random} dependencies.random
  */
 export function createWebhook ({
-  settings: { url, secrets }, rulesOf, caller, log, metrics, clock, random = systemRandom
+  settings: { url, secrets }, rulesOf, caller, log, metrics, clock, random
 }) {
   if (url === undefined) throw new TypeError('UPLINK_URL is not set')
   const delivery = createDelivery({
@@ -54,7 +53,7 @@ export function createWebhook ({
         log, metrics, clock, random
       }),
     /** @param {Pick<Parameters<typeof createKafkaSender>[0], 'kafka' | 'settings' | 'maxBytes'>} options */
-    senderFromKafka: (options) => createKafkaSender({ ...options, delivery: ruled, log, clock }),
+    senderFromKafka: (options) => createKafkaSender({ ...options, delivery: ruled, log, clock, random }),
     /** @returns {string[]} what is wrong, for the readiness check */
     warnings: () => delivery.trouble === null ? [] : [delivery.trouble]
   }

@@ -1,6 +1,3 @@
-import { systemClock } from '../common/clock.js'
-import { systemRandom } from '../common/random.js'
-
 /**
  * Ids of sessions and connections: 20 characters of A-Z a-z 0-9 - _, each one 6 bits, most significant first.
  *
@@ -26,16 +23,13 @@ const NUMBERS = new Map(PAIRS.map((pair, number) => [pair, number]))
 
 /**
  * @param {number} workerNumber 0 to 4,095
- * @param {object} [options]
- * @param {Pick<import('../common/clock.js').Clock, 'now'>} [options.clock]
- * @param {(bytes: Buffer) => void} [options.random] fills with unguessable bytes; default: the system's generator
+ * @param {object} sources
+ * @param {Pick<import('../common/clock.js').Clock, 'now'>} sources.clock
+ * @param {Pick<import('../common/random.js').Random, 'fill'>} sources.random unguessable
  * @returns {() => string} makes a new id with each call
  * @throws {RangeError} for a number that does not fit
  */
-export function createSessionIds (
-  workerNumber,
-  { clock = systemClock, random = systemRandom.fill } = {}
-) {
+export function createSessionIds (workerNumber, { clock, random }) {
   if (!Number.isInteger(workerNumber) || workerNumber < 0 || workerNumber >= MAX_WORKERS) {
     throw new RangeError(`worker number ${workerNumber} is not between 0 and ${MAX_WORKERS - 1}`)
   }
@@ -57,7 +51,7 @@ export function createSessionIds (
     // It runs on across milliseconds: more than 4,096 ids within one still differ in their random part.
     sequence = (sequence + 1) % SEQUENCES
     if (used === pool.length) {
-      random(pool)
+      random.fill(pool)
       for (let i = 0; i < pool.length; i++) pool[i] = DIGITS.charCodeAt(pool[i] & 63)
       digits = pool.toString('latin1')
       used = 0

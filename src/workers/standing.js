@@ -12,6 +12,8 @@ export class Standing {
   #lease
   #catchUp
   #log
+  #clock
+  #random
   #stopping = new AbortController()
   /** Orders of the time without a lease may not have been carried out yet. */
   #behind = false
@@ -25,11 +27,15 @@ export class Standing {
    *   dependencies.lease
    * @param {() => Promise<unknown>} dependencies.catchUp carries out missed orders, and registers all users again
    * @param {import('../common/log.js').Log} dependencies.log
+   * @param {import('../common/clock.js').Clock} dependencies.clock
+   * @param {import('../common/random.js').Random} dependencies.random
    */
-  constructor ({ lease, catchUp, log }) {
+  constructor ({ lease, catchUp, log, clock, random }) {
     this.#lease = lease
     this.#catchUp = catchUp
     this.#log = log
+    this.#clock = clock
+    this.#random = random
   }
 
   /** Whether clients may use their rights on this worker now. */
@@ -55,7 +61,8 @@ export class Standing {
         settled = this.#losses
         await retry(() => this.#catchUp(), {
           signal: this.#stopping.signal,
-          backoff: new Backoff({ min: 100, max: 5000 }),
+          clock: this.#clock,
+          backoff: new Backoff({ min: 100, max: 5000, random: this.#random }),
           onFailure: (error) => this.#log.debug({ err: error }, 'missed orders could not be read, retrying')
         })
       }

@@ -1,9 +1,7 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import os from 'node:os'
-import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
-import { systemRandom } from '../common/random.js'
 import { isAlive } from '../process/alive.js'
 import { RedisTime } from '../redis/redis-time.js'
 import { WORKERS } from '../redis/keys.js'
@@ -75,11 +73,11 @@ function linux (read) {
  * @param {() => void} dependencies.onLost another worker has the number: stop serving
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.leaseTime] ms
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
- * @param {Pick<import('../common/random.js').Random, 'uuid' | 'bytes'>} [dependencies.random]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../common/random.js').Random, 'uuid' | 'bytes'>} dependencies.random
  */
 export function createWorkerLease ({
-  redis, slot, address, onLost, log, leaseTime = LEASE_TIME, clock = systemClock, random = systemRandom
+  redis, slot, address, onLost, log, leaseTime = LEASE_TIME, clock, random
 }) {
   const token = random.uuid()
   const owner = JSON.stringify({ ...address, slot, token })

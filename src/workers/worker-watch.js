@@ -1,5 +1,4 @@
 import { Backoff, retry } from '../common/backoff.js'
-import { systemClock } from '../common/clock.js'
 import { WORKERS } from '../redis/keys.js'
 import { LEASE_TIME } from './worker-lease.js'
 
@@ -48,13 +47,14 @@ const parseName = (name) => /** @type {[number, number]} */ (name.split('.').map
  * @param {number} dependencies.grace how long a worker's data is kept after its last renewal, ms; the same in all
  *   processes
  * @param {number} [dependencies.claimTime] ms
- * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/random.js').Random} dependencies.random
  */
 export function createWorkerWatch ({
   redis,
   onWorkerGone = [],
   clean, log, leaseTime = LEASE_TIME, interval = INTERVAL, grace, claimTime = CLAIM_TIME,
-  clock = systemClock
+  clock, random
 }) {
   const stopping = new AbortController()
   /** @type {import('../common/clock.js').Timer | undefined} */
@@ -110,7 +110,7 @@ export function createWorkerWatch ({
       await redis.client.zrem(WORKERS.unclean, name)
     }, {
       signal,
-      backoff: new Backoff({ min: 100, max: 5000 }),
+      backoff: new Backoff({ min: 100, max: 5000, random }),
       clock,
       onFailure: (error) =>
         log.warn({ err: error, incarnation: name }, 'the data of an ended worker could not be cleaned up, retrying')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
 import { createDocsSite } from '../../src/demo/docs-site.js'
 import { createPageFiles } from '../../src/demo/page-files.js'
 import { createLog } from '../../src/common/log.js'
@@ -9,7 +10,7 @@ import { passesAxe } from '../helpers/axe.js'
 import { noBrowser, startBrowser } from '../helpers/browser.js'
 import { PHONE } from '../helpers/status-page.js'
 
-const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 
 test('a page of docs that are not built is accessible in light and dark, on a laptop and a phone', { skip: noBrowser }, async (t) => {
   const docs = createDocsSite('/no-such-folder/')

@@ -101,11 +101,12 @@ test(
       incarnation: () => dead,
       maxMembers: 500,
       metrics: createMetrics({ processMetrics: false }),
-      log
+      log,
+      clock: systemClock
     })
     t.after(() => store.stop())
     await store.start()
-    await store.update(guid, [{ op: '+', id: createSessionIds(number)(), uid: 'ada', client: '', body: '{}' }])
+    await store.update(guid, [{ op: '+', id: createSessionIds(number, { clock: systemClock, random: systemRandom })(), uid: 'ada', client: '', body: '{}' }])
     assert.equal((await store.page(guid, { limit: 10 })).count, 1)
     await redis.client.zadd(WORKERS.unclean, '1', dead)
 

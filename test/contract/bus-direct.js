@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { isOrder } from '../../src/wire/publication.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { waitFor } from '../helpers/wait.js'
@@ -53,7 +55,9 @@ export function directContract (fixture) {
       reaches({ operator: 'everyone' }, [fixture.pair.one, fixture.pair.two]))
 
     test('socket, kick, join and leave by sid reach the worker that the sid names', async () => {
-      const [sidOne, sidTwo, sidOther] = [...fixture.workers, 4095].map((number) => createSessionIds(number)())
+      const [sidOne, sidTwo, sidOther] = [...fixture.workers, 4095].map((number) => createSessionIds(number, {
+        clock: systemClock, random: systemRandom
+      })())
       await reaches({ operator: 'socket', sid: sidOne }, [fixture.pair.one])
       await reaches({ operator: 'socket', sid: sidTwo }, [fixture.pair.two])
       await reaches({ operator: 'kick', sid: sidTwo }, [fixture.pair.two])
@@ -98,7 +102,7 @@ export function directContract (fixture) {
       await order({ operator: 'kick' })
       await order({ operator: 'user' })
       await order({ operator: 'revoke', guid })
-      await order({ operator: 'kick', sid: createSessionIds(fixture.workers[0])() })
+      await order({ operator: 'kick', sid: createSessionIds(fixture.workers[0], { clock: systemClock, random: systemRandom })() })
       await first.addUser(other)
       assert.deepEqual(
         one.orders.filter((told) => told.uid === other),

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { retry } from '../../src/common/backoff.js'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
+import { Backoff, retry } from '../../src/common/backoff.js'
 import { InkcastError } from '../../src/common/errors.js'
 import { documentChannel, WORKERS, workerOrders } from '../../src/redis/keys.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
@@ -133,7 +135,7 @@ export function redisFaults (name, startServers) {
         const orders = uids.flatMap((uid) => [
           { operator: 'kick', uid },
           { operator: 'revoke', uid, guid: fresh() },
-          { operator: 'kick', uid, sid: createSessionIds(number)() }
+          { operator: 'kick', uid, sid: createSessionIds(number, { clock: systemClock, random: systemRandom })() }
         ])
         const nameOf = (/** @type {Partial<import('./bus-fixture.js').Publication>} */ { operator, uid, guid, sid }) =>
           [operator, uid, guid, sid].join('\n')
@@ -141,7 +143,9 @@ export function redisFaults (name, startServers) {
           orders.map((order) => one.directs.filter((direct) => nameOf(direct) === nameOf(order)).length)
         await onNodes((admin) => admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub'))
         // as ingest and callers of the api retry
-        await Promise.all(orders.map((order) => retry(() => publisher.publish([{ publication: publication(order) }]))))
+        await Promise.all(orders.map((order) => retry(() => publisher.publish([{ publication: publication(order) }]), {
+          clock: systemClock, backoff: new Backoff({ random: systemRandom })
+        })))
         await waitFor(() => arrivals().every((count) => count > 0), { timeout: 20_000, message: () => arrivals() })
         // the channel for everyone is interrupted as well, so repeat the mark
         const mark = fresh('mark')
@@ -174,7 +178,7 @@ export function redisFaults (name, startServers) {
       const { client } = /** @type {any} */ (fixture.pair).connections[2]
       // a number with a lease but without a subscriber
       const number = 4094
-      const kick = { publication: publication({ operator: 'kick', sid: createSessionIds(number)() }) }
+      const kick = { publication: publication({ operator: 'kick', sid: createSessionIds(number, { clock: systemClock, random: systemRandom })() }) }
       assert.deepEqual((await publisher.publish([kick]))[0].carriedOut, { connections: 0, workers: 0 })
       await client.del(workerOrders(number))
       await client.zadd(WORKERS.expiry, Date.now() + 600_000, number)

@@ -13,13 +13,15 @@ import { documentLog, documentMeta } from '../../src/redis/keys.js'
  * @param {import('./bus-fixture.js').PairOptions} options
  */
 export async function createRedisPair (url, { handlers, workers, history, idempotency }) {
-  const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+  const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
   const metrics = createMetrics({ processMetrics: false })
   const connections = ['first', 'second', 'publisher'].map((name) =>
     createRedis({ urls: url.split(','), name: `test-${name}`, log, clock: systemClock, random: systemRandom })
   )
   const buses = connections.map((redis, i) =>
-    createRedisBus({ redis, log, metrics, workerNumber: workers[i], history, idempotency })
+    createRedisBus({
+      redis, log, metrics, workerNumber: workers[i], history, idempotency, clock: systemClock, random: systemRandom
+    })
   )
   const stop = async () => {
     for (const bus of buses) await bus.stop()

@@ -11,7 +11,7 @@ import { inspectTransportContract } from './inspect-transport.js'
 
 inspectTransportContract('memory', async () => {
   const hub = new EventEmitter()
-  return [createMemoryTransport({ hub }), createMemoryTransport({ hub })]
+  return [createMemoryTransport({ hub, clock: systemClock }), createMemoryTransport({ hub, clock: systemClock })]
 })
 
 for (const [name, url] of BACKENDS) {

@@ -53,7 +53,9 @@ test('a process writes its report again and again, also after failures, and remo
     },
     describe: async () => report('here'),
     log,
-    every: 1
+    every: 1,
+    clock: systemClock,
+    random: systemRandom
   })
   part.start()
   await waitFor(() => calls.length >= 3)

@@ -12,7 +12,7 @@ import { BACKENDS } from '../helpers/backends.js'
 import { redisUrl } from '../helpers/env.js'
 import { presenceContract } from './presence.js'
 
-const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 const metrics = createMetrics({ processMetrics: false })
 
 /** @param {string} url comma separated for Redis Cluster */
@@ -30,7 +30,8 @@ const open = (url) => async () => {
         metrics,
         log,
         incarnation: () => incarnation,
-        ...options
+        ...options,
+        clock: systemClock
       })
       stops.push(async () => {
         await store.stop()

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { encodeBody } from '../../src/presence/member-view.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { waitFor } from '../helpers/wait.js'
@@ -25,7 +27,9 @@ import { fresh } from './bus-fixture.js'
 export function presenceContract (name, open) {
   describe(`presence contract: ${name}`, () => {
     const [first, second] = [randomInt(1000, 2000), randomInt(2000, 4000)]
-    const ids = [createSessionIds(first), createSessionIds(second)]
+    const ids = [createSessionIds(first, {
+      clock: systemClock, random: systemRandom
+    }), createSessionIds(second, { clock: systemClock, random: systemRandom })]
     /** @type {{ guid: string, diff: Diff }[]} */
     const seen = []
     /** @type {Awaited<ReturnType<typeof open>>} */
@@ -227,10 +231,10 @@ export function presenceContract (name, open) {
       await two.watch(guid)
       const gone = await backend.create({ workerNumber: 4001, incarnation: 'x' })
       await gone.start()
-      const lost = Array.from({ length: 3 }, createSessionIds(4001))
+      const lost = Array.from({ length: 3 }, createSessionIds(4001, { clock: systemClock, random: systemRandom }))
       await gone.update(guid, lost.map((id, i) => change('+', `lost-${i}`, id)))
       const id = await enter(guid)
-      await gone.update(guid, [change('+', 'ada', createSessionIds(4001)())])
+      await gone.update(guid, [change('+', 'ada', createSessionIds(4001, { clock: systemClock, random: systemRandom })())])
       await told(guid, 3)
       await Promise.all([one, two, reader].map((store) => store.forget(4001, 'x')))
       const diff = await waitFor(() => diffs(guid)[3])
@@ -245,7 +249,7 @@ export function presenceContract (name, open) {
       const gone = await backend.create({ workerNumber: 4003, incarnation: 'x' })
       await gone.start()
       await one.forget(4003, 'x')
-      await gone.update(guid, [change('+', 'ada', createSessionIds(4003)())])
+      await gone.update(guid, [change('+', 'ada', createSessionIds(4003, { clock: systemClock, random: systemRandom })())])
       await two.forget(4003, 'x', { surely: true })
       assert.equal((await all(guid)).count, 0)
       await gone.stop()
@@ -253,7 +257,7 @@ export function presenceContract (name, open) {
 
     test('the next process with a number has no connections of the previous one, and keeps its own', async () => {
       const guid = fresh()
-      const newId = createSessionIds(4002)
+      const newId = createSessionIds(4002, { clock: systemClock, random: systemRandom })
       const earlier = await backend.create({ workerNumber: 4002, incarnation: 'x' })
       await earlier.start()
       await earlier.update(guid, [change('+', 'ada', newId())])

@@ -35,10 +35,12 @@ async function workerOn (t) {
   const inbox = createInbox()
   const history = { size: 10, ttl: 60 }
   const metrics = createMetrics({ processMetrics: false })
-  const bus = createRedisBus({ redis, log, metrics, workerNumber: 7, history })
+  const bus = createRedisBus({
+    redis, log, metrics, workerNumber: 7, history, clock: systemClock, random: systemRandom
+  })
   t.after(() => bus.stop())
   await bus.start(handlersOf(inbox))
-  const elsewhere = createRedisBus({ redis: other, log, metrics, history })
+  const elsewhere = createRedisBus({ redis: other, log, metrics, history, clock: systemClock, random: systemRandom })
   t.after(() => elsewhere.stop())
   await elsewhere.start()
   const guid = fresh()

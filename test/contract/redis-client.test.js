@@ -19,7 +19,7 @@ import { freePort } from '../services/ports.js'
 import { startRedis } from '../services/redis.js'
 import { entry, fresh, range } from './bus-fixture.js'
 
-const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 /** @param {string} url @param {string} [name] */
 const connectTo = (url, name = 'test') => createRedis({ urls: url.split(','), name, log, clock: systemClock, random: systemRandom })
 
@@ -125,7 +125,9 @@ describe('the redis client', () => {
     const proxy = await startProxy(plain.port)
     const redis = connectTo(`redis://127.0.0.1:${proxy.port}`)
     const metrics = createMetrics({ processMetrics: false })
-    const bus = createRedisBus({ redis, log, metrics, history: { size: 100, ttl: 60 } })
+    const bus = createRedisBus({
+      redis, log, metrics, history: { size: 100, ttl: 60 }, clock: systemClock, random: systemRandom
+    })
     const admin = new Redis({ port: plain.port, retryStrategy: () => null })
     const monitor = await admin.monitor()
     let sent = 0

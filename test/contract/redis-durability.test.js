@@ -43,11 +43,13 @@ async function open (t, url, { mode = 'replicas', timeout = TIMEOUT } = {}) {
   })
   t.after(() => durability.stop())
   await durability.start()
-  const bus = createRedisBus({ redis, durability, log, metrics, history: { size: 1000, ttl: 60 } })
+  const bus = createRedisBus({
+    redis, durability, log, metrics, history: { size: 1000, ttl: 60 }, clock: systemClock, random: systemRandom
+  })
   t.after(() => bus.stop())
   await bus.start(undefined)
   const name = fresh('stream')
-  const stream = createRedisStream({ redis, durability, groups: ['one'], name })
+  const stream = createRedisStream({ redis, durability, groups: ['one'], name, clock: systemClock, random: systemRandom })
   const count = async (/** @type {string} */ result) =>
     (await metrics.write_waits.get()).values.find(({ labels }) => labels.result === result)?.value ?? 0
   const pending = async () => (await metrics.write_waits_pending.get()).values[0]?.value ?? 0

@@ -46,7 +46,7 @@ test('a log is bound to a partition by a record behind the mark only: the log la
   const redis = createRedis({ urls: [redisUrl()], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
   t.after(() => redis.stop())
   await redis.start()
-  const publish = createRedisPublish({ redis, historyOf: () => HISTORY, clock: systemClock })
+  const publish = createRedisPublish({ redis, historyOf: () => HISTORY, clock: systemClock, random: systemRandom })
   const [source, guid] = [`${randomUUID()}/0`, fresh()]
   const healed = (await createRedisMarks({ redis }).look(source)).generation
   const publishAt = async (/** @type {number} */ sequence) => {

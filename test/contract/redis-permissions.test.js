@@ -30,8 +30,10 @@ async function setUp (t) {
   await redis.start()
   const inbox = createInbox()
   const settings = { log, metrics: createMetrics({ processMetrics: false }), history: { size: 100, ttl: 60 } }
-  const publisher = createRedisBus({ redis, ...settings })
-  const worker = createRedisBus({ redis: admin, workerNumber: 1, ...settings })
+  const publisher = createRedisBus({ redis, ...settings, clock: systemClock, random: systemRandom })
+  const worker = createRedisBus({
+    redis: admin, workerNumber: 1, ...settings, clock: systemClock, random: systemRandom
+  })
   for (const bus of [publisher, worker]) {
     t.after(() => bus.stop())
     await bus.start(bus === worker ? handlersOf(inbox) : undefined)
@@ -129,7 +131,8 @@ test('records wait for missing permissions, and are not refused as dead letters'
     onRetry: () => {
       retries++
     },
-    clock: systemClock
+    clock: systemClock,
+    random: systemRandom
   })
   const done = run(
     [[{ index: 0, entry: { ...entry(guid, 0), origin: { source: 't/0', sequence: 0 } } }]],

@@ -23,7 +23,7 @@ for (const [name, url] of BACKENDS) {
       redis = createRedis({
         urls: url().split(','),
         name: 'test',
-        log: createLog({ level: 'silent', pretty: false, role: 'test' }),
+        log: createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock }),
         clock: systemClock,
         random: systemRandom
       })
@@ -92,7 +92,8 @@ for (const [name, url] of BACKENDS) {
         timeout: 10_000,
         metrics: createMetrics({ processMetrics: false }),
         log: recordingLog().log,
-        clock: systemClock
+        clock: systemClock,
+        random: systemRandom
       })
       const end = (/** @type {number} */ number) => close(number, started, new AbortController().signal)
       const ids = [fresh('alone'), fresh('with a live one'), fresh('with another one'), fresh('closed'), '2147000000']

@@ -34,7 +34,8 @@ test('a worker follows the master through failovers, with its subscriptions', { 
   await redis.start()
   const inbox = createInbox()
   const bus = createRedisBus({
-    redis, log, metrics: createMetrics({ processMetrics: false }), workerNumber: 7, history: { size: 10, ttl: 60 }
+    redis, log, metrics: createMetrics({ processMetrics: false }), workerNumber: 7, history: { size: 10, ttl: 60 },
+    clock: systemClock, random: systemRandom
   })
   t.after(() => bus.stop())
   await bus.start(handlersOf(inbox))

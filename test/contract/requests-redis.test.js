@@ -16,7 +16,9 @@ for (const [name, url] of BACKENDS) {
     const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))
     before(() => Promise.all(connections.map((redis) => redis.start())))
     after(() => Promise.all(connections.map((redis) => redis.stop())))
-    const stores = /** @type {[any, any]} */ (connections.map((redis) => createRedisRequests({ redis })))
+    const stores = /** @type {[any, any]} */ (connections.map((redis) => createRedisRequests({
+      redis, clock: systemClock, random: systemRandom
+    })))
 
     requestsContract(name, () => stores)
 
@@ -24,14 +26,15 @@ for (const [name, url] of BACKENDS) {
     function storeWithoutRenewals () {
       const { scripts } = connections[0]
       const known = new Set()
-      return createRedisRequests({ redis: { scripts: /** @type {any} */ ({
-        request: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) => {
-          if (known.has(args[1])) throw new Error('Connection is closed.')
-          known.add(args[1])
-          return scripts.request(keys, args)
-        },
-        forget: scripts.forget
-      }) } })
+      return createRedisRequests({
+        clock: systemClock, random: systemRandom, redis: { scripts: /** @type {any} */ ({
+          request: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) => {
+            if (known.has(args[1])) throw new Error('Connection is closed.')
+            known.add(args[1])
+            return scripts.request(keys, args)
+          },
+          forget: scripts.forget
+        }) } })
     }
 
     test('after its process died a request may be retried under its trace id, and all requests expire', async () => {
@@ -60,14 +63,15 @@ for (const [name, url] of BACKENDS) {
 
     test('a process that lost a reply of Redis may begin its own request again at once', async () => {
       const id = `unanswered-${process.pid}-${name}`
-      const lossy = createRedisRequests({ redis: { scripts: /** @type {any} */ ({
+      const scripts = /** @type {any} */ ({
         request: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) => {
           const answer = await connections[0].scripts.request(keys, args)
           if (lose) throw new Error('Connection is closed.')
           return answer
         },
         settle: () => Promise.reject(new Error('Connection is closed.'))
-      }) } })
+      })
+      const lossy = createRedisRequests({ clock: systemClock, random: systemRandom, redis: { scripts } })
       let lose = true
       await assert.rejects(lossy.begin(id, 'f', 't1'))
       assert.deepEqual(await stores[1].begin(id, 'f', 't2'), { state: 'busy' })
@@ -118,7 +122,7 @@ for (const [name, url] of BACKENDS) {
 test('while Redis is unavailable calls reject with unavailable', async () => {
   const redis = createRedis({ urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
   try {
-    await assert.rejects(createRedisRequests({ redis }).begin('a', 'f', 't'), { code: 'unavailable', retryable: true })
+    await assert.rejects(createRedisRequests({ redis, clock: systemClock, random: systemRandom }).begin('a', 'f', 't'), { code: 'unavailable', retryable: true })
   } finally {
     await redis.stop()
   }

@@ -102,7 +102,7 @@ test('while Redis is unavailable calls reject with unavailable', async () => {
     await assert.rejects(store.write('1.1', [['a', null]]), { code: 'unavailable', retryable: true })
     await assert.rejects(store.hold('1.1', [{ uid: 'a', op: '+', told: '' }]), { code: 'unavailable', retryable: true })
     await assert.rejects(store.documents({ limit: 1 }), { code: 'unavailable', retryable: true })
-    await assert.rejects(store.session(createSessionIds(1)()), { code: 'unavailable', retryable: true })
+    await assert.rejects(store.session(createSessionIds(1, { clock: systemClock, random: systemRandom })()), { code: 'unavailable', retryable: true })
     await assert.rejects(store.sessions('a'), { code: 'unavailable', retryable: true })
   } finally {
     await redis.stop()

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { isHeld } from '../helpers/held.js'
 
@@ -123,7 +125,7 @@ export function sessionsContract (name, open) {
     test('a connection is found by its id', async () => {
       const { one, two, first } = await open()
       const number = parseInt(first, 10)
-      const newId = createSessionIds(number)
+      const newId = createSessionIds(number, { clock: systemClock, random: systemRandom })
       const [ada, sid] = [fresh('ada'), newId()]
       await one.write(first, [
         [fresh('bob'), { sessions: [session(newId())], away: [] }],

@@ -1,3 +1,5 @@
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createKafkaUplink } from '../../src/uplink/kafka-uplink.js'
 import { memoryQueues } from '../helpers/memory-queues.js'
@@ -8,7 +10,8 @@ uplinkContract('kafka', async (t) => {
   const kafka = await testKafka(t)
   const metrics = createMetrics({ processMetrics: false })
   const uplink = createKafkaUplink({
-    kafka: kafka.kafka, topic: kafka.uplinkTopic, queues: memoryQueues(), log: kafka.log, metrics
+    kafka: kafka.kafka, topic: kafka.uplinkTopic, queues: memoryQueues(), log: kafka.log, metrics,
+    clock: systemClock, random: systemRandom
   })
   kafka.onEnd(() => uplink.stop())
   await uplink.start()

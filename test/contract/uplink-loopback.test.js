@@ -1,3 +1,4 @@
+import { systemClock } from '../../src/common/clock.js'
 import { createLoopbackUplink } from '../../src/uplink/loopback.js'
 import { createMemoryBus, createMemoryHub } from '../../src/bus/memory-bus.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
@@ -12,8 +13,8 @@ import { uplinkContract } from './uplink.js'
  */
 const open = (create) => async (/** @type {import('node:test').TestContext} */ t) => {
   const { log } = recordingLog()
-  const hub = createMemoryHub({ history: { size: 1000, ttl: 60 } })
-  const bus = createMemoryBus({ hub, log, metrics: createMetrics({ processMetrics: false }) })
+  const hub = createMemoryHub({ history: { size: 1000, ttl: 60 }, clock: systemClock })
+  const bus = createMemoryBus({ hub, log, metrics: createMetrics({ processMetrics: false }), clock: systemClock })
   await bus.start()
   /** @type {import('../../src/wire/publication.js').Publication[]} */
   const published = []

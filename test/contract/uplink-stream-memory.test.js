@@ -16,7 +16,7 @@ streamContract('memory', async (t, options) => {
 })
 
 uplinkContract('stream in memory', async () => {
-  const stream = createMemoryStream({ groups: ['one'] })
+  const stream = createMemoryStream({ groups: ['one'], clock: systemClock })
   const uplink = createStreamUplink({ stream, metrics: createMetrics({ processMetrics: false }) })
   return { uplink, messages: () => readAll(stream) }
 })

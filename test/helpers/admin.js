@@ -25,7 +25,7 @@ export async function startAdmin (t, env = {}) {
   const config = loadConfig({ env: { ADMIN_PORT: '0', LOG_LEVEL: 'silent', ...env } })
   const directory = makeDirectory('admin')
   t.after(() => removeDirectory(directory))
-  const log = createLog({ level: config.admin.logLevel, pretty: false, role: 'gateway', slot: 0 })
+  const log = createLog({ level: config.admin.logLevel, pretty: false, role: 'gateway', slot: 0, clock: systemClock })
   log.info = () => {}
   const metrics = createMetrics({ role: 'gateway' })
   const status = createStatus({ name: 'gateway-0', metrics })
@@ -36,7 +36,8 @@ export async function startAdmin (t, env = {}) {
     status,
     routes: new Map([['/move', createMoveRoute(moves)]]),
     log,
-    logLevel: createLogLevel({ log, usual: config.admin.logLevel })
+    logLevel: createLogLevel({ log, usual: config.admin.logLevel }),
+    clock: systemClock
   })
   await listener.start()
   t.after(() => listener.stop())

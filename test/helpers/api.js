@@ -1,3 +1,4 @@
+import { systemRandom } from '../../src/common/random.js'
 import { createCallers } from '../../src/api/callers/callers.js'
 import { createHttpApi } from '../../src/api/http/server.js'
 import { createMemoryRequests } from '../../src/api/idempotency/memory-requests.js'
@@ -48,7 +49,7 @@ export async function startApi (
   const metrics = createMetrics({ processMetrics: false })
   const limits = { maxRecordBytes }
   const callers = createCallers({
-    settings: { tokens, callersFile }, production: false, log, metrics, clock, reloadEvery: 20
+    settings: { tokens, callersFile }, production: false, log, metrics, clock, reloadEvery: 20, random: systemRandom
   })
   await callers.start()
   t.after(() => callers.stop())
@@ -70,7 +71,7 @@ export async function startApi (
         history: () => Promise.reject(new Error('no history in this test')),
         cut: async () => null
       },
-      presence: createMemoryPresence({ hub: createMemoryPresenceHub({ maxMembers: 10 }) }),
+      presence: createMemoryPresence({ hub: createMemoryPresenceHub({ maxMembers: 10, clock }) }),
       sessions: { sessions: async () => [], session: async () => null, documents: async () => [], ...sessions },
       overview: { read: async () => [...reports] },
       log, metrics, clock, certificate

@@ -21,7 +21,7 @@ import { Tracing } from '../../src/tracing/tracing.js'
 export async function startEmbedded (
   t,
   env = {},
-  log = createLog({ level: /** @type {any} */ (process.env.TEST_LOG_LEVEL ?? 'silent'), pretty: true, role: 'test' }),
+  log = createLog({ level: /** @type {any} */ (process.env.TEST_LOG_LEVEL ?? 'silent'), pretty: true, role: 'test', clock: systemClock }),
   times = {}
 ) {
   const loaded = loadConfig({ env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', WORKERS: '1', ...env } })
@@ -40,7 +40,7 @@ export async function startEmbedded (
     privatePath: '',
     privateRoutes,
     inspect: (transport) => lifecycle.start('inspector', createInspectParts({
-      transport, process: 'embedded-0', privateRoutes, metrics, log, clock: systemClock
+      transport, process: 'embedded-0', privateRoutes, metrics, log, clock: systemClock, random: systemRandom
     })),
     log, metrics, lifecycle, status,
     describe: () => describeProcess(status),

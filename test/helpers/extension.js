@@ -15,7 +15,7 @@ import { createRedis } from '../../src/redis/client.js'
 const redis = createRedis({
   urls: [process.argv[2]],
   name: 'extension',
-  log: createLog({ level: 'silent', pretty: false, role: 'extension', slot: 0 }),
+  log: createLog({ level: 'silent', pretty: false, role: 'extension', slot: 0, clock: systemClock }),
   clock: systemClock,
   random: systemRandom
 })

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { systemRandom } from '../../src/common/random.js'
 import { createFeeds } from '../../src/documents/feeds.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { recordingLog } from './recording-log.js'
@@ -21,7 +22,9 @@ export function feedsOnScriptedBus () {
   const bus = new ScriptedBus()
   const metrics = createMetrics({ processMetrics: false })
   const { log, lines } = recordingLog()
-  const feeds = createFeeds({ bus: /** @type {any} */ (bus), createDelivery: (record) => record, metrics, log, clock })
+  const feeds = createFeeds({
+    bus: /** @type {any} */ (bus), createDelivery: (record) => record, metrics, log, clock, random: systemRandom
+  })
   return {
     bus, feeds, metrics, lines, time,
     /**

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { loadSync } from '@grpc/proto-loader'
+import { systemRandom } from '../../src/common/random.js'
 import { createCallers } from '../../src/api/callers/callers.js'
 import { createGrpcApi, PROTO } from '../../src/api/grpc/server.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
@@ -34,7 +35,8 @@ export async function startGrpcApi (t, {
   const { log } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
   const callers = createCallers({
-    settings: { tokens, callersFile }, production: false, log, metrics, clock: timers, reloadEvery: 20
+    settings: { tokens, callersFile }, production: false, log, metrics, clock: timers, reloadEvery: 20,
+    random: systemRandom
   })
   await callers.start()
   t.after(() => callers.stop())
@@ -45,7 +47,8 @@ export async function startGrpcApi (t, {
     services: /** @type {any} */ ({ publishLane, ...services }),
     openEvents, log, metrics, certificate,
     // the test ends what has used up its time
-    clock: { ...timers, sleep: clock.sleep }
+    clock: { ...timers, sleep: clock.sleep },
+    random: systemRandom
   }, { stop: 1000, ...times })
   await api.start()
   t.after(() => api.stop())

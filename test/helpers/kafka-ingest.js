@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { systemRandom } from '../../src/common/random.js'
 import { createMemoryBus, createMemoryHub } from '../../src/bus/memory-bus.js'
 import { systemClock } from '../../src/common/clock.js'
 import { loadConfig } from '../../src/config/load.js'
@@ -42,12 +43,14 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
   // without brokers kafkajs ends its background retries once a test's own broker has stopped
   const servers = [...config.kafka.brokers]
   const settings = { ...config.kafka, brokers: servers }
-  const client = createClient({ settings, log, name: 'test' })
-  const kafka = createKafkajs({ settings, log, name: 'test', client })
+  const client = createClient({ settings, log, name: 'test', clock: systemClock })
+  const kafka = createKafkajs({ settings, log, name: 'test', client, clock: systemClock })
   const { groupId, topics: { downlink: downlinkTopic, uplink: uplinkTopic, deadLetter: deadLetterTopic } } =
     config.kafka
   const all = [downlinkTopic, uplinkTopic, deadLetterTopic]
-  if (topics) await ensureTopics({ kafka, topics: all, settings: config.kafka, log })
+  if (topics) await ensureTopics({
+    kafka, topics: all, settings: config.kafka, log, clock: systemClock, random: systemRandom
+  })
   /** @type {(() => unknown)[]} */
   const ends = [() => { servers.length = 0 }]
   if (ownBroker === undefined) {
@@ -142,7 +145,8 @@ export function recordingBus () {
   const inner = createMemoryBus({
     log,
     metrics: createMetrics({ processMetrics: false }),
-    hub: createMemoryHub({ history: { size: 100_000, ttl: 3600 } })
+    hub: createMemoryHub({ history: { size: 100_000, ttl: 3600 }, clock: systemClock }),
+    clock: systemClock
   })
   inner.start()
   const bus = {
@@ -218,15 +222,18 @@ export async function startIngest (
   { bus = recordingBus(), ready = true, markStore = createMemoryMarks(), echo = localEcho(), times = UNWATCHED } = {}
 ) {
   const metrics = createMetrics({ processMetrics: false })
-  const deadLetter = createDeadLetter({ kafka, topic: config.kafka.topics.deadLetter, log })
+  const deadLetter = createDeadLetter({
+    kafka, topic: config.kafka.topics.deadLetter, log, clock: systemClock, random: systemRandom
+  })
   const ingest = createIngest({
     kafka, echo, markStore, deadLetter,
-    publisher: createPublisher({ bus, limits: config.limits, metrics }),
+    publisher: createPublisher({ bus, limits: config.limits, metrics, clock: systemClock }),
     settings: config,
     log,
     metrics,
     clock: systemClock,
-    times
+    times,
+    random: systemRandom
   })
   const stop = async () => {
     await ingest.stop()

@@ -47,10 +47,12 @@ export async function startRedisWorker (
   const lease = await lifecycle.start('lease', createWorkerLease({
     redis, slot, log, leaseTime,
     address: { machine: 'here', pid: process.pid, path: '/run/x' },
-    onLost: () => {}
+    onLost: () => {},
+    clock: systemClock,
+    random: systemRandom
   }))
   const rules = await lifecycle.start(
-    'rules', createDocumentRules({ history: config.history, path: undefined, log, metrics })
+    'rules', createDocumentRules({ history: config.history, path: undefined, log, metrics, clock: systemClock })
   )
   const { sessionStore, ...parts } = createRedisParts({
     redis, config, rules, worker: lease, ...shared, random: systemRandom
@@ -64,19 +66,23 @@ export async function startRedisWorker (
   }
   const directory = new Directory()
   const access = createAccess({ settings: config.auth, orderTime: () => lease.time.now(), ...shared })
-  const standing = new Standing({ lease, catchUp: () => parts.bus.catchUp(), log })
+  const standing = new Standing({
+    lease, catchUp: () => parts.bus.catchUp(), log, clock: systemClock, random: systemRandom
+  })
   lifecycle.onStop('standing', () => standing.stop())
   const gateway = createGateway({
     config, ...parts,
     receiptParts: undefined,
     uplink: /** @type {any} */ (uplink),
     directory, access,
-    sessions: createWorkerSessions({ store: sessionStore, config, uplink, worker: lease, directory, ...shared }),
+    sessions: createWorkerSessions({
+      store: sessionStore, config, uplink, worker: lease, directory, ...shared, random: systemRandom
+    }),
     authenticator: await lifecycle.start(
-      'authenticator', createAuthenticator({ settings: config.auth, log, clock: systemClock })
+      'authenticator', createAuthenticator({ settings: config.auth, log, clock: systemClock, random: systemRandom })
     ),
     rulesOf: rules.rulesOf,
-    newId: createSessionIds(lease.number),
+    newId: createSessionIds(lease.number, { clock: systemClock, random: systemRandom }),
     mayAct: () => standing.good,
     ...shared,
     random: systemRandom
@@ -84,7 +90,7 @@ export async function startRedisWorker (
   lease.onUnsure(() => standing.lost())
   lease.onReborn(() => standing.reborn())
   await lifecycle.startAll(gateway.parts)
-  await lifecycle.start('watch', createWorkerWatch({ redis, log, leaseTime, interval: 100, grace: 150 }))
+  await lifecycle.start('watch', createWorkerWatch({ redis, log, leaseTime, interval: 100, grace: 150, clock: systemClock, random: systemRandom }))
   return { url: `http://127.0.0.1:${gateway.port()}`, redis, lease, standing, directory, sent, lines }
 }
 
@@ -100,7 +106,9 @@ export async function startRedisPublisher (t, redisUrl, prepare = () => {}) {
   t.after(() => redis.stop())
   await redis.start()
   prepare(redis)
-  const bus = createRedisBus({ redis, log, metrics: createMetrics({ processMetrics: false }) })
+  const bus = createRedisBus({
+    redis, log, metrics: createMetrics({ processMetrics: false }), clock: systemClock, random: systemRandom
+  })
   t.after(() => bus.stop())
   await bus.start()
   return { redis, bus }

@@ -37,7 +37,9 @@ async function worker (t, url) {
     address: { machine: 'here', pid: process.pid, path: '/run/x' },
     onLost: () => {},
     log,
-    leaseTime: 600
+    leaseTime: 600,
+    clock: systemClock,
+    random: systemRandom
   })
   t.after(() => lease.stop())
   await lease.start()
@@ -52,7 +54,9 @@ async function worker (t, url) {
       kicked.push(String(uid))
     }
   }
-  const bus = createRedisBus({ redis, log, metrics, workerNumber: lease.number, history })
+  const bus = createRedisBus({
+    redis, log, metrics, workerNumber: lease.number, history, clock: systemClock, random: systemRandom
+  })
   t.after(() => bus.stop())
   await bus.start(handlers)
   let presenceLost = 0
@@ -62,7 +66,8 @@ async function worker (t, url) {
     incarnation: () => incarnationName(lease.number, lease.incarnation),
     maxMembers: 10,
     metrics,
-    log
+    log,
+    clock: systemClock
   })
   t.after(() => presence.stop())
   await presence.start({
@@ -77,7 +82,8 @@ async function worker (t, url) {
   const sessions = createSessions({
     store: createRedisSessions({ redis }),
     uplink: { send: async ({ operator, uid }) => { events.push(`${operator} ${uid}`) } },
-    worker: () => lease, connectionsOf: () => [], metrics, log, clock: systemClock, grace: 0, silence: 45_000
+    worker: () => lease, connectionsOf: () => [], metrics, log, clock: systemClock, grace: 0, silence: 45_000,
+    random: systemRandom
   })
   t.after(() => sessions.stop())
   redis.onBack(() => sessions.lost())

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
 import { startKafka } from '../services/kafka.js'
@@ -30,7 +32,9 @@ test('Kafka is restarted, killed and stops answering while records are written a
   const broker = await startKafka()
   const kafka = await testKafka(t, { brokers: broker.brokers })
   const { ingest, bus, published, metrics } = await startIngest(kafka)
-  const downlink = createKafkaDownlink({ kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log })
+  const downlink = createKafkaDownlink({
+    kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log, clock: systemClock, random: systemRandom
+  })
   kafka.onEnd(() => downlink.stop())
   t.after(() => broker.stop())
 

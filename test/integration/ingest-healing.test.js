@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Redis } from 'ioredis'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedisMarks } from '../../src/bus/redis-marks.js'
 import { createFeeds } from '../../src/documents/feeds.js'
 import { readBackwards } from '../../src/documents/history.js'
@@ -59,7 +61,9 @@ async function scene (test) {
       bus,
       createDelivery: (record) => record,
       metrics: pair.metrics,
-      log: recordingLog().log
+      log: recordingLog().log,
+      clock: systemClock,
+      random: systemRandom
     })
     inboxes[i].onRecord = (record) => feeds.receive(record)
     inboxes[i].onReconnect = (guids) => { feeds.check(guids).catch(() => {}) }

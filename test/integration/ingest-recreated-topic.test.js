@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { ensureTopics } from '../../src/kafka/topics.js'
 import { broadcast, recordingBus, startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
@@ -26,7 +28,9 @@ async function recreate ({ kafka, client, config, log, downlinkTopic, onEnd }) {
   await admin.connect()
   await admin.deleteTopics({ topics: [downlinkTopic] })
   await waitFor(async () => {
-    await ensureTopics({ kafka, topics: [downlinkTopic], settings: config.kafka, log })
+    await ensureTopics({
+      kafka, topics: [downlinkTopic], settings: config.kafka, log, clock: systemClock, random: systemRandom
+    })
     return await kafka.topicId(downlinkTopic).catch(() => before) !== before
   }, { timeout: 60_000 })
   return before

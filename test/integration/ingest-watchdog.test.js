@@ -19,7 +19,7 @@ async function redisEcho ({ log, onEnd }) {
   const redis = createRedis({ urls: [redisUrl()], name: 'test', log, clock: systemClock, random: systemRandom })
   onEnd(() => redis.stop())
   await redis.start()
-  return createRedisEcho({ redis })
+  return createRedisEcho({ redis, random: systemRandom })
 }
 
 test(

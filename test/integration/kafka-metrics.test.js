@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
 import { createKafkajs } from '../../src/kafka/kafkajs/driver.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { testKafka } from '../helpers/kafka-ingest.js'
@@ -9,7 +10,7 @@ test('requests to Kafka are counted and measured by their name', async (t) => {
   // a broker that does not know the new topic yet would cause further requests
   await produce([{ value: '0' }])
   const metrics = createMetrics({ processMetrics: false })
-  const kafka = createKafkajs({ settings, log, name: 'test', metrics })
+  const kafka = createKafkajs({ settings, log, name: 'test', metrics, clock: systemClock })
   const producer = await kafka.produce(downlinkTopic)
   onEnd(() => producer.close())
   for (let i = 0; i < 3; i++)

@@ -1,3 +1,4 @@
+import { systemRandom } from '../../src/common/random.js'
 import { countedBy } from '../helpers/counted.js'
 import { memoryQueues } from '../helpers/memory-queues.js'
 import assert from 'node:assert/strict'
@@ -37,7 +38,8 @@ const uplinkRecord = (more) => ({
 function startUplink (kafka, limits) {
   const metrics = createMetrics({ processMetrics: false })
   const uplink = createKafkaUplink({
-    kafka: kafka.kafka, topic: kafka.uplinkTopic, queues: memoryQueues(), log: kafka.log, metrics, limits
+    kafka: kafka.kafka, topic: kafka.uplinkTopic, queues: memoryQueues(), log: kafka.log, metrics, limits,
+    clock: systemClock, random: systemRandom
   })
   kafka.onEnd(() => uplink.stop())
   return {
@@ -103,7 +105,9 @@ test('an uplink record has the headers of the contract and the document as its k
 test('publications of the api reach the bus through Kafka unchanged', async (t) => {
   const kafka = await testKafka(t)
   const { bus, published } = await startIngest(kafka)
-  const downlink = createKafkaDownlink({ kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log })
+  const downlink = createKafkaDownlink({
+    kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log, clock: systemClock, random: systemRandom
+  })
   kafka.onEnd(() => downlink.stop())
   const { publish } = downlink // the api receives only this function
   /** @type {import('../../src/wire/publication.js').Publication} */
@@ -134,7 +138,9 @@ test('publications of the api reach the bus through Kafka unchanged', async (t) 
 test('a repeated request is in the log once, although the api process died after Kafka had the first one', async (t) => {
   const kafka = await testKafka(t)
   const { bus, published } = await startIngest(kafka)
-  const downlink = createKafkaDownlink({ kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log })
+  const downlink = createKafkaDownlink({
+    kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log, clock: systemClock, random: systemRandom
+  })
   kafka.onEnd(() => downlink.stop())
   const requests = createMemoryRequests({ clock: systemClock })
   const died = { ...requests, finish: (/** @type {string} */ id) => requests.release(id) }
@@ -157,7 +163,9 @@ test('many sends are batched into few requests, and records of a key keep their 
   const producer = createProducer({
     kafka: counting(kafka.kafka, () => requests++),
     topic: kafka.uplinkTopic,
-    log: kafka.log
+    log: kafka.log,
+    clock: systemClock,
+    random: systemRandom
   })
   kafka.onEnd(() => producer.stop())
   const sends = []
@@ -195,7 +203,9 @@ const counting = (kafka, count) => ({
 test('a record that the topic rejects does not fail the others of its batch', async (t) => {
   const kafka = await testKafka(t, { topics: false })
   await ensured(kafka.kafka, { topics: [kafka.uplinkTopic], partitions: 1, maxMessageBytes: 1000 })
-  const producer = createProducer({ kafka: kafka.kafka, topic: kafka.uplinkTopic, log: kafka.log })
+  const producer = createProducer({
+    kafka: kafka.kafka, topic: kafka.uplinkTopic, log: kafka.log, clock: systemClock, random: systemRandom
+  })
   kafka.onEnd(() => producer.stop())
   const results = await Promise.allSettled(
     [1, 2, 3, 4].map((i) =>
@@ -217,7 +227,9 @@ for (const known of [true, false]) {
       ...(await kafka.kafka.produce(topic)),
       ...(known ? {} : { maxBytes: undefined })
     })
-    const producer = createProducer({ kafka: { produce }, topic: kafka.uplinkTopic, log: kafka.log })
+    const producer = createProducer({
+      kafka: { produce }, topic: kafka.uplinkTopic, log: kafka.log, clock: systemClock, random: systemRandom
+    })
     kafka.onEnd(() => producer.stop())
     // most of them for one partition, so that others are written while this one rejects; with and without keys; one
     // record that is too large for any batch

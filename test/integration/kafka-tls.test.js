@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
 import { loadConfig } from '../../src/config/load.js'
 import { createKafkajs } from '../../src/kafka/kafkajs/driver.js'
 import { listen } from '../../src/process/listen.js'
@@ -54,7 +55,7 @@ function connectTo (port, env) {
   })
   const { log, lines } = recordingLog()
   const brokers = [...config.kafka.brokers]
-  const kafka = createKafkajs({ settings: { ...config.kafka, brokers }, log, name: 'test' })
+  const kafka = createKafkajs({ settings: { ...config.kafka, brokers }, log, name: 'test', clock: systemClock })
   const topic = `tls.${randomBytes(4).toString('hex')}`
   return {
     kafka, topic, lines,

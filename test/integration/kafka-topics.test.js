@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { ensureTopics } from '../../src/kafka/topics.js'
 import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
@@ -11,7 +13,10 @@ test('missing topics are created with the configured number of partitions, by on
   const topics = [kafka.downlinkTopic, kafka.deadLetterTopic, kafka.downlinkTopic]
   const created = await Promise.all(
     Array.from({ length: 5 }, () =>
-      ensureTopics({ kafka: kafka.kafka, topics, settings: kafka.config.kafka, maxBytes: 3_000_000, log: kafka.log })
+      ensureTopics({
+        kafka: kafka.kafka, topics, settings: kafka.config.kafka, maxBytes: 3_000_000, log: kafka.log,
+        clock: systemClock, random: systemRandom
+      })
     )
   )
   assert.ok(created.flat().includes(kafka.downlinkTopic))
@@ -24,7 +29,9 @@ test('with 0 partitions nothing is created and the error names the missing topic
   const kafka = await testKafka(t, { topics: false })
   const topics = [kafka.downlinkTopic, kafka.deadLetterTopic]
   await assert.rejects(
-    ensureTopics({ kafka: kafka.kafka, topics, settings: { partitions: 0 }, log: kafka.log }),
+    ensureTopics({
+      kafka: kafka.kafka, topics, settings: { partitions: 0 }, log: kafka.log, clock: systemClock, random: systemRandom
+    }),
     {
       name: 'MissingTopicsError',
       topics,
@@ -44,7 +51,9 @@ test('ingest reports missing topics, and starts when they exist', async (t) => {
     kafka: kafka.kafka,
     topics: [kafka.downlinkTopic, kafka.uplinkTopic, kafka.deadLetterTopic],
     settings: { partitions: 2 },
-    log: kafka.log
+    log: kafka.log,
+    clock: systemClock,
+    random: systemRandom
   })
   await kafka.produce([broadcast('d', 1)])
   await published(1)
@@ -64,7 +73,9 @@ test('while Kafka is unavailable the check is retried until it responds, or unti
       topics: [kafka.downlinkTopic],
       settings: kafka.config.kafka,
       log: kafka.log,
-      signal: abort.signal
+      signal: abort.signal,
+      clock: systemClock,
+      random: systemRandom
     })
   const first = ensure()
   const second = ensure()

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createFeeds } from '../../src/documents/feeds.js'
 import { documentLog, documentMeta } from '../../src/redis/keys.js'
 import { createRedisPair, rollBackLog } from '../contract/bus-redis-pair.js'
@@ -21,7 +23,9 @@ const feeds = createFeeds({
   bus: pair.first,
   createDelivery: (record) => record,
   metrics: pair.metrics,
-  log: recordingLog().log
+  log: recordingLog().log,
+  clock: systemClock,
+  random: systemRandom
 })
 worker.onRecord = (record) => feeds.receive(record)
 worker.onReconnect = (guids) => { feeds.check(guids).catch(() => {}) }

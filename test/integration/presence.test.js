@@ -12,21 +12,23 @@ import { createSessionIds } from '../../src/wire/session-id.js'
 import { waitFor } from '../helpers/wait.js'
 import { startRedis } from '../services/redis.js'
 
-const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 
 /** @param {import('node:test').TestContext} t @param {string} url @param {number} workerNumber */
 async function worker (t, url, workerNumber) {
   const metrics = createMetrics({ processMetrics: false })
   const redis = createRedis({ urls: [url], name: 'test', log, clock: systemClock, random: systemRandom })
-  const newId = createSessionIds(workerNumber)
+  const newId = createSessionIds(workerNumber, { clock: systemClock, random: systemRandom })
   await redis.start()
   const presence = createPresence({
-    store: createRedisPresence({ redis, workerNumber, incarnation: () => 'one', maxMembers: 500, metrics, log }),
+    store: createRedisPresence({ redis, workerNumber, incarnation: () => 'one', maxMembers: 500, metrics, log, clock: systemClock }),
     settings: { maxMembers: 500, maxStateBytes: 1000, grace: 200 },
     createDelivery: (_, payload) => ({ payload, bytes: 0 }),
     metrics,
     log,
-    cycle: 1000
+    cycle: 1000,
+    clock: systemClock,
+    random: systemRandom
   })
   await presence.start()
   t.after(async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemRandom } from '../../src/common/random.js'
 import { createRedisRequests } from '../../src/api/idempotency/redis-requests.js'
 import { createRedisPublish } from '../../src/bus/redis-publish.js'
 import { systemClock } from '../../src/common/clock.js'
@@ -82,7 +83,8 @@ test('a key is forgotten 15 minutes after its record by a document that gets oth
 test('a full list drops its oldest key, also if the clock was set back', async (t) => {
   const { redis } = await start(t)
   const publish = createRedisPublish({
-    redis, clock: systemClock, historyOf: () => ({ size: 100, ttl: 60 }), idempotency: { ttl: 900, keys: 5 }
+    redis, clock: systemClock, historyOf: () => ({ size: 100, ttl: 60 }), idempotency: { ttl: 900, keys: 5 },
+    random: systemRandom
   })
   for (let i = 0; i < 5; i++) await publish([keyed('d', `before-${i}`)])
   await stepClock(redis, -60_000)
@@ -97,7 +99,9 @@ test('a full list drops its oldest key, also if the clock was set back', async (
 for (const step of STEPS.filter((step) => step < 900)) {
   test(`a request in progress stays so after a step of ${step} s, and one whose process died can be retried`, async (t) => {
     const { redis } = await start(t)
-    const [alive, dead, other] = [redis, withoutRenewals(redis), redis].map((redis) => createRedisRequests({ redis }))
+    const [alive, dead, other] = [redis, withoutRenewals(redis), redis].map((redis) => createRedisRequests({
+      redis, clock: systemClock, random: systemRandom
+    }))
     assert.equal((await alive.begin('alive', 'f', 't1')).state, 'new')
     assert.equal((await dead.begin('dead', 'f', 't1')).state, 'new')
     await stepClock(redis, step * 1000)

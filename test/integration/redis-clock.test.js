@@ -54,14 +54,18 @@ async function startWorker (t, url, uids) {
     slot: randomUUID(),
     address: { machine: 'here', pid: process.pid, path: '/run/x' },
     onLost: () => {},
-    leaseTime: LEASE_TIME
+    leaseTime: LEASE_TIME,
+    clock: systemClock,
+    random: systemRandom
   })
   t.after(() => lease.stop())
   await lease.start()
   const metrics = createMetrics({ processMetrics: false })
-  const bus = createRedisBus({ redis, log, metrics, workerNumber: lease.number })
+  const bus = createRedisBus({
+    redis, log, metrics, workerNumber: lease.number, clock: systemClock, random: systemRandom
+  })
   t.after(() => bus.stop())
-  const orders = new Orders()
+  const orders = new Orders(systemClock)
   /** Orders that were read with the registration of their users. @type {Set<string>} */
   const read = new Set()
   let count = 0
@@ -76,13 +80,14 @@ async function startWorker (t, url, uids) {
       return orders.noteOrder({ ...order, uid: /** @type {string} */ (order.uid) }, at) ? 1 : 0
     }
   })
-  const standing = new Standing({ lease, catchUp: () => bus.catchUp(), log })
+  const standing = new Standing({ lease, catchUp: () => bus.catchUp(), log, clock: systemClock, random: systemRandom })
   t.after(() => standing.stop())
   lease.onUnsure(() => standing.lost())
   /** @type {number[]} */
   const gone = []
   const watch = createWorkerWatch({
-    redis, log, leaseTime: LEASE_TIME, interval: 100, grace: 150, onWorkerGone: [(number) => gone.push(number)]
+    redis, log, leaseTime: LEASE_TIME, interval: 100, grace: 150, onWorkerGone: [(number) => gone.push(number)],
+    clock: systemClock, random: systemRandom
   })
   t.after(() => watch.stop())
   await watch.start()
@@ -144,7 +149,7 @@ test('after the clock of Redis was set back, the lease of a dead worker ends as 
 test('after the clock of Redis was set back, parts of the uplink and requests in progress are free again as soon as usual', async (t) => {
   const url = await startShifted(t)
   const { redis } = await startRedisPublisher(t, url, readShiftedTime)
-  const stream = createRedisStream({ redis, groups: ['g'] })
+  const stream = createRedisStream({ redis, groups: ['g'], clock: systemClock, random: systemRandom })
   await stream.append(message())
   const take = async (/** @type {string} */ holder) => {
     const parts = Array.from({ length: stream.parts }, (_, part) => part)
@@ -172,7 +177,7 @@ test('the sequence of events grows also when Redis is empty and its clock was se
   const url = await startShifted(t)
   const { redis } = await startRedisPublisher(t, url)
   let ahead = 20_000
-  const stream = createRedisStream({ redis, groups: ['g'], latestTime: () => Date.now() + ahead })
+  const stream = createRedisStream({ redis, groups: ['g'], latestTime: () => Date.now() + ahead, clock: systemClock, random: systemRandom })
   let newest = 0
   for (let round = 0; round < 5; round++) {
     for (let i = 0; i < 20; i++) await stream.append(message())

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
+import { systemRandom } from '../../src/common/random.js'
 import { systemClock } from '../../src/common/clock.js'
 import { createWorkerLease, thisMachine } from '../../src/workers/worker-lease.js'
 import { MAX_WORKERS } from '../../src/wire/session-id.js'
@@ -54,7 +55,9 @@ function newLease (
       state.lost = true
     },
     log,
-    leaseTime
+    leaseTime,
+    clock: systemClock,
+    random: systemRandom
   })
   t.after(() => lease.stop())
   return { lease, state }

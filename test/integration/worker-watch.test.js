@@ -4,6 +4,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createWorkerLease } from '../../src/workers/worker-lease.js'
 import { createWorkerWatch, incarnationName, liveIncarnations } from '../../src/workers/worker-watch.js'
 import { startOwnRedis } from '../helpers/own-redis.js'
@@ -31,7 +33,9 @@ async function worker (t, { slot = randomUUID(), leaseTime = 60_000, pid = proce
     address: { machine: 'here', pid, path: '/run/x' },
     onLost: () => {},
     log,
-    leaseTime
+    leaseTime,
+    clock: systemClock,
+    random: systemRandom
   })
   t.after(() => lease.stop())
   lease.onReborn((incarnation) => reborn.push(incarnation))
@@ -58,7 +62,9 @@ async function killed (t) {
     address: { machine: 'here', pid: process.pid, path: '/run/x' },
     onLost: () => {},
     log,
-    leaseTime: LEASE_TIME
+    leaseTime: LEASE_TIME,
+    clock: systemClock,
+    random: systemRandom
   })
   await lease.start()
   t.after(() => { lease.stop() })
@@ -84,7 +90,9 @@ async function watcher (t, clean, times = FAST) {
     },
     log,
     grace: FAST.grace,
-    ...times
+    ...times,
+    clock: systemClock,
+    random: systemRandom
   })
   t.after(() => watch.stop())
   await watch.start()

@@ -4,6 +4,7 @@
  */
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
+import { systemClock } from '../../../src/common/clock.js'
 import { createClient } from '../../../src/kafka/kafkajs/client.js'
 
 const { REDIS_URL = '', KAFKA_BROKERS = '' } = process.env
@@ -14,7 +15,8 @@ const redis = new Redis(REDIS_URL)
 const consumer = createClient({
   settings: /** @type {any} */ ({ brokers: KAFKA_BROKERS.split(',') }),
   log: pino({ level: 'warn' }),
-  name: 'floor'
+  name: 'floor',
+  clock: systemClock
 }).consumer({ groupId: 'floor', maxWaitTimeInMs: 500, minBytes: 1 })
 /** @type {Map<number, string>} next offset, by partition */
 const done = new Map()

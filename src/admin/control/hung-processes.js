@@ -1,7 +1,6 @@
 import http from 'node:http'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
-import { systemClock } from '../../common/clock.js'
 import { createHangWatch } from '../../process/hang-watch.js'
 
 /**
@@ -21,9 +20,9 @@ const INTERVAL = 1000
  * @param {string} dependencies.directory with the private listeners
  * @param {import('../../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../../common/log.js').Log} dependencies.log
- * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'every' | 'soon'>} [dependencies.clock]
+ * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'every' | 'soon'>} dependencies.clock
  */
-export function createHungProcesses ({ directory, metrics, log, clock = systemClock }) {
+export function createHungProcesses ({ directory, metrics, log, clock }) {
   /** By the name of their socket. @type {Map<string, Found>} */
   const found = new Map()
   /** @type {import('../../common/clock.js').Timer | undefined} */

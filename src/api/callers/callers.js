@@ -1,6 +1,5 @@
 import { dirname } from 'node:path'
 import { LruCache } from '../../common/lru.js'
-import { systemClock } from '../../common/clock.js'
 import { InkcastError } from '../../common/errors.js'
 import { TokenBucket } from '../../common/token-bucket.js'
 import { createReloadedFiles } from '../../config/reloaded-files.js'
@@ -45,11 +44,11 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {Pick<import('../../metrics/metrics.js').Metrics, 'api_calls' | 'settings_file_wrong' |
  *   'settings_file_loads'>} dependencies.metrics
- * @param {import('../../common/clock.js').Clock} [dependencies.clock]
- * @param {import('../../common/random.js').Random} [dependencies.random]
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../common/random.js').Random} dependencies.random
  * @param {number} [dependencies.reloadEvery] ms, for tests
  */
-export function createCallers ({ settings, production, log, metrics, clock = systemClock, random, reloadEvery }) {
+export function createCallers ({ settings, production, log, metrics, clock, random, reloadEvery }) {
   const { tokens, callersFile } = settings
   const needToken = tokens.length > 0 || callersFile !== undefined
   const own = tokens.map((entry) => {

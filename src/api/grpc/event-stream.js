@@ -1,5 +1,4 @@
 import { InkcastError } from '../../common/errors.js'
-import { systemRandom } from '../../common/random.js'
 
 /**
  * One stream of Events: batches of the uplink go to the client, and the next batch of a part comes when the client has
@@ -21,9 +20,9 @@ import { systemRandom } from '../../common/random.js'
  * @param {OpenEvents} dependencies.open
  * @param {(group: string) => void} dependencies.admit throws when the caller may not read events of the group
  * @param {AbortSignal} dependencies.signal ends the stream
- * @param {Pick<import('../../common/random.js').Random, 'uuid'>} [dependencies.random]
+ * @param {Pick<import('../../common/random.js').Random, 'uuid'>} dependencies.random
  */
-export async function serveEvents (call, { open, admit, signal, random = systemRandom }) {
+export async function serveEvents (call, { open, admit, signal, random }) {
   /** Batches that the client has not acknowledged. @type {Map<string, () => void>} */
   const waiting = new Map()
   const ended = new AbortController()

@@ -1,7 +1,6 @@
 import { performServerHandshake } from 'node:http2'
 import net from 'node:net'
 import tls from 'node:tls'
-import { systemClock } from '../../common/clock.js'
 import { leavePort } from '../../process/leave-port.js'
 import { TIMES, destroyAfter } from '../../process/socket-times.js'
 import { certificateOf } from '../client-certificate.js'
@@ -47,10 +46,10 @@ export class GrpcListener {
    * @param {(stream: import('node:http2').ServerHttp2Stream, headers: import('node:http2').IncomingHttpHeaders,
    *   connection: Connection) => OpenCall | undefined} options.onCall
    * @param {() => void} [options.onLook] once per second
-   * @param {import('../../common/clock.js').Clock} [options.clock]
+   * @param {import('../../common/clock.js').Clock} options.clock
    * @param {typeof TIMES} [options.times]
    */
-  constructor ({ settings, certificate, onCall, onLook = () => {}, clock = systemClock, times = TIMES }) {
+  constructor ({ settings, certificate, onCall, onLook = () => {}, clock, times = TIMES }) {
     this.#settings = settings
     this.#clock = clock
     this.#times = times
@@ -231,7 +230,7 @@ export class Connection {
     if (this.#session === undefined) this.socket.destroy()
     else {
       this.#session.close()
-      destroyAfter(this.socket, ms)
+      destroyAfter(this.socket, ms, this.#clock)
     }
   }
 

@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
 import { loadSync } from '@grpc/proto-loader'
-import { systemClock } from '../../common/clock.js'
 import { InkcastError, publicError } from '../../common/errors.js'
 import { TIMES as SOCKET_TIMES } from '../../process/socket-times.js'
 import { FairReads } from '../../documents/fair-reads.js'
@@ -51,12 +50,13 @@ const PUBLICATIONS = Object.freeze({ field: 1, max: MAX_PUBLICATIONS })
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {Pick<import('../../metrics/metrics.js').Metrics, 'grpc_calls' | 'grpc_streams' | 'grpc_in_progress' |
  *   'api_request_seconds'>} dependencies.metrics
- * @param {import('../../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../common/random.js').Random} dependencies.random
  * @param {import('../../tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
  * @param {Partial<typeof TIMES>} [times] for tests
  */
 export function createGrpcApi ({
-  settings, limits: { maxRecordBytes }, callers, services, openEvents, log, metrics, clock = systemClock,
+  settings, limits: { maxRecordBytes }, callers, services, openEvents, log, metrics, clock, random,
   certificate
 }, times) {
   const allTimes = { ...TIMES, ...times }
@@ -234,7 +234,7 @@ export function createGrpcApi ({
       serve: (call, { caller, signal }) => {
         const admit = (/** @type {string} */ group) => callers.admit(caller, { operation: 'events', group })
         callers.check(caller, { operation: 'events' })
-        return serveEvents(call, { open: openEvents, admit, signal })
+        return serveEvents(call, { open: openEvents, admit, signal, random })
       }
     }
   }

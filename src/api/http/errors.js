@@ -41,10 +41,11 @@ export function errorAnswer (error) {
  * Answers input that is not HTTP, and requests that took too long to arrive.
  * @param {Error & { code?: string }} error
  * @param {import('node:net').Socket} socket
+ * @param {import('../../common/wait.js').Timers} clock
  * @param {number} linger time for the caller to close after that, ms
  * @returns {number | null} the status, null if the connection had ended
  */
-export function answerBadHttp (error, socket, linger) {
+export function answerBadHttp (error, socket, clock, linger) {
   if (!canAnswer(error, socket)) {
     socket.destroy()
     return null
@@ -53,6 +54,6 @@ export function answerBadHttp (error, socket, linger) {
   const { status, body } = errorAnswer(
     new InkcastError('bad_request', late ? 'the request did not arrive in time' : 'the request is not well formed HTTP')
   )
-  endSocket(socket, responseOf(status, JSON.stringify(body)), linger)
+  endSocket(socket, responseOf(status, JSON.stringify(body)), clock, linger)
   return status
 }

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer'
-import { systemClock } from '../../common/clock.js'
 import { InkcastError } from '../../common/errors.js'
 import { HEADER, meantHeader } from '../../wire/headers.js'
 import { ID_RULE, isId } from '../../wire/publication.js'
@@ -66,10 +65,10 @@ export function setHeader (reply, name, value) {
  * @template T
  * @param {Promise<T>} promise
  * @param {number} ms
- * @param {import('../../common/wait.js').Timers} [clock]
+ * @param {import('../../common/wait.js').Timers} clock
  * @returns {Promise<T>} rejects with `timeout` when it takes longer
  */
-export function withinTime (promise, ms, clock = systemClock) {
+export function withinTime (promise, ms, clock) {
   /** @type {import('../../common/clock.js').Timer | undefined} */
   let timer
   const late = new Promise((_resolve, reject) => {

@@ -1,5 +1,4 @@
 import { fastify } from 'fastify'
-import { systemClock } from '../../common/clock.js'
 import { ERRORS, InkcastError } from '../../common/errors.js'
 import { FairReads } from '../../documents/fair-reads.js'
 import { leavePort } from '../../process/leave-port.js'
@@ -56,7 +55,7 @@ const TIMES = {
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {Pick<import('../../metrics/metrics.js').Metrics, 'api_requests' | 'api_request_seconds'>}
  *   dependencies.metrics
- * @param {import('../../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
  * @param {import('../../tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
  * @param {import('./reference.js').AddReference} [dependencies.addReference] the page `/docs/`; default: there is none
  * @param {Partial<typeof TIMES>} [times] for tests
@@ -65,7 +64,7 @@ export function createHttpApi (
   {
     settings,
     limits: { maxRecordBytes },
-    callers, publish, publishLane, bus, presence, sessions, overview, log, metrics, clock = systemClock, certificate,
+    callers, publish, publishLane, bus, presence, sessions, overview, log, metrics, clock, certificate,
     addReference
   },
   times
@@ -96,7 +95,7 @@ export function createHttpApi (
       metrics.api_requests.inc({ operation: 'unknown', status: reply.statusCode })
     },
     clientErrorHandler (error, socket) {
-      const status = answerBadHttp(error, socket, allTimes.linger)
+      const status = answerBadHttp(error, socket, clock, allTimes.linger)
       if (status !== null) metrics.api_requests.inc({ operation: 'unknown', status })
     },
     // fastify's types have http and https apart; here the one differs from the other by its name

@@ -1,6 +1,4 @@
 import { IDEMPOTENCY } from '../../bus/contract.js'
-import { systemClock } from '../../common/clock.js'
-import { systemRandom } from '../../common/random.js'
 import { throwInkcastError } from '../../redis/errors.js'
 import { requestState } from '../../redis/keys.js'
 
@@ -14,11 +12,11 @@ const RENEW = 1000
  *
  * @param {object} dependencies
  * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts'>} dependencies.redis
- * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'every'>} [dependencies.clock]
- * @param {Pick<import('../../common/random.js').Random, 'uuid'>} [dependencies.random]
+ * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'every'>} dependencies.clock
+ * @param {Pick<import('../../common/random.js').Random, 'uuid'>} dependencies.random
  * @returns {import('./requests.js').Requests}
  */
-export function createRedisRequests ({ redis: { scripts }, clock = systemClock, random = systemRandom }) {
+export function createRedisRequests ({ redis: { scripts }, clock, random }) {
   const process = random.uuid()
   /**
    * Requests of this process, by id. If Redis has another one for this process, an answer of Redis was lost.

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../../common/clock.js'
+import { systemRandom } from '../../common/random.js'
 import { createMetrics } from '../../metrics/metrics.js'
 import { findingsOf } from './finding.js'
 
@@ -31,12 +32,14 @@ export async function checkContents (config, log) {
   ]
   if (documents.rulesFile !== undefined) {
     const { createDocumentRules } = await import('../../documents/rules/rules.js')
-    const rules = createDocumentRules({ history, path: documents.rulesFile, log, metrics })
+    const rules = createDocumentRules({ history, path: documents.rulesFile, log, metrics, clock: systemClock })
     findings.push(await starts(rules, documents.rulesFile, 'docs/document-rules.md says what it may contain'))
   }
   if (api.callersFile !== undefined) {
     const { createCallers } = await import('../../api/callers/callers.js')
-    const callers = createCallers({ settings: api, production, log, metrics })
+    const callers = createCallers({
+      settings: api, production, log, metrics, clock: systemClock, random: systemRandom
+    })
     findings.push(await starts(callers, api.callersFile, 'docs/callers.md says what it may contain'))
   }
   return findings.filter((finding) => finding !== undefined)

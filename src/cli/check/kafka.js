@@ -1,3 +1,4 @@
+import { systemClock as clock } from '../../common/clock.js'
 import { within } from '../../common/wait.js'
 import { createKafkajs } from '../../kafka/kafkajs/driver.js'
 import { findingsOf } from './finding.js'
@@ -17,12 +18,12 @@ export async function checkKafka ({ kafka: settings }, log) {
   /** @type {Set<string>} */
   const causes = new Set()
   const kafka = createKafkajs({
-    settings, log, name: 'check', onWaits: (message) => causes.add(message.replace(/; trying again$/, ''))
+    settings, log, clock, name: 'check', onWaits: (message) => causes.add(message.replace(/; trying again$/, ''))
   })
   const topics = Object.values(settings.topics)
   try {
     const asked = kafka.ensureTopics({ topics, partitions: 0, maxMessageBytes: 0 })
-    const answer = await within(asked, TIMEOUT, undefined)
+    const answer = await within(asked, TIMEOUT, undefined, clock)
     if (answer === undefined) throw new Error(`no answer within ${TIMEOUT / 1000} s`)
     const { missing } = answer
     if (missing.length > 0 && settings.partitions === 0) {

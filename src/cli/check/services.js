@@ -1,4 +1,5 @@
 import { keyFromJwk } from '../../auth/keys.js'
+import { systemClock as clock } from '../../common/clock.js'
 import { fetchJson } from '../../common/fetch-json.js'
 import { withTimeLimit } from '../../common/wait.js'
 import { findingsOf } from './finding.js'
@@ -31,7 +32,7 @@ async function checkKeys (url) {
   /** @type {any} */
   let answer
   try {
-    answer = await fetchJson(url, { timeout: TIMEOUT, maxBytes: MAX_BYTES })
+    answer = await fetchJson(url, { timeout: TIMEOUT, maxBytes: MAX_BYTES, clock })
   } catch (wrong) {
     return error(`AUTH_JWKS_URL=${url}: ${reasonOf(wrong)}`, todo)
   }
@@ -63,7 +64,7 @@ function isUsable (jwk) {
 async function answers (setting, url) {
   try {
     const { status } = await withTimeLimit(TIMEOUT, undefined, (signal) =>
-      fetch(url, { method: 'HEAD', redirect: 'manual', signal }))
+      fetch(url, { method: 'HEAD', redirect: 'manual', signal }), clock)
     if (status < 500) return ok(`${setting}: the service answers (HEAD: ${status})`)
     return warning(`${setting}=${url} answers ${status}`, 'look at the log of the service, or of the balancer before it')
   } catch (wrong) {

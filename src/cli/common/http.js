@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
+import { systemClock } from '../../common/clock.js'
 import { withTimeLimit } from '../../common/wait.js'
 import { CommandError } from './terminal.js'
 
@@ -26,7 +27,7 @@ const TIMEOUT = 10_000
 export const request = (url, options) => withTimeLimit(TIMEOUT, undefined, async (signal) => {
   const answer = await send(url, { ...options, signal })
   return { status: answer.status, text: await answer.text() }
-})
+}, systemClock)
 
 /**
  * @param {string} url

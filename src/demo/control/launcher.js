@@ -69,6 +69,7 @@ export async function startLauncherControl ({
     routes: new Map([
       [CONTROL_PATH, createControlRoute(control.ask)], [DOCUMENTS_PATH, createDocumentsRoute(documents, log)]
     ]),
-    log
+    log,
+    clock
   }))
 }

@@ -12,14 +12,15 @@ import { hasServices } from '../../config/load.js'
  * The documents of the demo page, for the process that serves it. In development only.
  *
  * @param {import('../../config/load.js').Config} config
+ * @param {import('../../common/clock.js').Clock} clock
  * @param {() => Promise<import('./documents.js').Documents>} [keep] where they are kept without a service of the
  *   application; absent: nowhere
  * @returns {Promise<DemoDocuments>}
  */
-export async function openDocuments (config, keep) {
+export async function openDocuments (config, clock, keep) {
   if (hasServices(config)) {
     const { createDocumentsOverHttp } = await import('./over-http.js')
-    return { load: createDocumentsOverHttp(config.extensionSettings), receiveFrom: (uplink) => uplink }
+    return { load: createDocumentsOverHttp(config.extensionSettings, clock), receiveFrom: (uplink) => uplink }
   }
   // a certificate of this machine is often made for another name, and `fetch` refuses it
   if (keep === undefined || config.api.tls !== undefined)

@@ -25,7 +25,7 @@ import { createFind } from './find.js'
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {Parameters<typeof createReloadedFiles>[0]['metrics']} dependencies.metrics
  * @param {number} [dependencies.every] see createReloadedFiles
- * @param {import('../../common/wait.js').Timers} [dependencies.clock]
+ * @param {import('../../common/wait.js').Timers} dependencies.clock
  */
 export function createDocumentRules ({ history, path, log, metrics, every, clock }) {
   const defaults = rulesFrom({}, history)

@@ -1,5 +1,4 @@
 import { Worker } from 'node:worker_threads'
-import { systemClock } from '../../common/clock.js'
 
 /**
  * Timeout of a batch without the start of the thread, ms; 64 MB take less than a second of CPU. A slower thread is
@@ -22,14 +21,14 @@ const THREADS = 2
  * Decompresses in threads, which start on demand and do not keep the process alive. Jobs are queued in order, one per
  * broker and consumer at most, because a response is read batch by batch.
  *
- * @param {object} [options] for tests
+ * @param {object} options
  * @param {number} [options.timeout] ms
  * @param {number} [options.threads]
- * @param {Pick<import('../../common/clock.js').Clock, 'timer' | 'soon'>} [options.clock]
+ * @param {Pick<import('../../common/clock.js').Clock, 'timer' | 'soon'>} options.clock
  * @returns {(source: Buffer, limit: number) => Promise<Buffer>} rejects when the source is corrupt or too large, or
  *   takes too long
  */
-export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS, clock = systemClock } = {}) {
+export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS, clock }) {
   /** @type {Job[]} */
   const waiting = []
   /** @type {Worker[]} */

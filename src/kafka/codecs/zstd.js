@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
+import { systemClock } from '../../common/clock.js'
 import { createZstdThreads } from './zstd-threads.js'
 
 /**
@@ -8,7 +9,7 @@ import { createZstdThreads } from './zstd-threads.js'
  */
 
 const native = zlib.zstdDecompress && promisify(zlib.zstdDecompress)
-const inThread = createZstdThreads()
+const inThread = createZstdThreads({ clock: systemClock })
 
 /**
  * @param {Buffer} source

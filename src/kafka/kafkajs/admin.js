@@ -14,11 +14,12 @@ const CREATE_TIMEOUT = 5000
 
 /**
  * @param {import('kafkajs').Kafka} kafka
+ * @param {import('../../common/wait.js').Timers} clock
  * @returns {Pick<import('../contract.js').KafkaDriver, 'ensureTopics' | 'safety' | 'inspect'>}
  */
-export const createAdmin = (kafka) => ({
+export const createAdmin = (kafka, clock) => ({
   async ensureTopics ({ topics, partitions, maxMessageBytes, minInSync }) {
-    const admin = await connect(kafka, 1)
+    const admin = await connect(kafka, 1, clock)
     try {
       /** @type {string[]} */
       const missing = []
@@ -44,7 +45,7 @@ export const createAdmin = (kafka) => ({
   },
 
   async safety (topics) {
-    const admin = await connect(kafka, 1)
+    const admin = await connect(kafka, 1, clock)
     try {
       const [{ brokers }, metadata, { resources }] = await Promise.all([
         admin.describeCluster(),
@@ -68,7 +69,7 @@ export const createAdmin = (kafka) => ({
   },
 
   async inspect ({ retries }) {
-    const admin = await connect(kafka, retries)
+    const admin = await connect(kafka, retries, clock)
     return {
       async ends (topic) {
         const found = await admin.fetchTopicOffsets(topic)
@@ -85,7 +86,7 @@ export const createAdmin = (kafka) => ({
       },
 
       close () {
-        closeQuietly(admin, CLOSE_TIMEOUT)
+        closeQuietly(admin, CLOSE_TIMEOUT, clock)
       }
     }
   }
@@ -116,14 +117,18 @@ async function defaultReplication (admin) {
   }
 }
 
-/** @param {import('kafkajs').Kafka} kafka @param {number} retries */
-async function connect (kafka, retries) {
+/**
+ * @param {import('kafkajs').Kafka} kafka
+ * @param {number} retries
+ * @param {import('../../common/wait.js').Timers} clock
+ */
+async function connect (kafka, retries, clock) {
   const admin = kafka.admin({ retry: { retries } })
   try {
     await admin.connect()
     return admin
   } catch (error) {
-    closeQuietly(admin, CLOSE_TIMEOUT)
+    closeQuietly(admin, CLOSE_TIMEOUT, clock)
     throw error
   }
 }

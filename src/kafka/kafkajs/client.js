@@ -14,12 +14,13 @@ const REQUEST_TIMEOUT = 8000
  * @param {object} dependencies
  * @param {KafkaSettings} dependencies.settings
  * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
  * @param {string} dependencies.name purpose of this client; the brokers show it in their logs and quotas as
  *   `inkcast-<name>`
  * @param {(message: string) => void} [dependencies.onWaits] called with connections that fail, once for each cause
  * @returns {import('kafkajs').Kafka}
  */
-export function createClient ({ settings, log, name, onWaits }) {
+export function createClient ({ settings, log, clock, name, onWaits }) {
   patchRequestQueue()
   patchFetch()
   patchProduce()
@@ -27,7 +28,7 @@ export function createClient ({ settings, log, name, onWaits }) {
   return new kafkajs.Kafka({
     clientId: `inkcast-${name}`,
     brokers: () => [...settings.brokers], // a function: read again before each connection
-    ...createCredentials({ settings, log }),
+    ...createCredentials({ settings, log, clock }),
     connectionTimeout: 3000,
     requestTimeout: REQUEST_TIMEOUT,
     // About a minute: a consumer that outlives an outage is still a member of its group and continues at once; a new

@@ -5,7 +5,8 @@ import { within } from '../../common/wait.js'
  *
  * @param {{ disconnect: () => Promise<void> }} client a producer, consumer, admin or cluster
  * @param {number} timeoutMs
+ * @param {import('../../common/wait.js').Timers} clock
  * @returns {Promise<boolean>} whether it was closed in time; never rejects
  */
-export const closeQuietly = (client, timeoutMs) =>
-  within(client.disconnect().then(() => true, () => false), timeoutMs, false)
+export const closeQuietly = (client, timeoutMs, clock) =>
+  within(client.disconnect().then(() => true, () => false), timeoutMs, false, clock)

@@ -12,6 +12,7 @@ import { connectProducer } from './topic-producer.js'
  * @param {object} dependencies
  * @param {import('./client.js').KafkaSettings} dependencies.settings
  * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
  * @param {string} dependencies.name purpose of this client; the brokers show it in their logs and quotas as
  *   `inkcast-<name>`
  * @param {Parameters<typeof observeRequests>[1]} [dependencies.metrics] default: requests are not counted
@@ -19,14 +20,14 @@ import { connectProducer } from './topic-producer.js'
  * @param {import('kafkajs').Kafka} [dependencies.client] default: a new one
  * @returns {import('../contract.js').KafkaDriver}
  */
-export function createKafkajs ({ settings, log, name, metrics, onWaits, client }) {
-  const kafka = client ?? createClient({ settings, log, name, onWaits })
+export function createKafkajs ({ settings, log, clock, name, metrics, onWaits, client }) {
+  const kafka = client ?? createClient({ settings, log, clock, name, onWaits })
   if (metrics !== undefined) observeRequests(kafka, metrics)
   return {
-    consume: (options, handlers) => createSubscription(kafka, options, handlers),
-    produce: (topic) => connectProducer(kafka, topic),
-    ...createAdmin(kafka),
-    topicId: (topic) => fetchTopicId(kafka, topic),
-    epochEnd: (leader) => fetchEpochEnd(kafka, leader)
+    consume: (options, handlers) => createSubscription(kafka, options, handlers, clock),
+    produce: (topic) => connectProducer(kafka, topic, clock),
+    ...createAdmin(kafka, clock),
+    topicId: (topic) => fetchTopicId(kafka, topic, clock),
+    epochEnd: (leader) => fetchEpochEnd(kafka, leader, clock)
   }
 }

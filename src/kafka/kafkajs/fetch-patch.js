@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { systemClock } from '../../common/clock.js'
 import { ResponseBudget, isRecordBatch, readRecordBatches } from './record-batch.js'
 
 const require = createRequire(import.meta.url)
@@ -42,7 +43,7 @@ export function decoderWith (stock) {
     if (records === undefined || !isRecordBatch(records)) return stock(decoder)
     decoder.offset = offset + 4 + size
     let budget = budgets.get(buffer)
-    if (budget === undefined) budgets.set(buffer, budget = new ResponseBudget())
+    if (budget === undefined) budgets.set(buffer, budget = new ResponseBudget(systemClock))
     return readRecordBatches(records, budget)
   }
 }

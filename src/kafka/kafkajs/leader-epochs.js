@@ -11,10 +11,11 @@ const CLOSE_TIMEOUT = 1000
  *
  * @param {import('kafkajs').Kafka} kafka
  * @param {{ topic: string, partition: number, epoch: number }} leader
+ * @param {import('../../common/wait.js').Timers} clock
  * @returns {Promise<number | undefined>} offset after its last record; undefined where the brokers cannot report it
  * @throws {Error} Kafka does not respond, or the partition has no leader at the moment
  */
-export async function fetchEpochEnd (kafka, { topic, partition, epoch }) {
+export async function fetchEpochEnd (kafka, { topic, partition, epoch }, clock) {
   const cluster = createCluster(kafka)
   try {
     await cluster.connect()
@@ -31,7 +32,7 @@ export async function fetchEpochEnd (kafka, { topic, partition, epoch }) {
       }
     })
   } finally {
-    closeQuietly(cluster, CLOSE_TIMEOUT)
+    closeQuietly(cluster, CLOSE_TIMEOUT, clock)
   }
 }
 

@@ -1,5 +1,4 @@
 import { isAscii } from 'node:buffer'
-import { systemClock } from '../../common/clock.js'
 import { DECOMPRESS } from '../codecs/codecs.js'
 
 /**
@@ -67,8 +66,8 @@ export class ResponseBudget {
   #ms = MAX_MS
   #clock
 
-  /** @param {import('../../common/clock.js').Clock} [clock] */
-  constructor (clock = systemClock) { this.#clock = clock }
+  /** @param {import('../../common/clock.js').Clock} clock */
+  constructor (clock) { this.#clock = clock }
 
   get spent () { return this.#bytes <= 0 || this.#ms <= 0 }
 

@@ -23,9 +23,10 @@ const CLOSE_TIMEOUT = 3000
  * @param {import('kafkajs').Kafka} kafka
  * @param {{ topic: string, groupId: string }} options
  * @param {import('../contract.js').SubscriptionHandlers} handlers
+ * @param {import('../../common/wait.js').Timers} clock
  * @returns {import('../contract.js').Subscription}
  */
-export function createSubscription (kafka, { topic, groupId }, handlers) {
+export function createSubscription (kafka, { topic, groupId }, handlers, clock) {
   const consumer = kafka.consumer({
     groupId,
     sessionTimeout: SESSION_TIMEOUT,
@@ -69,7 +70,7 @@ export function createSubscription (kafka, { topic, groupId }, handlers) {
 
     seek: (partition, offset) => consumer.seek({ topic, partition, offset: String(offset) }),
 
-    close: () => closeQuietly(consumer, CLOSE_TIMEOUT)
+    close: () => closeQuietly(consumer, CLOSE_TIMEOUT, clock)
   }
 }
 

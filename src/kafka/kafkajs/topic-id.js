@@ -15,10 +15,11 @@ const CLOSE_TIMEOUT = 1000
  *
  * @param {import('kafkajs').Kafka} kafka
  * @param {string} topic
+ * @param {import('../../common/wait.js').Timers} clock
  * @returns {Promise<string>} '' where the brokers cannot report it
  * @throws {Error} the topic does not exist, or Kafka does not respond
  */
-export async function fetchTopicId (kafka, topic) {
+export async function fetchTopicId (kafka, topic, clock) {
   const cluster = createCluster(kafka)
   try {
     await cluster.connect()
@@ -33,7 +34,7 @@ export async function fetchTopicId (kafka, topic) {
       }
     })
   } finally {
-    closeQuietly(cluster, CLOSE_TIMEOUT)
+    closeQuietly(cluster, CLOSE_TIMEOUT, clock)
   }
 }
 

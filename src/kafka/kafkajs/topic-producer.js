@@ -24,9 +24,10 @@ const OUT_OF_SEQUENCE = new Set([
 /**
  * @param {import('kafkajs').Kafka} kafka
  * @param {string} topic
+ * @param {import('../../common/wait.js').Timers} clock
  * @returns {Promise<import('../contract.js').TopicProducer>}
  */
-export async function connectProducer (kafka, topic) {
+export async function connectProducer (kafka, topic, clock) {
   const producer = kafka.producer({
     idempotent: true,
     maxInFlightRequests: 1,
@@ -34,9 +35,11 @@ export async function connectProducer (kafka, topic) {
     createPartitioner: createFixedPartitioner,
     retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 2 }
   })
-  const close = () => closeQuietly(producer, CLOSE_TIMEOUT)
+  const close = () => closeQuietly(producer, CLOSE_TIMEOUT, clock)
   try {
-    const setting = within(fetchMaxBytes(kafka, topic).catch(() => undefined), SETTING_TIMEOUT, undefined)
+    const setting = within(
+      fetchMaxBytes(kafka, topic, clock).catch(() => undefined), SETTING_TIMEOUT, undefined, clock
+    )
     const [maxBytes] = await Promise.all([setting, producer.connect()])
     return { maxBytes, send: (messages) => send(producer, topic, messages), close }
   } catch (error) {
@@ -91,9 +94,10 @@ function typeOf (error) {
 /**
  * @param {import('kafkajs').Kafka} kafka
  * @param {string} topic
+ * @param {import('../../common/wait.js').Timers} clock
  * @returns {Promise<number | undefined>}
  */
-async function fetchMaxBytes (kafka, topic) {
+async function fetchMaxBytes (kafka, topic, clock) {
   const admin = kafka.admin({ retry: { retries: 0 } })
   try {
     await admin.connect()
@@ -104,6 +108,6 @@ async function fetchMaxBytes (kafka, topic) {
     const bytes = Number(configEntries.find(({ configName }) => configName === MAX_MESSAGE_BYTES)?.configValue)
     return bytes > 0 ? bytes : undefined
   } finally {
-    closeQuietly(admin, ADMIN_CLOSE_TIMEOUT)
+    closeQuietly(admin, ADMIN_CLOSE_TIMEOUT, clock)
   }
 }

@@ -1,4 +1,3 @@
-import { systemClock } from '../../common/clock.js'
 import { BATCH, FAILING, LEASE, LIMITS, MAX_REFUSED, PARTS } from './contract.js'
 import { decodeRecord, encodeHead, entryOf, failing as serviceFails, full, partOf } from './entries.js'
 
@@ -7,13 +6,13 @@ import { decodeRecord, encodeHead, entryOf, failing as serviceFails, full, partO
  *
  * @typedef {import('./contract.js').StreamEntry & { place: number, bytes: number }} Stored
  *
- * @param {object} [options]
+ * @param {object} options
  * @param {readonly string[]} [options.groups]
- * @param {import('../../common/clock.js').Clock} [options.clock]
+ * @param {import('../../common/clock.js').Clock} options.clock
  * @param {{ records: number, bytes: number }} [options.limits] per part
  * @returns {import('./contract.js').UplinkStream}
  */
-export function createMemoryStream ({ groups = [], clock = systemClock, limits = LIMITS } = {}) {
+export function createMemoryStream ({ groups = [], clock, limits = LIMITS }) {
   const parts = Array.from({ length: PARTS }, () => new Part(groups))
   /** @type {Set<(part: number) => void>} */
   const watchers = new Set()

@@ -30,12 +30,14 @@ function sequenceOf (id) {
  * @param {readonly string[]} dependencies.groups
  * @param {string} [dependencies.name] of the stream; for tests
  * @param {{ records: number, bytes: number }} [dependencies.limits] per part
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../common/random.js').Random} dependencies.random
  * @param {() => number} [dependencies.latestTime] the highest time that Redis may have reached, ms since 1970
  * @returns {import('./contract.js').UplinkStream}
  */
 export function createRedisStream ({
   redis: { client, scripts, channels }, durability = NO_WAIT, groups, name = 'uplink', limits = LIMITS,
-  latestTime = () => 0
+  latestTime = () => 0, clock, random
 }) {
   const keys = Array.from({ length: PARTS }, (_, part) => uplinkPart(name, part))
   const stopping = new AbortController()
@@ -98,7 +100,7 @@ export function createRedisStream ({
     watch (onAppended) {
       for (const [part, { channel }] of keys.entries()) {
         retry(() => channels.subscribe(channel, () => onAppended(part)), {
-          signal: stopping.signal, backoff: new Backoff({ min: 100, max: 5000 })
+          signal: stopping.signal, clock, backoff: new Backoff({ min: 100, max: 5000, random })
         }).catch(() => {}) // stopped
       }
       return () => { for (const { channel } of keys) channels.unsubscribe(channel) }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
 import { createMoveControl } from '../../../src/admin/control/move.js'
 import { createPrivateListener } from '../../../src/admin/private-listener.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -23,7 +24,8 @@ async function setUp (t) {
       routes: new Map([['/move', (_req, res) => {
         events.push(`${name} moves its clients`)
         res.end(JSON.stringify({ connections: 10 }))
-      }]])
+      }]]),
+      clock: systemClock
     })
     await listener.start()
     t.after(() => listener.stop())

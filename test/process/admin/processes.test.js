@@ -26,7 +26,7 @@ function machine (t) {
     /** @param {string} name role and slot @param {number} pid @param {() => Promise<string[]>} notReady */
     async process (name, pid, notReady) {
       const status = /** @type {any} */ ({ read: async () => ({ name, notReady: await notReady(), metrics: [] }) })
-      const listener = createPrivateListener({ path: path.join(directory, `${name}.${pid}.sock`), status, log })
+      const listener = createPrivateListener({ path: path.join(directory, `${name}.${pid}.sock`), status, log, clock: systemClock })
       t.after(() => listener.stop())
       await listener.start()
       return listener
@@ -120,7 +120,7 @@ test('/ready reports the warnings of serving processes, with their names', async
   const status = createStatus({ name: 'ingest-0', metrics: createMetrics({ processMetrics: false }) })
   status.addWarnings(() => ['partition 3 lost records'])
   status.started()
-  const listener = createPrivateListener({ path: path.join(directory, 'ingest-0.1.sock'), status, log })
+  const listener = createPrivateListener({ path: path.join(directory, 'ingest-0.1.sock'), status, log, clock: systemClock })
   t.after(() => listener.stop())
   await listener.start()
   const processes = createProcesses({ directory, expected: { ingest: 1 } })
@@ -143,7 +143,7 @@ test('/metrics keeps what a process has counted that ended', async (t) => {
   const start = async (/** @type {number} */ pid) => {
     const metrics = createMetrics({ role: 'gateway' })
     const status = createStatus({ name: `gateway-${pid}`, metrics })
-    const listener = createPrivateListener({ path: path.join(directory, `gateway-${pid}.${pid}.sock`), status, log })
+    const listener = createPrivateListener({ path: path.join(directory, `gateway-${pid}.${pid}.sock`), status, log, clock: systemClock })
     t.after(() => listener.stop())
     await listener.start()
     return { metrics, listener }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, describe, test } from 'node:test'
 import WebSocket from 'ws'
+import { systemClock } from '../../../src/common/clock.js'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { rawPolling } from '../../helpers/raw-client.js'
@@ -216,7 +217,7 @@ describe('a refusal', () => {
   test('is logged once for each origin, up to a limit', async () => {
     const { log, lines } = recordingLog()
     const metrics = createMetrics({ processMetrics: false })
-    const origins = createOrigins({ allowed: [], metrics, log })
+    const origins = createOrigins({ allowed: [], metrics, log, clock: systemClock })
     const refuse = (/** @type {string} */ origin) =>
       origins.refuse(
         { headers: { origin, host: 'x' } },

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { createCallers } from '../../../src/api/callers/callers.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { startApi } from '../../helpers/api.js'
@@ -280,7 +282,9 @@ test('a wrong file fails the start, with the reason', async (t) => {
     settings: { tokens: [], callersFile: path },
     production: true,
     log,
-    metrics: createMetrics({ processMetrics: false })
+    metrics: createMetrics({ processMetrics: false }),
+    clock: systemClock,
+    random: systemRandom
   }).start()
   const { path } = callersFile(t, { callers: [{ name: 'editor', operators: ['*'] }] })
   await assert.rejects(start(path), {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { createCallers } from '../../../src/api/callers/callers.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { startApi } from '../../helpers/api.js'
@@ -12,7 +14,9 @@ const TOKENS = ['editor:0123456789abcdef', 'billing:fedcba9876543210:with-colon'
 function callersOf (tokens) {
   const metrics = createMetrics({ processMetrics: false })
   const { log } = recordingLog()
-  const callers = createCallers({ settings: { tokens }, production: false, log, metrics })
+  const callers = createCallers({
+    settings: { tokens }, production: false, log, metrics, clock: systemClock, random: systemRandom
+  })
   return {
     ...callers,
     /** @param {string | undefined} authorization */
@@ -149,7 +153,9 @@ test('without tokens the api refuses browser pages on this machine, and logs at 
 
 test('in production the api fails to start without tokens', async () => {
   const nothing = /** @type {any} */ ({})
-  const callers = createCallers({ settings: { tokens: [] }, production: true, log: nothing, metrics: nothing })
+  const callers = createCallers({
+    settings: { tokens: [] }, production: true, log: nothing, metrics: nothing, clock: systemClock, random: systemRandom
+  })
   await assert.rejects(callers.start(), /API_TOKENS: required in production/)
 })
 

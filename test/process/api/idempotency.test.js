@@ -148,15 +148,15 @@ for (const [what, key] of [['empty', '""'], ['too long', 'x'.repeat(256)], ['two
 
 test('after a process dies between publishing and storing the response, the retried record is in the log once', async () => {
   const { log } = recordingLog()
-  const hub = createMemoryHub({ history: { size: 10, ttl: 60 } })
+  const hub = createMemoryHub({ history: { size: 10, ttl: 60 }, clock: systemClock })
   const metrics = createMetrics({ processMetrics: false })
-  const bus = createMemoryBus({ log, metrics, hub })
+  const bus = createMemoryBus({ log, metrics, hub, clock: systemClock })
   const limits = { maxRecordBytes: 100 }
   await bus.start()
   const requests = createMemoryRequests({ clock: systemClock })
   const forgetful = { ...requests, finish: async (/** @type {string} */ id) => requests.release(id) }
   const publish = createPublish({
-    sink: busSink(createPublisher({ bus, limits, metrics })),
+    sink: busSink(createPublisher({ bus, limits, metrics, clock: systemClock })),
     limits,
     requests: forgetful
   })

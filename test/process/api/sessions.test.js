@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { InkcastError } from '../../../src/common/errors.js'
 import { createSessionIds, timeOfSid } from '../../../src/wire/session-id.js'
 import { startApi } from '../../helpers/api.js'
 
 test('the sessions of a user are listed with their time', async (t) => {
-  const sid = createSessionIds(7)()
+  const sid = createSessionIds(7, { clock: systemClock, random: systemRandom })()
   const session = {
     sid,
     worker: 7,

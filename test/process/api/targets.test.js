@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { createCallers } from '../../../src/api/callers/callers.js'
 import { createAnswers } from '../../../src/webhook/answers.js'
 import { route } from '../../../src/ingest/router.js'
@@ -202,7 +203,7 @@ describe('an operator acts on its own targets, and they decide the right, in eve
       const metrics = createMetrics({ processMetrics: false })
       const { path } = callersFile(t, { callers: [{ name: 'webhook', operators: ['*'], ...given.rights }] })
       const settings = { tokens: [], callersFile: path }
-      const callers = createCallers({ settings, production: false, log, metrics, clock })
+      const callers = createCallers({ settings, production: false, log, metrics, clock, random: systemRandom })
       await callers.start()
       t.after(() => callers.stop())
       /** @type {import('../../../src/wire/publication.js').Publication[]} */
@@ -212,7 +213,7 @@ describe('an operator acts on its own targets, and they decide the right, in eve
           published.push(checkPublication(publication, { maxBytes: 100 }))
           return { traceId: publication.traceId }
         }),
-        log, metrics, clock
+        log, metrics, clock, random: systemRandom
       })
       await check('webhook', given, async (item) => {
         const traceId = JSON.stringify(item)

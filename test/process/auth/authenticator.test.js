@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { createAuthenticator } from '../../../src/auth/authenticator.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -13,7 +14,7 @@ import { SECRET, forgeToken, keyPairFor, signToken, tokenPart } from '../../help
 function authenticatorWith (settings = { secret: SECRET }) {
   const clock = manualClock()
   const { log } = recordingLog()
-  const authenticator = createAuthenticator({ settings, log, clock })
+  const authenticator = createAuthenticator({ settings, log, clock, random: systemRandom })
   return {
     clock,
     seconds: clock.now() / 1000,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { createAuthenticator } from '../../../src/auth/authenticator.js'
 import { httpService } from '../../helpers/http-service.js'
 import { manualClock } from '../../helpers/manual-clock.js'
@@ -36,7 +37,9 @@ async function issuerWith (t, keys) {
   })
   const clock = manualClock()
   const { log, lines } = recordingLog()
-  const authenticator = createAuthenticator({ settings: { keys: { url: service.url } }, log, clock })
+  const authenticator = createAuthenticator({
+    settings: { keys: { url: service.url } }, log, clock, random: systemRandom
+  })
   t.after(() => authenticator.stop())
   return {
     issuer, service, clock, lines, authenticator,

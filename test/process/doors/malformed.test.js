@@ -46,7 +46,7 @@ await started(createSessionListener({
   path: sessions, engine, secrets: () => ['secret'], times: TIMES, metrics, log, clock: systemClock
 }))
 const control = path.join(directory, 'control')
-await started(createPrivateListener({ path: control, status: development.status, log }))
+await started(createPrivateListener({ path: control, status: development.status, log, clock: systemClock }))
 const peers = createPeerListener({ address: { host: '127.0.0.1', ports: [0] }, metrics, log, clock: systemClock })
 await started(peers)
 peers.serve(engine, () => ['secret'])

@@ -148,7 +148,7 @@ const LISTENERS = {
     const directory = makeDirectory('sockets')
     const file = path.join(directory, 'x.sock')
     const status = /** @type {any} */ ({ read: async () => ({ text: MEGABYTE }) })
-    const listener = createPrivateListener({ path: file, status, log, times: SHORT })
+    const listener = createPrivateListener({ path: file, status, log, times: SHORT, clock: systemClock })
     await listener.start()
     t.after(async () => {
       await listener.stop()

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, describe, test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { nothingLeft, stillServed, watchBus } from '../../helpers/left-over.js'
@@ -54,7 +56,7 @@ describe('session ids', () => {
   test('without an owner are answered by Engine.IO at once, also with the number of another worker', async () => {
     for (const sid of [
       'AAAAAAAAAAAAAAAAAAAA',
-      createSessionIds(17)(),
+      createSessionIds(17, { clock: systemClock, random: systemRandom })(),
       '__proto__',
       'constructor',
       'x'.repeat(5000),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemRandom } from '../../../src/common/random.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { createConsumer } from '../../../src/kafka/consumer.js'
 import { createKafkajs } from '../../../src/kafka/kafkajs/driver.js'
@@ -74,11 +75,13 @@ function start (t, { make = () => new FakeConsumer(), ...more } = {}) {
     admin: () => ({ connect: () => new Promise(() => {}), disconnect: async () => {} })
   })
   const consumer = createConsumer({
-    kafka: createKafkajs({ settings: /** @type {any} */ ({}), log, name: 'test', client }),
+    kafka: createKafkajs({ settings: /** @type {any} */ ({}), log, name: 'test', client, clock: systemClock }),
     settings: { topic: 't', groupId: 'g' },
     handle: async ({ messages }) => messages.length,
     onFailure: (error) => failures.push(error),
     log,
+    clock: systemClock,
+    random: systemRandom,
     ...more
   })
   t.after(() => consumer.stop())

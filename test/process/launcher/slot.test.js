@@ -49,7 +49,9 @@ function startSlot (t, script, { limits, stopTimeout = 5000 } = {}) {
       onGiveUp: (reason) => events.push({ gaveUp: reason }),
       onHandover: () => events.push('begun')
     },
-    { backoff: new Backoff({ min: 10, max: 20 }), clock: systemClock, random: systemRandom, ...limits }
+    { backoff: new Backoff({
+      min: 10, max: 20, random: systemRandom
+    }), clock: systemClock, random: systemRandom, ...limits }
   )
   t.after(async () => {
     slot.kill()
@@ -194,7 +196,7 @@ test('reload: both the old and the new process end, and a third is started', asy
 
 test('reload: a process that waits for its restart is started at once', async (t) => {
   const { slot, events, change, ready } = startSlot(t, CRASHES, {
-    limits: { backoff: new Backoff({ min: 60_000, max: 60_000 }) }
+    limits: { backoff: new Backoff({ min: 60_000, max: 60_000, random: systemRandom }) }
   })
   await waitFor(() => events.filter((event) => event.code === 3).length === 2, { message: () => events })
   change(READY)
@@ -211,7 +213,7 @@ test('a process that does not stop is killed after its timeout', async (t) => {
 })
 
 test('a process that is killed on purpose is no crash: any number of times, another one is started at once', async (t) => {
-  const backoff = new Backoff({ min: 60_000, max: 60_000 })
+  const backoff = new Backoff({ min: 60_000, max: 60_000, random: systemRandom })
   const { slot, events, ready } = startSlot(t, READY, { limits: { maxCrashes: 2, backoff } })
   for (let times = 0; times < 4; times++) {
     await ready()

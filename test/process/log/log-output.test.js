@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const LOG = new URL('../../../src/common/log.js', import.meta.url).href
+const CLOCK = new URL('../../../src/common/clock.js', import.meta.url).href
 const LINES = 40_000
 
 /**
@@ -15,9 +16,11 @@ const LINES = 40_000
 function run (t, code) {
   const child = spawn(process.execPath, ['--input-type=module', '-e', `
     import { createLog } from '${LOG}'
+    import { systemClock } from '${CLOCK}'
     const dropped = { full: 0, repeated: 0 }
     const log = createLog({
-      level: 'trace', pretty: process.argv[1] === 'pretty', role: 'test', onDrop: (reason, lines) => { dropped[reason] += lines }
+      level: 'trace', pretty: process.argv[1] === 'pretty', role: 'test', clock: systemClock,
+      onDrop: (reason, lines) => { dropped[reason] += lines }
     })
     ${code}`], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
   t.after(() => { child.kill('SIGKILL') })
@@ -114,8 +117,11 @@ test('under PM2, which replaces the write of stdout, the lines of a turn go ther
     const callbacks = []
     process.stdout.write = (text, encoding, callback) => { written.push(text); callbacks.push(callback) }
     const { createLog } = await import('${LOG}')
+    const { systemClock: clock } = await import('${CLOCK}')
     let dropped = 0
-    const log = createLog({ level: 'debug', pretty: false, role: 'test', onDrop: (reason, lines) => { dropped += lines } })
+    const log = createLog({
+      level: 'debug', pretty: false, role: 'test', clock, onDrop: (reason, lines) => { dropped += lines }
+    })
     const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     for (let number = 0; number < 3; number++) log.debug({ number }, 'a line')
     await turn()

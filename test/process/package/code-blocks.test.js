@@ -10,6 +10,7 @@ import { transform } from 'esbuild'
 import { connect } from 'inkcast/client'
 import { io } from 'socket.io-client'
 import { parseDocument } from 'yaml'
+import { systemClock } from '../../../src/common/clock.js'
 import { loadConfig } from '../../../src/config/load.js'
 import { createEmitterMessages } from '../../../src/socketio/emitter-messages.js'
 import { startAdmin } from '../../helpers/admin.js'
@@ -228,7 +229,7 @@ const SCENARIOS = {
   'docs/extensions.md: new Emitter(': async (code, t) => {
     const { io: sockets } = server.gateway
     const receive = createEmitterMessages({
-      key: 'socket.io', io: sockets, metrics: server.metrics, log: recordingLog().log
+      key: 'socket.io', io: sockets, metrics: server.metrics, log: recordingLog().log, clock: systemClock
     })
     /** In place of a connection to Redis. */
     class Redis {

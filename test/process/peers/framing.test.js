@@ -6,6 +6,8 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { createMisroutedRequests } from '../../../src/peers/misrouted-requests.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
@@ -14,7 +16,7 @@ import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
 const OWNER = 7
-const newSid = createSessionIds(OWNER)
+const newSid = createSessionIds(OWNER, { clock: systemClock, random: systemRandom })
 /** A request in the body of a request. */
 const SMUGGLED = 'PUT /smuggled HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
 

@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { isProven } from '../../../src/peers/request-proof.js'
 import { createMisroutedRequests } from '../../../src/peers/misrouted-requests.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
@@ -17,7 +19,7 @@ import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 
 const OWNER = 7
-const newSid = createSessionIds(OWNER)
+const newSid = createSessionIds(OWNER, { clock: systemClock, random: systemRandom })
 
 /** @typedef {import('node:test').TestContext} TestContext */
 /** @typedef {import('../../../src/peers/owner-routes.js').Route} Route */

@@ -18,7 +18,7 @@ import { createRedisParts, createWorkerSessions } from '../../../src/gateway/red
 
 const PRODUCTION = {
   NODE_ENV: 'production',
-  WORKERS: '1',
+  REDIS_URL: 'redis://127.0.0.1:1',
   AUTH_JWT_SECRET: 'x'.repeat(40),
   API_TOKENS: 'name:0123456789abcdef',
   ALLOWED_ORIGINS: 'https://example.com'

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import { test } from 'node:test'
 import tls from 'node:tls'
+import { systemRandom } from '../../../src/common/random.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createMisroutedRequests } from '../../../src/peers/misrouted-requests.js'
@@ -15,7 +16,7 @@ import { waitFor } from '../../helpers/wait.js'
 
 const OWNER = 7
 const SECRET = 'the secret of this cluster'
-const sid = createSessionIds(OWNER)()
+const sid = createSessionIds(OWNER, { clock: systemClock, random: systemRandom })()
 const path = `/socket.io/?EIO=4&transport=polling&sid=${sid}`
 
 /** @typedef {import('node:test').TestContext} TestContext */

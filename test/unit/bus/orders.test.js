@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
 import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, Orders, orderName, readOrderName } from '../../../src/bus/orders.js'
 
 test('an order is new once, and new again when it is repeated', () => {
-  const orders = new Orders()
+  const orders = new Orders(systemClock)
   assert.deepEqual(
     [
       orders.note('ada', 'rdoc', 5),
@@ -37,7 +38,7 @@ test('every document has a distinct name among orders', () => {
 })
 
 test('when there are too many revokes, the oldest close all documents rather than reopen theirs', () => {
-  const orders = new Orders()
+  const orders = new Orders(systemClock)
   for (let i = 0; i < MAX_ORDERS + 5; i++) orders.note('ada', `rdoc-${i}`, 1000 + i)
   assert.equal(orders.of('ada').length, MAX_ORDERS)
   // the oldest six were merged, with the newest of their times
@@ -46,7 +47,7 @@ test('when there are too many revokes, the oldest close all documents rather tha
 
 test('a revoke for a time that is dropped closes all documents for tokens of before, not until its end', () => {
   const now = 50_000
-  const orders = new Orders(undefined, { now: () => now })
+  const orders = new Orders({ now: () => now })
   for (let i = 0; i < MAX_ORDERS + 1; i++)
     orders.noteOrder({ operator: 'revoke', uid: 'ada', guid: `doc-${i}`, ttl: 3600 + i }, now)
   assert.equal(orders.of('ada').length, MAX_ORDERS)
@@ -54,7 +55,7 @@ test('a revoke for a time that is dropped closes all documents for tokens of bef
 })
 
 test('the number of users is limited, dropping the one with the oldest order; after seven days all are forgotten', () => {
-  const orders = new Orders(2)
+  const orders = new Orders(systemClock, 2)
   orders.note('ada', 'k', 1)
   orders.note('ben', 'k', 2)
   orders.note('ada', 'k', 3)
@@ -75,7 +76,7 @@ test('a restore that is read with a registration takes back what it restores, bu
     [[['rd', 5], ['re', 5]], [[restore, 6], ['re', 5]], ['re']]
   ]
   for (const [known, read, left] of cases) {
-    const orders = new Orders()
+    const orders = new Orders(systemClock)
     for (const [name, at] of known) orders.note('ada', name, at)
     orders.noteAll('ada', read)
     assert.deepEqual(orders.of('ada').map(([name]) => name).filter((name) => name !== restore).sort(), left)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { decodeDirect, decodeRecord, encodeDirect } from '../../../src/bus/redis-payload.js'
 import { createRedisPublish } from '../../../src/bus/redis-publish.js'
 import { systemClock } from '../../../src/common/clock.js'
@@ -21,7 +22,7 @@ describe('publish over redis', () => {
           })
       }
     })
-    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock })
+    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock, random: systemRandom })
     const value = Buffer.alloc(2 ** 24)
     const waiting = range(3).map((i) => publish([entry(`d${i}`, 0, { value })]))
     await assert.rejects(publish([entry('d3', 0, { value })]), { code: 'unavailable' })
@@ -46,7 +47,7 @@ describe('publish over redis', () => {
         }
       }
     })
-    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock })
+    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock, random: systemRandom })
     // the first 256 are published
     await assert.rejects(publish(range(600).map((i) => entry('d', i))), { code: 'timeout' })
     assert.deepEqual(calls, [256, 256])
@@ -66,7 +67,7 @@ describe('publish over redis', () => {
           async spublish () { throw new Error('redis does not answer') }
         }
       })
-      const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock })
+      const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock, random: systemRandom })
       await assert.rejects(
         publish([{ publication: publication({ operator: 'user', uid: 'u', keep: true }) }]),
         (error) => toInkcastError(error).code === code
@@ -86,7 +87,7 @@ describe('publish over redis', () => {
         }
       }
     })
-    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock })
+    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock, random: systemRandom })
     await publish(range(5).map(() => entry('d', 0, { value: Buffer.alloc(1.5 * 2 ** 20) })))
     assert.deepEqual(calls, [2, 2, 1])
     await publish([entry('d', 0, { value: Buffer.alloc(9 * 2 ** 20) })])

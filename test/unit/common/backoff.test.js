@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { Backoff, retry } from '../../../src/common/backoff.js'
 
 test('delays double from min to max, each between half and the whole of it', () => {
@@ -23,6 +25,8 @@ test('a thousand attempts stay within max', () => {
   const backoff = new Backoff({ max: 5000, random: { number: () => 1 } })
   for (let i = 0; i < 1000; i++) assert.ok(backoff.next() <= 5000)
 })
+
+const sources = { clock: systemClock, backoff: new Backoff({ random: systemRandom }) }
 
 /** A clock that records sleeps, which end at once. */
 function sleepless () {
@@ -65,14 +69,14 @@ test('retry repeats until success, with delays in between, and reports each fail
 test('retry gives up at once with an error that is not retryable', async () => {
   const clock = sleepless()
   const { attempt, tries } = failing(9)
-  await assert.rejects(retry(attempt, { clock, retryable: () => tries.length < 3 }), { message: 'failure 3' })
+  await assert.rejects(retry(attempt, { clock, backoff: new Backoff({ random: systemRandom }), retryable: () => tries.length < 3 }), { message: 'failure 3' })
   assert.equal(clock.slept.length, 2)
 })
 
 test('an abort ends retry with its reason, before an attempt, during one and during a delay', async () => {
   const reason = new Error('stopped')
   const never = () => assert.fail('not to be called')
-  await assert.rejects(retry(never, { signal: AbortSignal.abort(reason) }), reason)
+  await assert.rejects(retry(never, { ...sources, signal: AbortSignal.abort(reason) }), reason)
 
   const during = new AbortController()
   await assert.rejects(
@@ -81,18 +85,19 @@ test('an abort ends retry with its reason, before an attempt, during one and dur
         during.abort(reason)
         throw new Error('failed because of it')
       },
-      { signal: during.signal }
+      { ...sources, signal: during.signal }
     ),
     reason
   )
 
   const waiting = new AbortController()
-  const slow = new Backoff({ min: 60_000 })
+  const slow = new Backoff({ min: 60_000, random: systemRandom })
   await assert.rejects(
     retry(() => Promise.reject(new Error('away')), {
       signal: waiting.signal,
       backoff: slow,
-      onFailure: () => setImmediate(() => waiting.abort(reason))
+      onFailure: () => setImmediate(() => waiting.abort(reason)),
+      clock: systemClock
     }),
     reason
   )
@@ -100,5 +105,5 @@ test('an abort ends retry with its reason, before an attempt, during one and dur
 
 test('a successful attempt counts as success, even if it was aborted in the meantime', async () => {
   const stopping = new AbortController()
-  assert.equal(await retry(async () => { stopping.abort(); return 'done' }, { signal: stopping.signal }), 'done')
+  assert.equal(await retry(async () => { stopping.abort(); return 'done' }, { ...sources, signal: stopping.signal }), 'done')
 })

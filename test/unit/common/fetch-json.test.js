@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
 import { fetchJson } from '../../../src/common/fetch-json.js'
 import { collectGarbage } from '../../helpers/collect-garbage.js'
 import { httpService } from '../../helpers/http-service.js'
 import { waitFor } from '../../helpers/wait.js'
 
-const bounds = { timeout: 5000, maxBytes: 100, signal: new AbortController().signal }
+const bounds = { timeout: 5000, maxBytes: 100, signal: new AbortController().signal, clock: systemClock }
 
 test('request and response are JSON', async (t) => {
   const { url, bodies } = await httpService(t, ({ method }) => ({ body: JSON.stringify({ method }) }))
-  assert.deepEqual(await fetchJson(url, { ...bounds, post: { a: 1 } }), { method: 'POST' })
+  assert.deepEqual(await fetchJson(url, { ...bounds, post: { a: 1 }, clock: systemClock }), { method: 'POST' })
   assert.deepEqual(await fetchJson(url, bounds), { method: 'GET' })
   assert.deepEqual(bodies, ['{"a":1}', ''])
 })
@@ -21,7 +22,7 @@ test('a response that is late, too long, redirected, not 200 or not JSON is an e
     await wait
     return url === '/elsewhere' ? { body: '{}' } : answer
   })
-  const ask = (/** @type {object} */ more = {}) => fetchJson(url, { ...bounds, ...more })
+  const ask = (/** @type {object} */ more = {}) => fetchJson(url, { ...bounds, ...more, clock: systemClock })
 
   answer = { ...answer, body: JSON.stringify('x'.repeat(98)) }
   assert.equal(await ask(), 'x'.repeat(98))
@@ -42,7 +43,7 @@ test('a response that is late, too long, redirected, not 200 or not JSON is an e
 
 test('a service that never answers is late, also after a garbage collection', { timeout: 20_000 }, async (t) => {
   const service = await httpService(t, () => new Promise(() => {}))
-  const answer = assert.rejects(fetchJson(service.url, { ...bounds, timeout: 1000 }), { name: 'TimeoutError' })
+  const answer = assert.rejects(fetchJson(service.url, { ...bounds, timeout: 1000, clock: systemClock }), { name: 'TimeoutError' })
   await waitFor(() => service.requests === 1)
   collectGarbage()
   await answer

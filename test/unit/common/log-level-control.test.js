@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
 import { createLog } from '../../../src/common/log.js'
 import { createLogLevel } from '../../../src/common/log-level-control.js'
 
@@ -7,7 +8,7 @@ import { createLogLevel } from '../../../src/common/log-level-control.js'
 
 /** @param {LogLevel} usual */
 function setUp (usual) {
-  const log = createLog({ level: usual, pretty: false, role: 'test' })
+  const log = createLog({ level: usual, pretty: false, role: 'test', clock: systemClock })
   log.info = () => {}
   return { log, control: createLogLevel({ log, usual }) }
 }

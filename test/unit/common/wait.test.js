@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../../src/common/clock.js'
 import { withTimeLimit } from '../../../src/common/wait.js'
 import { collectGarbage } from '../../helpers/collect-garbage.js'
 
@@ -9,7 +10,7 @@ const never = new AbortController().signal
 const untilAborted = (signal) => delay(20_000, undefined, { signal }).catch(({ cause }) => { throw cause })
 
 test('work that takes too long is aborted, also after a garbage collection', async () => {
-  const work = withTimeLimit(200, never, untilAborted)
+  const work = withTimeLimit(200, never, untilAborted, systemClock)
   collectGarbage()
   await assert.rejects(work, { name: 'TimeoutError', message: 'not done in 200 ms' })
 })
@@ -17,14 +18,14 @@ test('work that takes too long is aborted, also after a garbage collection', asy
 test('work is aborted with its caller, and by the reason of the caller', async () => {
   const caller = new AbortController()
   const reason = new Error('stopped')
-  const work = withTimeLimit(20_000, caller.signal, untilAborted)
+  const work = withTimeLimit(20_000, caller.signal, untilAborted, systemClock)
   collectGarbage()
   caller.abort(reason)
   await assert.rejects(work, reason)
-  await assert.rejects(withTimeLimit(20_000, caller.signal, untilAborted), reason)
+  await assert.rejects(withTimeLimit(20_000, caller.signal, untilAborted, systemClock), reason)
 })
 
 test('work in time gives its result, or its error', async () => {
-  assert.equal(await withTimeLimit(20_000, never, async () => 1), 1)
-  await assert.rejects(withTimeLimit(20_000, never, async () => { throw new RangeError('x') }), RangeError)
+  assert.equal(await withTimeLimit(20_000, never, async () => 1, systemClock), 1)
+  await assert.rejects(withTimeLimit(20_000, never, async () => { throw new RangeError('x') }, systemClock), RangeError)
 })

@@ -3,6 +3,7 @@ import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
 import { createReloadedFiles } from '../../../src/config/reloaded-files.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -26,7 +27,7 @@ function setUp (t) {
       return file === undefined ? words : words + await readText(join(dirname(path), file))
     },
     apply: (words) => applied.push(words),
-    log, metrics, every: 20
+    log, metrics, every: 20, clock: systemClock
   })
   t.after(() => files.stop())
   return {

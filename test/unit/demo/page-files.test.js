@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { systemClock } from '../../../src/common/clock.js'
 import { createBundles, loadEsbuild } from '../../../src/demo/bundles.js'
 import { createPageFiles } from '../../../src/demo/page-files.js'
 import { phoneUrls } from '../../../src/process/phone-urls.js'
@@ -12,7 +13,7 @@ import { createLog } from '../../../src/common/log.js'
 import { listen } from '../../../src/process/listen.js'
 
 const PAGE = fileURLToPath(new URL('../../../src/demo/page/', import.meta.url))
-const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 
 /**
  * @param {import('node:test').TestContext} t

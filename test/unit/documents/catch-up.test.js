@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { systemRandom } from '../../../src/common/random.js'
 import { publication, range } from '../../contract/bus-fixture.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { FakeMember, ScriptedBus } from '../../helpers/scripted-bus.js'
@@ -18,7 +19,9 @@ async function setUp () {
     bus: /** @type {any} */ (bus),
     createDelivery: (record) => record,
     metrics: createMetrics({ processMetrics: false }),
-    log
+    log,
+    clock: systemClock,
+    random: systemRandom
   })
   const fast = new FakeMember('fast')
   const slow = new FakeMember('slow', 'slow client')
@@ -188,7 +191,8 @@ describe('a member that is behind with several documents', () => {
       signal: new AbortController().signal,
       onFailure () {},
       log,
-      clock
+      clock,
+      random: systemRandom
     })
     return {
       pages, member, lines,

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { publication, range } from '../../contract/bus-fixture.js'
 import { countedBy } from '../../helpers/counted.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -21,7 +23,9 @@ function setUp () {
     createDelivery: (record) => { deliveries++; return record },
     metrics,
     log,
-    onBehind: () => {}
+    onBehind: () => {},
+    clock: systemClock,
+    random: systemRandom
   })
   return {
     bus,

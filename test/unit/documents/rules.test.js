@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
 import { parseRules } from '../../../src/documents/rules/file.js'
 import { createFind } from '../../../src/documents/rules/find.js'
 import { createDocumentRules, withoutRules } from '../../../src/documents/rules/rules.js'
@@ -21,7 +22,7 @@ function setUp (t, content) {
   const { path, write } = rulesFile(t, content)
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
-  const rules = createDocumentRules({ history: HISTORY, path, log, metrics, every: 20 })
+  const rules = createDocumentRules({ history: HISTORY, path, log, metrics, every: 20, clock: systemClock })
   t.after(() => rules.stop())
   return {
     rules, write, lines, path,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { InkcastError } from '../../../src/common/errors.js'
 import { createLanes } from '../../../src/ingest/lanes.js'
 
@@ -45,7 +46,8 @@ function lanesOver (publish) {
     onPublished: ({ index }) => told.published.push(index),
     refuse: async ({ index }, error) => { told.refused.push([index, error.code]) },
     onRetry: () => { told.retries++ },
-    clock
+    clock,
+    random: systemRandom
   })
   return { run, told }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { createMarks, createMemoryMarks } from '../../../src/ingest/marks.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -15,7 +16,7 @@ const at = (sequence, epoch) => ({ source: 't/0', sequence, epoch })
 
 /** @param {import('../../../src/ingest/marks.js').MarkStore} [store] */
 async function ready (store = createMemoryMarks()) {
-  const marks = createMarks({ store, clock, log, interval: 1 })
+  const marks = createMarks({ store, clock, log, interval: 1, random: systemRandom })
   await marks.ready('t/0', signal)
   return { marks, store }
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { epochEndIn } from '../../../src/kafka/kafkajs/leader-epochs.js'
 import { PartitionState } from '../../../src/kafka/partition-state.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -29,7 +31,9 @@ function partitionState (endOf, isSame = true) {
     },
     seek: (_partition, offset) => { seeks.push(offset) },
     onLostEnd: (partition) => { lost.push(partition) },
-    log: recordingLog().log
+    log: recordingLog().log,
+    clock: systemClock,
+    random: systemRandom
   })
   /** @param {number} offset @param {number} leaderEpoch */
   const recordAt = (offset, leaderEpoch) =>

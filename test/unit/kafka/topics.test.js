@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import kafkajs from 'kafkajs'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { createAdmin } from '../../../src/kafka/kafkajs/admin.js'
 import { ensureTopics } from '../../../src/kafka/topics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -29,7 +31,7 @@ function cluster ({ replication = '1', refuses = false } = {}) {
       return { resources: [{ configEntries: [{ configName: 'default.replication.factor', configValue: replication }] }] }
     }
   }
-  return { created, kafka: createAdmin(/** @type {any} */ ({ admin: () => admin })) }
+  return { created, kafka: createAdmin(/** @type {any} */ ({ admin: () => admin }), systemClock) }
 }
 
 for (const [what, options, expected] of /** @type {const} */ ([
@@ -40,7 +42,7 @@ for (const [what, options, expected] of /** @type {const} */ ([
 ])) {
   test(`a new topic with ${what} has min.insync.replicas=${expected ?? 'as the broker says'}`, async () => {
     const { kafka, created } = cluster(options)
-    await ensureTopics({ kafka, topics: ['a'], settings: { partitions: 1 }, log: recordingLog().log })
+    await ensureTopics({ kafka, topics: ['a'], settings: { partitions: 1 }, log: recordingLog().log, clock: systemClock, random: systemRandom })
     assert.equal(created[0].replicationFactor, -1, 'the brokers decide')
     assert.equal(
       created[0].configEntries.find((/** @type {any} */ { name }) => name === 'min.insync.replicas')?.value, expected
@@ -61,7 +63,7 @@ const TOPICS = [
 async function toldOf (safety) {
   const { log, lines } = recordingLog()
   const kafka = { ensureTopics: async () => ({ missing: [], created: false }), safety: async () => safety }
-  await ensureTopics({ kafka, topics: ['t'], settings: { partitions: 1 }, log })
+  await ensureTopics({ kafka, topics: ['t'], settings: { partitions: 1 }, log, clock: systemClock, random: systemRandom })
   assert.ok(lines.every(({ level }) => level === 'warn'))
   return lines.map(({ text }) => text)
 }
@@ -86,9 +88,9 @@ test('the warning comes once per process; topics whose settings may not be read 
     safety: async () => ({ brokers: 3, topics: [TOPICS[2 + asked++]] })
   }
   const settings = { partitions: 1 }
-  for (let i = 0; i < 3; i++) await ensureTopics({ kafka: driver, topics: ['unset'], settings, log })
+  for (let i = 0; i < 3; i++) await ensureTopics({ kafka: driver, topics: ['unset'], settings, log, clock: systemClock, random: systemRandom })
   assert.deepEqual(lines.map(({ level }) => level), ['warn'])
   const refusing = { ...driver, safety: () => Promise.reject(new Error('TOPIC_AUTHORIZATION_FAILED')) }
-  await ensureTopics({ kafka: refusing, topics: ['unset'], settings, log })
+  await ensureTopics({ kafka: refusing, topics: ['unset'], settings, log, clock: systemClock, random: systemRandom })
   assert.deepEqual(lines.map(({ level }) => level), ['warn', 'debug'])
 })

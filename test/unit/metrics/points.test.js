@@ -17,7 +17,7 @@ const { observe, runStep, happened, delivered, receiptOpened, batchRead } = poin
 const { arriving, publishing, logging, sending } = points
 const CHANNELS = { happened, delivered, receiptOpened, batchRead }
 const STEPS = { publishing, logging, sending }
-const silent = () => createLog({ level: 'silent', pretty: false, role: 'test' })
+const silent = () => createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 
 for (const [name, point] of Object.entries(CHANNELS)) {
   test(`an observer of ${name} gets the messages of its own instance only, until it ends`, () => {
@@ -95,7 +95,7 @@ test('without a watch and without traces nothing is observed; the level debug be
 test('a watch sees the records of its own gateway among several in one process', async (t) => {
   const gateways = await Promise.all([0, 1, 2].map(async (number) => {
     const metrics = createMetrics({ processMetrics: false })
-    const transport = createMemoryTransport()
+    const transport = createMemoryTransport({ clock: systemClock })
     const inspector = new Inspector({
       transport, process: `embedded-${number}`, host: 'here', metrics, log: silent(), clock: systemClock
     })
@@ -104,7 +104,8 @@ test('a watch sees the records of its own gateway among several in one process',
     const publisher = createPublisher({
       bus: { publish: async (entries) => entries.map(() => ({ position: { epoch: 'e', offset: number }, duplicate: false })) },
       limits: { maxRecordBytes: 1000 },
-      metrics
+      metrics,
+      clock: systemClock
     })
     /** @type {import('../../../src/inspect/contract.js').InspectEvent[]} */
     const events = []

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createRedisPresence } from '../../../src/presence/redis-presence.js'
 import { createLog } from '../../../src/common/log.js'
 
-const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 const metrics = createMetrics({ processMetrics: false })
 
 function deferred () {
@@ -49,7 +50,7 @@ async function setUp () {
       }
     }
   })
-  const store = createRedisPresence({ redis, maxMembers: 500, metrics, log })
+  const store = createRedisPresence({ redis, maxMembers: 500, metrics, log, clock: systemClock })
   await store.start()
   return { store, connections, looked: looked.promise, fail: failing.resolve }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { systemRandom } from '../../../src/common/random.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createMemoryPresence, createMemoryPresenceHub } from '../../../src/presence/memory-presence.js'
@@ -21,7 +22,7 @@ async function setUp ({ maxMembers = 500 } = {}) {
   })
   /** @param {number} workerNumber */
   async function worker (workerNumber) {
-    const newId = createSessionIds(workerNumber)
+    const newId = createSessionIds(workerNumber, { clock: systemClock, random: systemRandom })
     const control = { away: false, deaf: false, updates: /** @type {string[][]} */ ([]), pages: 0 }
     const onDiff = (/** @type {string} */ _, /** @type {import('../../../src/presence/contract.js').Diff} */ diff) => {
       if (!control.deaf) room.receive(diff)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../../src/common/clock.js'
 import { createEventLoopMonitor } from '../../../src/process/event-loop.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -23,7 +24,8 @@ async function warningOf (t, cpuUsage) {
     metrics: createMetrics({ processMetrics: false }),
     log,
     window: 3 * STILL,
-    cpuUsage
+    cpuUsage,
+    clock: systemClock
   })
   monitor.start()
   t.after(() => monitor.stop())
@@ -53,7 +55,7 @@ test('CPU time outside of the delays does not count: a busy process may still be
     return { user, system: 0 }
   }
   const monitor = createEventLoopMonitor({
-    metrics: createMetrics({ processMetrics: false }), log, window: 3 * STILL, cpuUsage
+    metrics: createMetrics({ processMetrics: false }), log, window: 3 * STILL, cpuUsage, clock: systemClock
   })
   monitor.start()
   t.after(() => monitor.stop())
@@ -75,7 +77,7 @@ test('a loop that is late for lack of CPU does not', async (t) => {
 test('the first window says nothing: the code of a process is compiled at its start', async (t) => {
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
-  const monitor = createEventLoopMonitor({ metrics, log, window: 3 * STILL })
+  const monitor = createEventLoopMonitor({ metrics, log, window: 3 * STILL, clock: systemClock })
   monitor.start()
   t.after(() => monitor.stop())
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STILL)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
 import { createListenerGuard } from '../../../src/process/listener-guard.js'
 import { rawHttp } from '../../helpers/raw-http.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -26,7 +27,7 @@ async function listening (t, server) {
 for (const [when, listener] of /** @type {const} */ ([['throws', fail], ['rejects', failLater]])) {
   test(`a listener that ${when} is answered for with 500, and its server goes on`, async (t) => {
     const { log, lines } = recordingLog()
-    const guard = createListenerGuard({ name: 'test', log })
+    const guard = createListenerGuard({ name: 'test', log, clock: systemClock })
     const server = http.createServer(guard.request(listener)).on('upgrade', guard.upgrade(listener))
     const url = await listening(t, server)
     for (let i = 0; i < 3; i++) {
@@ -38,14 +39,14 @@ for (const [when, listener] of /** @type {const} */ ([['throws', fail], ['reject
   })
 
   test(`a listener of connections that ${when} closes the connection, and its server goes on`, async (t) => {
-    const guard = createListenerGuard({ name: 'test', log: recordingLog().log })
+    const guard = createListenerGuard({ name: 'test', log: recordingLog().log, clock: systemClock })
     const url = await listening(t, net.createServer(guard.connection(listener)))
     for (let i = 0; i < 3; i++) assert.equal(await rawHttp(url, GET), '')
   })
 }
 
 test('an answer that has begun is cut off, so that its reader does not take it for whole', async (t) => {
-  const guard = createListenerGuard({ name: 'test', log: recordingLog().log })
+  const guard = createListenerGuard({ name: 'test', log: recordingLog().log, clock: systemClock })
   const url = await listening(t, http.createServer(guard.request((_req, res) => {
     res.writeHead(200, { 'content-length': 10 }).write('half')
     fail()

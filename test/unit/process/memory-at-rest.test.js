@@ -54,9 +54,11 @@ test('a little work collects nothing, and does not end the rest', (t) => {
 
 test('the young generation of a real process is small again after its start', { timeout: 60_000 }, async () => {
   const module = new URL('../../../src/process/memory-at-rest.js', import.meta.url).href
+  const clock = new URL('../../../src/common/clock.js', import.meta.url).href
   const program = `
     import { getHeapSpaceStatistics } from 'node:v8'
     import { createMemoryAtRest } from '${module}'
+    import { systemClock } from '${clock}'
     const young = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size / 2 ** 20
     let kept = []
     for (let i = 0; i < 300_000; i++) {
@@ -65,7 +67,7 @@ test('the young generation of a real process is small again after its start', { 
     }
     const sizes = [young()]
     kept = []
-    createMemoryAtRest().start()
+    createMemoryAtRest({ clock: systemClock }).start()
     setTimeout(() => console.log(JSON.stringify([...sizes, young()])), 3.5 * ${WINDOW})
   `
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])

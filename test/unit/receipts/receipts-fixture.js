@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { systemRandom } from '../../../src/common/random.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { publicationWith } from '../../helpers/publication.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -93,7 +94,8 @@ export function setUp ({ max = 100_000, parts, clock = manualClock() } = {}) {
     metrics,
     log: recordingLog().log,
     clock,
-    now: clock.now
+    now: clock.now,
+    random: systemRandom
   })
   return {
     receipts, clock, sent, uplink,

@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/common/clock.js'
 import { createLog } from '../../../src/common/log.js'
 import { createChannels } from '../../../src/redis/channels.js'
 
-const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 
 /** The part of an ioredis client that a subscriber uses. */
 class FakeRedis extends EventEmitter {

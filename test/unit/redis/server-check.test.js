@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
 import { checkServer } from '../../../src/redis/server-check.js'
 import { createLog } from '../../../src/common/log.js'
 
-const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 /** @param {string | Error} answer @returns {any} */
 const serverThatSays = (answer) => ({ info: async () => {
   if (answer instanceof Error) throw answer

@@ -1,3 +1,4 @@
+import { systemRandom } from '../../../src/common/random.js'
 import { InkcastError } from '../../../src/common/errors.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createCleaning } from '../../../src/sessions/cleaning.js'
@@ -46,7 +47,8 @@ export function cluster () {
       worker: self,
       connectionsOf, metrics, log, clock,
       grace: GRACE,
-      silence: 45_000
+      silence: 45_000,
+      random: systemRandom
     })
     let serial = 0
     /** @param {string} uid @param {string[]} [guids] */

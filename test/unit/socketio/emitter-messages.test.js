@@ -4,6 +4,7 @@ import { Emitter } from '@socket.io/redis-emitter'
 import { encode } from '@msgpack/msgpack'
 import { Server } from 'socket.io'
 import { Adapter } from 'socket.io-adapter'
+import { systemClock } from '../../../src/common/clock.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createEmitterMessages, emitterChannels } from '../../../src/socketio/emitter-messages.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -33,7 +34,7 @@ function setUp () {
   const io = new Server({ adapter: RecordingAdapter, cleanupEmptyChildNamespaces: true })
   const metrics = createMetrics({ processMetrics: false })
   const { log, lines } = recordingLog()
-  const receive = createEmitterMessages({ key: KEY, io, metrics, log })
+  const receive = createEmitterMessages({ key: KEY, io, metrics, log, clock: systemClock })
   const emitter = new Emitter({
     publish: (/** @type {string} */ channel, /** @type {string | Buffer} */ payload) =>
       receive(channel, Buffer.from(payload))

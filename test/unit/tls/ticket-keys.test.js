@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { createTicketKeys } from '../../../src/tls/ticket-keys.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -24,7 +25,7 @@ function setUp (t) {
     },
     /** @param {object} [options] */
     async start (options = { directory }) {
-      const keys = createTicketKeys({ clock, ...options })
+      const keys = createTicketKeys({ clock, ...options, random: systemRandom })
       await keys.start()
       t.after(() => keys.stop())
       return keys

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { createCallers } from '../../../src/api/callers/callers.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { checkPublication } from '../../../src/wire/publication.js'
@@ -31,7 +32,9 @@ async function start (t, rights = { operators: ['broadcast'], guids: ['notes/*']
   }
   const metrics = createMetrics({ processMetrics: false })
   const { path } = callersFile(t, { callers: [{ name: 'webhook', ...rights }] })
-  const callers = createCallers({ settings: { tokens: [], callersFile: path }, production: false, log, metrics, clock })
+  const callers = createCallers({
+    settings: { tokens: [], callersFile: path }, production: false, log, metrics, clock, random: systemRandom
+  })
   await callers.start()
   t.after(() => callers.stop())
   lines.length = 0
@@ -42,7 +45,7 @@ async function start (t, rights = { operators: ['broadcast'], guids: ['notes/*']
       published.push(checkPublication(publication, { maxBytes: 1000 }))
       return { traceId: publication.traceId }
     }),
-    log, metrics, clock
+    log, metrics, clock, random: systemRandom
   })
   return {
     published, lines, slept, answers, metrics, log, clock,
@@ -141,7 +144,7 @@ test('the events of an accepted answer above 8 MB are accepted, and its publicat
     }
   })
   const delivery = createDelivery({
-    request: requestTo(() => new Response(body(), { status: 200 })), answers, log, metrics, clock
+    request: requestTo(() => new Response(body(), { status: 200 })), answers, log, metrics, clock, random: systemRandom
   })
   const entry = /** @type {any} */ ({
     id: '1', source: '/inkcast/uplink/1', sequence: 1,

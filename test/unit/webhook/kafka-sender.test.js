@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemRandom } from '../../../src/common/random.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { InkcastError } from '../../../src/common/errors.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
@@ -97,13 +98,13 @@ async function start (t, { driver }) {
       return { text: '' }
     },
     answers: async () => {},
-    log, metrics, clock
+    log, metrics, clock, random: systemRandom
   })
   const sender = createKafkaSender({
     kafka: driver,
     settings: /** @type {any} */ ({ topics: { uplink: 'uplink', deadLetter: 'dead-letter' }, groupId: 'g' }),
     maxBytes: 2 ** 20,
-    delivery, log, clock
+    delivery, log, clock, random: systemRandom
   })
   t.after(() => sender.stop())
   await sender.start()

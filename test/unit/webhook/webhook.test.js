@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createMemoryStream } from '../../../src/uplink/stream/memory-stream.js'
@@ -14,7 +15,7 @@ for (const [readers, groups, asked] of /** @type {[string, string[], string[]][]
 ])) {
   test(`The rule of a document is asked once if a stream is read by ${readers}`, async (t) => {
     const service = await startWebhookService(t)
-    const stream = createMemoryStream({ groups })
+    const stream = createMemoryStream({ groups, clock: systemClock })
     /** @type {string[]} */
     const guids = []
     const webhook = createWebhook({
@@ -26,7 +27,8 @@ for (const [readers, groups, asked] of /** @type {[string, string[], string[]][]
       caller: /** @type {any} */ ({}),
       log: recordingLog().log,
       metrics: createMetrics({ processMetrics: false }),
-      clock: systemClock
+      clock: systemClock,
+      random: systemRandom
     })
     const sender = webhook.senderFrom(stream)
     await sender.start()

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { createSessionIds, MAX_WORKERS, timeOfSid, workerOfSid } from '../../../src/wire/session-id.js'
 
 /** @param {number} now */
@@ -8,7 +10,7 @@ const stopped = (now) => ({ now: () => now, sleep: async () => {} })
 describe('session ids', () => {
   test('are 20 characters that name their worker', () => {
     for (const number of [0, 1, 63, 64, 65, 2049, MAX_WORKERS - 1]) {
-      const id = createSessionIds(number)()
+      const id = createSessionIds(number, { clock: systemClock, random: systemRandom })()
       assert.match(id, /^[A-Za-z0-9_-]{20}$/)
       assert.notEqual(workerOfSid(id), undefined)
       assert.equal(workerOfSid(id), number)
@@ -17,13 +19,13 @@ describe('session ids', () => {
 
   test('contain their creation time', () => {
     const now = 1_795_246_843_280
-    assert.equal(timeOfSid(createSessionIds(77, { clock: { now: () => now } })()), now)
+    assert.equal(timeOfSid(createSessionIds(77, { clock: { now: () => now }, random: systemRandom })()), now)
   })
 
   test('have the layout of the contract: worker, time, sequence, random', () => {
     const next = createSessionIds(64 * 2 + 3, {
       clock: stopped(64 ** 6 + 5),
-      random: (bytes) => bytes.fill(0b11000001)
+      random: { fill: (bytes) => { bytes.fill(0b11000001) } }
     })
     assert.equal(next(), 'CD' + 'BAAAAAF' + 'AB' + 'BBBBBBBBB')
     assert.equal(next(), 'CD' + 'BAAAAAF' + 'AC' + 'BBBBBBBBB')
@@ -32,26 +34,26 @@ describe('session ids', () => {
   test('put today\'s time into seven characters without loss', () => {
     const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     for (const now of [1_700_000_000_123, Date.UTC(2100, 0)]) {
-      const time = createSessionIds(1, { clock: stopped(now) })().slice(2, 9)
+      const time = createSessionIds(1, { clock: stopped(now), random: systemRandom })().slice(2, 9)
       assert.equal([...time].reduce((sum, digit) => sum * 64 + digits.indexOf(digit), 0), now)
     }
   })
 
   test('are unique, also beyond what the sequence counts within one millisecond', () => {
-    const next = createSessionIds(7, { clock: stopped(1_700_000_000_000) })
+    const next = createSessionIds(7, { clock: stopped(1_700_000_000_000), random: systemRandom })
     const ids = new Set(Array.from({ length: 50_000 }, next))
     assert.equal(ids.size, 50_000)
-    const other = createSessionIds(7, { clock: stopped(1_700_000_000_000) })
+    const other = createSessionIds(7, { clock: stopped(1_700_000_000_000), random: systemRandom })
     for (let i = 0; i < 50_000; i++) assert.ok(!ids.has(other()))
   })
 
   test('take nine fresh random bytes each', () => {
     let fills = 0
     let byte = 0
-    const next = createSessionIds(0, { random: (bytes) => {
+    const next = createSessionIds(0, { clock: systemClock, random: { fill (bytes) {
       fills++
       for (let i = 0; i < bytes.length; i++) bytes[i] = Math.floor(byte++ / 9) % 64
-    } })
+    } } })
     const randoms = Array.from({ length: 64 }, () => next().slice(11))
     assert.ok(fills >= 1)
     assert.equal(new Set(randoms).size, 64, 'no byte is used twice')
@@ -59,7 +61,7 @@ describe('session ids', () => {
   })
 
   test('use all 64 digits at every random position about equally', () => {
-    const next = createSessionIds(0)
+    const next = createSessionIds(0, { clock: systemClock, random: systemRandom })
     const counts = Array.from({ length: 9 }, () => new Map())
     for (let i = 0; i < 20_000; i++) {
       const random = next().slice(11)
@@ -93,7 +95,7 @@ describe('session ids', () => {
 
   test('worker numbers that do not fit are refused', () => {
     for (const wrong of [-1, 4096, 1.5, NaN, /** @type {any} */ ('1'), /** @type {any} */ (undefined)]) {
-      assert.throws(() => createSessionIds(wrong), RangeError)
+      assert.throws(() => createSessionIds(wrong, { clock: systemClock, random: systemRandom }), RangeError)
     }
   })
 })

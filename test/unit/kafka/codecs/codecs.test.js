@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import zlib from 'node:zlib'
 import { Decompress } from 'fzstd'
+import { systemClock } from '../../../../src/common/clock.js'
 import { DECOMPRESS } from '../../../../src/kafka/codecs/codecs.js'
 import { decompressZstdInJs } from '../../../../src/kafka/codecs/zstd-js.js'
 import { createZstdThreads } from '../../../../src/kafka/codecs/zstd-threads.js'
@@ -40,7 +41,7 @@ function int32 (value) {
   return bytes
 }
 
-const inThreads = createZstdThreads()
+const inThreads = createZstdThreads({ clock: systemClock })
 
 /** @type {[string, (source: Buffer, limit?: number) => Promise<Buffer>, Buffer][]} */
 const SAMPLES = [
@@ -183,7 +184,7 @@ describe('zstd in JavaScript has a work limit', () => {
   const slow = Buffer.from('28b52ffd00807d0000' + '00fd2654000034' + '0102030405060780', 'hex')
 
   test('a few bytes that would take minutes end at the time limit, and do not delay later batches', async () => {
-    const decompress = createZstdThreads({ timeout: 1000 })
+    const decompress = createZstdThreads({ timeout: 1000, clock: systemClock })
     // starts both threads: the time of a job begins when its thread is ready
     await Promise.all([decompress(zstd, 2 ** 26), decompress(zstd, 2 ** 26)])
     /** @type {string[]} */
@@ -197,7 +198,7 @@ describe('zstd in JavaScript has a work limit', () => {
   })
 
   test('a batch is not given up while its result waits in a process that was slow itself', async () => {
-    const decompress = createZstdThreads({ timeout: 500, threads: 1 })
+    const decompress = createZstdThreads({ timeout: 500, threads: 1, clock: systemClock })
     await decompress(zstd, 2 ** 26)
     // after this, timers are due before messages are read
     await turn()
@@ -207,7 +208,7 @@ describe('zstd in JavaScript has a work limit', () => {
   })
 
   test('when all threads are busy with such bytes, others wait no longer than the time limit', async () => {
-    const decompress = createZstdThreads({ timeout: 1000, threads: 1 })
+    const decompress = createZstdThreads({ timeout: 1000, threads: 1, clock: systemClock })
     const refused = assert.rejects(decompress(slow, 2 ** 26), /longer than 1000 ms/)
     assert.equal((await decompress(zstd, 2 ** 26)).toString(), TEXT)
     await refused

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../../../../src/common/clock.js'
 import { createClient } from '../../../../src/kafka/kafkajs/client.js'
 import { recordingLog } from '../../../helpers/recording-log.js'
 import { waitFor } from '../../../helpers/wait.js'
@@ -16,7 +17,8 @@ test('an unreachable Kafka is reported with its address and the cause, at any lo
     name: 'test',
     onWaits: (message) => {
       told.push(message)
-    }
+    },
+    clock: systemClock
   })
   const ended = assert.rejects(kafka.producer().connect())
   await waitFor(() => told.length > 0)
