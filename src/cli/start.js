@@ -24,7 +24,11 @@ export function addDemo (program) {
     .description('start everything and the demo page, to try inkcast out')
     .addHelpText('after', `
 The same as inkcast start in development: open the printed address, type, and press the buttons that break it.
-It needs no other service.`)
+It needs no other service.
+
+Examples:
+  inkcast demo
+  PORT=4000 inkcast demo`)
     .action(action((_, command) => start(command.optsWithGlobals(), { demo: true })))
 }
 
