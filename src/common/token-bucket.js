@@ -20,6 +20,9 @@ export const secondsSince = (at, now) => Math.max(0, now - at) / 1000
  */
 export const refilled = (left, seconds, perSecond, burst) => Math.min(burst, left + seconds * perSecond)
 
+/** A token that is complete but for the rounding of times is one: a caller that waits as it was told gets it. */
+const ROUNDING = 1e-6
+
 export class TokenBucket {
   #left
   #at
@@ -43,7 +46,7 @@ export class TokenBucket {
 
   /** @param {number} now ms, monotonic @returns {boolean} false: there is none, and nothing was taken */
   take (now) {
-    if (this.refill(now) < 1) return false
+    if (this.refill(now) < 1 - ROUNDING) return false
     this.#left--
     return true
   }

@@ -202,7 +202,8 @@ test('when clients use up 120 file descriptors, the other ports and newcomers ar
   const child = spawn('sh', ['-c', `ulimit -n ${DESCRIPTORS}; exec "$0" cluster.js`, process.execPath], {
     cwd: ROOT,
     env: {
-      INKCAST_ENV_FILE: '', PORT: String(port), API_PORT: String(api), ADMIN_PORT: String(admin), LOG_LEVEL: 'warn'
+      INKCAST_ENV_FILE: '', WORKERS: '1', LOG_LEVEL: 'warn',
+      PORT: String(port), API_PORT: String(api), ADMIN_PORT: String(admin)
     },
     stdio: ['ignore', 'ignore', 'inherit']
   })

@@ -58,3 +58,13 @@ test('a clock that is set back neither fills nor empties a bucket', () => {
   assert.equal(admitted(bucket, 1000), 0)
   assert.equal(admitted(bucket, 1100), 1)
 })
+
+test('after the time that a refusal names there is a token, whatever the clock shows', () => {
+  for (let i = 0; i < 1000; i++) {
+    const at = 1e6 * Math.sin(i) ** 2
+    const bucket = new TokenBucket({ perSecond: 0.1, burst: 1 }, at)
+    assert.equal(bucket.take(at), true)
+    assert.throws(() => bucket.mustTake(at, () => 'too many'), { retryInMs: 10_000 })
+    bucket.mustTake(at + 10_000, () => `too many at ${at}`)
+  }
+})
