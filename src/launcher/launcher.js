@@ -166,7 +166,7 @@ export async function launch (config, { configFile, clock, random }) {
   function warn () {
     if (needsStore(config)) reportInMemory(config, log)
     for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
-    if (!keepsSockets && config.gateway.workers > 1)
+    if (config.production && !keepsSockets && config.gateway.workers > 1)
       log.warn(
         'workers share one socket, from which few new connections a second are not taken evenly: Node.js 22.12 on Linux does better'
       )

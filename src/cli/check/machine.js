@@ -44,7 +44,7 @@ export function checkMachine (config) {
       'give the machine or container more memory, or lower WORKERS'
     ))
   }
-  if (mode !== 'embedded' && workers > 1 && !canReusePort()) {
+  if (production && workers > 1 && !canReusePort()) {
     findings.push(warning(
       `workers share one socket with ${process.version} on ${process.platform}, from which few new connections a second are not taken evenly`,
       'use Node.js 22.12 or later on Linux'

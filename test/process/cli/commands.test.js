@@ -16,7 +16,8 @@ let inkcast
 before(async () => {
   const [port, apiPort, adminPort] = await freePorts(3)
   inkcast = commandFolder(scope, {
-    dotenv: `PORT=${port}
+    dotenv: `WORKERS=1
+PORT=${port}
 API_PORT=${apiPort}
 ADMIN_PORT=${adminPort}
 ADMIN_TOKEN=a-token-for-ADMIN_PORT

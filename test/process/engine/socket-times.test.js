@@ -17,7 +17,6 @@ import { listen } from '../../../src/process/listen.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { timesWithPolls, TIMES } from '../../../src/process/socket-times.js'
 import { startApi } from '../../helpers/api.js'
-import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 import { makeDirectory, removeDirectory } from '../../services/directory.js'
@@ -137,7 +136,7 @@ const LISTENERS = {
       production: true,
       processes,
       log,
-      clock: manualClock(),
+      clock: systemClock,
       times: SHORT
     })
     await server.start()
@@ -161,7 +160,7 @@ const LISTENERS = {
       address: { host: '127.0.0.1', ports: [0] },
       metrics: createMetrics({ processMetrics: false }),
       log,
-      clock: manualClock(),
+      clock: systemClock,
       times: SHORT
     })
     await listener.start()
