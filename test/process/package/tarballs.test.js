@@ -12,6 +12,7 @@ import { startEmbedded } from '../../helpers/embedded.js'
 import { filesIn, installIn, NoRegistry, PACKAGE_NAMES, packAll } from '../../helpers/tarballs.js'
 import { waitFor } from '../../helpers/wait.js'
 import { spawnGuarded } from '../../services/guard.js'
+import { freePorts } from '../../services/ports.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const { devDependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
@@ -259,17 +260,26 @@ describe('inkcast', () => {
     const inkcast = join(modules, 'inkcast')
     const { version } = JSON.parse(readFileSync(join(inkcast, 'package.json'), 'utf8'))
     assert.equal(await node(folder, join(inkcast, 'cluster.js'), '--version'), version)
-    const run = spawnGuarded(process.execPath, [join(inkcast, 'cluster.js')], {
+    const [port, apiPort, adminPort] = await freePorts(3)
+    const run = spawnGuarded(process.execPath, [join(inkcast, 'cluster.js'), 'demo'], {
       cwd: folder,
-      env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0' },
+      env: { PORT: String(port), API_PORT: String(apiPort), ADMIN_PORT: String(adminPort) },
       log: join(folder, 'log')
     })
     t.after(() => run.stop(5000))
-    const [url] = /** @type {RegExpExecArray} */ (await waitFor(() => /http:\/\/[\w.]+:\d+/.exec(run.lastOutput()), {
-      timeout: 30_000,
-      message: () => run.lastOutput()
-    }))
-    assert.equal((await fetch(`${url}/socket.io/?EIO=4&transport=polling`)).status, 200)
+    await waitFor(() => run.lastOutput().includes('inkcast is running'), {
+      timeout: 30_000, message: () => run.lastOutput()
+    })
+    // every address that it prints, and the pages that the demo links to
+    const printed = [...run.lastOutput().matchAll(/^ {2}(?!publish)\w+ +(http:\/\/\S+)/gm)].map(([, url]) => url)
+    assert.equal(printed.length, 3, run.lastOutput())
+    const url = `http://localhost:${port}`
+    for (const address of [...printed, `${url}/docs/`, `${url}/docs/client.html`, `${url}/socket.io/?EIO=4&transport=polling`])
+      assert.equal((await fetch(address)).status, 200, address)
+    const publish = await fetch(`http://localhost:${apiPort}/v1/documents/demo/broadcast`, {
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"text":"Hello from curl"}'
+    })
+    assert.equal(publish.status, 202)
   })
 
   test('serves inkcast/client with types', async (t) => {

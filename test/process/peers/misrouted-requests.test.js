@@ -24,6 +24,9 @@ const newSid = createSessionIds(OWNER, { clock: systemClock, random: systemRando
 /** @typedef {import('node:test').TestContext} TestContext */
 /** @typedef {import('../../../src/peers/owner-routes.js').Route} Route */
 
+/** For the end of a client whose owner has closed, ms. */
+const LAST_WORDS = 50
+
 /**
  * A worker's server that forwards everything.
  * @param {TestContext} t
@@ -39,7 +42,7 @@ async function startWorker (t, findRoute) {
     metrics,
     log: recordingLog().log,
     clock,
-    lastWords: 50
+    lastWords: LAST_WORDS
   })
   const server = http.createServer()
   let open = 0
@@ -330,5 +333,7 @@ test('a connection with its client\'s side open is closed after the owner has cl
   )
   client.resume()
   await once(client, 'end')
+  assert.equal(worker.open(), 1)
+  worker.clock.advance(LAST_WORDS)
   await waitFor(() => worker.open() === 0, { message: 'the connection to be closed' })
 })
