@@ -21,7 +21,7 @@ before(async () => {
   cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, ...topics.env })
   service = await startYjsService(scope, {
     apiUrl: cluster.apiUrl,
-    env: { ...topics.env, YJS_GROUP_ID: `yjs-${topics.env.KAFKA_GROUP_ID}` }
+    env: { ...topics.env, YJS_TOPIC: topics.uplink, YJS_GROUP_ID: `yjs-${topics.env.KAFKA_GROUP_ID}` }
   })
 }, { timeout: 120_000 })
 
