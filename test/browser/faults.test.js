@@ -4,7 +4,7 @@ import { noBrowser } from '../helpers/browser.js'
 import { faultCluster, press } from '../helpers/fault-buttons.js'
 
 /** Presses of each button, of about 10 s: `PRESSES=10` for a longer run. */
-const TIMES = Number(process.env.PRESSES ?? 3)
+const TIMES = Number(process.env.PRESSES ?? 2)
 
 describe('the fault buttons of the demo', { skip: noBrowser, timeout: 900_000 }, () => {
   const cluster = faultCluster()
