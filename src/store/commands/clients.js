@@ -129,7 +129,7 @@ function hello (context, [, version, ...options]) {
     } else if (is(options[i], 'setname') && i + 1 < options.length) {
       name = options[++i]
     } else {
-      throw new ErrorReply(`ERR Syntax error in HELLO option '${options[i]}'`)
+      throw new ErrorReply(`ERR Syntax error in HELLO option '${options[i].split('\0', 1)[0]}'`)
     }
   }
   if (name !== undefined) setName(connection, name)
