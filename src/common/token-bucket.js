@@ -20,7 +20,7 @@ export const secondsSince = (at, now) => Math.max(0, now - at) / 1000
  */
 export const refilled = (left, seconds, perSecond, burst) => Math.min(burst, left + seconds * perSecond)
 
-/** A token that is complete but for the rounding of times is one: a caller that waits as it was told gets it. */
+/** The rounding of times may lack a bit of a token: a caller that waits for the time of its refusal gets it. */
 const ROUNDING = 1e-6
 
 export class TokenBucket {
