@@ -193,7 +193,7 @@ export const UNKEYED = {
   CLUSTER: { args: () => ['INFO'] },
   CONFIG: { args: (draw) => draw.pick([['GET', 'maxmemory-policy'], ['GET'], ['SET', 'none', '1'], ['SET', 'maxclients'], ['NONE']]) },
   SELECT: { args: (draw) => [draw.pick(['0', '0', 'x', '99'])] },
-  WAIT: { args: () => ['0', '0'] },
+  WAIT: { args: (draw) => draw.pick([['0', '0'], ['0', '5'], ['x', '0'], ['0', 'x'], ['0', '-1'], ['-1', '0']]) },
   SCRIPT: { args: (draw) => draw.pick([['EXISTS', 'f'.repeat(40)], ['EXISTS'], ['LOAD', 'return 1'], ['LOAD', 'return'], ['LOAD', 'retrn 1'], ['NONE']]) },
   EVALSHA: { args: (draw) => draw.pick([['f'.repeat(40), '0'], ['x', '0'], ['f'.repeat(40), '-1'], ['f'.repeat(40), '2', 'a'], ['f'.repeat(40), 'x']]) },
   EVAL: {
@@ -248,8 +248,8 @@ const UNORDERED = { HGETALL: 'pairs', HVALS: 'list', HKEYS: 'list', SMEMBERS: 'l
 export function mistaken (draw, args) {
   if (!draw.chance(0.03)) return args
   const at = draw.int(1, Math.max(1, args.length - 1))
-  // a cursor of another SCAN is free to begin anywhere
-  const most = args[0].includes('SCAN') ? 2 : 4
+  // a cursor of another SCAN is free to begin anywhere; for replicas, of which there are none, WAIT waits for ever
+  const most = args[0].includes('SCAN') ? 2 : args[0] === 'WAIT' ? 3 : 4
   const mistakes = [
     [args[0]], args.slice(0, -1), [...args, draw.hostile()], args.with(at < args.length ? at : 0, draw.hostile())
   ]
