@@ -82,7 +82,7 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
     production,
     cores: os.availableParallelism(),
     connections: connectionsFor(descriptorLimit()),
-    hasRedis: Boolean(findIn(sources, 'REDIS_URL')?.value)
+    hasRedis: ['REDIS_URL', secretFileOf('REDIS_URL')].some((name) => Boolean(findIn(sources, name)?.value))
   }
 
   /** @type {Record<string, any>} */

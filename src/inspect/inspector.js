@@ -4,7 +4,7 @@ import { Collector } from './collector.js'
 import { describe, Trace } from './writes.js'
 
 /**
- * What one process tells the watches about the records and connections it handles. It observes them (metrics/points.js)
+ * Tells the watches about the records and connections that one process handles. It observes them (metrics/points.js)
  * while there is a watch on any machine. Values of records are never told.
  *
  * @typedef {import('./contract.js').InspectEvent} InspectEvent

@@ -1,5 +1,5 @@
 /**
- * What the parts of the store know of each other.
+ * The parts of the store, as they know each other.
  *
  * @typedef {import('./resp/replies.js').Reply} Reply
  * @typedef {'channels' | 'patterns' | 'shards'} Kind of a subscription

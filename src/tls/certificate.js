@@ -18,7 +18,7 @@ import { createReloadedFiles } from '../config/reloaded-files.js'
  */
 
 /**
- * What every TLS listener of inkcast accepts: Mozilla's "intermediate" without DHE, whose keys cost a server the most.
+ * Versions and ciphers of every TLS listener: Mozilla's "intermediate" without DHE, whose keys cost a server the most.
  * Clients choose among the ciphers, because only they know whether their processor has AES.
  *
  * `sessionIdContext`: a ticket is accepted by listeners with the same one; Node's default depends on the command line.

@@ -18,6 +18,7 @@ import { decodeMsgpack } from '../../wire/msgpack.js'
  * @typedef {(guid: string) => Promise<LoadedDocument>} LoadDocument
  *
  * @typedef {Pick<import('../../uplink/contract.js').UplinkRecord, 'traceId' | 'timestamp' | 'contentType' | 'value'>
+ *   & Pick<import('../../../examples/document-service/service.js').UplinkMessage, 'queued'>
  *   & { guid: string, event: string, uid: string, sid: string }} PageMessage
  *
  * @typedef {object} Documents
@@ -38,7 +39,10 @@ const decodeJson = (bytes) => JSON.parse(Buffer.from(bytes).toString())
  */
 export function createDocuments ({ apiUrl, token, log }) {
   const stopping = new AbortController()
-  const inkcast = () => createInkcast({
+  /** @type {ReturnType<typeof createInkcast> | undefined} */
+  let api
+  // the port is known when the api listens
+  const inkcast = () => api ??= createInkcast({
     url: apiUrl(),
     token,
     signal: stopping.signal,

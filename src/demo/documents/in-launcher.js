@@ -11,8 +11,8 @@ import { controlSocket } from '../control/answers.js'
 
 /** Path on the launcher's private listener. */
 export const DOCUMENTS_PATH = '/documents'
-/** Timeout of an answer, ms: the changes of a message are published before it. */
-const TIMEOUT = 8000
+/** Timeout of an answer, ms: a message waits for one request before its own, and the uplink answers within 10 s. */
+const TIMEOUT = 5000
 /** Messages of one document that wait for the request before theirs; more are refused. */
 const MAX_WAITING = 1000
 const MAX_BYTES = 64 * 1024 * 1024

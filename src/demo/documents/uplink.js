@@ -18,7 +18,11 @@ export function createDocumentsUplink ({ uplink, documents, bus }) {
       if (operator !== 'message' || guid === undefined || event === undefined || !isDocumentEvent(event))
         return uplink.send(record)
       if (queue !== undefined && await bus.queuedUpTo(guid, queue) >= queue.number) return { duplicate: true }
-      await documents.receive([{ guid, event, uid, sid, traceId, timestamp, contentType, value }])
+      await documents.receive([{
+        guid, event, uid, sid, traceId, timestamp, contentType, value,
+        // an edit whose answer came too late is sent again
+        ...(queue && { queued: { source: `queue ${queue.uid ?? ''} ${queue.id}`, sequence: queue.number } })
+      }])
       if (queue !== undefined) await bus.noteQueued(guid, queue)
       return { duplicate: false }
     }

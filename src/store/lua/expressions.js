@@ -118,7 +118,7 @@ export class Expressions {
     this.write(')')
   }
 
-  /** What a function returns for one expression. @param {Node} node */
+  /** The value that a function returns for one expression. @param {Node} node */
   raw (node) {
     if (!this.isMany(node)) this.expression(node)
     else if (node.type === 'VarargLiteral') this.all(node)
@@ -296,7 +296,7 @@ export class Expressions {
   }
 
   /**
-   * What an error calls an expression.
+   * The name that errors give an expression.
    * @param {Node} node
    * @returns {string} a string of JavaScript behind a comma; '' if it has no name
    */

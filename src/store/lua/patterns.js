@@ -214,7 +214,7 @@ export class Matcher {
     return found
   }
 
-  /** What a capture has matched, once more. @param {number} s @param {number} digit */
+  /** The text of a capture, once more. @param {number} s @param {number} digit */
   #again (s, digit) {
     const capture = this.captures[digit - 49]
     if (capture === undefined || capture.length === UNFINISHED) throw failure('invalid capture index')

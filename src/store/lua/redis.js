@@ -58,7 +58,7 @@ function toInteger (number) {
 const flatten = (table, items) => [...table.entries()].flatMap(([key, value]) => items(key, value))
 
 /**
- * What a script returns as a reply: numbers lose their fraction, and nil ends a list.
+ * The result of a script as a reply: numbers lose their fraction, and nil ends a list.
  * @param {Value} value
  * @returns {Reply}
  */

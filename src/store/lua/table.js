@@ -14,7 +14,7 @@ export class LuaTable {
   hash
   /** Tables of the libraries cannot be changed. */
   readonly = false
-  /** What has `__index`. @type {LuaTable | undefined} */
+  /** The table with `__index`. @type {LuaTable | undefined} */
   meta
 
   /**

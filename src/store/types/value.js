@@ -1,5 +1,5 @@
 /**
- * What a key holds. Its size in bytes is an estimate, kept with each change, because the store is bounded by it.
+ * The value of a key. Its size in bytes is an estimate, kept with each change, because the store is bounded by it.
  *
  * @abstract
  */

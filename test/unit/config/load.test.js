@@ -64,6 +64,16 @@ test('the mode follows from the services', () => {
   const own = loadConfig({ env: { WORKERS: '3' } })
   assert.deepEqual([own.mode, needsStore(own), processesOf(own)], ['redis', true, { store: 1, gateway: 3, ingest: 0, api: 1 }])
   assert.equal(loadConfig({ env: { WORKERS: '1' } }).mode, 'embedded')
+})
+
+test('with Redis there is a worker for each core, also if its URL is in a file; with the built-in store a few', (t) => {
+  for (const [cores, few] of [[1, 2], [3, 3], [16, 4]]) {
+    t.mock.method(os, 'availableParallelism', () => cores)
+    const workers = (/** @type {Record<string, string>} */ env) => loadConfig({ env }).gateway.workers
+    assert.equal(workers({}), few)
+    assert.equal(workers({ REDIS_URL: 'redis://redis' }), cores)
+    assert.equal(workers({ REDIS_URL_FILE: fileWith(t, 'redis://redis\n') }), cores)
+  }
   const config = loadConfig({ env: { REDIS_URL: 'redis://a:1, rediss://b:2,', KAFKA_BROKERS: 'a:9092,b:9092' } })
   assert.deepEqual(
     [config.mode, config.redis.urls, config.kafka.brokers],
