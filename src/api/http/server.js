@@ -1,3 +1,5 @@
+import http from 'node:http'
+import https from 'node:https'
 import { fastify } from 'fastify'
 import { ERRORS, InkcastError } from '../../common/errors.js'
 import { FairReads } from '../../documents/fair-reads.js'
@@ -98,15 +100,17 @@ export function createHttpApi (
       const status = answerBadHttp(error, socket, clock, allTimes.linger)
       if (status !== null) metrics.api_requests.inc({ operation: 'unknown', status })
     },
-    // fastify's types have http and https apart; here the one differs from the other by its name
-    .../** @type {object} */ ({
-      [certificate === undefined ? 'http' : 'https']: {
-        // a client certificate that is not valid counts as none, see certificateOf
-        ...certificate?.serverOptions(),
-        ...serverOptions(allTimes),
-        requireHostHeader: false
+    serverFactory: (handler) => {
+      const options = { ...serverOptions(allTimes), requireHostHeader: false }
+      const onRequest = (/** @type {import('node:http').IncomingMessage} */ request, /** @type {any} */ response) => {
+        // Node parses what came with the request for which the connection was closed: thousands of small ones in a read
+        if (!request.socket.destroyed) handler(request, response)
       }
-    })
+      return certificate === undefined
+        ? http.createServer(options, onRequest)
+        // a client certificate that is not valid counts as none, see certificateOf
+        : https.createServer({ ...certificate.serverOptions(), ...options }, onRequest)
+    }
   })
   server.server.maxConnections = MAX_CONNECTIONS
   certificate?.serve(/** @type {any} */ (server.server))

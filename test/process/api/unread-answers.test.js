@@ -86,6 +86,9 @@ for (const [method, path] of [
       }
     }
     assert.equal(api.api.inWork(), 0)
+    // those that came after the connection was closed do not reach the operations
+    const counted = Object.values(await api.counted()).reduce((sum, n) => sum + n, 0)
+    assert.ok(counted <= 2 + 3 + 3, `${counted} counted`)
   })
 }
 
