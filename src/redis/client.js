@@ -6,6 +6,7 @@ import { createRedisClientMetrics } from '../metrics/redis-client.js'
 import { createChannels } from './channels.js'
 import { createElsewhere, runIdOf } from './moved-address.js'
 import { isRefusal, withoutArguments } from './errors.js'
+import { inProcess } from './in-process.js'
 import { RECONNECT, clusterOptions, connectionOptions } from './options.js'
 import { causeOfSentinels, sentinelOptions } from './sentinel/options.js'
 import { createSentinelWatch } from './sentinel/watch.js'
@@ -39,6 +40,8 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  * @param {object} settings
  * @param {string[]} settings.urls one `redis://`, `rediss://` or `unix://` URL, several for Redis Cluster, or one of Sentinel
  *   (redis-url.js)
+ * @param {() => import('node:stream').Duplex} [settings.connect] opens a connection to the built-in store of this
+ *   process, in place of `urls`
  * @param {string} settings.name of this process, for CLIENT LIST
  * @param {import('../common/log.js').Log} settings.log
  * @param {import('../metrics/redis-client.js').RedisMetrics} [settings.metrics]
@@ -46,19 +49,22 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  * @param {import('../common/clock.js').Clock} settings.clock
  * @param {import('../common/random.js').Random} settings.random
  */
-export function createRedis ({ urls, name, log, metrics, onWaits = () => {}, clock, random }) {
-  if (urls.length === 0) throw new Error('REDIS_URL: set it; only "npm start" has a store of its own, for development')
+export function createRedis ({ urls, connect, name, log, metrics, onWaits = () => {}, clock, random }) {
+  if (urls.length === 0 && connect === undefined)
+    throw new Error('REDIS_URL: set it; only "npm start" has a store of its own, for development')
   const backoff = new Backoff({ ...RECONNECT, random })
   /** @type {(() => void)[]} */
   const backListeners = []
   const tellBack = () => { for (const listener of backListeners) listener() }
-  const sentinel = parseSentinelUrl(urls[0])
+  const sentinel = connect === undefined ? parseSentinelUrl(urls[0]) : undefined
   const own = { ...connectionOptions(name), retryStrategy: () => backoff.next() }
-  const client = sentinel !== undefined
-    ? new Redis({ ...own, ...sentinelOptions(sentinel, random) })
-    : urls.length === 1
-      ? new Redis(socketPathOf(urls[0]) ?? urls[0], own)
-      : new Cluster(urls, clusterOptions(name, urls, own.retryStrategy))
+  const client = connect !== undefined
+    ? new Redis({ ...own, ...inProcess(connect) })
+    : sentinel !== undefined
+      ? new Redis({ ...own, ...sentinelOptions(sentinel, random) })
+      : urls.length === 1
+        ? new Redis(socketPathOf(urls[0]) ?? urls[0], own)
+        : new Cluster(urls, clusterOptions(name, urls, own.retryStrategy))
   const watch = sentinel && createSentinelWatch({
     url: sentinel, name, onSwitch: () => elsewhere?.lookForAWhile(), clock, random
   })

@@ -1,5 +1,4 @@
 import { createServer } from 'node:net'
-import { duplexPair } from 'node:stream'
 import { getHeapStatistics } from 'node:v8'
 import { OUT_OF_MEMORY, run, takes, wrongArity } from './commands/command.js'
 import { findCommand, unknownCommand } from './commands/table.js'
@@ -8,6 +7,7 @@ import { Keyspace } from './keyspace.js'
 import { PubSub } from './pubsub.js'
 import { ErrorReply } from './resp/replies.js'
 import { Scripts } from './scripts.js'
+import { streamPair } from './stream-pair.js'
 
 /**
  * @typedef {import('./resp/replies.js').Reply} Reply
@@ -71,13 +71,9 @@ export class Store {
 
   /** @returns {import('node:stream').Duplex} the client's end of a new connection */
   connect () {
-    const [client, stream] = duplexPair({ allowHalfOpen: false })
-    // as two ends of a socket
-    client.on('close', () => stream.destroy())
-    stream.on('close', () => client.destroy())
+    const [client, stream] = streamPair()
     this.#accept(stream)
-    // ioredis calls these of a socket
-    return Object.assign(client, { setNoDelay: () => client, setKeepAlive: () => client })
+    return client
   }
 
   /**
