@@ -21,17 +21,11 @@ export class Connection {
   name = ''
   /** @type {2 | 3} */
   resp = 2
-  command = 'NULL'
   /** @type {Record<import('./contract.js').Kind, Set<string>>} */
   subscriptions = { channels: new Set(), patterns: new Set(), shards: new Set() }
   #parser = new RequestParser()
   #output = ''
   #ended = false
-  /**
-   * A reply comes later: no further request is carried out before.
-   * @type {Pick<import('../common/clock.js').Timer, 'stop'> | undefined}
-   */
-  #waiting
   /** Since when more than SOFT_MESSAGES are unread. @type {number | undefined} */
   #slowSince
 
@@ -44,15 +38,12 @@ export class Connection {
     this.store = store
     this.stream = stream
     this.id = id
-    this.since = store.clock.monotonic()
-    this.active = this.since
     stream.on('data', (chunk) => {
       if (this.#ended) return
       this.#parser.push(chunk)
-      this.active = store.clock.monotonic()
       this.work()
       // requests that cannot be carried out now wait at the client
-      if (this.isHeld && this.unparsed > MAX_HELD) stream.pause()
+      if (store.isPaused && this.unparsed > MAX_HELD) stream.pause()
     })
     stream.on('error', () => {}) // a close follows
     stream.on('end', () => this.end())
@@ -69,14 +60,11 @@ export class Connection {
   /** Bytes of requests that are not complete, or not carried out. */
   get unparsed () { return this.#parser.pending }
 
-  /** No request is carried out now. */
-  get isHeld () { return this.#waiting !== undefined || this.store.isPaused }
-
   /** Carries out the requests that have come. */
   work () {
-    if (this.stream.isPaused() && !this.isHeld) this.stream.resume()
+    if (this.stream.isPaused() && !this.store.isPaused) this.stream.resume()
     try {
-      while (!this.#ended && !this.isHeld) {
+      while (!this.#ended && !this.store.isPaused) {
         const args = this.#parser.next()
         if (args === undefined) break
         const reply = this.store.execute(args, this)
@@ -128,20 +116,6 @@ export class Connection {
     if (!this.stream.destroyed && !this.stream.writableEnded) this.stream.write(output, 'latin1')
   }
 
-  /**
-   * Answers later; requests wait until then.
-   * @param {number} ms Infinity: never
-   * @param {Reply} reply
-   */
-  replyLater (ms, reply) {
-    const done = () => {
-      this.#waiting = undefined
-      this.reply(reply)
-      this.work()
-    }
-    this.#waiting = Number.isFinite(ms) ? this.store.clock.timer(ms, done) : { stop () {} }
-  }
-
   /** Closes the connection when its replies are written. */
   end () {
     if (this.#ended) return
@@ -159,7 +133,6 @@ export class Connection {
   #forget () {
     if (this.#ended) return
     this.#ended = true
-    this.#waiting?.stop()
     this.store.forget(this)
   }
 }

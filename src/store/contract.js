@@ -10,9 +10,6 @@
  * @property {number} id
  * @property {string} name
  * @property {2 | 3} resp version of the protocol
- * @property {string} command the last one
- * @property {number} since when it began, by the monotonic clock
- * @property {number} active when its last bytes came
  * @property {Record<Kind, Set<string>>} subscriptions
  * @property {boolean} isSubscriber
  * @property {number} unread bytes that the client has not read
@@ -20,14 +17,11 @@
  * @property {() => void} work carries out the requests that have come
  * @property {(reply: Reply) => void} reply
  * @property {(message: import('./resp/replies.js').Push) => void} push
- * @property {(ms: number, reply: Reply) => void} replyLater requests wait until then; Infinity: never
  * @property {() => void} flush
  * @property {() => void} end closes the connection when its replies are written
  * @property {() => void} destroy
  *
  * @typedef {object} PubSub
- * @property {number} patterns number of different patterns
- * @property {(kind: Kind) => string[]} channels that have a receiver
  * @property {(kind: Kind, channel: string) => number} count
  * @property {(kind: Kind, channel: string, connection: Connection) => void} subscribe
  * @property {(kind: Kind, channel: string, connection: Connection) => void} unsubscribe
@@ -47,11 +41,9 @@
  * @property {Scripts} scripts
  * @property {Set<Connection>} connections
  * @property {boolean} isFull no memory is left for keys
- * @property {{ connections: number, commands: number, rejected: number }} counts
  * @property {{ maxmemory: number, maxclients: number }} config
  * @property {string} runId
  * @property {string} replicationId
- * @property {number} startedAt by the monotonic clock
  * @property {boolean} isPaused
  * @property {(ms: number) => void} pause
  * @property {() => void} resume

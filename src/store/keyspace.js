@@ -41,7 +41,6 @@ export class Keyspace {
 
   /** Keys, with those that have expired and were not touched since. */
   get size () { return this.#entries.size }
-  get volatileSize () { return this.#volatile.size }
 
   /** @param {string} key @returns {Entry | undefined} */
   entry (key) {

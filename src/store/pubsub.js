@@ -18,12 +18,6 @@ export class PubSub {
   /** @type {Record<Kind, Map<string, Set<Connection>>>} */
   #subscribers = { channels: new Map(), patterns: new Map(), shards: new Map() }
 
-  /** Number of different patterns. */
-  get patterns () { return this.#subscribers.patterns.size }
-
-  /** @param {Kind} kind @returns {string[]} channels that have a receiver */
-  channels (kind) { return [...this.#subscribers[kind].keys()] }
-
   /** @param {Kind} kind @param {string} channel */
   count (kind, channel) { return this.#subscribers[kind].get(channel)?.size ?? 0 }
 

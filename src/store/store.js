@@ -43,7 +43,7 @@ export class Store {
   scripts = new Scripts()
   /** @type {Set<import('./contract.js').Connection>} */
   connections = new Set()
-  counts = { connections: 0, commands: 0, rejected: 0 }
+  #opened = 0
   config = { maxmemory: Math.floor(getHeapStatistics().heap_size_limit * HEAP_SHARE), maxclients: MAX_CLIENTS }
   /** @type {Set<import('node:net').Server>} */
   #servers = new Set()
@@ -59,7 +59,6 @@ export class Store {
   constructor (clock, random) {
     this.clock = clock
     this.random = random
-    this.startedAt = clock.monotonic()
     /** Ids of this start: a client that sees others knows that data may be lost. */
     this.runId = random.bytes(20).toString('hex')
     this.replicationId = random.bytes(20).toString('hex')
@@ -94,12 +93,11 @@ export class Store {
   /** @param {import('node:stream').Duplex} stream */
   #accept (stream) {
     if (this.connections.size >= this.config.maxclients) {
-      this.counts.rejected++
       stream.on('error', () => {})
       stream.end('-ERR max number of clients reached\r\n', () => stream.destroy())
       return
     }
-    this.connections.add(new Connection(this, stream, ++this.counts.connections))
+    this.connections.add(new Connection(this, stream, ++this.#opened))
   }
 
   /** @param {import('./contract.js').Connection} connection that has ended */
@@ -116,11 +114,9 @@ export class Store {
   execute (args, connection) {
     const now = this.clock.now()
     this.keyspace.now = Math.floor(now)
-    this.counts.commands++
     const found = findCommand(args)
     if (found === undefined) return unknownCommand(args)
     const { name, command } = found
-    connection.command = name
     if (!takes(command, args.length)) return wrongArity(name)
     if (command.grows && this.isFull) return new ErrorReply(OUT_OF_MEMORY)
     if (connection.resp === 2 && !command.subscribed && connection.isSubscriber)
@@ -176,7 +172,6 @@ export class Store {
     this.scripts.clear()
     this.#pause?.stop()
     this.#pause = undefined
-    this.startedAt = this.clock.monotonic()
     this.runId = this.random.bytes(20).toString('hex')
     this.replicationId = this.random.bytes(20).toString('hex')
   }

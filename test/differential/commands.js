@@ -6,7 +6,7 @@ import { ALL, CHANNELS, GUIDS, IDS, KEYS, NUMBERS, QUEUES, UIDS } from './world.
  * @typedef {import('./draw.js').Draw} Draw
  * @typedef {import('./scripts-of-documents.js').World} World
  * @typedef {{ args: string[], unordered?: Unordered, alone?: boolean }} Command
- * @typedef {'list' | 'pairs' | 'scan' | 'info' | 'hello' | 'type' | 'lifetime' | 'unsubscribed'} Unordered how its
+ * @typedef {'list' | 'pairs' | 'scan' | 'info' | 'hello' | 'lifetime' | 'unsubscribed'} Unordered how its
  *   reply is compared
  * @typedef {(draw: Draw, world: World) => string[]} Args without the command's name
  */
@@ -48,18 +48,11 @@ const channels = (draw, most = 2) => draw.list(1, most, () => draw.pick(CHANNELS
 export const KEYED = {
   string: {
     GET: () => [],
-    SET: (draw, { ms }) => [value(draw), ...draw.pick([
-      [], [], ['EX', seconds(draw)], ['PX', integer(draw)], ['KEEPTTL'], ['EXAT', String(Math.floor(ms / 1000) + draw.int(-1, 3))], ['PXAT', String(ms + draw.int(-1, 3))]
-    ]), ...option(draw, ['NX', 'XX', 'GET'], 0.3), ...option(draw, ['NX', 'XX', 'GET', 'EX', 'NY'], 0.05)],
-    MGET: (draw) => draw.list(0, 2, () => draw.pick(ALL)),
-    INCR: () => [],
-    INCRBY: (draw) => [integer(draw)],
-    STRLEN: () => []
+    SET: (draw) => [value(draw), ...draw.chance(0.4) ? ['EX', seconds(draw)] : [], ...option(draw, ['NX', 'GET'], 0.3), ...option(draw, ['NX', 'GET', 'EX', 'NY'], 0.05)]
   },
   hash: {
     HGET: (draw) => [draw.pick(FIELDS)],
     HSET: (draw) => draw.list(1, 3, () => [draw.pick(FIELDS), value(draw)]).flat(),
-    HMSET: (draw) => draw.list(0, 2, () => [draw.pick(FIELDS), value(draw)]).flat(),
     HSETNX: (draw) => [draw.pick(FIELDS), value(draw)],
     HMGET: fields,
     HDEL: fields,
@@ -69,61 +62,38 @@ export const KEYED = {
     HLEN: () => [],
     HEXISTS: (draw) => [draw.pick(FIELDS)],
     HINCRBY: (draw) => [draw.pick(FIELDS), integer(draw)],
-    HSCAN: (draw) => ['0', ...draw.pick([[], ['COUNT', '1000'], ['MATCH', 'c*'], ['COUNT', '0'], ['COUNT']])]
+    HSCAN: (draw) => ['0', ...draw.pick([[], ['COUNT', '1000'], ['COUNT', '0'], ['COUNT']])]
   },
   zset: {
-    ZADD: (draw) => [...option(draw, ['NX', 'XX', 'GT', 'LT', 'CH', 'INCR']), ...option(draw, ['NX', 'XX', 'GT', 'LT', 'CH'], 0.1), ...draw.list(1, 2, () => [score(draw), draw.pick(MEMBERS)]).flat()],
+    ZADD: (draw) => [...option(draw, ['XX', 'GT']), ...draw.list(1, 2, () => [score(draw), draw.pick(MEMBERS)]).flat()],
     ZREM: (draw) => draw.list(1, 3, () => draw.pick(MEMBERS)),
     ZSCORE: (draw) => [draw.pick(MEMBERS)],
     ZCARD: () => [],
-    ZRANGE: (draw) => draw.pick([
-      () => [integer(draw), integer(draw), ...option(draw, ['REV', 'WITHSCORES', 'LIMIT', 'WITHOUT'])],
-      () => ['0', '-1', ...option(draw, ['WITHSCORES'])],
-      () => [bound(draw), bound(draw), 'BYSCORE', ...option(draw, ['REV']), ...option(draw, ['WITHSCORES']), ...limit(draw)]
-    ])(),
+    ZRANGE: (draw) => [integer(draw), integer(draw), ...option(draw, ['WITHSCORES', 'WITHOUT'])],
     ZREVRANGE: (draw) => [integer(draw), integer(draw), ...option(draw, ['WITHSCORES', 'REV'])],
     ZRANGEBYSCORE: (draw) => [bound(draw), bound(draw), ...option(draw, ['WITHSCORES']), ...limit(draw)],
     ZREMRANGEBYSCORE: (draw) => [bound(draw), bound(draw)],
     ZREMRANGEBYRANK: (draw) => [integer(draw), integer(draw)],
-    ZREVRANGEBYSCORE: (draw) => [bound(draw), bound(draw), ...option(draw, ['WITHSCORES']), ...limit(draw)],
-    ZINCRBY: (draw) => [score(draw), draw.pick(MEMBERS)],
-    ZRANK: (draw) => [draw.pick(MEMBERS), ...option(draw, ['WITHSCORE'], 0.05)],
-    ZREVRANK: (draw) => [draw.pick(MEMBERS)],
-    ZPOPMAX: (draw) => draw.chance(0.5) ? [] : [integer(draw)],
-    ZPOPMIN: (draw) => draw.chance(0.5) ? [] : [integer(draw)],
-    ZCOUNT: (draw) => [bound(draw), bound(draw)]
+    ZPOPMIN: () => []
   },
   zset0: {
-    ZADD: (draw) => [...option(draw, ['NX', 'XX']), ...draw.list(1, 4, () => ['0', draw.pick(MEMBERS)]).flat()],
+    ZADD: (draw) => [...option(draw, ['XX']), ...draw.list(1, 4, () => ['0', draw.pick(MEMBERS)]).flat()],
     ZREM: (draw) => draw.list(1, 3, () => draw.pick(MEMBERS)),
-    ZRANGE: (draw) => [
-      lex(draw), lex(draw), 'BYLEX', ...option(draw, ['REV']), ...option(draw, ['WITHSCORES'], 0.1), ...limit(draw)
-    ],
-    ZRANGEBYLEX: (draw) => [lex(draw), lex(draw), ...limit(draw)],
-    ZREVRANGEBYLEX: (draw) => [lex(draw), lex(draw), ...limit(draw)],
-    ZREMRANGEBYLEX: (draw) => [lex(draw), lex(draw)],
-    ZLEXCOUNT: (draw) => [lex(draw), lex(draw)]
+    ZRANGEBYLEX: (draw) => [lex(draw), lex(draw), ...limit(draw)]
   },
   list: {
     RPUSH: (draw) => draw.list(1, 3, () => draw.pick(['1.100', '0.5', value(draw)])),
-    LPUSH: (draw) => draw.list(1, 3, () => value(draw)),
-    RPOP: (draw) => draw.chance(0.6) ? [] : [integer(draw)],
-    LPOP: (draw) => draw.chance(0.6) ? [] : [integer(draw)],
-    LRANGE: (draw) => [integer(draw), integer(draw)],
-    LLEN: () => []
+    LPOP: () => [],
+    LRANGE: (draw) => [integer(draw), integer(draw)]
   },
   set: {
     SADD: (draw) => draw.list(1, 3, () => draw.pick(GUIDS)),
     SREM: (draw) => draw.list(1, 3, () => draw.pick(GUIDS)),
-    SMEMBERS: () => [],
-    SSCAN: (draw) => ['0', ...draw.pick([[], ['COUNT', '1000'], ['MATCH', 'd*'], ['COUNT', '-1']])],
-    SCARD: () => [],
-    SISMEMBER: (draw) => [draw.pick(GUIDS)]
+    SMEMBERS: () => []
   },
   stream: {
     XADD: (draw, { ms }) => [
-      ...option(draw, ['NOMKSTREAM'], 0.1),
-      ...draw.pick([[], [], ['MAXLEN', integer(draw)], ['MAXLEN', '~', integer(draw)], ['MINID', entryId(draw)], ['MAXLEN', '=', '3'], ['MAXLEN', '~', '3', 'LIMIT', integer(draw)]]),
+      ...draw.pick([[], [], ['MAXLEN', integer(draw)], ['MAXLEN', '~', integer(draw)]]),
       draw.mostly(0.1, () => draw.pick(['*', `${draw.int(0, 9)}-0`, `${ms}-*`, `${draw.int(0, 9)}-*`, String(draw.int(1, 9)), `${ms + 5}-3`])),
       'v', envelopeLike(draw), ...draw.pick([[], [], ['k', 'k1'], ['odd']])
     ],
@@ -131,23 +101,15 @@ export const KEYED = {
     XRANGE: (draw) => [entryId(draw), entryId(draw), ...draw.pick([[], ['COUNT', integer(draw)], ['COUNT'], ['LIMIT', '1']])],
     XREVRANGE: (draw) => [entryId(draw), entryId(draw), ...draw.pick([[], ['COUNT', integer(draw)]])],
     XDEL: (draw) => draw.list(1, 2, () => entryId(draw)),
-    XTRIM: (draw) => draw.pick([
-      ['MAXLEN', integer(draw)], ['MINID', entryId(draw)], ['MAXLEN', '~', integer(draw)], ['MINID', '=', entryId(draw)], ['MAXLEN', '3', 'LIMIT', '1'], ['NEAR', '3']
-    ])
+    XTRIM: (draw) => draw.pick([['MINID', entryId(draw)], ['NEAR', '3']])
   },
   any: {
     DEL: (draw) => draw.list(0, 2, () => draw.pick(ALL)),
     UNLINK: (draw) => draw.list(0, 2, () => draw.pick(ALL)),
     EXISTS: (draw) => draw.list(0, 2, () => draw.pick(ALL)),
-    EXPIRE: (draw) => [seconds(draw), ...option(draw, ['NX', 'XX', 'GT', 'LT', 'ZZ']), ...option(draw, ['GT', 'NX'], 0.05)],
-    PEXPIRE: (draw) => [integer(draw), ...option(draw, ['NX', 'XX', 'GT', 'LT'])],
-    EXPIREAT: (draw, { ms }) => [String(Math.floor(ms / 1000) + draw.int(-1, 5)), ...option(draw, ['GT'], 0.2)],
-    PEXPIREAT: (draw, { ms }) => [String(ms + draw.int(-5, 2000))],
+    EXPIRE: (draw) => [seconds(draw), ...option(draw, ['GT', 'ZZ'])],
     TTL: () => [],
     PTTL: () => [],
-    EXPIRETIME: () => [],
-    PEXPIRETIME: () => [],
-    PERSIST: () => [],
     TYPE: () => []
   }
 }
@@ -161,14 +123,9 @@ const envelopeLike = (draw) => draw.mostly(0.1, () => draw.pick(['\0\0\0\x02{}x'
  */
 export const UNKEYED = {
   PING: { args: (draw) => draw.pick([[], ['word'], ['two', 'words']]) },
-  ECHO: { args: (draw) => [draw.hostile()] },
   TIME: { args: () => [] },
   KEYS: { args: (draw) => [draw.pick(['*', 'inkcast:{d:*', '*:lo[a-g]', '*\\}:log', '?nkcast*', 'inkcast:{w[^x]*', '', '[', '*[', 'x\\'])], unordered: 'list' },
-  // counts keys that have expired but were not touched: Redis as well, until it finds them
-  DBSIZE: { args: () => [], unordered: 'type' },
-  SCAN: { args: (draw) => ['0', 'COUNT', '1000', ...draw.pick([[], ['MATCH', 'inkcast:{d:*'], ['TYPE', 'hash']])], unordered: 'scan' },
-  FLUSHALL: { args: (draw) => draw.pick([[], ['ASYNC'], ['SYNC'], ['NOW']]) },
-  FLUSHDB: { args: (draw) => draw.pick([[], ['ASYNC'], ['NOW']]) },
+  FLUSHALL: { args: (draw) => draw.pick([[], ['NOW']]) },
   PUBLISH: { args: (draw) => [draw.pick(CHANNELS), value(draw)] },
   SPUBLISH: { args: (draw) => [draw.pick(CHANNELS), value(draw)] },
   SUBSCRIBE: { args: (draw) => channels(draw), alone: true },
@@ -178,22 +135,14 @@ export const UNKEYED = {
   PUNSUBSCRIBE: { args: (draw) => draw.chance(0.4) ? [] : ['inkcast:*'], unordered: 'unsubscribed', alone: true },
   SUNSUBSCRIBE: { args: (draw) => draw.chance(0.4) ? [] : channels(draw, 1), unordered: 'unsubscribed', alone: true },
   PUBSUB: {
-    args: (draw) => draw.pick([
-      ['CHANNELS'], ['CHANNELS', 'inkcast:{d*'], ['SHARDCHANNELS'], ['SHARDCHANNELS', '*w*'], ['NUMSUB', ...channels(draw)], ['NUMSUB'], ['SHARDNUMSUB', ...channels(draw)], ['NUMPAT'], ['NONE']
-    ]),
+    args: (draw) => draw.pick([['NUMSUB', ...channels(draw)], ['NUMSUB'], ['SHARDNUMSUB', ...channels(draw)], ['NONE']]),
     unordered: 'list'
   },
-  HELLO: { args: (draw) => draw.pick([['3'], ['3'], ['2'], [], ['3', 'SETNAME', 'me'], ['4'], ['x'], ['3', 'SETNAME'], ['3', 'AUTH', 'default', 'wrong']]), unordered: 'hello', alone: true },
+  HELLO: { args: (draw) => draw.pick([['3'], ['3'], ['2'], [], ['3', 'SETNAME', 'me'], ['4'], ['x'], ['3', 'SETNAME']]), unordered: 'hello', alone: true },
   RESET: { args: () => [], alone: true },
-  QUIT: { args: () => [], alone: true },
   CLIENT: {
-    args: (draw) => draw.pick([['SETNAME', 'a-name'], ['SETNAME', 'a name'], ['GETNAME'], ['SETINFO', 'LIB-NAME', 'x'], ['NONE']])
+    args: (draw) => draw.pick([['SETNAME', 'a-name'], ['SETNAME', 'a name'], ['SETINFO', 'LIB-NAME', 'x'], ['NONE']])
   },
-  AUTH: { args: (draw) => draw.pick([['word'], ['default', 'word'], ['other', 'word'], []]) },
-  CLUSTER: { args: () => ['INFO'] },
-  CONFIG: { args: (draw) => draw.pick([['GET', 'maxmemory-policy'], ['GET'], ['SET', 'none', '1'], ['SET', 'maxclients'], ['NONE']]) },
-  SELECT: { args: (draw) => [draw.pick(['0', '0', 'x', '99'])] },
-  WAIT: { args: (draw) => draw.pick([['0', '0'], ['0', '5'], ['x', '0'], ['0', 'x'], ['0', '-1'], ['-1', '0']]) },
   SCRIPT: { args: (draw) => draw.pick([['EXISTS', 'f'.repeat(40)], ['EXISTS'], ['LOAD', 'return 1'], ['LOAD', 'return'], ['LOAD', 'retrn 1'], ['NONE']]) },
   EVALSHA: { args: (draw) => draw.pick([['f'.repeat(40), '0'], ['x', '0'], ['f'.repeat(40), '-1'], ['f'.repeat(40), '2', 'a'], ['f'.repeat(40), 'x']]) },
   EVAL: {
@@ -226,7 +175,7 @@ export function drawCommand (draw, world) {
   if (draw.chance(0.3)) {
     const name = draw.pick(Object.keys(UNKEYED))
     // rarely: each empties or ends what the sequence has made
-    if ((name.startsWith('FLUSH') || name === 'QUIT' || name === 'RESET') && draw.chance(0.8)) return drawCommand(draw, world)
+    if ((name === 'FLUSHALL' || name === 'RESET') && draw.chance(0.8)) return drawCommand(draw, world)
     const { args, unordered, alone } = UNKEYED[name]
     return { args: mistaken(draw, [name, ...args(draw, world)]), unordered, alone }
   }
@@ -238,7 +187,7 @@ export function drawCommand (draw, world) {
 }
 
 /** @type {Record<string, Unordered>} */
-const UNORDERED = { HGETALL: 'pairs', HVALS: 'list', HKEYS: 'list', SMEMBERS: 'list', HSCAN: 'scan', SSCAN: 'scan', TTL: 'lifetime', PTTL: 'lifetime', EXPIRETIME: 'lifetime', PEXPIRETIME: 'lifetime' }
+const UNORDERED = { HGETALL: 'pairs', HVALS: 'list', HKEYS: 'list', SMEMBERS: 'list', HSCAN: 'scan', TTL: 'lifetime', PTTL: 'lifetime' }
 
 /**
  * @param {Draw} draw
@@ -248,8 +197,8 @@ const UNORDERED = { HGETALL: 'pairs', HVALS: 'list', HKEYS: 'list', SMEMBERS: 'l
 export function mistaken (draw, args) {
   if (!draw.chance(0.03)) return args
   const at = draw.int(1, Math.max(1, args.length - 1))
-  // a cursor of another SCAN is free to begin anywhere; for replicas, of which there are none, WAIT waits for ever
-  const most = args[0].includes('SCAN') ? 2 : args[0] === 'WAIT' ? 3 : 4
+  // another cursor is free to begin anywhere, and the store pops one only
+  const most = ['HSCAN', 'LPOP', 'ZPOPMIN'].includes(args[0]) ? 2 : 4
   const mistakes = [
     [args[0]], args.slice(0, -1), [...args, draw.hostile()], args.with(at < args.length ? at : 0, draw.hostile())
   ]

@@ -22,7 +22,6 @@ const FREE = {
   pairs: (reply) => 'items' in reply ? chunks(items(reply), 2).map(String).sort().join() : show(reply),
   scan: (reply) => 'items' in reply ? reply.items.map((part) => items(part).sort().join()).join() : show(reply),
   info: (reply) => 'text' in reply ? reply.text.startsWith('ERR') ? show(reply) : (reply.text.match(INFO) ?? []).sort().join() : show(reply),
-  type: ({ type }) => type,
   lifetime,
   hello: (reply) => 'items' in reply ? reply.type + items(reply).map((item, i, all) => all[i - 1] === '"id"' ? '' : item).join() : show(reply)
 }

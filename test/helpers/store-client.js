@@ -48,7 +48,7 @@ export function storeClient (stream) {
 
     /** @param {string[]} args @returns {Promise<string>} the reply, with all that came before it */
     async ask (...args) {
-      stream.write(Buffer.concat([request(...args), request('ECHO', '~')]))
+      stream.write(Buffer.concat([request(...args), request('PING', '~')]))
       return (await until('$1\r\n~\r\n')).slice(0, -'$1\r\n~\r\n'.length)
     }
   }

@@ -1,21 +1,7 @@
-import { MapReply, OK } from '../resp/replies.js'
+import { ErrorReply, MapReply } from '../resp/replies.js'
 import { increased, integer } from '../numbers.js'
 import { Hash } from '../types/hash.js'
-import { wrongArity } from './command.js'
-import { checkCursor, matching, scanOptions } from './scan.js'
-
-/**
- * @param {import('./command.js').Context} context
- * @param {string[]} args
- * @returns {number} new fields
- */
-function setAll ({ keyspace }, args) {
-  if (args.length % 2 === 1) throw wrongArity(args[0].toLowerCase())
-  const hash = keyspace.findOrMake(args[1], Hash)
-  let added = 0
-  for (let i = 2; i < args.length; i += 2) if (hash.set(args[i], args[i + 1])) added++
-  return added
-}
+import { is, SYNTAX_ERROR, wrongArity } from './command.js'
 
 /** @type {Record<string, import('./command.js').Command>} */
 export const hashes = {
@@ -38,13 +24,15 @@ export const hashes = {
   hlen: { arity: 2, run: ({ keyspace }, [, key]) => keyspace.find(key, Hash)?.size ?? 0 },
   hexists: { arity: 3, run: ({ keyspace }, [, key, field]) => keyspace.find(key, Hash)?.fields.has(field) ? 1 : 0 },
 
-  hset: { arity: -4, grows: true, run: setAll },
-  hmset: {
+  hset: {
     arity: -4,
     grows: true,
-    run (context, args) {
-      setAll(context, args)
-      return OK
+    run ({ keyspace }, args) {
+      if (args.length % 2 === 1) throw wrongArity('hset')
+      const hash = keyspace.findOrMake(args[1], Hash)
+      let added = 0
+      for (let i = 2; i < args.length; i += 2) if (hash.set(args[i], args[i + 1])) added++
+      return added
     }
   },
 
@@ -81,14 +69,16 @@ export const hashes = {
     }
   },
 
+  // COUNT is a hint in Redis: here a scan always ends with its first page
   hscan: {
     arity: -3,
     run ({ keyspace }, [, key, cursor, ...options]) {
-      checkCursor(cursor)
+      if (!/^[+-]?\d+$/.test(cursor)) throw new ErrorReply('ERR invalid cursor')
       const hash = keyspace.find(key, Hash)
       if (hash === undefined) return ['0', []]
-      const { pattern } = scanOptions(options)
-      return ['0', matching(pattern, hash.fields.keys()).flatMap((field) => [field, hash.fields.get(field) ?? null])]
+      for (let i = 0; i < options.length; i += 2)
+        if (!is(options[i], 'count') || i + 1 >= options.length || integer(options[i + 1]) < 1) throw new ErrorReply(SYNTAX_ERROR)
+      return ['0', [...hash.fields].flat()]
     }
   }
 }

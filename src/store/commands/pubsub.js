@@ -1,6 +1,5 @@
-import { ErrorReply, Push } from '../resp/replies.js'
+import { Push } from '../resp/replies.js'
 import { KINDS } from '../pubsub.js'
-import { matches } from './glob.js'
 
 /**
  * @typedef {import('./command.js').Command} Command
@@ -44,16 +43,6 @@ const unsubscribe = (kind) => ({
 })
 
 /** @param {Kind} kind @returns {Command} */
-const channelsOf = (kind) => ({
-  arity: -2,
-  run ({ store }, [, name, pattern = '*', ...rest]) {
-    if (rest.length > 0)
-      throw new ErrorReply(`ERR unknown subcommand or wrong number of arguments for '${name}'. Try PUBSUB HELP.`)
-    return store.pubsub.channels(kind).filter((channel) => matches(pattern, channel))
-  }
-})
-
-/** @param {Kind} kind @returns {Command} */
 const counts = (kind) => ({
   arity: -2,
   run: ({ store }, [, , ...channels]) => channels.flatMap((name) => [name, store.pubsub.count(kind, name)])
@@ -72,12 +61,6 @@ export const pubsub = {
   pubsub: {
     arity: -2,
     run () {},
-    subcommands: {
-      channels: channelsOf('channels'),
-      shardchannels: channelsOf('shards'),
-      numsub: counts('channels'),
-      shardnumsub: counts('shards'),
-      numpat: { arity: 2, run: ({ store }) => store.pubsub.patterns }
-    }
+    subcommands: { numsub: counts('channels'), shardnumsub: counts('shards') }
   }
 }

@@ -1,6 +1,6 @@
-import { ErrorReply, NullArray, OK } from '../resp/replies.js'
+import { ErrorReply, NullArray } from '../resp/replies.js'
 import { integer } from '../numbers.js'
-import { is, OUT_OF_MEMORY, run, takes } from './command.js'
+import { OUT_OF_MEMORY, run, takes } from './command.js'
 
 /**
  * @typedef {import('./command.js').Context} Context
@@ -50,17 +50,7 @@ function evaluate (context, [, , numberOfKeys, ...rest], find) {
 /** @type {Record<string, Command>} */
 const scriptCommands = {
   load: { arity: 3, run: ({ store }, [, , source]) => store.scripts.load(source) },
-  exists: { arity: -3, run: ({ store }, [, , ...shas]) => shas.map((sha) => store.scripts.get(sha) ? 1 : 0) },
-  flush: {
-    arity: -2,
-    run ({ store }, [, , mode, ...more]) {
-      if (more.length > 0 || (mode !== undefined && !is(mode, 'sync') && !is(mode, 'async')))
-        throw new ErrorReply('ERR SCRIPT FLUSH only support SYNC|ASYNC option')
-      store.scripts.clear()
-      return OK
-    }
-  },
-  kill: { arity: 2, run () { throw new ErrorReply('NOTBUSY No scripts in execution right now.') } }
+  exists: { arity: -3, run: ({ store }, [, , ...shas]) => shas.map((sha) => store.scripts.get(sha) ? 1 : 0) }
 }
 
 /** @type {Record<string, Command>} */

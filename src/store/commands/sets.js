@@ -1,6 +1,5 @@
 import { SetReply } from '../resp/replies.js'
 import { SetOfStrings } from '../types/set.js'
-import { checkCursor, matching, scanOptions } from './scan.js'
 
 /** @type {Record<string, import('./command.js').Command>} */
 export const sets = {
@@ -31,20 +30,5 @@ export const sets = {
   smembers: {
     arity: 2,
     run: ({ keyspace }, [, key]) => new SetReply([...keyspace.find(key, SetOfStrings)?.members ?? []])
-  },
-  scard: { arity: 2, run: ({ keyspace }, [, key]) => keyspace.find(key, SetOfStrings)?.size ?? 0 },
-  sismember: {
-    arity: 3,
-    run: ({ keyspace }, [, key, member]) => keyspace.find(key, SetOfStrings)?.members.has(member) ? 1 : 0
-  },
-
-  sscan: {
-    arity: -3,
-    run ({ keyspace }, [, key, cursor, ...options]) {
-      checkCursor(cursor)
-      const set = keyspace.find(key, SetOfStrings)
-      if (set === undefined) return ['0', []]
-      return ['0', matching(scanOptions(options).pattern, set.members)]
-    }
   }
 }

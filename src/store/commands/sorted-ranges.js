@@ -61,75 +61,48 @@ function isBelow (member, { item, sign }, isStrict) {
 }
 
 /**
- * @param {By | undefined} by undefined: the options say it
- * @param {boolean | undefined} reverse
- * @returns {import('./command.js').Command} ZRANGE, and its older forms
+ * @param {By} by
+ * @param {boolean} [reverse] for ranks only
+ * @returns {import('./command.js').Command}
  */
-export const ranges = (by, reverse) => ({
+export const ranges = (by, reverse = false) => ({
   arity: -4,
-  run ({ keyspace, resp }, [, key, first, second, ...options]) {
-    const { order, isReverse, withScores, offset, limit } = readOptions(options, by, reverse)
-    const isSwapped = isReverse && order !== 'rank'
-    const range = rangeOf(order, isSwapped ? second : first, isSwapped ? first : second)
+  run ({ keyspace, resp }, [, key, min, max, ...options]) {
+    const { withScores, offset, limit } = readOptions(options, by)
+    const range = rangeOf(by, min, max)
     const set = keyspace.find(key, SortedSet)
     if (set === undefined) return []
-    let items
-    if (order === 'rank' && isReverse) {
-      const [from, to] = range(set)
-      items = set.items.slice(set.size - to, Math.max(set.size - to, set.size - from)).reverse()
-    } else {
-      items = set.items.slice(...range(set))
-      if (isReverse) items.reverse()
-    }
+    const [from, to] = range(set)
+    let items = reverse ? set.items.slice(set.size - to, set.size - from).reverse() : set.items.slice(from, to)
     if (offset !== undefined) items = offset < 0 ? [] : items.slice(offset, limit < 0 ? undefined : offset + limit)
-    return listed(items, withScores, resp === 3)
+    return withScores ? scored(items, resp === 3) : items.map(({ member }) => member)
   }
 })
 
 /**
  * @param {Scored[]} items
- * @param {boolean} withScores
  * @param {boolean} inPairs
  * @returns {import('./command.js').Reply[]}
  */
-export function listed (items, withScores, inPairs) {
-  if (!withScores) return items.map(({ member }) => member)
+export function scored (items, inPairs) {
   const pairs = items.map(({ member, score }) => [member, new Double(score)])
   return inPairs ? pairs : pairs.flat()
 }
 
-/**
- * @param {string[]} options
- * @param {By | undefined} by
- * @param {boolean | undefined} reverse
- */
-function readOptions (options, by, reverse) {
-  let order = by
-  let isReverse = reverse
+/** @param {string[]} options @param {By} by */
+function readOptions (options, by) {
   let withScores = false
   let offset
   let limit = -1
   for (let i = 0; i < options.length; i++) {
-    const option = options[i]
-    if (is(option, 'withscores')) {
+    if (by !== 'lex' && is(options[i], 'withscores')) {
       withScores = true
-    } else if (is(option, 'limit') && i + 2 < options.length) {
+    } else if (by !== 'rank' && is(options[i], 'limit') && i + 2 < options.length) {
       offset = integer(options[++i])
       limit = integer(options[++i])
-    } else if (reverse === undefined && is(option, 'rev')) {
-      isReverse = true
-    } else if (order === undefined && is(option, 'bylex')) {
-      order = 'lex'
-    } else if (order === undefined && is(option, 'byscore')) {
-      order = 'score'
     } else {
       throw new ErrorReply(SYNTAX_ERROR)
     }
   }
-  order ??= 'rank'
-  if (order === 'rank' && limit !== -1)
-    throw new ErrorReply('ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX')
-  if (order === 'lex' && withScores)
-    throw new ErrorReply('ERR syntax error, WITHSCORES not supported in combination with BYLEX')
-  return { order, isReverse, withScores, offset: order === 'rank' ? undefined : offset, limit }
+  return { withScores, offset, limit }
 }

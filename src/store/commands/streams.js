@@ -4,82 +4,31 @@ import { formatId, idOf, MOST_HALF, MOST_ID, msOf, Stream } from '../types/strea
 import { is, SYNTAX_ERROR, wrongArity } from './command.js'
 import { readEnd, readId, readMsOnly } from './stream-ids.js'
 
-/**
- * @typedef {import('./command.js').Command} Command
- *
- * @typedef {object} Trim
- * @property {number} [length] entries to keep
- * @property {bigint} [least] id
- * @property {number} limit entries to remove at most; 0: no limit
- */
+/** @typedef {import('./command.js').Command} Command */
 
 /**
- * Reads the options of XADD and XTRIM.
+ * Reads MAXLEN of XADD. `~` is exact here: Redis may keep more.
  *
  * @param {string[]} args
- * @param {boolean} adds XADD
- * @returns {{ trim?: Trim, makes: boolean, at: number }} at: index of the argument behind the options
+ * @returns {{ length?: number, at: number }} entries to keep; index of the argument behind the option
  */
-function readTrim (args, adds) {
-  let trim = /** @type {Trim | undefined} */ (undefined)
-  let isRough = false
-  let limit
-  let makes = true
-  let i = 2
-  for (; i < args.length && !(adds && args[i] === '*'); i++) {
-    const more = args.length - 1 - i
-    const option = args[i].toLowerCase()
-    if ((option === 'maxlen' || option === 'minid') && more > 0) {
-      if (trim) throw new ErrorReply('ERR syntax error, MAXLEN and MINID options at the same time are not compatible')
-      isRough = more > 1 && args[i + 1] === '~'
-      if (isRough || (more > 1 && args[i + 1] === '=')) i++
-      const value = args[++i]
-      trim = option === 'minid' ? { least: readId(value), limit: 0 } : { length: integer(value), limit: 0 }
-      if (trim.length !== undefined && trim.length < 0) throw new ErrorReply('ERR The MAXLEN argument must be >= 0.')
-    } else if (option === 'limit' && more > 0) {
-      limit = integer(args[++i])
-      if (limit < 0) throw new ErrorReply('ERR The LIMIT argument must be >= 0.')
-    } else if (adds && option === 'nomkstream') {
-      makes = false
-    } else if (adds) {
-      break
-    } else {
-      throw new ErrorReply(SYNTAX_ERROR)
-    }
-  }
-  if (adds && i < args.length && args[i] !== '*' && readMsOnly(args[i]) === undefined) readId(args[i])
-  if (limit && !trim)
-    throw new ErrorReply('ERR syntax error, LIMIT cannot be used without specifying a trimming strategy')
-  if (!adds && !trim) throw new ErrorReply('ERR syntax error, XTRIM must be called with a trimming strategy')
-  if (limit !== undefined && !isRough)
-    throw new ErrorReply('ERR syntax error, LIMIT cannot be used without the special ~ option')
-  if (trim) trim.limit = limit ?? 0
-  return { trim, makes, at: i }
-}
-
-/**
- * `~` is exact here: Redis may keep more.
- *
- * @param {Stream} stream
- * @param {Trim} trim
- * @returns {number} entries that are removed
- */
-function trimmed (stream, { length, least, limit }) {
-  const excess = least === undefined ? stream.size - /** @type {number} */ (length) : stream.indexOf(least)
-  const count = Math.max(0, limit > 0 ? Math.min(excess, limit) : excess)
-  return count === 0 ? 0 : stream.remove(0, count)
+function readTrim (args) {
+  if (!is(args[2], 'maxlen')) return { at: 2 }
+  const at = args[3] === '~' ? 4 : 3
+  const length = integer(args[at])
+  if (length < 0) throw new ErrorReply('ERR The MAXLEN argument must be >= 0.')
+  return { length, at: at + 1 }
 }
 
 /**
  * @param {Stream} stream
- * @param {string} text as in XADD
+ * @param {string} text `*`, or `<ms>-*`
  * @param {number} now ms
  * @returns {bigint} of the next entry
  */
 function nextId (stream, text, now) {
   const { last } = stream
-  const ms = text === '*' ? BigInt(now) : readMsOnly(text)
-  if (ms === undefined) return readId(text)
+  const ms = text === '*' ? BigInt(now) : /** @type {bigint} */ (readMsOnly(text))
   if (text === '*') return ms > msOf(last) ? idOf(ms, 0n) : last + 1n
   if (ms !== msOf(last)) return idOf(ms, 0n)
   if (last === idOf(ms, MOST_HALF)) throw new ErrorReply('ERR Elements are too large to be stored')
@@ -115,23 +64,22 @@ export const streams = {
     arity: -5,
     grows: true,
     run ({ keyspace }, args) {
-      const { trim, makes, at } = readTrim(args, true)
+      const { length, at } = readTrim(args)
       const id = args[at]
       const fields = args.slice(at + 1)
+      const asked = id === undefined || id === '*' || readMsOnly(id) !== undefined ? undefined : readId(id)
       if (fields.length < 2 || fields.length % 2 === 1) throw wrongArity('xadd')
-      if (id !== '*' && readMsOnly(id) === undefined && readId(id) === 0n)
-        throw new ErrorReply('ERR The ID specified in XADD must be greater than 0-0')
+      if (asked === 0n) throw new ErrorReply('ERR The ID specified in XADD must be greater than 0-0')
       const found = keyspace.find(args[1], Stream)
-      if (found === undefined && !makes) return null
       const stream = found ?? new Stream()
       if (stream.last === MOST_ID)
         throw new ErrorReply('ERR The stream has exhausted the last possible ID, unable to add more items')
-      const next = nextId(stream, id, keyspace.now)
+      const next = asked ?? nextId(stream, id, keyspace.now)
       if (next <= stream.last)
         throw new ErrorReply('ERR The ID specified in XADD is equal or smaller than the target stream top item')
       if (found === undefined) keyspace.put(args[1], stream)
       stream.add(next, fields)
-      if (trim) trimmed(stream, trim)
+      if (length !== undefined) stream.remove(0, stream.size - length)
       return formatId(next)
     }
   },
@@ -158,10 +106,12 @@ export const streams = {
   xtrim: {
     arity: -4,
     writes: true,
-    run ({ keyspace }, args) {
-      const { trim } = readTrim(args, false)
-      const stream = keyspace.find(args[1], Stream)
-      return stream && trim ? trimmed(stream, trim) : 0
+    run ({ keyspace }, [, key, strategy, id, ...more]) {
+      if (!is(strategy, 'minid')) throw new ErrorReply(SYNTAX_ERROR)
+      const least = readId(id)
+      if (more.length > 0) throw new ErrorReply(SYNTAX_ERROR)
+      const stream = keyspace.find(key, Stream)
+      return stream?.remove(0, stream.indexOf(least)) ?? 0
     }
   }
 }

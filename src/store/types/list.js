@@ -13,20 +13,19 @@ export class List extends Value {
 
   /** @param {string[]} items */
   fill (items) {
-    for (const item of items) this.push(item, false)
+    for (const item of items) this.push(item)
   }
 
-  /** @param {string} item @param {boolean} atHead */
-  push (item, atHead) {
-    if (atHead) this.items.unshift(item)
-    else this.items.push(item)
+  /** @param {string} item */
+  push (item) {
+    this.items.push(item)
     this.grow(ITEM_BYTES + item.length)
   }
 
-  /** @param {number} count @param {boolean} atHead @returns {string[]} in the order of removal */
-  pop (count, atHead) {
-    const popped = atHead ? this.items.splice(0, count) : this.items.splice(Math.max(0, this.size - count)).reverse()
-    for (const item of popped) this.grow(-ITEM_BYTES - item.length)
-    return popped
+  /** @returns {string} the first one of a list that is not empty */
+  shift () {
+    const item = /** @type {string} */ (this.items.shift())
+    this.grow(-ITEM_BYTES - item.length)
+    return item
   }
 }

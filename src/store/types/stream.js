@@ -54,10 +54,11 @@ export class Stream extends Value {
 
   /**
    * @param {number} from index
-   * @param {number} count
+   * @param {number} count none if it is negative
    * @returns {number} those that are removed
    */
   remove (from, count) {
+    if (count <= 0) return 0
     const removed = this.entries.splice(from, count)
     for (const entry of removed) this.grow(-sizeOf(entry))
     return removed.length

@@ -47,7 +47,7 @@ describe('ioredis', () => {
         assert.deepEqual(await redis.hgetall('hash'), { a: '1' })
         await redis.zadd('zset', 1.5, 'a')
         assert.deepEqual(await redis.zrange('zset', '0', '-1', 'WITHSCORES'), ['a', '1.5'])
-        const piped = await redis.pipeline().incr('n').incr('hash').incr('n').exec()
+        const piped = await redis.pipeline().hincrby('n', 'a', 1).hincrby('bytes', 'a', 1).hincrby('n', 'a', 1).exec()
         assert.deepEqual(piped?.map(([error, reply]) => error?.message.slice(0, 9) ?? reply), [1, 'WRONGTYPE', 2])
         assert.match(String(await redis.client('LIST')), / name=test /)
 
