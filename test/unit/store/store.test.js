@@ -238,7 +238,7 @@ describe('connections', () => {
     await other.closed
   })
 
-  it('are told what the store does not have: no command and no option of Redis is ignored', async (t) => {
+  it('get an error for what the store does not have: no command and no option of Redis is ignored', async (t) => {
     const { client } = testStore(t)
     const one = client()
     await one.ask('HSET', 'h', 'a', 'b')
