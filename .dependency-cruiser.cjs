@@ -1,6 +1,6 @@
 // Imports go one way: composition roots -> gateway, api, ingest, admin -> documents, sessions, auth, bus -> kafka,
 // redis -> leaves.
-const roots = '^(cluster\\.js|src/(gateway|ingest|api|embedded|role)\\.js|src/(launcher|cli)/)'
+const roots = '^(cluster\\.js|src/(gateway|ingest|api|store|role)\\.js|src/(launcher|cli|roles)/)'
 const roles = '^src/(gateway|delivery|extensions|rehearsal|socketio|engine|peers|admission|api|ingest|admin|webhook)/'
 const domain = '^src/(documents|sessions|presence|receipts|workers|heartbeat|auth|bus|publish|uplink|inspect|overview)/'
 const drivers = '^src/(kafka|redis)/'

@@ -25,7 +25,6 @@ const WALL_CLOCK = {
   'src/cli/check/files.js': 'days until a certificate expires',
   'src/cli/tail.js': 'time of a message that has none',
   'src/demo/control/pulse.js': 'time of a record, which the page compares with its hops',
-  'src/embedded.js': 'incarnation, which grows across restarts',
   'src/gateway/expiry.js': '`exp` of tokens',
   'src/gateway/handlers/send.js': 'timestamp of a record',
   'src/gateway/handlers/signal.js': 'timestamp of a record',

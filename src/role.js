@@ -35,6 +35,7 @@ const START_TIME = 60
  * @property {import('./config/load.js').LauncherContext} launcher
  * @property {import('./common/clock.js').Clock} clock that of the whole process
  * @property {import('./common/random.js').Random} random that of the whole process
+ * @property {Host} host
  * @property {string} privatePath unix socket of this process's private listener
  * @property {import('./common/log.js').Log} log
  * @property {import('./metrics/metrics.js').Metrics} metrics
@@ -47,6 +48,13 @@ const START_TIME = 60
  * @property {() => Promise<import('./overview/contract.js').ProcessReport>} describe this process, for the overview
  * @property {() => Promise<void>} listenPrivately opens the private listener; it is closed after the parts that start
  *   later have stopped. Default: opened last
+ */
+
+/**
+ * The process that a role runs in.
+ * @typedef {object} Host
+ * @property {(code: number) => void} exit ends it at once
+ * @property {(listener: (message: any) => void) => void} onMessage called with each message of the launcher
  */
 
 /**
@@ -115,7 +123,8 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
     }
     composed =
       (await compose({
-        config, launcher, clock, random, privatePath, privateRoutes, log, metrics, lifecycle, status,
+        config, launcher, clock, random, host: { exit: process.exit, onMessage: (listener) => process.on('message', listener) },
+        privatePath, privateRoutes, log, metrics, lifecycle, status,
         describe: () => describeProcess(status),
         inspect: (transport) => lifecycle.start('inspector', createInspectParts({
           transport, process: `${role}-${slot}`, privateRoutes, metrics, log, clock, random

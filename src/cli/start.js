@@ -47,9 +47,8 @@ async function start (options, { demo = false } = {}) {
   checkFiles(config)
   checkLibraries(config)
   endWithNpm(systemClock)
-  // load only what the mode needs: embedded mode starts without the Redis and Kafka clients
   if (config.mode === 'embedded') {
-    const [{ runRole }, { composeEmbedded }] = await Promise.all([import('../role.js'), import('../embedded.js')])
+    const [{ runRole }, { composeEmbedded }] = await Promise.all([import('../role.js'), import('../roles/embedded.js')])
     await runRole('embedded', composeEmbedded, { configFile: source.file })
   } else {
     const { launch } = await import('../launcher/launcher.js')

@@ -1,4 +1,6 @@
-import { composeEmbedded } from '../../src/embedded.js'
+import { rm } from 'node:fs/promises'
+import { makeRunDirectory, privateSocket } from '../../src/admin/run-directory.js'
+import { composeEmbedded } from '../../src/roles/embedded.js'
 import { describeProcess } from '../../src/admin/figures/describe.js'
 import { createStatus } from '../../src/admin/status.js'
 import { launcherContext, loadConfig } from '../../src/config/load.js'
@@ -28,6 +30,8 @@ export async function startEmbedded (
   const config = { ...loaded, limits: { ...loaded.limits, ...times } }
   const metrics = createMetrics({ processMetrics: false })
   const lifecycle = createLifecycle({ log })
+  const directory = await makeRunDirectory()
+  lifecycle.onStop('run directory', () => rm(directory, { recursive: true, force: true }))
   t.after(() => lifecycle.stop())
   await lifecycle.start('traces', new Tracing({ metrics, log, clock: systemClock }))
   const status = createStatus({ name: 'embedded-0', metrics })
@@ -37,7 +41,8 @@ export async function startEmbedded (
     launcher: launcherContext({}),
     clock: systemClock,
     random: systemRandom,
-    privatePath: '',
+    host: { exit (code) { throw new Error(`the process would end with ${code}`) }, onMessage () {} },
+    privatePath: privateSocket(directory, 'embedded', 0),
     privateRoutes,
     inspect: (transport) => lifecycle.start('inspector', createInspectParts({
       transport, process: 'embedded-0', privateRoutes, metrics, log, clock: systemClock, random: systemRandom
