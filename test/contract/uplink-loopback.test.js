@@ -1,10 +1,12 @@
 import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/common/random.js'
 import { createLoopbackUplink } from '../../src/uplink/loopback.js'
-import { createMemoryBus, createMemoryHub } from '../../src/bus/memory-bus.js'
+import { createRedisBus } from '../../src/bus/redis-bus.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createDocumentsUplink } from '../../src/demo/documents/uplink.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { testPublisher } from '../helpers/publisher.js'
+import { storeRedis } from '../helpers/store-redis.js'
 import { uplinkContract } from './uplink.js'
 
 /**
@@ -13,8 +15,9 @@ import { uplinkContract } from './uplink.js'
  */
 const open = (create) => async (/** @type {import('node:test').TestContext} */ t) => {
   const { log } = recordingLog()
-  const hub = createMemoryHub({ history: { size: 1000, ttl: 60 }, clock: systemClock })
-  const bus = createMemoryBus({ hub, log, metrics: createMetrics({ processMetrics: false }), clock: systemClock })
+  const { redis } = await storeRedis(t)
+  const metrics = createMetrics({ processMetrics: false })
+  const bus = createRedisBus({ redis, log, metrics, clock: systemClock, random: systemRandom })
   await bus.start()
   /** @type {import('../../src/wire/publication.js').Publication[]} */
   const published = []

@@ -1,15 +1,15 @@
 import { systemRandom } from '../../src/common/random.js'
 import { createCallers } from '../../src/api/callers/callers.js'
 import { createHttpApi } from '../../src/api/http/server.js'
-import { createMemoryRequests } from '../../src/api/idempotency/memory-requests.js'
+import { createRedisRequests } from '../../src/api/idempotency/redis-requests.js'
 import { createPublish } from '../../src/api/publish.js'
 import { createPublishLane } from '../../src/api/publish-lane.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
-import { createMemoryPresence, createMemoryPresenceHub } from '../../src/presence/memory-presence.js'
 import { countedBy } from './counted.js'
 import { manualClock } from './manual-clock.js'
 import { withRealTimers } from './real-timers.js'
 import { recordingLog } from './recording-log.js'
+import { storeRedis } from './store-redis.js'
 
 /** @typedef {import('../../src/wire/publication.js').Publication} Publication */
 
@@ -58,7 +58,8 @@ export async function startApi (
     published.push(publication)
     return { position: await sink(publication) ?? null }
   }))
-  const requests = createMemoryRequests({ clock })
+  const { redis } = await storeRedis(t, { clock })
+  const requests = createRedisRequests({ redis, clock, random: systemRandom })
   const api = createHttpApi(
     {
       settings: { host: '127.0.0.1', port },
@@ -71,7 +72,7 @@ export async function startApi (
         history: () => Promise.reject(new Error('no history in this test')),
         cut: async () => null
       },
-      presence: createMemoryPresence({ hub: createMemoryPresenceHub({ maxMembers: 10, clock }) }),
+      presence: { page: async () => ({ version: 0, count: 0, countOnly: false, members: [] }) },
       sessions: { sessions: async () => [], session: async () => null, documents: async () => [], ...sessions },
       overview: { read: async () => [...reports] },
       log, metrics, clock, certificate

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { systemRandom } from '../../src/common/random.js'
-import { createMemoryBus, createMemoryHub } from '../../src/bus/memory-bus.js'
+import { createRedisBus } from '../../src/bus/redis-bus.js'
 import { systemClock } from '../../src/common/clock.js'
 import { loadConfig } from '../../src/config/load.js'
 import { createDeadLetter } from '../../src/kafka/dead-letter.js'
@@ -12,8 +12,12 @@ import { createKafkajs } from '../../src/kafka/kafkajs/driver.js'
 import { ensureTopics } from '../../src/kafka/topics.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { kafkaBrokers } from './env.js'
+import { fileScope } from './file-scope.js'
 import { recordingLog } from './recording-log.js'
+import { storeRedis } from './store-redis.js'
 import { waitFor } from './wait.js'
+
+const scope = fileScope()
 
 /** @typedef {import('../../src/bus/contract.js').PublishEntry} PublishEntry */
 /** @typedef {Awaited<ReturnType<typeof testKafka>>} TestKafka */
@@ -137,18 +141,25 @@ const textOf = (headers = {}) =>
     ])
   )
 
+async function openBus () {
+  const { redis } = await storeRedis(scope)
+  const bus = createRedisBus({
+    redis,
+    log: recordingLog().log,
+    metrics: createMetrics({ processMetrics: false }),
+    clock: systemClock,
+    random: systemRandom
+  })
+  await bus.start()
+  scope.after(() => bus.stop())
+  return bus
+}
+
 /**
- * A memory bus that records publications and can be made to fail.
+ * A bus over a store of its own that records publications and can be made to fail.
  */
 export function recordingBus () {
-  const { log } = recordingLog()
-  const inner = createMemoryBus({
-    log,
-    metrics: createMetrics({ processMetrics: false }),
-    hub: createMemoryHub({ history: { size: 100_000, ttl: 3600 }, clock: systemClock }),
-    clock: systemClock
-  })
-  inner.start()
+  const opening = openBus()
   const bus = {
     /** @type {PublishEntry[]} publications without duplicates */
     published: [],
@@ -166,7 +177,7 @@ export function recordingBus () {
     async publish (entries) {
       const call = ++bus.calls
       await bus.before(entries, call)
-      const results = await inner.publish(entries)
+      const results = await (await opening).publish(entries)
       results.forEach(({ duplicate }, index) => {
         if (duplicate) bus.duplicates++
         else bus.published.push(entries[index])

@@ -11,9 +11,11 @@ import { recordingLog } from './recording-log.js'
  * @param {object} [options]
  * @param {import('../../src/common/clock.js').Clock} [options.clock] of the store and the connection
  * @param {import('../../src/common/log.js').Log} [options.log]
+ * @param {import('../../src/store/store.js').Store} [options.store] of another connection; default: a new one
  */
-export async function storeRedis (t, { clock = systemClock, log = recordingLog().log } = {}) {
-  const store = createStore({ clock, random: systemRandom })
+export async function storeRedis (
+  t, { clock = systemClock, log = recordingLog().log, store = createStore({ clock, random: systemRandom }) } = {}
+) {
   t.after(() => store.close())
   const redis = createRedis({ urls: [], connect: () => store.connect(), name: 'test', log, clock, random: systemRandom })
   await redis.start()

@@ -4,7 +4,7 @@ import { memoryQueues } from '../helpers/memory-queues.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createMemoryRequests } from '../../src/api/idempotency/memory-requests.js'
+import { createRedisRequests } from '../../src/api/idempotency/redis-requests.js'
 import { createPublish, kafkaSink } from '../../src/api/publish.js'
 import { systemClock } from '../../src/common/clock.js'
 import { createKafkaDownlink } from '../../src/kafka/downlink.js'
@@ -14,6 +14,7 @@ import { createMetrics } from '../../src/metrics/metrics.js'
 import { publication } from '../contract/bus-fixture.js'
 import { ensured } from '../contract/kafka-topics.js'
 import { startIngest, testKafka } from '../helpers/kafka-ingest.js'
+import { storeRedis } from '../helpers/store-redis.js'
 import { waitFor } from '../helpers/wait.js'
 import { startKafka } from '../services/kafka.js'
 
@@ -142,7 +143,8 @@ test('a repeated request is in the log once, although the api process died after
     kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log, clock: systemClock, random: systemRandom
   })
   kafka.onEnd(() => downlink.stop())
-  const requests = createMemoryRequests({ clock: systemClock })
+  const { redis } = await storeRedis(t)
+  const requests = createRedisRequests({ redis, clock: systemClock, random: systemRandom })
   const died = { ...requests, finish: (/** @type {string} */ id) => requests.release(id) }
   const sink = kafkaSink(downlink.publish, async () => [])
   const publish = createPublish({ sink, limits: { maxRecordBytes: 1000 }, requests: died })

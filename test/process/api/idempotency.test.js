@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMemoryRequests } from '../../../src/api/idempotency/memory-requests.js'
+import { createRedisRequests } from '../../../src/api/idempotency/redis-requests.js'
 import { busSink, createPublish } from '../../../src/api/publish.js'
 import { createPublisher } from '../../../src/publish/publisher.js'
-import { createMemoryBus, createMemoryHub } from '../../../src/bus/memory-bus.js'
+import { createRedisBus } from '../../../src/bus/redis-bus.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { InkcastError } from '../../../src/common/errors.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { startApi } from '../../helpers/api.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { publicationWith } from '../../helpers/publication.js'
+import { storeRedis } from '../../helpers/store-redis.js'
 
 const PATH = '/v1/documents/minutes/broadcast'
 
@@ -146,14 +148,15 @@ for (const [what, key] of [['empty', '""'], ['too long', 'x'.repeat(256)], ['two
   })
 }
 
-test('after a process dies between publishing and storing the response, the retried record is in the log once', async () => {
+test('after a process dies between publishing and storing the response, the retried record is in the log once', async (t) => {
   const { log } = recordingLog()
-  const hub = createMemoryHub({ history: { size: 10, ttl: 60 }, clock: systemClock })
+  const { redis } = await storeRedis(t)
   const metrics = createMetrics({ processMetrics: false })
-  const bus = createMemoryBus({ log, metrics, hub, clock: systemClock })
+  const bus = createRedisBus({ redis, log, metrics, clock: systemClock, random: systemRandom })
+  t.after(() => bus.stop())
   const limits = { maxRecordBytes: 100 }
   await bus.start()
-  const requests = createMemoryRequests({ clock: systemClock })
+  const requests = createRedisRequests({ redis, clock: systemClock, random: systemRandom })
   const forgetful = { ...requests, finish: async (/** @type {string} */ id) => requests.release(id) }
   const publish = createPublish({
     sink: busSink(createPublisher({ bus, limits, metrics, clock: systemClock })),
@@ -165,5 +168,4 @@ test('after a process dies between publishing and storing the response, the retr
   assert.equal(first.position?.offset, 1)
   assert.deepEqual(await publish({ ...publication, traceId: 't2' }), { traceId: 't1' })
   assert.equal((await bus.positions(['minutes']))[0]?.offset, 1)
-  await bus.stop()
 })

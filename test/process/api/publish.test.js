@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMemoryRequests } from '../../../src/api/idempotency/memory-requests.js'
 import { busSink, createPublish } from '../../../src/api/publish.js'
-import { systemClock } from '../../../src/common/clock.js'
 import { InkcastError } from '../../../src/common/errors.js'
 import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 import { startApi } from '../../helpers/api.js'
@@ -260,7 +258,7 @@ test('the bus sink publishes one entry and returns its position', async () => {
   /** @type {unknown[]} */
   const entries = []
   const publish = createPublish({
-    requests: createMemoryRequests({ clock: systemClock }),
+    requests: /** @type {any} */ ({}),
     limits: { maxRecordBytes: 100 },
     sink: busSink({
       publishChecked: async (list) => {

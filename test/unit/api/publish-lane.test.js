@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMemoryRequests } from '../../../src/api/idempotency/memory-requests.js'
+import { createRedisRequests } from '../../../src/api/idempotency/redis-requests.js'
 import { createPublishLane } from '../../../src/api/publish-lane.js'
 import { kafkaSink } from '../../../src/api/publish.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { InkcastError } from '../../../src/common/errors.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { publicationWith } from '../../helpers/publication.js'
+import { storeRedis } from '../../helpers/store-redis.js'
 
-test('in a batch that Kafka took in part, only the refused publication may be corrected under its key', async () => {
+test('in a batch that Kafka took in part, only the refused publication may be corrected under its key', async (t) => {
+  const { redis } = await storeRedis(t)
   /** @type {string[]} */
   const written = []
   const publishLane = createPublishLane({
@@ -16,7 +19,7 @@ test('in a batch that Kafka took in part, only the refused publication may be co
       written.push(value.toString())
     }, async () => []),
     limits: { maxRecordBytes: 100 },
-    requests: createMemoryRequests({ clock: systemClock })
+    requests: createRedisRequests({ redis, clock: systemClock, random: systemRandom })
   })
   const publish = async (/** @type {Record<string, string>} */ values) => {
     const results = await publishLane(Object.entries(values).map(([idempotencyKey, value]) =>

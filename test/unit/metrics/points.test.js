@@ -4,13 +4,14 @@ import { createLogLevel } from '../../../src/common/log-level-control.js'
 import { createLog } from '../../../src/common/log.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { Inspector } from '../../../src/inspect/inspector.js'
-import { createMemoryTransport } from '../../../src/inspect/memory-transport.js'
+import { createRedisTransport } from '../../../src/inspect/redis-transport.js'
 import * as points from '../../../src/metrics/points.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createPublisher } from '../../../src/publish/publisher.js'
 import { Tracing } from '../../../src/tracing/tracing.js'
 import { publicationWith } from '../../helpers/publication.js'
 import { recordingLog } from '../../helpers/recording-log.js'
+import { storeRedis } from '../../helpers/store-redis.js'
 import { waitFor } from '../../helpers/wait.js'
 
 const { observe, runStep, happened, delivered, receiptOpened, batchRead } = points
@@ -95,7 +96,8 @@ test('without a watch and without traces nothing is observed; the level debug be
 test('a watch sees the records of its own gateway among several in one process', async (t) => {
   const gateways = await Promise.all([0, 1, 2].map(async (number) => {
     const metrics = createMetrics({ processMetrics: false })
-    const transport = createMemoryTransport({ clock: systemClock })
+    const { redis } = await storeRedis(t)
+    const transport = createRedisTransport({ redis, log: silent() })
     const inspector = new Inspector({
       transport, process: `embedded-${number}`, host: 'here', metrics, log: silent(), clock: systemClock
     })

@@ -4,22 +4,24 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { systemRandom } from '../../../src/common/random.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
-import { createMemoryPresence, createMemoryPresenceHub } from '../../../src/presence/memory-presence.js'
+import { createRedisPresence } from '../../../src/presence/redis-presence.js'
 import { Room } from '../../../src/presence/room.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
+import { recordingLog } from '../../helpers/recording-log.js'
+import { storeRedis } from '../../helpers/store-redis.js'
 
 /**
  * Two rooms of one document, on two workers with one store, with manual time. The store of the first can be
  * unavailable, and lose its messages.
+ * @param {import('node:test').TestContext} t
  * @param {{ maxMembers?: number }} [settings]
  */
-async function setUp ({ maxMembers = 500 } = {}) {
+async function setUp (t, { maxMembers = 500 } = {}) {
   let time = 0
   // versions start at the time: after the store has lost everything they must be higher, even in a fast test
-  const hub = createMemoryPresenceHub({
-    maxMembers,
-    clock: { ...systemClock, now: () => 1e12 + time, monotonic: () => time }
-  })
+  const clock = { ...systemClock, now: () => 1e12 + time }
+  const { store: backend, redis } = await storeRedis(t, { clock })
+  const connections = [redis, (await storeRedis(t, { clock, store: backend })).redis]
   /** @param {number} workerNumber */
   async function worker (workerNumber) {
     const newId = createSessionIds(workerNumber, { clock: systemClock, random: systemRandom })
@@ -27,26 +29,25 @@ async function setUp ({ maxMembers = 500 } = {}) {
     const onDiff = (/** @type {string} */ _, /** @type {import('../../../src/presence/contract.js').Diff} */ diff) => {
       if (!control.deaf) room.receive(diff)
     }
-    const memory = createMemoryPresence({
-      hub,
-      workerNumber,
-      incarnation: String(workerNumber)
+    const metrics = createMetrics({ processMetrics: false })
+    const inner = createRedisPresence({
+      redis: connections[workerNumber - 1], maxMembers, workerNumber, incarnation: () => String(workerNumber), metrics,
+      log: recordingLog().log, clock
     })
     const check = () => { if (control.away) throw new Error('away') }
     /** @type {import('../../../src/presence/contract.js').PresenceStore} */
     const store = {
-      ...memory,
-      async watch (guid) { check(); await memory.watch(guid) },
-      async page (guid, query) { check(); control.pages++; return memory.page(guid, query) },
-      async mine (guid) { check(); return memory.mine(guid) },
+      ...inner,
+      async watch (guid) { check(); await inner.watch(guid) },
+      async page (guid, query) { check(); control.pages++; return inner.page(guid, query) },
+      async mine (guid) { check(); return inner.mine(guid) },
       async update (guid, changes) {
         check()
         control.updates.push(changes.map(({ op }) => op))
-        await memory.update(guid, changes)
+        await inner.update(guid, changes)
       }
     }
     await store.start({ onDiff, onInterrupted: () => {}, onLost: () => {} })
-    const metrics = createMetrics({ processMetrics: false })
     const room = new Room('doc', {
       store,
       createDelivery: (_, payload) => ({ payload, bytes: 0 }),
@@ -57,7 +58,7 @@ async function setUp ({ maxMembers = 500 } = {}) {
       metrics
     })
     return {
-      room, control, metrics,
+      room, control, metrics, inner,
       /** @param {string} uid @param {string} [client] */
       join (uid, client) {
         /** @type {any[]} */
@@ -77,12 +78,14 @@ async function setUp ({ maxMembers = 500 } = {}) {
   }
   const [one, two] = [await worker(1), await worker(2)]
   return {
-    one, two, hub,
+    one, two, redis,
     /** Runs everything that is due. @param {number} [ms] */
     async pass (ms = 0) {
       time += ms
       for (let i = 0; i < 10; i++) {
         for (const { room } of [one, two]) room.work(time)
+        // both have replied, and after another turn what was published has arrived
+        await Promise.all(connections.map(({ client }) => client.ping()))
         await turn()
       }
     }
@@ -96,8 +99,8 @@ const uidsJoined = (told) => told.flatMap(({ joined }) => joined.map((/** @type 
 const uidsOf = (members) => members?.map(({ uid }) => uid)
 
 describe('a room', () => {
-  test('writes the changes of a cycle at once, and publishes them in one message', async () => {
-    const { one, two, pass } = await setUp()
+  test('writes the changes of a cycle at once, and publishes them in one message', async (t) => {
+    const { one, two, pass } = await setUp(t)
     const watcher = two.join('watcher')
     await pass()
     for (let i = 0; i < 50; i++) one.join(`user-${i}`)
@@ -118,8 +121,8 @@ describe('a room', () => {
     for (let i = 1; i < watcher.told.length; i++) assert.equal(watcher.told[i].from, watcher.told[i - 1].version)
   })
 
-  test('is quiet without changes', async () => {
-    const { one, pass } = await setUp()
+  test('is quiet without changes', async (t) => {
+    const { one, pass } = await setUp(t)
     one.join('ada')
     assert.equal(one.room.quiet, false)
     await pass()
@@ -127,8 +130,8 @@ describe('a room', () => {
     assert.equal(one.room.quiet, true)
   })
 
-  test('a member that joins and leaves before it was written causes no event', async () => {
-    const { one, two, pass } = await setUp()
+  test('a member that joins and leaves before it was written causes no event', async (t) => {
+    const { one, two, pass } = await setUp(t)
     const watcher = two.join('watcher')
     await pass(1000)
     const { membership } = one.join('ada')
@@ -140,8 +143,8 @@ describe('a room', () => {
     assert.equal(one.room.unused, true)
   })
 
-  test('a member that leaves before it was written is no longer waited for, but others are', async () => {
-    const { one, pass } = await setUp()
+  test('a member that leaves before it was written is no longer waited for, but others are', async (t) => {
+    const { one, pass } = await setUp(t)
     one.join('first')
     await pass()
     /** @type {string[]} */
@@ -164,8 +167,8 @@ describe('a room', () => {
     assert.deepEqual(settled, ['goer', 'stays', 'last'])
   })
 
-  test('reads the list and publishes it when a diff is missing', async () => {
-    const { one, two, pass } = await setUp()
+  test('reads the list and publishes it when a diff is missing', async (t) => {
+    const { one, two, pass } = await setUp(t)
     const watcher = two.join('watcher')
     await pass(1000)
     two.control.deaf = true
@@ -183,8 +186,8 @@ describe('a room', () => {
     )
   })
 
-  test('continues when the store is back, with the changes in between', async () => {
-    const { one, two, pass } = await setUp()
+  test('continues when the store is back, with the changes in between', async (t) => {
+    const { one, two, pass } = await setUp(t)
     const watcher = two.join('watcher')
     const leaver = one.join('leaver')
     await pass(1000)
@@ -200,9 +203,10 @@ describe('a room', () => {
     assert.deepEqual(watcher.told.at(-1).left, [leaver.participant.id])
   })
 
-  test('finds by comparison very many members that left while the store was unavailable', async () => {
-    const { one, two, pass } = await setUp({ maxMembers: 10_000 })
+  test('finds by comparison very many members that left while the store was unavailable', async (t) => {
+    const { one, two, pass } = await setUp(t, { maxMembers: 10_000 })
     const watcher = two.join('watcher')
+    await pass(1000)
     const many = Array.from({ length: 1500 }, (_, i) => one.join(`user-${i}`))
     for (let i = 0; i < 10; i++) await pass(4000)
     assert.equal(watcher.told.at(-1).count, 1501)
@@ -214,13 +218,13 @@ describe('a room', () => {
     assert.equal(watcher.told.at(-1).count, 101)
   })
 
-  test('writes its members again when the store has lost everything', async () => {
-    const { one, two, hub, pass } = await setUp()
+  test('writes its members again when the store has lost everything', async (t) => {
+    const { one, two, redis, pass } = await setUp(t)
     const watcher = two.join('watcher')
     one.join('ada')
     await pass(1000)
     await pass(1000)
-    hub.documents.clear()
+    await redis.client.flushall()
     one.room.lose('silent')
     await pass(1000)
     await pass(1000)
@@ -230,12 +234,12 @@ describe('a room', () => {
     assert.equal(watcher.told.at(-1).count, 2)
   })
 
-  test('a present member stays, even if another worker removed it', async () => {
-    const { one, two, hub, pass } = await setUp()
+  test('a present member stays, even if another worker removed it', async (t) => {
+    const { one, two, pass } = await setUp(t)
     const watcher = two.join('watcher')
     const { participant } = one.join('ada')
     await pass(1000)
-    hub.update('doc', [{ op: '~', id: participant.id, uid: 'ada', client: '', body: '' }], 'x')
+    await two.inner.update('doc', [{ op: '~', id: participant.id, uid: 'ada', client: '', body: '' }])
     await pass(1000)
     await pass(1000)
     assert.deepEqual(one.control.updates, [['+'], ['=']], 'it is rewritten once')
@@ -249,8 +253,8 @@ describe('a room', () => {
     assert.deepEqual((await two.room.page()).members.map(({ uid }) => uid), ['ada', 'watcher'])
   })
 
-  test('reads the list once for all new members until the next change is published', async () => {
-    const { one, two, pass } = await setUp()
+  test('reads the list once for all new members until the next change is published', async (t) => {
+    const { one, two, pass } = await setUp(t)
     for (let i = 0; i < 30; i++) one.join(`user-${i}`)
     await pass(1000)
     two.join('first')

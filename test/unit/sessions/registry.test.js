@@ -4,8 +4,8 @@ import { isHeld } from '../../helpers/held.js'
 import { GRACE, cluster } from './sessions-fixture.js'
 
 describe('events for the business services', () => {
-  test('report the first and last connection of a user, and the first and last with a document open', async () => {
-    const { one, clock, told } = cluster()
+  test('report the first and last connection of a user, and the first and last with a document open', async (t) => {
+    const { one, clock, told } = await cluster(t)
     const tab = one.connect('ada', ['a'])
     const other = one.connect('ada', ['a', 'b'])
     assert.deepEqual((await told()).sort(), ['joined ada a', 'joined ada b', 'online ada'])
@@ -23,8 +23,8 @@ describe('events for the business services', () => {
     ])
   })
 
-  test('have the connection and the time', async () => {
-    const { one, clock, records, rounds } = cluster()
+  test('have the connection and the time', async (t) => {
+    const { one, clock, records, rounds } = await cluster(t)
     const began = clock.now()
     const tab = one.connect('ada', ['a'])
     await rounds()
@@ -46,8 +46,8 @@ describe('events for the business services', () => {
     assert.equal(found.vacated.sid, undefined)
   })
 
-  test('are sent on time, with the wall-clock time, also if the clock is set', async () => {
-    const { one, clock, records, rounds, told } = cluster()
+  test('are sent on time, with the wall-clock time, also if the clock is set', async (t) => {
+    const { one, clock, records, rounds, told } = await cluster(t)
     const tab = one.connect('ada', ['a'])
     await told()
     tab.end()
@@ -74,8 +74,8 @@ describe('events for the business services', () => {
     ])
   })
 
-  test('report a deliberate leave of a document at once', async () => {
-    const { one, told } = cluster()
+  test('report a deliberate leave of a document at once', async (t) => {
+    const { one, told } = await cluster(t)
     const tab = one.connect('ada', ['a', 'b'])
     await told()
     tab.leave('a')
@@ -86,8 +86,8 @@ describe('events for the business services', () => {
     assert.deepEqual(await told(), ['joined ada a'])
   })
 
-  test('do not report users that return within the grace, on this or another worker, nor their documents', async () => {
-    const { one, two, clock, told } = cluster()
+  test('do not report users that return within the grace, on this or another worker, nor their documents', async (t) => {
+    const { one, two, clock, told } = await cluster(t)
     const first = one.connect('ada', ['a'])
     await told()
     first.end()
@@ -111,15 +111,15 @@ describe('events for the business services', () => {
     assert.deepEqual(await told(), ['left bob a closed', 'offline bob closed', 'vacated a'])
   })
 
-  test('do not report users that left before the first round', async () => {
-    const { one, told } = cluster()
+  test('do not report users that left before the first round', async (t) => {
+    const { one, told } = await cluster(t)
     const tab = one.connect('ada', ['a'])
     tab.leave('a')
     assert.deepEqual(await told(), ['online ada'])
   })
 
-  test('report the net change once the uplink is back, and events that were not sent before', async () => {
-    const { one, state, clock, told } = cluster()
+  test('report the net change once the uplink is back, and events that were not sent before', async (t) => {
+    const { one, state, clock, told } = await cluster(t)
     const staying = one.connect('ada', ['a'])
     await told()
     state.uplinkAway = 'unavailable'
@@ -138,8 +138,8 @@ describe('events for the business services', () => {
     assert.deepEqual((await told()).sort(), ['joined bob a', 'left ada a closed', 'offline ada closed', 'online bob'])
   })
 
-  test('are repeated if the outcome is unknown', async () => {
-    const { one, state, clock, told } = cluster()
+  test('are repeated if the outcome is unknown', async (t) => {
+    const { one, state, clock, told } = await cluster(t)
     state.uplinkAway = 'timeout'
     one.connect('ada')
     assert.deepEqual(await told(), ['online ada'])
@@ -151,21 +151,14 @@ describe('events for the business services', () => {
 })
 
 describe('the store', () => {
-  test('has sessions with their documents, and times of last contact, at most a minute old', async () => {
-    const { one, two, store, clock, rounds } = cluster()
+  test('has sessions with their documents, and times of last contact, at most a minute old', async (t) => {
+    const { one, two, store, clock, rounds } = await cluster(t)
     const began = clock.now()
     const tab = one.connect('ada', ['a'])
     two.connect('ada', ['b', 'c'])
     await rounds()
-    const sessions = (await store.sessions('ada')).map(({ worker, documents, lastSeen }) => ({
-      worker,
-      documents,
-      lastSeen
-    }))
-    assert.deepEqual(sessions, [
-      { worker: 1, documents: ['a'], lastSeen: began },
-      { worker: 2, documents: ['b', 'c'], lastSeen: began }
-    ])
+    const sessions = (await store.sessions('ada')).map(({ worker, documents, lastSeen }) => [worker, documents, lastSeen])
+    assert.deepEqual(sessions.sort(), [[1, ['a'], began], [2, ['b', 'c'], began]])
     for (let i = 0; i < 61; i++) {
       clock.advance(1000)
       await rounds()
@@ -176,8 +169,8 @@ describe('the store', () => {
     assert.deepEqual((await store.sessions('ada')).map(({ worker }) => worker), [2])
   })
 
-  test('has a user in a document until the user\'s last connection has left it', async () => {
-    const { one, two, store, clock, rounds } = cluster()
+  test('has a user in a document until the user\'s last connection has left it', async (t) => {
+    const { one, two, store, clock, rounds } = await cluster(t)
     const tabs = Array.from({ length: 10 }, (_, i) => [one, two][i % 2].connect(`user-${i % 4}`, ['a']))
     const held = async () => {
       await rounds()
@@ -192,8 +185,8 @@ describe('the store', () => {
     assert.deepEqual(await held(), [true, false, false, true, true])
   })
 
-  test('gets a change of a document only for its first and its last member', async () => {
-    const { one, store, rounds } = cluster()
+  test('gets a change of a document only for its first and its last member', async (t) => {
+    const { one, store, rounds } = await cluster(t)
     /** @type {string[]} */
     const asked = []
     const { hold } = store
@@ -213,8 +206,8 @@ describe('the store', () => {
     assert.deepEqual(new Set(asked), new Set(['bob/a -', 'bob/a =']))
   })
 
-  test('gets all changes when it is back, without duplicate events', async () => {
-    const { one, store, state, clock, told } = cluster()
+  test('gets all changes when it is back, without duplicate events', async (t) => {
+    const { one, store, state, clock, told } = await cluster(t)
     const ada = one.connect('ada', ['a'])
     await told()
     state.storeAway = true
@@ -230,8 +223,8 @@ describe('the store', () => {
     )
   })
 
-  test('that has lost everything is written again, without new events', async () => {
-    const { one, store, told, clock } = cluster()
+  test('that has lost everything is written again, without new events', async (t) => {
+    const { one, store, told, clock } = await cluster(t)
     const tabs = [one.connect('ada', ['a']), one.connect('bob', ['a', 'b'])]
     await told()
     for (const change of [
@@ -266,8 +259,8 @@ describe('the store', () => {
     ])
   })
 
-  test('has no state of users that have left', async () => {
-    const { one, store, clock, told } = cluster()
+  test('has no state of users that have left', async (t) => {
+    const { one, store, clock, told } = await cluster(t)
     for (let i = 0; i < 100; i++) one.connect(`user-${i}`, ['a', `doc-${i}`]).end()
     await told()
     clock.advance(GRACE + 1)

@@ -1,19 +1,25 @@
 import { systemRandom } from '../../../src/common/random.js'
 import { InkcastError } from '../../../src/common/errors.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
+import { WORKERS } from '../../../src/redis/keys.js'
 import { createCleaning } from '../../../src/sessions/cleaning.js'
-import { createMemorySessions } from '../../../src/sessions/memory-sessions.js'
+import { createRedisSessions } from '../../../src/sessions/redis-sessions.js'
 import { createSessions } from '../../../src/sessions/registry.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
+import { storeRedis } from '../../helpers/store-redis.js'
 
 export const GRACE = 5000
 
-/** Some workers with one store, and an uplink that can be unavailable. */
-export function cluster () {
+/** Some workers with one store, and an uplink that can be unavailable. @param {import('node:test').TestContext} t */
+export async function cluster (t) {
   const clock = manualClock(1_700_000_000_000)
   const { log } = recordingLog()
-  const store = createMemorySessions()
+  const { redis } = await storeRedis(t)
+  const store = createRedisSessions({ redis })
+  const lease = (/** @type {number} */ number, /** @type {number} */ incarnation) =>
+    redis.client.hset(WORKERS.incarnations, String(number), incarnation)
+  await Promise.all([1, 2].map((number) => lease(number, 1000)))
   const state = { storeAway: false, held: true, uplinkAway: /** @type {null | 'unavailable' | 'timeout'} */ (null) }
   /** @type {import('../../../src/uplink/contract.js').UplinkRecord[]} */
   const records = []
@@ -114,5 +120,10 @@ export function cluster () {
         [operator, uid, guid, JSON.parse(value.toString()).reason].filter((part) => part !== undefined).join(' ')
       )
   }
-  return { one: workers[0], two: workers[1], store, state, clock, records, rounds, told }
+  /** The first worker continues under another name. */
+  async function reborn () {
+    await lease(1, 2000)
+    workers[0].sessions.reborn(2000)
+  }
+  return { one: workers[0], two: workers[1], reborn, store, state, clock, records, rounds, told }
 }

@@ -5,8 +5,8 @@ import { isHeld } from '../../helpers/held.js'
 import { GRACE, cluster } from './sessions-fixture.js'
 
 describe('a worker that has ended', () => {
-  test('is cleaned up: one offline event for each of its users, and one vacated event for each of its documents', async () => {
-    const { one, two, store, told } = cluster()
+  test('is cleaned up: one offline event for each of its users, and one vacated event for each of its documents', async (t) => {
+    const { one, two, store, told } = await cluster(t)
     for (let i = 0; i < 1000; i++) one.connect(`user-${i}`, [`doc-${i % 10}`])
     two.connect('user-0', ['doc-0', 'doc-1'])
     const gone = one.connect('gone', ['doc-0'])
@@ -44,8 +44,8 @@ describe('a worker that has ended', () => {
     assert.deepEqual(await told(), [])
   })
 
-  test('is cleaned up to the end by the next one when the uplink fails midway', async () => {
-    const { one, state, told } = cluster()
+  test('is cleaned up to the end by the next one when the uplink fails midway', async (t) => {
+    const { one, state, told } = await cluster(t)
     for (let i = 0; i < 20; i++) one.connect(`user-${i}`, ['a'])
     await told()
     state.uplinkAway = 'unavailable'
@@ -56,8 +56,8 @@ describe('a worker that has ended', () => {
     assert.deepEqual([events.length, new Set(events).size], [41, 41])
   })
 
-  test('does not write under its old name when it continues, because that would never be cleaned up', async () => {
-    const { one, store, state, told } = cluster()
+  test('does not write under its old name when it continues, because that would never be cleaned up', async (t) => {
+    const { one, reborn, store, state, told } = await cluster(t)
     one.connect('ada', ['a'])
     await told()
     await one.clean()
@@ -68,13 +68,13 @@ describe('a worker that has ended', () => {
     for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are left`)
     assert.equal(await isHeld(store, { uid: 'bob', guid: 'a' }), false)
     state.held = true
-    one.sessions.reborn(2000)
+    await reborn()
     assert.deepEqual((await told()).sort(), ['joined ada a', 'joined bob a', 'online ada', 'online bob'])
     for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are left`)
   })
 
-  test('but is still alive continues as a new incarnation, with its users registered again', async () => {
-    const { one, store, clock, told } = cluster()
+  test('but is still alive continues as a new incarnation, with its users registered again', async (t) => {
+    const { one, reborn, store, clock, told } = await cluster(t)
     const ada = one.connect('ada', ['a'])
     const bob = one.connect('bob', ['a'])
     await told()
@@ -88,7 +88,7 @@ describe('a worker that has ended', () => {
       'offline bob closed',
       'vacated a'
     ])
-    one.sessions.reborn(2000)
+    await reborn()
     assert.deepEqual((await told()).sort(), ['joined ada a', 'online ada'])
     assert.deepEqual(
       [await isHeld(store, { uid: 'ada', guid: 'a' }), await isHeld(store, { uid: 'bob', guid: 'a' })],

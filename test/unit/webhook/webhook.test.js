@@ -3,9 +3,11 @@ import { test } from 'node:test'
 import { systemRandom } from '../../../src/common/random.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
-import { createMemoryStream } from '../../../src/uplink/stream/memory-stream.js'
+import { createRedisStream } from '../../../src/uplink/stream/redis-stream.js'
 import { createWebhook } from '../../../src/webhook/webhook.js'
+import { reversed } from '../../helpers/file-scope.js'
 import { recordingLog } from '../../helpers/recording-log.js'
+import { storeRedis } from '../../helpers/store-redis.js'
 import { waitFor } from '../../helpers/wait.js'
 import { SECRET, startWebhookService } from '../../helpers/webhook-service.js'
 
@@ -15,7 +17,9 @@ for (const [readers, groups, asked] of /** @type {[string, string[], string[]][]
 ])) {
   test(`The rule of a document is asked once if a stream is read by ${readers}`, async (t) => {
     const service = await startWebhookService(t)
-    const stream = createMemoryStream({ groups, clock: systemClock })
+    const scope = reversed(t)
+    const { redis } = await storeRedis(scope)
+    const stream = createRedisStream({ redis, groups, clock: systemClock, random: systemRandom })
     /** @type {string[]} */
     const guids = []
     const webhook = createWebhook({
@@ -30,13 +34,13 @@ for (const [readers, groups, asked] of /** @type {[string, string[], string[]][]
       clock: systemClock,
       random: systemRandom
     })
-    const sender = webhook.senderFrom(stream)
-    await sender.start()
-    t.after(() => sender.stop())
     await stream.append({
       operator: 'message', guid: 'minutes', event: 'edit', traceId: 't-1', timestamp: Date.now(),
       contentType: 'application/json', value: Buffer.from('{}')
     })
+    const sender = webhook.senderFrom(stream)
+    await sender.start()
+    scope.after(() => sender.stop())
     await waitFor(() => service.events.length > 0)
     assert.deepEqual(guids, asked)
   })
