@@ -22,9 +22,11 @@ for (const [name, url] of BACKENDS) {
     after(() => fixture.stop())
     const client = () => redisPair.connections[0].client
 
-    test('records expire with the history, the position and the origins after a week', async () => {
+    test('records expire with the history, which a later one renews, the position and the origins after a week', async () => {
       const guid = fresh()
       await fixture.pair.publisher.publish([entry(guid, 1)])
+      await client().expire(documentLog(guid), 5)
+      await fixture.pair.publisher.publish([entry(guid, 2)])
       const [log, meta] = [await client().ttl(documentLog(guid)), await client().ttl(documentMeta(guid))]
       assert.ok(log > 50 && log <= 60, `log ${log} s`)
       assert.ok(meta > 7 * 86_400 - 10 && meta <= 7 * 86_400, `meta ${meta} s`)

@@ -1,18 +1,11 @@
-import { EventEmitter } from 'node:events'
 import { after, before, describe } from 'node:test'
 import { systemClock } from '../../src/common/clock.js'
 import { systemRandom } from '../../src/common/random.js'
-import { createMemoryTransport } from '../../src/inspect/memory-transport.js'
 import { createRedisTransport } from '../../src/inspect/redis-transport.js'
 import { createRedis } from '../../src/redis/client.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { inspectTransportContract } from './inspect-transport.js'
-
-inspectTransportContract('memory', async () => {
-  const hub = new EventEmitter()
-  return [createMemoryTransport({ hub, clock: systemClock }), createMemoryTransport({ hub, clock: systemClock })]
-})
 
 for (const [name, url] of BACKENDS) {
   describe(name, () => {

@@ -8,7 +8,7 @@ import { describe, test } from 'node:test'
  * The contract of every store of requests with idempotency keys.
  *
  * @param {string} name
- * @param {() => [Requests, Requests]} pair stores of two processes; the same one twice for a store in memory
+ * @param {() => [Requests, Requests]} pair stores of two processes
  */
 export function requestsContract (name, pair) {
   const fresh = () => randomBytes(16).toString('hex')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { BATCH, PARTS } from '../../src/uplink/stream/contract.js'
 import { partOf } from '../../src/uplink/stream/entries.js'
 import { waitFor } from '../helpers/wait.js'
@@ -10,13 +11,9 @@ import { waitFor } from '../helpers/wait.js'
  *
  * @typedef {import('../../src/uplink/stream/contract.js').UplinkStream} UplinkStream
  *
- * @typedef {object} Opened
- * @property {UplinkStream} stream started
- * @property {(ms: number) => Promise<void> | void} pass lets time pass for leases
- *
  * @param {string} name
  * @param {(t: import('node:test').TestContext, options: { groups: string[], limits?: { records: number,
- *   bytes: number } }) => Promise<Opened>} open stopped after the test
+ *   bytes: number } }) => Promise<UplinkStream>} open started, and stopped after the test
  */
 export function streamContract (name, open) {
   const fresh = () => `doc-${randomBytes(6).toString('hex')}`
@@ -31,7 +28,7 @@ export function streamContract (name, open) {
 
   describe(`contract of the uplink's stream: ${name}`, () => {
     test('records of a document are read in their order, with all their fields', async (t) => {
-      const { stream } = await open(t, { groups: ['one'] })
+      const stream = await open(t, { groups: ['one'] })
       const guid = fresh()
       const first = message(guid, 'ü', { queue: { id: 'a queue of a tab', number: 1 } })
       assert.deepEqual(await stream.append(first), { duplicate: false })
@@ -49,7 +46,7 @@ export function streamContract (name, open) {
     })
 
     test('a batch stays the same until it is done', async (t) => {
-      const { stream } = await open(t, { groups: ['one'] })
+      const stream = await open(t, { groups: ['one'] })
       const guid = fresh()
       const part = partOf(message(guid, ''))
       await stream.append(message(guid, 'a'))
@@ -62,7 +59,7 @@ export function streamContract (name, open) {
     })
 
     test(`a batch has at most ${BATCH.records} records and ${BATCH.bytes} bytes, or one record`, async (t) => {
-      const { stream } = await open(t, { groups: ['one'] })
+      const stream = await open(t, { groups: ['one'] })
       const guid = fresh()
       const part = partOf(message(guid, ''))
       for (let i = 0; i < BATCH.records + 5; i++) await stream.append(message(guid, String(i)))
@@ -80,7 +77,7 @@ export function streamContract (name, open) {
     })
 
     test('only one process reads a part, until its lease ends or is given back', async (t) => {
-      const { stream, pass } = await open(t, { groups: ['one'] })
+      const stream = await open(t, { groups: ['one'] })
       const guid = fresh()
       const part = partOf(message(guid, ''))
       const two = { group: 'one', holder: 'second process' }
@@ -92,14 +89,14 @@ export function streamContract (name, open) {
       assert.equal(await stream.take(part, two), null)
       await stream.release(part, one)
       assert.deepEqual(await stream.take(part, two), batch)
-      await pass(7000)
+      await delay(7000)
       assert.deepEqual(texts(await stream.take(part, one)), ['a'])
       assert.equal(await stream.done(part, two, String(batch?.upTo)), false)
       assert.equal(await stream.done(part, one, String(batch?.upTo)), true)
     })
 
     test('each group reads each record, and a record is kept until all have', async (t) => {
-      const { stream } = await open(t, { groups: ['one', 'two'] })
+      const stream = await open(t, { groups: ['one', 'two'] })
       const guid = fresh()
       const part = partOf(message(guid, ''))
       const other = { group: 'two', holder: 'first process' }
@@ -116,7 +113,7 @@ export function streamContract (name, open) {
     })
 
     test('a queued edit is appended once', async (t) => {
-      const { stream } = await open(t, { groups: ['one'] })
+      const stream = await open(t, { groups: ['one'] })
       const guid = fresh()
       const sent = []
       for (const number of [1, 2, 2, 1, 4, 3]) {
@@ -129,7 +126,7 @@ export function streamContract (name, open) {
 
     test('a full part refuses records, by number and by size, until they are read', async (t) => {
       for (const limits of [{ records: 3, bytes: 1e6 }, { records: 1000, bytes: 5000 }]) {
-        const { stream } = await open(t, { groups: ['one'], limits })
+        const stream = await open(t, { groups: ['one'], limits })
         const guid = fresh()
         const part = partOf(message(guid, ''))
         const text = 'x'.repeat(1500)
@@ -144,18 +141,18 @@ export function streamContract (name, open) {
     })
 
     test('records are refused while a reader says that it fails, and for a time after', async (t) => {
-      const { stream, pass } = await open(t, { groups: ['one'] })
+      const stream = await open(t, { groups: ['one'] })
       const guid = fresh()
       const part = partOf(message(guid, ''))
       await stream.append(message(guid, 'a'))
       await stream.take(part, one, { failing: true })
       await assert.rejects(stream.append(message(guid, 'b')), { code: 'unavailable', message: /has not accepted/ })
-      await pass(16_000)
+      await delay(16_000)
       await stream.append(message(guid, 'b'))
     })
 
     test('who watches learns of new records', async (t) => {
-      const { stream } = await open(t, { groups: ['one'] })
+      const stream = await open(t, { groups: ['one'] })
       /** @type {number[]} */
       const seen = []
       const end = stream.watch((part) => { seen.push(part) })
@@ -169,7 +166,7 @@ export function streamContract (name, open) {
     })
 
     test('records of many documents are spread over the parts', async (t) => {
-      const { stream } = await open(t, { groups: ['one'] })
+      const stream = await open(t, { groups: ['one'] })
       for (let i = 0; i < 200; i++) await stream.append(message(fresh(), 'a'))
       let [records, used] = [0, 0]
       for (let part = 0; part < PARTS; part++) {
@@ -181,7 +178,7 @@ export function streamContract (name, open) {
     })
 
     test('a refused record is kept for people', async (t) => {
-      const { stream } = await open(t, { groups: ['one'] })
+      const stream = await open(t, { groups: ['one'] })
       const guid = fresh()
       await stream.append(message(guid, 'a'))
       const part = partOf(message(guid, ''))
