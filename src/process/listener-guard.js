@@ -1,4 +1,5 @@
 import { LogLimit } from '../common/log-limit.js'
+import { PipelineLimit } from './pipelined.js'
 import { endSocket, responseOf } from './socket-times.js'
 
 /**
@@ -10,10 +11,11 @@ import { endSocket, responseOf } from './socket-times.js'
  * @param {object} dependencies
  * @param {string} dependencies.name of the listener, for the log
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer'>} dependencies.clock
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer' | 'soon'>} dependencies.clock
  */
 export function createListenerGuard ({ name, log, clock }) {
   const limit = new LogLimit({ clock })
+  const pipelines = new PipelineLimit(clock)
 
   /**
    * @template {unknown[]} Args
@@ -36,11 +38,20 @@ export function createListenerGuard ({ name, log, clock }) {
   }
 
   return {
-    /** @param {import('node:http').RequestListener} listener answers 500 if it throws or rejects */
-    request: (listener) => guard(listener, (_req, res) => {
-      if (res.headersSent) res.destroy()
-      else res.writeHead(500, { connection: 'close' }).end()
-    }),
+    /**
+     * @param {import('node:http').RequestListener} listener answers 500 if it throws or rejects. It gets no more
+     *   than `MAX_PIPELINED` requests of a connection at a time
+     * @returns {import('node:http').RequestListener} for a server with `serverOptions`
+     */
+    request (listener) {
+      const guarded = guard(listener, fail)
+      return (req, res) => {
+        if (!pipelines.admits(req, res)) return
+        // RFC 9112, 3.2; Node's own check would answer any number of them
+        if (req.headers.host === undefined && req.httpVersion === '1.1') res.writeHead(400, { connection: 'close' }).end()
+        else guarded(req, res)
+      }
+    },
 
     /**
      * @param {(req: import('node:http').IncomingMessage, socket: import('node:stream').Duplex, head: Buffer) =>
@@ -58,3 +69,9 @@ export function createListenerGuard ({ name, log, clock }) {
 
 /** @type {(socket: import('node:net').Socket, ...args: any[]) => void} */
 const destroy = (socket) => { socket.destroy() }
+
+/** @type {import('node:http').RequestListener} */
+const fail = (_req, res) => {
+  if (res.headersSent) res.destroy()
+  else res.writeHead(500, { connection: 'close' }).end()
+}

@@ -41,7 +41,7 @@ export const timesWithPolls = ({ max, timeout }) => ({
 })
 
 /**
- * Options of Node's http and https servers.
+ * Options of Node's http and https servers. Their listeners check the header Host (src/process/listener-guard.js).
  * @param {Times} times
  */
 export const serverOptions = ({ handshake, headers, request, keepAlive, check }) => ({
@@ -49,7 +49,8 @@ export const serverOptions = ({ handshake, headers, request, keepAlive, check })
   headersTimeout: Math.min(headers, request),
   requestTimeout: request,
   keepAliveTimeout: keepAlive,
-  connectionsCheckingInterval: check
+  connectionsCheckingInterval: check,
+  requireHostHeader: false
 })
 
 /**

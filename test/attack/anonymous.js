@@ -38,10 +38,11 @@ async function begin (line) {
 
 /** @param {object} [options] @param {string} [options.query] @param {string[]} [options.headers] @returns {Attack} */
 const pollingSessions = ({ query = '', headers = [] } = {}) => (target) => keepBusy(target, 8, async (line, until) => {
-  const requests = get(query, headers).repeat(10)
+  // a connection may have eight without an answer
+  const requests = get(query, headers).repeat(8)
   while (!line.ended && performance.now() < until) {
     await line.write(requests)
-    await delay(25) // 3,200 a second from all lines
+    await delay(20) // 3,200 a second from all lines
   }
 })
 

@@ -35,25 +35,34 @@ const oneByOne = (portOf, requests) => (target) => {
 
 const MALFORMED = malformedRequests(2000)
 
+let packets = 0
+const PIPELINED = ['/live', '/nothing', POLLING].map((path) => get(path).repeat(200))
+
 /** @type {Record<string, Attack>} */
 export const DOORS = {
   'malformed requests at PORT': oneByOne(({ port }) => port, MALFORMED),
   'malformed requests at API_PORT': oneByOne(({ apiPort }) => apiPort, MALFORMED),
   'malformed requests at ADMIN_PORT': oneByOne(({ adminPort }) => adminPort, MALFORMED),
+  // 10,000 requests a second, in packets of 200
+  'small requests at PORT, pipelined and not read': (target) => keepBusy(target, 50, async (line) => {
+    line.socket.pause()
+    await line.write(PIPELINED[packets++ % PIPELINED.length])
+    await delay(1000)
+  }),
   'GET // at ADMIN_PORT, pipelined': (target) =>
     keepBusy({ ...target, port: target.adminPort }, 4, async (line, until) => {
-      const requests = get('//').repeat(50)
+      const requests = get('//').repeat(8)
       while (!line.ended && performance.now() < until) {
         await line.write(requests)
-        await delay(10)
+        await delay(2)
       }
     }),
   'rendered docs, pipelined': (target) =>
     keepBusy({ ...target, port: target.adminPort }, 4, async (line, until) => {
-      const requests = get('/docs/protocol.md').repeat(50)
+      const requests = get('/docs/protocol.md').repeat(8)
       while (!line.ended && performance.now() < until) {
         await line.write(requests)
-        await delay(25)
+        await delay(4)
       }
     })
 }

@@ -4,6 +4,7 @@ import { fastify } from 'fastify'
 import { ERRORS, InkcastError } from '../../common/errors.js'
 import { FairReads } from '../../documents/fair-reads.js'
 import { leavePort } from '../../process/leave-port.js'
+import { closePipelined } from '../../process/pipelined.js'
 import { TIMES as SOCKET_TIMES, serverOptions } from '../../process/socket-times.js'
 import { HEADER, newTraceId } from '../../wire/headers.js'
 import { MAX_ID_BYTES } from '../../wire/publication.js'
@@ -101,7 +102,7 @@ export function createHttpApi (
       if (status !== null) metrics.api_requests.inc({ operation: 'unknown', status })
     },
     serverFactory: (handler) => {
-      const options = { ...serverOptions(allTimes), requireHostHeader: false }
+      const options = serverOptions(allTimes)
       const onRequest = (/** @type {import('node:http').IncomingMessage} */ request, /** @type {any} */ response) => {
         // Node parses what came with the request for which the connection was closed: thousands of small ones in a read
         if (!request.socket.destroyed) handler(request, response)
@@ -235,7 +236,7 @@ export function createHttpApi (
    */
   async function takeTurn ({ raw: { socket } }, { pipelined, before }) {
     if (pipelined <= MAX_PIPELINED) await before
-    else socket.destroy()
+    else closePipelined(socket)
     if (socket.destroyed) throw new InkcastError('bad_request', 'the connection has ended')
   }
 

@@ -187,7 +187,7 @@ for (const [kind, start] of Object.entries(KINDS)) {
       const request = 'GET /socket.io/?EIO=3&transport=polling HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 2.0.0.4\r\n\r\n'
       for (const answers of [0, 1]) {
         const socket = connect(Number(port), '127.0.0.1').on('error', () => {})
-        socket.write(request.repeat(15))
+        socket.write(request.repeat(8))
         await once(socket, answers === 0 ? 'connect' : 'data')
         socket.resetAndDestroy()
       }

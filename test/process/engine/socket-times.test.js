@@ -93,10 +93,10 @@ const UNFINISHED = {
     socket.resume().write(`${head()}\r\n`)
   },
   'requests with unread responses': (socket) => {
-    socket.pause().write(`${head('/large')}\r\n`.repeat(20))
+    socket.pause().write(`${head('/large')}\r\n`.repeat(8))
   },
   'requests that end the connection, with unread responses': (socket) => {
-    socket.pause().write(`${`${head('/large')}\r\n`.repeat(20)}${head('/large')}Connection: close\r\n\r\n`)
+    socket.pause().write(`${`${head('/large')}\r\n`.repeat(7)}${head('/large')}Connection: close\r\n\r\n`)
   }
 }
 
