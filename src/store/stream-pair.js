@@ -1,58 +1,47 @@
 import { Duplex } from 'node:stream'
 
+/** @typedef {{ stream: Duplex, receive: (chunk: Buffer, done: () => void) => void }} End */
+
 /**
  * Two ends of a connection within this process. Bytes arrive in a later turn, as over a socket: a client may note a
  * request after it has written it.
  * @returns {[Duplex, Duplex]}
  */
 export function streamPair () {
-  const ends = /** @type {[End, End]} */ ([new End(), new End()])
-  ends[0].other = ends[1]
-  ends[1].other = ends[0]
-  return ends
+  const left = end(() => right)
+  const right = end(() => left)
+  return [left.stream, right.stream]
 }
 
-class End extends Duplex {
-  /** @type {End | undefined} */
-  other
-  /** A write that waits until the other end is read. @type {(() => void) | undefined} */
-  #written
-
-  constructor () { super({ allowHalfOpen: false }) }
-
-  _read () {
-    const written = this.#written
-    this.#written = undefined
-    written?.()
+/** @param {() => End} other @returns {End} */
+function end (other) {
+  /** A write of the other end that waits until this one is read. @type {(() => void) | undefined} */
+  let waiting
+  const stream = new Duplex({
+    allowHalfOpen: false,
+    read () {
+      const done = waiting
+      waiting = undefined
+      done?.()
+    },
+    write (chunk, _, done) { process.nextTick(() => other().receive(chunk, done)) },
+    final (done) {
+      process.nextTick(() => {
+        other().stream.push(null)
+        done()
+      })
+    },
+    destroy (error, done) {
+      process.nextTick(() => other().stream.destroy())
+      done(error)
+    }
+  })
+  return {
+    // ioredis calls these of a socket
+    stream: Object.assign(stream, { setNoDelay: () => stream, setKeepAlive: () => stream }),
+    receive (chunk, done) {
+      if (stream.destroyed || stream.push(chunk)) done()
+      else waiting = done
+    }
   }
-
-  /** @param {Buffer} chunk @param {string} _ @param {() => void} done */
-  _write (chunk, _, done) {
-    process.nextTick(() => this.other?.receive(chunk, done))
-  }
-
-  /** @param {() => void} done */
-  _final (done) {
-    process.nextTick(() => {
-      this.other?.push(null)
-      done()
-    })
-  }
-
-  /** @param {Error | null} error @param {(error: Error | null) => void} done */
-  _destroy (error, done) {
-    process.nextTick(() => this.other?.destroy())
-    done(error)
-  }
-
-  /** @param {Buffer} chunk @param {() => void} done */
-  receive (chunk, done) {
-    if (this.destroyed || this.push(chunk)) done()
-    else this.#written = done
-  }
-
-  // ioredis calls these of a socket
-  setNoDelay () { return this }
-
-  setKeepAlive () { return this }
 }
