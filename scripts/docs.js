@@ -56,19 +56,31 @@ export async function outdated () {
   return paths
 }
 
+/** Settings that production needs, in the order of docs/deployment.md: .env.example begins with them. */
+const FIRST = [
+  'REDIS_URL', 'KAFKA_BROKERS', 'AUTH_JWT_SECRET', 'AUTH_JWKS_URL', 'AUTH_ALLOW_ANONYMOUS', 'AUTH_ACCESS_URL', 'API_TOKENS',
+  'API_CALLERS_FILE', 'UPLINK_URL', 'UPLINK_SECRETS', 'HOST', 'API_HOST', 'ADMIN_HOST', 'ADMIN_TOKEN', 'ALLOWED_ORIGINS',
+  'PEER_HOST', 'TRUSTED_PROXIES', 'MAX_CONNECTIONS'
+]
+
 function envExample () {
-  const blocks = Object.values(BLOCKS).map(({ title, settings }) => [
-    `# ${title}`,
-    ...settingsOf(settings).flatMap(([name, setting]) => {
-      const isDefault =
-        setting.default === undefined && setting.defaultText !== undefined ? ` Default: ${setting.defaultText}.` : ''
-      return [
-        '',
-        ...wrap(plain(setting.describe + isDefault)).map((line) => `# ${line}`),
-        `#${name}=${setting.secret ? '' : (setting.default ?? '')}`
-      ]
-    })
-  ].join('\n'))
+  const all = new Map(Object.values(BLOCKS).flatMap(({ settings }) => settingsOf(settings)))
+  /** @param {string} title @param {string[]} names */
+  const block = (title, names) => [`# ${title}`, ...names.flatMap((name) => {
+    const setting = /** @type {Setting} */ (all.get(name))
+    const isDefault =
+      setting.default === undefined && setting.defaultText !== undefined ? ` Default: ${setting.defaultText}.` : ''
+    return [
+      '',
+      ...wrap(plain(setting.describe + isDefault)).map((line) => `# ${line}`),
+      `#${name}=${setting.secret ? '' : (setting.default ?? '')}`
+    ]
+  })].join('\n')
+  const blocks = [
+    block('Start here: what production needs, besides NODE_ENV=production in the environment (docs/deployment.md)', FIRST),
+    ...Object.values(BLOCKS).map(({ title, settings }) =>
+      block(title, Object.keys(settings).filter((name) => !FIRST.includes(name))))
+  ]
   return (
     [
       '# Settings of inkcast, each with its default. Generated from src/config/blocks.js by "npm run docs": do not edit.\n' +

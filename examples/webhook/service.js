@@ -23,4 +23,4 @@ createServer(async (req, res) => {
   }
   res.setHeader('content-type', 'application/json')
   res.end(JSON.stringify({ publish }))
-}).listen(4000)
+}).listen(Number(process.env.WEBHOOK_PORT ?? 4000))

@@ -36,7 +36,7 @@ async function check (options) {
     for (const finding of findings) show(finding)
     print()
     print(errors + warnings === 0
-      ? paint('green', 'everything is as inkcast needs it')
+      ? paint('green', 'all checks passed')
       : [plural(errors, 'error'), plural(warnings, 'warning')].filter((text) => text !== '').join(', '))
   }
   return errors > 0 || (options.strict && warnings > 0) ? 1 : 0

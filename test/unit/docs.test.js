@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -54,6 +54,17 @@ test('every setting has bounds or choices, and an example that is valid and not 
   }
   const known = settings.map(([name]) => name)
   assert.deepEqual(Object.keys(EXAMPLES).filter((name) => !known.includes(name)), [])
+})
+
+test('.env.example begins with the settings that production needs, and has every setting once', () => {
+  const names = [...PAGES['.env.example']().matchAll(/^#([A-Z_]+)=/gm)].map(([, name]) => name)
+  assert.deepEqual([...names].sort(), settings.map(([name]) => name).sort())
+  const required = readFileSync(new URL('../../docs/deployment.md', import.meta.url), 'utf8')
+    .split('\n## ').find((part) => part.startsWith('Required settings')) ?? ''
+  const cells = [...required.matchAll(/^\| ([^|]+) \|/gm)].map(([, cell]) => cell).join()
+  const needed = [...cells.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name)
+  assert.ok(needed.length >= 14)
+  assert.deepEqual(needed.filter((name) => !names.slice(0, needed.length + 4).includes(name)), [])
 })
 
 test('.env.example sets nothing, and with every line enabled it is valid and equals the defaults', (t) => {

@@ -115,7 +115,7 @@ test('a machine as inkcast needs it has exit code 0; warnings count with --stric
   const { run } = commandFolder(t, { dotenv: `PORT=${port}\nAPI_PORT=${apiPort}\nADMIN_PORT=${adminPort}\n` })
   const { code, stdout } = await run(['check'])
   assert.equal(code, 0)
-  assert.match(stdout, /everything is as inkcast needs it\n$/)
+  assert.match(stdout, /all checks passed\n$/)
   const warning = { env: { KAFKA_BROKER: 'localhost:9092' } }
   assert.equal((await run(['check'], warning)).code, 0)
   assert.equal((await run(['check', '--strict'], warning)).code, 1)
