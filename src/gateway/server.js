@@ -18,7 +18,6 @@ import { timesWithPolls } from '../process/socket-times.js'
 import { createReceipts } from '../receipts/receipts.js'
 import { parserFor } from '../socketio/codec.js'
 import { createUndecoded } from '../socketio/undecoded.js'
-import { LoneAdapter } from '../socketio/adapter.js'
 import { spareOwnRooms } from '../socketio/own-rooms.js'
 import { makeAcksLazily } from '../socketio/shared-listeners.js'
 import { Backlogs } from '../delivery/backlogs.js'
@@ -64,7 +63,7 @@ const UNSUPPORTED_PROTOCOL = 5
  * @param {import('../tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
  * @param {import('../documents/rules/rules.js').RulesOf} [dependencies.rulesOf] default: no rules
  * @param {() => string} dependencies.newId of sessions and connections
- * @param {import('./redis-parts.js').Rooms} [dependencies.rooms] Socket.IO's; default: rooms of this worker only
+ * @param {import('./redis-parts.js').Rooms} dependencies.rooms Socket.IO's
  * @param {import('../extensions/extensions.js').Extensions} [dependencies.extensions] default: none
  * @param {import('../receipts/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] combines the parts of
  *   receipts from all workers; default: this worker is the only one
@@ -230,7 +229,7 @@ export function createGateway ({
     parser: parserFor(limits.maxDocumentsPerConnection, undecoded),
     serveClient: false,
     connectTimeout: 20_000,
-    adapter: rooms?.adapter ?? LoneAdapter,
+    adapter: rooms.adapter,
     // Clients choose the names of dynamic namespaces.
     cleanupEmptyChildNamespaces: true
   })
@@ -239,7 +238,7 @@ export function createGateway ({
   io.use(handshake.middleware)
   io.bind(engine)
   events.listen(engine, io)
-  const emitterMessages = rooms?.listenToEmitters(io)
+  const emitterMessages = rooms.listenToEmitters(io)
 
   const ingestedReceived = metrics.stage_seconds.labels('ingested_received')
   const receivedWritten = metrics.stage_seconds.labels('received_written')
@@ -318,7 +317,7 @@ export function createGateway ({
         name: 'extensions',
         async start () {
           await extensions?.start(io, (socket) => handshake.refused(socket))
-          await rooms?.subscribed()
+          await rooms.subscribed()
         },
         stop: () => extensions?.stop()
       },

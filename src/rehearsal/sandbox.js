@@ -1,47 +1,41 @@
 import net from 'node:net'
 import tls from 'node:tls'
 import { createAuthenticator } from '../auth/authenticator.js'
-import { createMemoryBus, createMemoryHub } from '../bus/memory-bus.js'
 import { loadConfig } from '../config/load.js'
 import { createLog } from '../common/log.js'
 import { createAccess } from '../documents/access.js'
 import { createMetrics } from '../metrics/metrics.js'
-import { createMemoryPresence, createMemoryPresenceHub } from '../presence/memory-presence.js'
 import { listen } from '../process/listen.js'
-import { createPublisher } from '../publish/publisher.js'
 import { createSessionIds } from '../wire/session-id.js'
 import { Directory } from '../gateway/directory.js'
 import { createGateway } from '../gateway/server.js'
 import { gatewayCertificate } from '../tls/listeners.js'
 
 /**
- * The environment of the warm-up: a separate gateway without external services (a bus in memory, private metrics, a
- * silent log) that listens on loopback. Clients log in with a secret that is generated for one run, so other processes
- * that find the port cannot use it.
+ * The environment of the warm-up: a separate gateway without external services (private metrics, a silent log) that
+ * listens on loopback. Clients log in with a secret that is generated for one run, so other processes that find the port
+ * cannot use it.
  *
  * @typedef {Parameters<typeof createGateway>[0]} Dependencies
  *
- * @callback CreateParts creates replacements for parts of the sandbox
+ * @callback CreateParts creates the parts of the sandbox that have their state in Redis
  * @param {Pick<Dependencies, 'directory' | 'uplink' | 'metrics' | 'log' | 'clock' | 'random'>} own
- * @returns {Partial<Dependencies>}
+ * @returns {Partial<Dependencies> & Pick<Dependencies, 'bus' | 'publisher' | 'presenceStore' | 'rooms'>}
  */
 
 /**
  * @param {import('../config/load.js').Config} config of the worker, including its certificate
  * @param {{ clock: import('../common/clock.js').Clock, random: import('../common/random.js').Random }} sources
- * @param {CreateParts} [createParts]
+ * @param {CreateParts} createParts
  */
-export async function openSandbox (config, { clock, random }, createParts = () => ({})) {
+export async function openSandbox (config, { clock, random }, createParts) {
   const secret = random.bytes(32).toString('base64url')
   const log = createLog({ level: 'silent', pretty: false, role: 'warm-up', clock })
   const metrics = createMetrics({ processMetrics: false })
   // default limits: the worker's own may be too small
   const { history, limits } = loadConfig({ env: {} })
-  const hub = createMemoryHub({ history, clock })
-  const presenceHub = createMemoryPresenceHub({ ...config.presence, clock })
   const uplink = { start: async () => {}, stop: async () => {}, send: async () => {} }
   const directory = new Directory()
-  const bus = createMemoryBus({ hub, workerNumber: 0, log, metrics, clock })
   const certificate = gatewayCertificate({ config, log, metrics, clock, random })
   await certificate?.start()
   const gateway = createGateway({
@@ -52,9 +46,6 @@ export async function openSandbox (config, { clock, random }, createParts = () =
       limits: { ...limits, maxHandshakesPerSecond: 1_000_000 }
     },
     directory,
-    bus,
-    publisher: createPublisher({ bus, limits, metrics, clock }),
-    presenceStore: createMemoryPresence({ hub: presenceHub, workerNumber: 0 }),
     uplink,
     authenticator: createAuthenticator({ settings: { secret }, log, clock, random }),
     certificate,

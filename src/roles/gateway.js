@@ -241,7 +241,7 @@ export async function composeGateway ({
       config,
       extent: launcher.urgent ? QUICK : THOROUGH,
       createParts: (own) => {
-        const nothing = createNullRedis({ ...own, urls: config.redis.urls })
+        const nothing = createNullRedis({ ...own, urls: config.redis.urls, connect: one?.connect })
         const { sessionStore: store, ...others } = createRedisParts({
           ...own, redis: nothing, config, rules, worker: lease
         })

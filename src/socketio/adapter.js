@@ -1,13 +1,9 @@
 import { createShardedAdapter } from '@socket.io/redis-adapter'
-import { Adapter } from 'socket.io-adapter'
 
 /**
- * Adapters share Socket.IO's rooms between processes. Documents do not use them: their records come over the bus.
- */
-
-/**
- * Shares rooms through Redis. `static` subscribes each worker to two channels per namespace instead of one per room,
- * which would add a subscription to every join (docs/decisions/0002-static-room-channels.md). Servers with a prefix of
+ * Shares Socket.IO's rooms between processes, through Redis. Documents do not use them: their records come over the
+ * bus. `static` subscribes each worker to two channels per namespace instead of one per room, which would add a subscription
+ * to every join (docs/decisions/0002-static-room-channels.md). Servers with a prefix of
  * their own use the library's default, `dynamic`.
  *
  * @param {object} redis
@@ -32,14 +28,5 @@ export function createRoomAdapter ({ publisher, subscriber }, channelPrefix) {
       return subscriber.subscribed()
     }
     return adapter
-  }
-}
-
-/** The adapter of a single server: no other server answers `serverSideEmit`. */
-export class LoneAdapter extends Adapter {
-  /** @override @param {any[]} packet its last element may be a callback */
-  serverSideEmit (packet) {
-    const acknowledge = packet.at(-1)
-    if (typeof acknowledge === 'function') acknowledge(null, [])
   }
 }

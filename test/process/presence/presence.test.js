@@ -127,6 +127,7 @@ describe('presence', () => {
     assert.deepEqual(answer.members.map((/** @type {any} */ { uid }) => uid), ['ada', 'bob'])
     await sees(seen, 'ada', 'bob')
     const { id } = bob
+    seen.diffs.length = 0
     bob.io.engine.close()
     await bob.next('doc:joined')
     assert.notEqual(bob.id, id)
@@ -134,10 +135,7 @@ describe('presence', () => {
     assert.deepEqual(seen.members.get('bob'), { uid: 'bob', id: bob.id, state: { n: 1 } })
     assert.deepEqual(
       seen.diffs.map(({ joined, left }) => [joined.length, left.length]),
-      [
-        [1, 0],
-        [0, 0]
-      ].slice(0, seen.diffs.length)
+      seen.diffs.map(() => [0, 0])
     )
   })
 

@@ -51,6 +51,14 @@ function partsOf (own) {
   return { ...others, sessions: createWorkerSessions({ ...own, store }) }
 }
 
+/**
+ * @param {import('../../../src/config/load.js').Config} config
+ * @returns {import('../../../src/rehearsal/sandbox.js').CreateParts}
+ */
+const nothingFor = (config) => (own) => partsOf({
+  ...own, redis: createNullRedis({ urls: config.redis.urls, log: own.log, clock, random }), config, rules, worker
+})
+
 describe('the warm-up of a worker', () => {
   for (const [name, env] of Object.entries({
     'over TCP': {},
@@ -100,7 +108,7 @@ describe('the warm-up of a worker', () => {
 
   test('queues some handshakes, as in a storm of clients', async (t) => {
     const config = loadConfig({ env: PRODUCTION })
-    const sandbox = await openSandbox(config, { clock, random })
+    const sandbox = await openSandbox(config, { clock, random }, nothingFor(config))
     t.after(() => sandbox.close())
     const limit = sandbox.gateway.engine.handshakeLimit
     let waited = 0
@@ -118,10 +126,11 @@ describe('the warm-up of a worker', () => {
   })
 
   test('respects its time limit', async () => {
+    const config = loadConfig({ env: PRODUCTION })
     const count = await warmUp({
-      config: loadConfig({ env: PRODUCTION }),
+      config,
       extent: { handshakes: 1_000_000, time: 200 },
-      createParts: () => ({}),
+      createParts: nothingFor(config),
       log: recordingLog().log,
       clock,
       random
@@ -133,9 +142,10 @@ describe('the warm-up of a worker', () => {
     const { log, lines } = recordingLog()
     const config = loadConfig({ env: { ...PRODUCTION, REDIS_URL: 'redis://127.0.0.1:1' } })
     let sandboxes = 0
-    const partsForOne = () => {
+    /** @type {import('../../../src/rehearsal/sandbox.js').CreateParts} */
+    const partsForOne = (own) => {
       if (++sandboxes === 2) throw new Error('no parts')
-      return {}
+      return nothingFor(config)(own)
     }
     assert.equal(await warmUp({ config, extent: EXTENT, createParts: partsForOne, log, clock, random }), 0)
     const refusing = (/** @type {import('../../../src/common/log.js').Log} */ silent) => {
@@ -163,7 +173,8 @@ describe('the warm-up of a worker', () => {
   })
 
   test('reports the error when no client is admitted', async (t) => {
-    const sandbox = await openSandbox(loadConfig({ env: PRODUCTION }), { clock, random })
+    const config = loadConfig({ env: PRODUCTION })
+    const sandbox = await openSandbox(config, { clock, random }, nothingFor(config))
     t.after(() => sandbox.close())
     const stranger = { dial: sandbox.dial, secret: 'x'.repeat(32) }
     await assert.rejects(makeHandshakes([stranger], QUICK, { clock }), { message: 'another answer than 40{' })

@@ -109,6 +109,7 @@ test('a connection has a room of its own, although it is not stored', async (t) 
   gateway.io.except(id).emit('others')
   await others
   gateway.io.in(id).socketsLeave('doc:own')
+  await waitFor(() => socketOf(client).rooms.size === 1)
   assert.deepEqual([...socketOf(client).rooms], [id])
   gateway.io.in(id).disconnectSockets(true)
   await waitFor(() => !client.connected)
