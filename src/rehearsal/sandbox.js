@@ -13,8 +13,8 @@ import { gatewayCertificate } from '../tls/listeners.js'
 
 /**
  * The environment of the warm-up: a separate gateway without external services (private metrics, a silent log) that
- * listens on loopback. Clients log in with a secret that is generated for one run, so other processes that find the port
- * cannot use it.
+ * listens on loopback. Clients log in with a secret that is generated for one run, so other processes that find the
+ * port cannot use it.
  *
  * @typedef {Parameters<typeof createGateway>[0]} Dependencies
  *
