@@ -2,8 +2,7 @@ import { laneOf } from '../wire/publication.js'
 
 /**
  * The document bus: carries publications from the process that accepts them to the workers that have members for them,
- * and keeps the log of each document. Two implementations, `createMemoryBus` (embedded mode) and `createRedisBus`,
- * pass the same suite (test/contract/bus.js).
+ * and keeps the log of each document.
  *
  * The log is the truth and live delivery only the fast path: `onRecord` may miss records (a lost connection to Redis),
  * but never reorders or invents them; offsets show a gap and `history` fills it. Handlers are never called

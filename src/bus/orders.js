@@ -54,18 +54,11 @@ export function readOrderName (name) {
 }
 
 export class Orders {
-  /** @type {Map<string, Map<string, number>>} by user, ordered by the time of the last order, oldest first */
+  /** By user; the caller bounds their number. @type {Map<string, Map<string, number>>} */
   #users = new Map()
 
-  /**
-   * @param {Pick<import('../common/clock.js').Clock, 'now'>} clock
-   * @param {number} [maxUsers] above it the user whose last order is the oldest is dropped; default: the caller bounds
-   *   the number of users
-   */
-  constructor (clock, maxUsers = Infinity) {
-    this.maxUsers = maxUsers
-    this.clock = clock
-  }
+  /** @param {Pick<import('../common/clock.js').Clock, 'now'>} clock */
+  constructor (clock) { this.clock = clock }
 
   get size () { return this.#users.size }
 
@@ -77,14 +70,8 @@ export class Orders {
    */
   note (uid, name, at) {
     let orders = this.#users.get(uid)
-    if (orders === undefined) {
-      if (this.#users.size >= this.maxUsers) this.#users.delete(/** @type {string} */ (this.#users.keys().next().value))
-      orders = new Map()
-    } else if (at <= (orders.get(name) ?? -Infinity)) {
-      return false
-    }
-    this.#users.delete(uid)
-    this.#users.set(uid, orders)
+    if (orders === undefined) this.#users.set(uid, orders = new Map())
+    else if (at <= (orders.get(name) ?? -Infinity)) return false
     orders.delete(name)
     orders.set(name, at)
     if (orders.size > MAX_ORDERS) dropOldest(orders, this.clock.now())
@@ -157,19 +144,11 @@ export class Orders {
   /** @param {string} uid @returns {number} until when the user may not connect, ms since 1970, or 0 */
   bannedUntil (uid) { return this.#users.get(uid)?.get(BAN) ?? 0 }
 
-  /** @param {string} uid @returns {Order[]} */
+  /** For tests. @param {string} uid @returns {Order[]} */
   of (uid) { return [...this.#users.get(uid) ?? []] }
 
   /** @param {string} uid */
   forget (uid) { this.#users.delete(uid) }
-
-  /** Drops users without an order in the last `ORDER_TTL`. @param {number} now ms since 1970 */
-  sweep (now) {
-    for (const [uid, orders] of this.#users) {
-      if (Math.max(...orders.values()) > now - ORDER_TTL * 1000) return
-      this.#users.delete(uid)
-    }
-  }
 
   /** @param {string} uid @param {string} [guid] */
   #restoredAt (uid, guid) { return this.#users.get(uid)?.get(restoreName(guid)) ?? 0 }

@@ -49,8 +49,8 @@
  */
 
 /**
- * Carries announcements and batches. Two implementations, in memory and over Redis pub/sub, pass the same suite. It may
- * lose messages: announcements are repeated, and lost events are only missing on a page.
+ * Carries announcements and batches. It may lose messages: announcements are repeated, and lost events are only missing
+ * on a page.
  *
  * @typedef {object} InspectTransport
  * @property {(onWatch: (watch: Watch) => void) => Promise<void>} start from now on `onWatch` is called with

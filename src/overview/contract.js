@@ -1,6 +1,6 @@
 /**
- * What the processes of all machines say of themselves: the source of the cluster's overview. In Redis each process
- * writes its report every few seconds; in embedded mode there is one process, which is asked.
+ * What the processes of all machines say of themselves: the source of the cluster's overview. Each process writes its
+ * report every few seconds.
  *
  * @typedef {object} ProcessReport
  * @property {string} name role and number on its machine, `gateway-0`

@@ -1,6 +1,5 @@
 /**
- * The presence store, shared by all workers of a cluster. Two implementations,
- * `createMemoryPresence` (embedded mode) and `createRedisPresence`, pass the same suite (test/contract/presence.js).
+ * The presence store, shared by all workers of a cluster.
  *
  * A store has connections; a member is a user with one or more of them. Each update that changes a document has a
  * version. Versions always increase, even after the store has lost its data; `from` of a diff is the version

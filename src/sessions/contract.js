@@ -1,7 +1,6 @@
 /**
- * The store of the sessions of all workers. Two implementations, `createMemorySessions` (embedded mode) and
- * `createRedisSessions`, pass the same suite (test/contract/sessions.js). Each worker writes its own data under the
- * name of its incarnation (worker-watch.js); readers ignore data of an incarnation that has ended.
+ * The store of the sessions of all workers. Each worker writes its own data under the name of its incarnation
+ * (worker-watch.js); readers ignore data of an incarnation that has ended.
  *
  * There are two kinds of data. The *users* of a worker are a table of its own, which lists its sessions and is deleted
  * after its end. *Holders* are shared: which incarnations hold a user (have a connection of the user, or had one within

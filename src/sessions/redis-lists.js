@@ -1,7 +1,13 @@
 import { documentHolders, workerDocuments, WORKERS } from '../redis/keys.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { incarnationName } from '../workers/worker-watch.js'
-import { firstOf, isBefore } from './guid-order.js'
+
+/** As Redis compares: by the bytes of UTF-8, and not by language. @param {string} a @param {string} b */
+const isBefore = (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
+
+/** @param {Iterable<string>} guids @param {number} limit @returns {string[]} the first ones in this order, each once */
+const firstOf = (guids, limit) =>
+  Array.from(new Set(guids), (guid) => Buffer.from(guid)).sort(Buffer.compare).slice(0, limit).map(String)
 
 /**
  * What the session store finds without knowing a user: open documents, and a connection by its id (contract.js).

@@ -1,7 +1,6 @@
 /**
- * The state of requests with an idempotency key, for `IDEMPOTENCY.ttl` after each one's start. Two implementations,
- * `createMemoryRequests` (embedded mode) and `createRedisRequests` (all api processes together), pass the same suite
- * (test/contract/requests.js).
+ * The state of requests with an idempotency key, of all api processes together, for `IDEMPOTENCY.ttl` after each one's
+ * start.
  *
  * @typedef {object} Requests
  * @property {(id: string, fingerprint: string, traceId: string) => Promise<Begun>} begin of concurrent callers

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/common/clock.js'
-import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, Orders, orderName, readOrderName } from '../../../src/bus/orders.js'
+import { EVERY_DOCUMENT, MAX_ORDERS, Orders, orderName, readOrderName } from '../../../src/bus/orders.js'
 
 test('an order is new once, and new again when it is repeated', () => {
   const orders = new Orders(systemClock)
@@ -52,17 +52,6 @@ test('a revoke for a time that is dropped closes all documents for tokens of bef
     orders.noteOrder({ operator: 'revoke', uid: 'ada', guid: `doc-${i}`, ttl: 3600 + i }, now)
   assert.equal(orders.of('ada').length, MAX_ORDERS)
   assert.deepEqual(orders.revokedAt('ada', 'other'), now)
-})
-
-test('the number of users is limited, dropping the one with the oldest order; after seven days all are forgotten', () => {
-  const orders = new Orders(systemClock, 2)
-  orders.note('ada', 'k', 1)
-  orders.note('ben', 'k', 2)
-  orders.note('ada', 'k', 3)
-  orders.note('cid', 'k', 4)
-  assert.deepEqual(['ada', 'ben', 'cid'].map((uid) => orders.of(uid).length), [1, 0, 1])
-  orders.sweep(ORDER_TTL * 1000 + 3)
-  assert.deepEqual(['ada', 'cid'].map((uid) => orders.of(uid).length), [0, 1])
 })
 
 test('a restore that is read with a registration takes back what it restores, but nothing newer', () => {
