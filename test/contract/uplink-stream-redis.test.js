@@ -21,11 +21,7 @@ async function open (t, url, options) {
   const redis = createRedis({ urls: url.split(','), name: 'test', log, clock: systemClock, random: systemRandom })
   await redis.start()
   const stream = createRedisStream({ redis, name: `uplink-${randomBytes(6).toString('hex')}`, ...options, clock: systemClock, random: systemRandom })
-  t.after(async () => {
-    await stream.stop()
-    await redis.stop()
-  })
-  await stream.start()
+  t.after(() => redis.stop())
   return stream
 }
 

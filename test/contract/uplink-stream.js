@@ -151,18 +151,23 @@ export function streamContract (name, open) {
       await stream.append(message(guid, 'b'))
     })
 
-    test('who watches learns of new records', async (t) => {
+    test('each watcher learns of new records, until it ends, also if another one has ended', async (t) => {
       const stream = await open(t, { groups: ['one'] })
-      /** @type {number[]} */
-      const seen = []
-      const end = stream.watch((part) => { seen.push(part) })
+      /** @type {[number[], number[]]} */
+      const seen = [[], []]
+      const [endFirst, endSecond] = seen.map((parts) => stream.watch((part) => { parts.push(part) }))
       const guid = fresh()
-      await waitFor(async () => {
+      const appendUntil = (/** @type {() => boolean} */ learned) => waitFor(async () => {
         await stream.append(message(guid, 'a'))
-        return seen.length > 0
+        return learned()
       })
-      assert.equal(seen[0], partOf(message(guid, '')))
-      end()
+      await appendUntil(() => seen.every(({ length }) => length > 0))
+      assert.deepEqual(new Set(seen.flat()), new Set([partOf(message(guid, ''))]))
+      endFirst()
+      for (const parts of seen) parts.length = 0
+      await appendUntil(() => seen[1].length > 0)
+      assert.deepEqual(seen[0], [])
+      endSecond()
     })
 
     test('records of many documents are spread over the parts', async (t) => {

@@ -1,6 +1,5 @@
 /**
- * The uplink without Kafka: a bounded log of records that services read in groups, each record once per group. Two
- * implementations, in memory (embedded mode) and in Redis, pass the same suite (test/contract/uplink-stream.js).
+ * The uplink without Kafka: a bounded log of records that services read in groups, each record once per group.
  *
  * The stream has several parts, and a record's part follows from its document: records of one part keep their order,
  * and groups read the parts independently of each other. A part is read by one process at a time, which has its lease.
@@ -28,8 +27,6 @@
  * @typedef {object} UplinkStream
  * @property {readonly string[]} groups a record is kept until all of them have read it
  * @property {number} parts
- * @property {() => Promise<void>} start
- * @property {() => Promise<void>} stop
  * @property {(record: UplinkRecord) => Promise<{ duplicate: boolean }>} append resolves when it is stored; `duplicate`:
  *   a queued edit that was stored before. Rejects with `unavailable`: the part is full, its readers have failed for
  *   long, or the store is not available

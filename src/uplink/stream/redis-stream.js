@@ -40,13 +40,26 @@ export function createRedisStream ({
   latestTime = () => 0, clock, random
 }) {
   const keys = Array.from({ length: PARTS }, (_, part) => uplinkPart(name, part))
-  const stopping = new AbortController()
+  /** A channel has one subscriber in a process. @type {Set<(part: number) => void>} */
+  const watchers = new Set()
+  let unsubscribe = () => {}
+
+  function subscribe () {
+    const ended = new AbortController()
+    for (const [part, { channel }] of keys.entries()) {
+      retry(() => channels.subscribe(channel, () => { for (const onAppended of watchers) onAppended(part) }), {
+        signal: ended.signal, clock, backoff: new Backoff({ min: 100, max: 5000, random })
+      }).catch(() => {}) // ended
+    }
+    return () => {
+      ended.abort()
+      for (const { channel } of keys) channels.unsubscribe(channel)
+    }
+  }
 
   return {
     groups,
     parts: PARTS,
-    async start () {},
-    async stop () { stopping.abort() },
 
     async append (record) {
       const part = partOf(record)
@@ -98,12 +111,9 @@ export function createRedisStream ({
     },
 
     watch (onAppended) {
-      for (const [part, { channel }] of keys.entries()) {
-        retry(() => channels.subscribe(channel, () => onAppended(part)), {
-          signal: stopping.signal, clock, backoff: new Backoff({ min: 100, max: 5000, random })
-        }).catch(() => {}) // stopped
-      }
-      return () => { for (const { channel } of keys) channels.unsubscribe(channel) }
+      if (watchers.size === 0) unsubscribe = subscribe()
+      watchers.add(onAppended)
+      return () => { if (watchers.delete(onAppended) && watchers.size === 0) unsubscribe() }
     },
 
     async state () {
