@@ -1,3 +1,4 @@
+import { readNumber } from './lua/numbers.js'
 import { ErrorReply } from './resp/replies.js'
 
 /** Numbers as Redis reads and prints them. */
@@ -50,21 +51,10 @@ export function increased (text, by, message = NOT_INTEGER) {
   return compact(sum)
 }
 
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
-const HEXADECIMAL = /^([+-]?)(0[xX][\da-fA-F]+)$/
-const INFINITE = /^([+-]?)inf(?:inity)?$/i
-
-/**
- * @param {string} text
- * @returns {number} NaN if it is none
- */
+/** @param {string} text @returns {number} NaN if it is none */
 function parseDouble (text) {
-  if (DECIMAL.test(text)) return Number(text)
-  const hexadecimal = HEXADECIMAL.exec(text)
-  if (hexadecimal) return Number(hexadecimal[2]) * (hexadecimal[1] === '-' ? -1 : 1)
-  const infinite = INFINITE.exec(text)
-  if (infinite) return infinite[1] === '-' ? -Infinity : Infinity
-  return Number.NaN
+  const [value, end] = readNumber(text, 0) ?? [Number.NaN, 0]
+  return end === text.length ? value : Number.NaN
 }
 
 /**
@@ -74,7 +64,7 @@ function parseDouble (text) {
 export function double (text) {
   const value = parseDouble(text)
   // too big, or too small, for a double
-  const outOfRange = DECIMAL.test(text) && (!Number.isFinite(value) || (value === 0 && /^[^eE]*[1-9]/.test(text)))
+  const outOfRange = !/inf/i.test(text) && (!Number.isFinite(value) || (value === 0 && /^[^eE]*[1-9]/.test(text)))
   if (Number.isNaN(value) || outOfRange) throw new ErrorReply('ERR value is not a valid float')
   return value
 }
@@ -89,22 +79,3 @@ export function scoreLimit (text) {
   const trimmed = (end === -1 ? text : text.slice(0, end)).replace(/^[ \t-\r]+(?=[^ \t-\r])/, '')
   return trimmed === '' ? 0 : parseDouble(trimmed)
 }
-
-/**
- * @param {number} value
- * @returns {string} as C's %.17g
- */
-export function formatDouble (value) {
-  if (Number.isInteger(value) && Math.abs(value) < 1e15) return Object.is(value, -0) ? '-0' : String(value)
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf'
-  const [digits, exponent] = value.toExponential(16).split('e')
-  const power = Number(exponent)
-  if (power < -4 || power >= 17) {
-    const size = String(Math.abs(power)).padStart(2, '0')
-    return `${withoutZeros(digits)}e${power < 0 ? '-' : '+'}${size}`
-  }
-  return withoutZeros(value.toFixed(16 - power))
-}
-
-/** @param {string} digits */
-const withoutZeros = (digits) => digits.includes('.') ? digits.replace(/\.?0+$/, '') : digits

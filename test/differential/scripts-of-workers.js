@@ -18,9 +18,7 @@ const HOLDERS = ['1.100', '2.200', '3.300']
 /** @param {Draw} draw */
 const incarnation = (draw) => `${draw.pick(NUMBERS)}.${draw.int(1, 3)}`
 /** @param {Draw} draw */
-const owner = (draw) =>
-  draw.mostly(0.02, () =>
-    `{"slot":"${draw.pick(SLOTS)}","token":"${draw.pick(TOKENS)}","n":${draw.pick(JSON_VALUES)}}`)
+const owner = (draw) => `{"slot":"${draw.pick(SLOTS)}","token":"${draw.pick(TOKENS)}","n":${draw.pick(JSON_VALUES)}}`
 
 /** @type {Calls} */
 export const WORKER_CALLS = {

@@ -1,6 +1,6 @@
 import { strings } from './strings.js'
 import { LuaTable } from './table.js'
-import { failure, first, NONE, wrongType } from './values.js'
+import { failure, NONE, wrongType } from './values.js'
 
 /** @typedef {import('./table.js').Value} Value */
 
@@ -14,11 +14,7 @@ import { failure, first, NONE, wrongType } from './values.js'
 export function index (table, key, name) {
   if (typeof table === 'string') return strings.get(key)
   if (!(table instanceof LuaTable)) throw wrongType('index', table, name)
-  const value = table.get(key)
-  if (value !== undefined || table.meta === undefined) return value
-  const next = table.meta.get('__index')
-  if (next === undefined) return
-  return typeof next === 'function' ? first(next(table, key)) : index(next, key)
+  return table.get(key)
 }
 
 /**
@@ -46,28 +42,15 @@ export function nonexistent (name) {
   throw failure(`Script attempted to access nonexistent global variable '${name}'`)
 }
 
-/** A table from a list. @param {Value[]} values is kept @param {number} size for which the array part has room */
-export function list (values, size) {
-  while (values.length < size) values.push(undefined)
-  return new LuaTable(values)
-}
+/** A table from a list. @param {Value[]} values is kept */
+export const list = (values) => new LuaTable(values)
 
 /**
  * A table from items and fields.
- * @param {number} size of the array part
- * @param {number} keys room in the hash part
  * @param {Value[]} fields key, value, key, value …; the key of an item is NONE
- * @param {boolean} many the last value is an array of items
  */
-export function build (size, keys, fields, many) {
-  /** @type {Value[]} */
-  const items = []
-  const table = new LuaTable(items, keys)
-  const end = many ? fields.length - 2 : fields.length
-  // Lua sets fields at once, and items at the end
-  for (let i = 0; i < end; i += 2) if (fields[i] !== NONE) assign(table, fields[i], fields[i + 1])
-  for (let i = 0; i < end; i += 2) if (fields[i] === NONE) items.push(fields[i + 1])
-  if (many) items.push(...fields[fields.length - 1])
-  while (items.length < size) items.push(undefined)
+export function build (fields) {
+  const table = new LuaTable(fields.filter((_, i) => i % 2 === 1 && fields[i - 1] === NONE))
+  for (let i = 0; i < fields.length; i += 2) if (fields[i] !== NONE) assign(table, fields[i], fields[i + 1])
   return table
 }

@@ -6,22 +6,27 @@ import { failure, toNumber, tostring, type } from './values.js'
 /**
  * Arguments of a library's function are checked as Lua's auxiliary library does, with its errors.
  *
+ * @param {Value[]} args
  * @param {number} number from 1
  * @param {string} name of the function
- * @param {string} problem
+ * @param {string} expected
  */
-export const badArgument = (number, name, problem) => failure(`bad argument #${number} to '${name}' (${problem})`)
-
-/** @param {Value[]} args @param {number} number @param {string} name @param {string} expected */
-const expected = (args, number, name, expected) =>
-  badArgument(number, name, `${expected} expected, got ${number > args.length ? 'no value' : type(args[number - 1])}`)
+const wrong = (args, number, name, expected) => failure(`bad argument #${number} to '${name}' (${expected} expected, got ${
+  number > args.length ? 'no value' : type(args[number - 1])})`)
 
 /** @param {Value[]} args @param {number} number @param {string} name @returns {string} */
 export function stringAt (args, number, name) {
   const value = args[number - 1]
   if (typeof value === 'string') return value
   if (typeof value === 'number') return tostring(value)
-  throw expected(args, number, name, 'string')
+  throw wrong(args, number, name, 'string')
+}
+
+/** @param {Value[]} args @param {number} number @param {string} name @returns {number} */
+export function numberAt (args, number, name) {
+  const converted = toNumber(args[number - 1])
+  if (converted === undefined) throw wrong(args, number, name, 'number')
+  return converted
 }
 
 /**
@@ -29,45 +34,14 @@ export function stringAt (args, number, name) {
  * @param {number} number
  * @param {string} name
  * @param {number} [otherwise] if it is nil
- * @returns {number}
+ * @returns {number} a whole one
  */
-export function numberAt (args, number, name, otherwise) {
-  const value = args[number - 1]
-  if (value === undefined && otherwise !== undefined) return otherwise
-  const converted = toNumber(value)
-  if (converted === undefined) throw expected(args, number, name, 'number')
-  return converted
-}
-
-/** @param {Value[]} args @param {number} number @param {string} name @param {number} [otherwise] @returns {number} */
-export function integerAt (args, number, name, otherwise) {
-  const value = Math.trunc(numberAt(args, number, name, otherwise))
-  // what a conversion in C gives for numbers that do not fit
-  return value >= -(2 ** 63) && value < 2 ** 63 ? value + 0 : -(2 ** 63)
-}
-
-/**
- * An `int` of C.
- * @param {Value[]} args
- * @param {number} number
- * @param {string} name
- * @param {number} [otherwise]
- * @returns {number}
- */
-export function intAt (args, number, name, otherwise) {
-  const value = integerAt(args, number, name, otherwise)
-  return Number.isSafeInteger(value) && value === (value | 0) ? value : Number(BigInt.asIntN(32, BigInt(value)))
-}
+export const integerAt = (args, number, name, otherwise) =>
+  otherwise !== undefined && args[number - 1] === undefined ? otherwise : Math.trunc(numberAt(args, number, name))
 
 /** @param {Value[]} args @param {number} number @param {string} name @returns {LuaTable} */
 export function tableAt (args, number, name) {
   const value = args[number - 1]
   if (value instanceof LuaTable) return value
-  throw expected(args, number, name, 'table')
-}
-
-/** @param {Value[]} args @param {string} name @returns {Value} the first one, which may be nil but must be given */
-export function anyAt (args, name) {
-  if (args.length === 0) throw badArgument(1, name, 'value expected')
-  return args[0]
+  throw wrong(args, number, name, 'table')
 }

@@ -6,19 +6,31 @@ import { BASE, each, MANY } from './base.js'
 import { cjson } from './cjson.js'
 import { generate } from './generator.js'
 import { oneLine, redis, toReply } from './redis.js'
-import { strings } from './strings.js'
+import { unknownIn } from './patterns.js'
+import { strings, unknownConversion } from './strings.js'
 import { LuaTable } from './table.js'
 import * as values from './values.js'
 
 /** @typedef {import('./values.js').Environment} Environment */
 
-/** Steps of a script: turns of loops, calls of its functions, and attempts to match a pattern. A second or so. */
+/** Steps of a script: turns of loops, and calls of its functions. A second or so. */
 const MAX_STEPS = 20_000_000
 
 /** Global variables, and the members of libraries by their path. @type {Map<string, import('./table.js').Value>} */
 const GLOBALS = new Map(Object.entries({ ...BASE, cjson, redis, string: strings }))
 for (const [name, library] of [...GLOBALS]) {
   if (library instanceof LuaTable) for (const [member, value] of library.entries()) GLOBALS.set(`${name}.${member}`, value)
+}
+
+/**
+ * What is not known in a format or a pattern that is a constant.
+ * @param {string} path of a function
+ * @param {(string | undefined)[]} args
+ */
+function unknown (path, [first = '', second = '']) {
+  const isPattern = ['string.gmatch', 'string.gsub', 'string.match'].includes(path)
+  const piece = isPattern ? unknownIn(second) : path === 'string.format' ? unknownConversion(first) : undefined
+  return piece && `${piece} in a ${isPattern ? 'pattern' : 'format'}`
 }
 
 const HELPERS = { ...values, ...access, each }
@@ -50,7 +62,7 @@ export function compile (source) {
 /** @param {string} source @returns {(KEYS: LuaTable, ARGV: LuaTable) => import('./table.js').Value} */
 function translate (source) {
   try {
-    const code = generate(source, { globals: GLOBALS, many: MANY, helpers: Object.keys(HELPERS) })
+    const code = generate(source, { globals: GLOBALS, many: MANY, helpers: Object.keys(HELPERS), unknown })
     // Safe: what a script says gets into the code as names that begin with $, and as numbers and strings that JSON has
     // quoted; no other name can be reached. compileFunction is used because it sets the name of the file.
     return compileFunction(code, ['helpers', 'globals'], { filename: values.FILE })(HELPERS, GLOBALS)
@@ -70,7 +82,7 @@ function messageOf (error, sha) {
   if (error instanceof values.LuaError) {
     const { value, line } = error
     const message = value instanceof LuaTable ? value.get('err') ?? 'ERR unknown error' : `ERR ${values.tostring(value)}`
-    return line === undefined ? message : `${message} script: ${sha}, on @${values.FILE}:${line}.`
+    return `${message} script: ${sha}, on @${values.FILE}:${line}.`
   }
   // also a SyntaxError, of a regular expression near the end of the stack
   if (/** @type {Error} */ (error).message.includes('call stack')) return 'ERR stack overflow'

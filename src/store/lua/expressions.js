@@ -5,21 +5,25 @@
  * @property {Map<string, unknown>} globals with the members of libraries by their path
  * @property {Set<string>} many paths of functions that do not return exactly one value
  * @property {string[]} helpers functions for generated code
+ * @property {(path: string, args: (string | undefined)[]) => string | undefined} unknown what is not known in the
+ *   arguments of a function, as far as these are constants
  */
 
 /** What Redis has, and no script of inkcast uses: refused when a script is loaded. */
 const REFUSED = new Set([
-  'bit', 'cmsgpack', 'collectgarbage', 'coroutine', 'gcinfo', 'getmetatable', 'load', 'loadstring', 'os', 'rawequal',
-  'rawget', 'rawset', 'struct', 'xpcall', '_G', '_VERSION'
+  'assert', 'bit', 'cmsgpack', 'collectgarbage', 'coroutine', 'error', 'gcinfo', 'getmetatable', 'load', 'loadstring', 'os',
+  'pcall', 'rawequal', 'rawget', 'rawset', 'select', 'setmetatable', 'struct', 'tostring', 'xpcall', '_G', '_VERSION'
 ])
 
 /** @type {Record<string, string>} */
 const ARITHMETIC = {
-  '+': 'add', '-': 'subtract', '*': 'multiply', '/': 'divide', '%': 'modulo', '^': 'power', '..': 'concat'
+  '+': 'add', '-': 'subtract', '*': 'multiply', '/': 'divide', '..': 'concat'
 }
 /** @type {Record<string, string>} */
 const COMPARISONS = { '<': 'less', '<=': 'atMost', '>': 'greater', '>=': 'atLeast' }
-const CALLS = new Set(['CallExpression', 'StringCallExpression', 'TableCallExpression'])
+
+/** @param {Node} field of a table */
+const isItem = ({ type }) => type === 'TableValue'
 
 /** A construct that is refused. */
 export class Refusal extends Error {
@@ -28,13 +32,6 @@ export class Refusal extends Error {
     super(`the built-in store does not know ${what}`)
     this.line = node.loc.start.line
   }
-}
-
-/** The size that the instruction for a new table has room for. @param {number} count */
-function roundedSize (count) {
-  let scale = 1
-  for (; count >= 16; scale *= 2) count = (count + 1) >> 1
-  return count * scale
 }
 
 /**
@@ -47,8 +44,8 @@ export class Expressions {
   names = 0
   /** @type {Map<string, Local>[]} */
   scopes = []
-  /** Names of the variable arguments of each function around, '' if it has none. @type {string[]} */
-  varargs = []
+  /** Functions around. */
+  depth = 0
   /** Names of constants by their path. @type {Map<string, string>} */
   constants = new Map()
 
@@ -74,19 +71,12 @@ export class Expressions {
 
   /** @param {string} name of Lua @param {string} code name in JavaScript */
   declare (name, code) {
-    this.scopes[this.scopes.length - 1].set(name, { code, level: this.varargs.length })
+    this.scopes[this.scopes.length - 1].set(name, { code, level: this.depth })
   }
 
   /** @param {string} name */
   find (name) {
     return this.scopes.findLast((scope) => scope.has(name))?.get(name)
-  }
-
-  /** The variable arguments of the current function. @param {Node} node */
-  rest (node) {
-    const rest = this.varargs[this.varargs.length - 1]
-    if (!rest) throw new Refusal(node, 'the arguments of a script: there are none')
-    return rest
   }
 
   /**
@@ -95,8 +85,8 @@ export class Expressions {
    * @param {boolean} [alone] as the only argument of a call
    */
   isMany (node, alone = false) {
-    if (node.type !== 'VarargLiteral' && !CALLS.has(node.type)) return false
-    const path = CALLS.has(node.type) ? this.path(node.base) : undefined
+    if (node.type !== 'CallExpression') return false
+    const path = this.path(node.base)
     return (path === undefined || this.known.many.has(path)) && !this.inParentheses(node, alone)
   }
 
@@ -112,7 +102,6 @@ export class Expressions {
 
   /** All values of an expression that may have several, as an array. @param {Node} node */
   all (node) {
-    if (node.type === 'VarargLiteral') return this.write(this.rest(node))
     this.write('all(')
     this.call(node)
     this.write(')')
@@ -121,7 +110,6 @@ export class Expressions {
   /** The value that a function returns for one expression. @param {Node} node */
   raw (node) {
     if (!this.isMany(node)) this.expression(node)
-    else if (node.type === 'VarargLiteral') this.all(node)
     else this.call(node)
   }
 
@@ -134,12 +122,11 @@ export class Expressions {
       case 'BooleanLiteral': return this.write(String(node.value))
       case 'NumericLiteral': return this.write(String(node.value))
       case 'StringLiteral': return this.write(JSON.stringify(node.value))
-      case 'VarargLiteral': return this.write(`${this.rest(node)}[0]`)
       case 'Identifier': return this.identifier(node)
       case 'FunctionDeclaration': return this.function(node)
       case 'TableConstructorExpression': return this.table(node)
       case 'MemberExpression': case 'IndexExpression': return this.index(node)
-      case 'CallExpression': case 'StringCallExpression': case 'TableCallExpression': {
+      case 'CallExpression': {
         const path = this.path(node.base)
         if (path !== undefined && !this.known.many.has(path)) return this.call(node)
         this.write('first(')
@@ -175,7 +162,9 @@ export class Expressions {
       this.expression(right)
       return this.write(')')
     }
-    this.write(`${ARITHMETIC[operator] ?? COMPARISONS[operator]}(`, loc.start.line)
+    const helper = ARITHMETIC[operator] ?? COMPARISONS[operator]
+    if (helper === undefined) throw new Refusal({ loc }, operator)
+    this.write(`${helper}(`, loc.start.line)
     this.expression(left)
     this.write(', ')
     this.expression(right)
@@ -249,50 +238,43 @@ export class Expressions {
   /** A call with all that it returns. @param {Node} node */
   call (node) {
     const { base } = node
-    const args = node.arguments ?? [node.argument]
+    if (node.type !== 'CallExpression') throw new Refusal(node, node.type)
+    if (base.indexer === ':') throw new Refusal(node, 'a method')
     const path = this.path(base)
+    const unknown = path && this.known.unknown(path, node.arguments.map((/** @type {Node} */ { value }) => value))
+    if (unknown) throw new Refusal(node, unknown)
     // the line of a call is that of its arguments' parenthesis
     if (path !== undefined) {
       this.write('', base.loc.end.line)
       this.constant(path)
       this.write('(')
-    } else if (base.indexer === ':') {
-      this.write('callable(index((t = ')
-      this.expression(base.base)
-      this.write(`), ${JSON.stringify(base.identifier.name)}${this.name(base.base)})${this.name(base)})`)
-      this.write(`(t${args.length > 0 ? ', ' : ''}`, base.loc.end.line)
     } else {
       this.write('callable(', base.loc.start.line)
       this.expression(base)
       this.write(`${this.name(base)})`)
       this.write('(', base.loc.end.line)
     }
-    this.list(args, true)
+    this.list(node.arguments, true)
     this.write(')')
   }
 
   /** @param {Node} node */
   table ({ fields, loc }) {
-    const items = fields.filter((/** @type {Node} */ { type }) => type === 'TableValue').length
-    const last = fields[fields.length - 1]
-    const many = last?.type === 'TableValue' && this.isMany(last.value)
-    const size = roundedSize(many ? items - 1 : items)
-    if (items === fields.length) {
+    if (fields.every(isItem)) {
       this.write('list([', loc.start.line)
       this.list(fields.map((/** @type {Node} */ { value }) => value))
-      return this.write(`], ${size})`)
+      return this.write('])')
     }
-    this.write(`build(${size}, ${roundedSize(fields.length - items)}, [`, loc.start.line)
+    const last = fields[fields.length - 1]
+    if (isItem(last) && this.isMany(last.value)) throw new Refusal({ loc }, 'several values behind a named one in a table')
+    this.write('build([', loc.start.line)
     fields.forEach((/** @type {Node} */ { type, key, value }, /** @type {number} */ i) => {
       if (i > 0) this.write(', ')
-      if (type === 'TableValue') this.write('NONE')
-      else if (type === 'TableKeyString') this.write(JSON.stringify(key.name))
-      else this.expression(key)
-      this.write(', ')
-      if (value === last.value && many) this.all(value)
-      else this.expression(value)
+      if (type === 'TableKey') throw new Refusal({ loc }, 'a key in brackets')
+      this.write(type === 'TableValue' ? 'NONE, ' : `${JSON.stringify(key.name)}, `)
+      this.expression(value)
     })
-    this.write(`], ${many})`)
+    this.write('])')
   }
 
   /**
@@ -303,32 +285,27 @@ export class Expressions {
   name (node) {
     const local = node.type === 'Identifier' ? this.find(node.name) : undefined
     let name
-    if (local) name = `${local.level === this.varargs.length ? 'local' : 'upvalue'} '${node.name}'`
+    if (local) name = `${local.level === this.depth ? 'local' : 'upvalue'} '${node.name}'`
     else if (node.type === 'Identifier') name = `global '${node.name}'`
-    else if (node.type === 'MemberExpression') name = `${node.indexer === ':' ? 'method' : 'field'} '${node.identifier.name}'`
+    else if (node.type === 'MemberExpression') name = `field '${node.identifier.name}'`
     else if (node.type === 'IndexExpression') name = `field '${node.index.type === 'StringLiteral' ? node.index.value.split('\0')[0] : '?'}'`
     return name === undefined ? '' : `, ${JSON.stringify(name)}`
   }
 
-  /** @param {Node} node @param {boolean} [hasSelf] */
-  function ({ parameters, body, loc }, hasSelf = false) {
+  /** @param {Node} node */
+  function ({ parameters, body, loc }) {
     this.scopes.push(new Map())
-    const names = hasSelf ? ['self'] : []
-    let rest = ''
-    for (const { type, name } of parameters) {
-      if (type === 'VarargLiteral') rest = this.fresh()
-      else names.push(name)
-    }
-    this.varargs.push(rest)
-    const codes = names.map((name) => {
+    this.depth++
+    const codes = parameters.map((/** @type {Node} */ { type, name }) => {
+      if (type === 'VarargLiteral') throw new Refusal({ loc }, '...')
       const code = this.fresh(name)
       this.declare(name, code)
       return code
     })
-    this.write(`function (${[...codes, ...rest ? [`...${rest}`] : []].join(', ')}) {let t; step(); `, loc.start.line)
+    this.write(`function (${codes.join(', ')}) {let t; step(); `, loc.start.line)
     this.block(body)
     this.write('return NONE}')
-    this.varargs.pop()
+    this.depth--
     this.scopes.pop()
   }
 

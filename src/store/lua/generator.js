@@ -8,17 +8,15 @@ class Generator extends Expressions {
   /** @param {Node} tree @returns {string} */
   generate (tree) {
     this.code = 'return function main (KEYS, ARGV) {let t; '
-    this.varargs.push('')
     this.block(tree.body)
     const constants = [...this.constants].map(([path, name]) => `const ${name} = globals.get(${JSON.stringify(path)}); `)
     return `'use strict'; const {${this.known.helpers.join()}} = helpers; ${constants.join('')}${this.code}return NONE}`
   }
 
-  /** @param {Node[]} body @param {() => void} [last] writes what sees its variables as well */
-  block (body, last) {
+  /** @param {Node[]} body */
+  block (body) {
     this.scopes.push(new Map())
     for (const statement of body) this.statement(statement)
-    last?.()
     this.scopes.pop()
   }
 
@@ -34,10 +32,6 @@ class Generator extends Expressions {
         return this.write('; ')
       case 'ReturnStatement': return this.return(node.arguments, line)
       case 'BreakStatement': return this.write('break; ', line)
-      case 'DoStatement':
-        this.write('{')
-        this.block(node.body)
-        return this.write('} ')
       case 'IfStatement': return node.clauses.forEach((/** @type {Node} */ clause, /** @type {number} */ i) => {
         if (i > 0) this.write('else ')
         if (clause.condition) this.condition('if (', clause.condition, ') ')
@@ -48,10 +42,6 @@ class Generator extends Expressions {
       case 'WhileStatement':
         this.condition('while (', node.condition, ') {step(); ')
         this.block(node.body)
-        return this.write('} ')
-      case 'RepeatStatement':
-        this.write('for (;;) {step(); ', line)
-        this.block(node.body, () => this.condition('if (', node.condition, ') break; '))
         return this.write('} ')
       case 'ForNumericStatement': return this.numericFor(node)
       case 'ForGenericStatement': return this.genericFor(node)
@@ -184,15 +174,13 @@ class Generator extends Expressions {
   /** @param {Node} node */
   functionStatement (node) {
     const { identifier, isLocal } = node
-    if (isLocal) {
-      const code = this.fresh(identifier.name)
-      // the function sees itself
-      this.declare(identifier.name, code)
-      this.write(`let ${code} = `)
-      this.function(node)
-      return this.write('; ')
-    }
-    this.assign(identifier, () => this.function(node, identifier.indexer === ':'))
+    if (!isLocal) throw new Refusal(node, 'a function that is not local')
+    const code = this.fresh(identifier.name)
+    // the function sees itself
+    this.declare(identifier.name, code)
+    this.write(`let ${code} = `)
+    this.function(node)
+    this.write('; ')
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Numbers as C prints and reads them: Lua's `tostring`, `tonumber` and `string.format` come from printf and strtod.
+ * Numbers as C prints and reads them, for Redis and for Lua: with printf and strtod.
  */
 
 const DECIMAL = /[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?/iy
@@ -54,54 +54,38 @@ function isHalf (x, decimals) {
   return Number.isInteger(x) && BigInt(x) % 10n ** BigInt(-decimals) === 5n * 10n ** BigInt(-decimals - 1)
 }
 
-/** %e of a number that is not negative. @param {number} x @param {number} precision */
-function exponential (x, precision) {
-  const exponent = x === 0 ? 0 : Number(/e(.+)/.exec(x.toExponential(25))?.[1])
-  const [digits, rounded] = x.toExponential(precision).split('e')
-  return { digits: isHalf(x, precision - exponent) ? toEven(digits) : digits, exponent: Number(rounded) }
+/** A number that is not negative as %.<decimals>f. @param {number} x @param {number} decimals */
+function fixed (x, decimals) {
+  if (!Number.isFinite(x)) return Number.isNaN(x) ? 'nan' : 'inf'
+  if (x >= 1e21) return `${BigInt(x)}${decimals > 0 ? '.' + '0'.repeat(decimals) : ''}`
+  const digits = x.toFixed(decimals)
+  return isHalf(x, decimals) ? toEven(digits) : digits
 }
 
-/** %f of a number that is not negative. @param {number} x @param {number} precision */
-function fixed (x, precision) {
-  if (x >= 1e21) return `${BigInt(x)}${precision > 0 ? '.' + '0'.repeat(precision) : ''}`
-  const digits = x.toFixed(precision)
-  return isHalf(x, precision) ? toEven(digits) : digits
-}
+/** The NaN of an x86 processor has the sign bit, and JavaScript shows none. @param {number} x */
+const sign = (x) => x < 0 || Object.is(x, -0) || Number.isNaN(x) ? '-' : ''
 
-/**
- * @param {number} x not negative
- * @param {string} kind one of e, f, g
- * @param {number} precision
- * @param {boolean} alternative with the flag #
- */
-function unsigned (x, kind, precision, alternative) {
-  if (Number.isNaN(x)) return 'nan'
-  if (x === Infinity) return 'inf'
-  if (kind === 'f') return fixed(x, precision) + (alternative && precision === 0 ? '.' : '')
-  const significant = kind === 'g' ? Math.max(precision, 1) - 1 : precision
-  const { digits, exponent } = exponential(x, significant)
-  let text = digits
-  const small = kind === 'g' && exponent >= -4 && exponent <= significant
-  if (small) text = fixed(x, significant - exponent)
-  if (kind === 'g' && !alternative && text.includes('.')) text = text.replace(/\.?0+$/, '')
-  if (alternative && !text.includes('.')) text += '.'
-  return small ? text : `${text}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`
-}
+/** printf's %.<decimals>f @param {number} x @param {number} decimals @returns {string} */
+export const printFixed = (x, decimals) => sign(x) + fixed(Math.abs(x), decimals)
 
 /**
- * %e, %f and %g of printf, without a width.
- * @param {number} x
- * @param {string} kind one of e, f, g
- * @param {number} precision
- * @param {boolean} [alternative] with the flag #
+ * printf's %.<digits>g
+ * @param {number} number
+ * @param {number} digits
  * @returns {string}
  */
-export function printFloat (x, kind, precision, alternative = false) {
-  // the NaN of an x86 processor has the sign bit, and JavaScript shows none
-  const negative = x < 0 || Object.is(x, -0) || Number.isNaN(x)
-  return (negative ? '-' : '') + unsigned(Math.abs(x), kind, precision, alternative)
+export function printGeneral (number, digits) {
+  if (Number.isSafeInteger(number) && Math.abs(number) < 10 ** digits && !Object.is(number, -0)) return String(number)
+  const x = Math.abs(number)
+  if (!Number.isFinite(x) || x === 0) return sign(number) + fixed(x, 0)
+  const exponent = Number(/e(.+)/.exec(x.toExponential(25))?.[1])
+  const [written, rounded] = x.toExponential(digits - 1).split('e')
+  const power = Number(rounded)
+  const isPlain = power >= -4 && power < digits
+  const text = isPlain ? fixed(x, digits - 1 - power) : isHalf(x, digits - 1 - exponent) ? toEven(written) : written
+  const short = text.includes('.') ? text.replace(/\.?0+$/, '') : text
+  return sign(number) + (isPlain ? short : `${short}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`)
 }
 
-/** A number as Lua prints it: %.14g. @param {number} x @returns {string} */
-export const printNumber = (x) =>
-  Number.isInteger(x) && x < 1e14 && x > -1e14 && (x !== 0 || 1 / x > 0) ? String(x) : printFloat(x, 'g', 14)
+/** A number as Lua prints it. @param {number} x @returns {string} */
+export const printNumber = (x) => printGeneral(x, 14)

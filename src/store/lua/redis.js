@@ -1,16 +1,11 @@
-import { createHash } from 'node:crypto'
-import { Double, ErrorReply, MapReply, NullArray, SetReply, Status, Verbatim } from '../resp/replies.js'
-import { printFloat } from './numbers.js'
-import { library } from './strings.js'
+import { Double, ErrorReply, MapReply, NullArray, Status, Verbatim } from '../resp/replies.js'
+import { library } from './library.js'
+import { printGeneral } from './numbers.js'
 import { LuaTable } from './table.js'
-import { LuaError, NONE, running, tostring } from './values.js'
+import { LuaError, running } from './values.js'
 
 /** @typedef {import('./table.js').Value} Value */
 /** @typedef {import('../resp/replies.js').Reply} Reply */
-
-/** The version of which this behaves as. */
-const VERSION = '7.0.15'
-const LEVELS = ['LOG_DEBUG', 'LOG_VERBOSE', 'LOG_NOTICE', 'LOG_WARNING']
 
 /** @param {string} field @param {string} text */
 function tableWith (field, text) {
@@ -33,7 +28,7 @@ function fromReply (reply) {
   if (reply === null || reply instanceof NullArray) return false
   if (Array.isArray(reply)) return new LuaTable(reply.map(fromReply))
   if (reply instanceof Status) return tableWith('ok', reply.text)
-  if (reply instanceof Double) return printFloat(reply.value, 'g', 17)
+  if (reply instanceof Double) return printGeneral(reply.value, 17)
   if (reply instanceof Verbatim) return reply.text
   if (reply instanceof MapReply) return new LuaTable(reply.flat.map(fromReply))
   if (reply instanceof ErrorReply) {
@@ -54,9 +49,6 @@ function toInteger (number) {
   return whole >= -(2 ** 63) && whole < 2 ** 63 ? BigInt(whole) : -(2n ** 63n)
 }
 
-/** @param {LuaTable} table @param {(key: Value, value: Value) => Reply[]} items @returns {Reply[]} */
-const flatten = (table, items) => [...table.entries()].flatMap(([key, value]) => items(key, value))
-
 /**
  * The result of a script as a reply: numbers lose their fraction, and nil ends a list.
  * @param {Value} value
@@ -67,15 +59,9 @@ export function toReply (value) {
   if (typeof value === 'number') return toInteger(value)
   if (value === true) return 1
   if (!(value instanceof LuaTable)) return null
-  const [err, ok, double, map, set, big, verbatim] =
-    ['err', 'ok', 'double', 'map', 'set', 'big_number', 'verbatim_string'].map((field) => value.get(field))
+  const [err, ok] = [value.get('err'), value.get('ok')]
   if (typeof err === 'string') return new ErrorReply(oneLine(err))
-  if (typeof ok === 'string') return new Status(ok.split('\0')[0].replace(/[\r\n]/g, ' '))
-  if (typeof double === 'number') return new Double(double)
-  if (map instanceof LuaTable) return new MapReply(flatten(map, (key, item) => [toReply(key), toReply(item)]))
-  if (set instanceof LuaTable) return new SetReply(flatten(set, (key) => [toReply(key)]))
-  if (typeof big === 'string') return big
-  if (verbatim instanceof LuaTable && typeof verbatim.get('string') === 'string') return new Verbatim(verbatim.get('string'))
+  if (typeof ok === 'string') return new Status(ok)
   const items = []
   for (let i = 1, item; (item = value.get(i)) !== undefined; i++) items.push(toReply(item))
   return items
@@ -88,18 +74,9 @@ function commandOf (args) {
   if (args.length === 0) throw failed('Please specify at least one argument for this redis lib call')
   return args.map((arg) => {
     if (typeof arg === 'string') return arg
-    if (typeof arg === 'number') return Number.isSafeInteger(arg) && arg !== 0 ? String(arg) : printFloat(arg, 'g', 17)
+    if (typeof arg === 'number') return printGeneral(arg, 17)
     throw failed('Lua redis lib command arguments must be strings or integers')
   })
-}
-
-/** @param {Value[]} args @param {string} field */
-function reply (args, field) {
-  if (args.length !== 1 || typeof args[0] !== 'string') return tableWith('err', 'ERR wrong number or type of arguments')
-  const [text] = args
-  if (field === 'ok') return tableWith('ok', text)
-  const [, code = 'ERR', message] = /** @type {string[]} */ (/^-?(?:([^ ]*) )?([^]*)$/.exec(text.split('\0')[0]))
-  return tableWith('err', `${code} ${message.replace(/^[\r\n]+|[\r\n]+$/g, '')}`)
 }
 
 export const redis = library({
@@ -114,13 +91,10 @@ export const redis = library({
     if (result instanceof LuaTable && result.get('err') !== undefined) throw new LuaError(result)
     return result
   },
-  error_reply: (/** @type {Value[]} */ ...args) => reply(args, 'err'),
-  log (/** @type {Value[]} */ ...args) {
-    if (args.length < 2) throw failed('redis.log() requires two arguments or more.')
-    if (typeof args[0] !== 'number') throw failed('First argument must be a number (log level).')
-    if (!(args[0] >= 0 && args[0] < LEVELS.length)) throw failed('Invalid log level.')
-    environment().log?.(args.slice(1).map(tostring).join(' '))
-    return NONE
+  error_reply (/** @type {Value[]} */ ...args) {
+    if (args.length !== 1 || typeof args[0] !== 'string') return tableWith('err', 'ERR wrong number or type of arguments')
+    const [, code = 'ERR', message] = /** @type {string[]} */ (/^-?(?:([^ ]*) )?([^]*)$/.exec(args[0].split('\0')[0]))
+    return tableWith('err', `${code} ${message.replace(/^[\r\n]+|[\r\n]+$/g, '')}`)
   },
   pcall (/** @type {Value[]} */ ...args) {
     try {
@@ -129,12 +103,5 @@ export const redis = library({
       if (error instanceof LuaError) return error.value
       throw error
     }
-  },
-  sha1hex (/** @type {Value[]} */ ...args) {
-    if (args.length !== 1) throw failed('wrong number of arguments')
-    return createHash('sha1').update(typeof args[0] === 'number' ? tostring(args[0]) : typeof args[0] === 'string' ? args[0] : '', 'latin1').digest('hex')
-  },
-  status_reply: (/** @type {Value[]} */ ...args) => reply(args, 'ok'),
-  REDIS_VERSION: VERSION,
-  ...Object.fromEntries(LEVELS.map((name, level) => [name, level]))
+  }
 })

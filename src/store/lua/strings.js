@@ -1,72 +1,27 @@
-import { badArgument, intAt, integerAt, stringAt } from './arguments.js'
-import { format } from './format.js'
-import { Matcher } from './patterns.js'
-import { LuaTable } from './table.js'
-import { failure, first, isTrue, tostring, type } from './values.js'
+import { integerAt, numberAt, stringAt } from './arguments.js'
+import { library } from './library.js'
+import { printFixed } from './numbers.js'
+import { Patterns } from './patterns.js'
+import { failure, isTrue } from './values.js'
 
 /** @typedef {import('./table.js').Value} Value */
 
-const UPPER_A = 65
-const LOWER_A = 97
+/** What a format may have. */
+const CONVERSION = /%(?:[%s]|\.(\d)f|[^]?)/g
 
-/** @param {string} text @param {number} from of the letters that change @param {number} to */
-const shift = (text, from, to) =>
-  text.replace(from === LOWER_A ? /[a-z]/g : /[A-Z]/g, (c) => String.fromCharCode(c.charCodeAt(0) - from + to))
+/** @param {string} format @returns {string | undefined} a conversion that scripts do not use, and that is refused */
+export const unknownConversion = (format) => format.match(CONVERSION)?.find((one) => !/^%([%s]|\.\df)$/.test(one))
+
+const patterns = new Patterns()
 
 /** A position from the end, if negative. @param {number} position @param {number} length */
 const place = (position, length) => position >= 0 ? position : Math.max(0, position + length + 1)
 
-/** @param {Value[]} args @param {boolean} find whether positions are wanted @param {string} name @returns {Value} */
-function search (args, find, name) {
-  const text = stringAt(args, 1, name)
-  const pattern = stringAt(args, 2, name)
-  const init = Math.min(Math.max(place(integerAt(args, 3, name, 1), text.length) - 1, 0), text.length)
-  // a zero byte hides what follows it, as it ends a string of C
-  if (find && (isTrue(args[3]) || !/[$^*+?.([%-]/.test(pattern.split('\0')[0]))) {
-    const at = text.indexOf(pattern, init)
-    return at === -1 ? undefined : [at + 1, at + pattern.length]
-  }
-  const anchored = pattern[0] === '^'
-  const matcher = new Matcher(text, pattern)
-  for (let at = init; at <= text.length; at++) {
-    const end = matcher.match(at, anchored ? 1 : 0)
-    if (end !== -1) return find ? [at + 1, end, ...matcher.all(at, end, false)] : matcher.all(at, end)
-    if (anchored) break
-  }
-}
+/** What a match gives: its captures, or all of it. @param {RegExpExecArray} match */
+const captured = (match) => match.length > 1 ? match.slice(1) : match[0]
 
-/**
- * The replacement of a match, in which % is a capture.
- * @param {string} template
- * @param {Matcher} matcher
- * @param {number} start
- * @param {number} end
- */
-function filled (template, matcher, start, end) {
-  return template.replace(/%([^]?)/g, (_, of) => {
-    if (of < '0' || of > '9' || of === '') return of || '\0'
-    return of === '0' ? matcher.text.slice(start, end) : String(tostring(matcher.capture(Number(of) - 1, start, end)))
-  })
-}
-
-/**
- * @param {Value} by string, table or function
- * @param {Matcher} matcher
- * @param {number} start
- * @param {number} end
- * @returns {string}
- */
-function replacement (by, matcher, start, end) {
-  if (typeof by === 'string' || typeof by === 'number') return filled(tostring(by), matcher, start, end)
-  const value = by instanceof LuaTable ? by.get(matcher.capture(0, start, end)) : first(by(...matcher.all(start, end)))
-  if (!isTrue(value)) return matcher.text.slice(start, end)
-  if (typeof value === 'string' || typeof value === 'number') return tostring(value)
-  throw failure(`invalid replacement value (a ${type(value)})`)
-}
-
-/** @type {Record<string, (...args: Value[]) => Value>} */
-const LIBRARY = {
-  byte (...args) {
+export const strings = library({
+  byte (/** @type {Value[]} */ ...args) {
     const text = stringAt(args, 1, 'byte')
     const from = place(integerAt(args, 2, 'byte', 1), text.length)
     const to = Math.min(place(integerAt(args, 3, 'byte', from), text.length), text.length)
@@ -74,74 +29,53 @@ const LIBRARY = {
     for (let i = Math.max(from, 1); i <= to; i++) codes.push(text.charCodeAt(i - 1))
     return codes
   },
-  char (...args) {
-    return String.fromCharCode(...args.map((_, i) => {
-      const code = intAt(args, i + 1, 'char')
-      if (code < 0 || code > 255) throw badArgument(i + 1, 'char', 'invalid value')
-      return code
-    }))
+  find (/** @type {Value[]} */ ...args) {
+    const [text, part] = [stringAt(args, 1, 'find'), stringAt(args, 2, 'find')]
+    if (!isTrue(args[3])) throw failure('the built-in store finds plain text only')
+    const from = Math.max(place(integerAt(args, 3, 'find'), text.length) - 1, 0)
+    const at = text.indexOf(part, Math.min(from, text.length))
+    return at === -1 ? undefined : [at + 1, at + part.length]
   },
-  find: (...args) => search(args, true, 'find'),
-  format,
-  gmatch (...args) {
-    const matcher = new Matcher(stringAt(args, 1, 'gmatch'), stringAt(args, 2, 'gmatch'))
-    let at = 0
+  format (/** @type {Value[]} */ ...args) {
+    let given = 1
+    return stringAt(args, 1, 'format').replace(CONVERSION, (all, decimals) => {
+      if (all === '%%') return '%'
+      given++
+      if (decimals !== undefined) return printFixed(numberAt(args, given, 'format'), Number(decimals))
+      if (all !== '%s') throw failure(`the built-in store does not know ${all} in a format`)
+      const value = stringAt(args, given, 'format')
+      // C ends a string with a zero byte, and Lua does not leave long ones to C
+      return value.length >= 100 ? value : value.split('\0')[0]
+    })
+  },
+  gmatch (/** @type {Value[]} */ ...args) {
+    const pattern = stringAt(args, 2, 'gmatch')
+    if (pattern[0] === '^') throw failure('the built-in store does not know ^ in gmatch')
+    const matches = stringAt(args, 1, 'gmatch').matchAll(patterns.get(pattern))
     return () => {
-      for (; at <= matcher.text.length; at++) {
-        const end = matcher.match(at, 0)
-        if (end === -1) continue
-        const found = matcher.all(at, end)
-        at = end === at ? end + 1 : end
-        return found
-      }
-      return undefined
+      const { done, value } = matches.next()
+      return done ? undefined : captured(value)
     }
   },
-  gsub (...args) {
-    const text = stringAt(args, 1, 'gsub')
-    const pattern = stringAt(args, 2, 'gsub')
-    const by = args[2]
-    if (!['number', 'string', 'table', 'function'].includes(type(by))) {
-      throw badArgument(3, 'gsub', 'string/function/table expected')
-    }
-    const most = intAt(args, 4, 'gsub', text.length + 1)
-    const anchored = pattern[0] === '^'
-    const matcher = new Matcher(text, pattern)
-    let result = ''
+  gsub (/** @type {Value[]} */ ...args) {
+    const by = stringAt(args, 3, 'gsub')
     let count = 0
-    let at = 0
-    while (count < most) {
-      const end = matcher.match(at, anchored ? 1 : 0)
-      if (end !== -1) {
-        count++
-        result += replacement(by, matcher, at, end)
-      }
-      if (end > at) at = end
-      else if (at < text.length) result += text[at++]
-      else break
-      if (anchored) break
-    }
-    return [result + text.slice(at), count]
+    const text = stringAt(args, 1, 'gsub').replace(patterns.get(stringAt(args, 2, 'gsub')), (match, capture) => {
+      count++
+      return by.replace(/%([^]?)/g, (_, of) => {
+        if (of === '1' && typeof capture === 'string') return capture
+        return of === '0' || of === '1' ? match : of || '\0'
+      })
+    })
+    return [text, count]
   },
-  len: (...args) => stringAt(args, 1, 'len').length,
-  lower: (...args) => shift(stringAt(args, 1, 'lower'), UPPER_A, LOWER_A),
-  match: (...args) => search(args, false, 'match'),
-  rep: (...args) => stringAt(args, 1, 'rep').repeat(Math.max(0, intAt(args, 2, 'rep'))),
-  reverse: (...args) => [...stringAt(args, 1, 'reverse')].reverse().join(''),
-  sub (...args) {
+  match (/** @type {Value[]} */ ...args) {
+    const match = patterns.get(stringAt(args, 2, 'match')).exec(stringAt(args, 1, 'match'))
+    return match === null ? undefined : captured(match)
+  },
+  sub (/** @type {Value[]} */ ...args) {
     const text = stringAt(args, 1, 'sub')
     const from = place(integerAt(args, 2, 'sub'), text.length)
     return text.slice(Math.max(from, 1) - 1, Math.max(0, place(integerAt(args, 3, 'sub', -1), text.length)))
-  },
-  upper: (...args) => shift(stringAt(args, 1, 'upper'), LOWER_A, UPPER_A)
-}
-
-/** A table with functions, which scripts cannot change. @param {Record<string, Value>} values @returns {LuaTable} */
-export function library (values) {
-  const table = new LuaTable([], Object.keys(values).length)
-  for (const [name, value] of Object.entries(values)) table.set(name, value)
-  table.readonly = true
-  return table
-}
-
-export const strings = library(LIBRARY)
+  }
+})

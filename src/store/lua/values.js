@@ -1,5 +1,5 @@
 import { parseNumber, printNumber } from './numbers.js'
-import { LuaTable, NULL } from './table.js'
+import { LuaTable } from './table.js'
 
 /** @typedef {import('./table.js').Value} Value */
 /**
@@ -9,7 +9,6 @@ import { LuaTable, NULL } from './table.js'
  * @property {(args: string[]) => import('../resp/replies.js').Reply} call runs a command; an error is returned
  * @property {(args: string[]) => boolean | undefined} allowed whether the command is permitted; undefined: it is
  *   unknown
- * @property {(message: string) => void} [log]
  */
 
 /** Name of the file that generated code claims to come from: the name of a script in the errors of Redis. */
@@ -24,80 +23,46 @@ Object.freeze(NONE)
  */
 export const running = { steps: 0, environment: undefined }
 
-/** Ends a script, also inside pcall. */
+/** Ends a script. */
 export class TooLong extends Error {}
 
-/** Counts a step: a turn of a loop, a call, and each attempt to match a pattern. */
+/** Counts a step: a turn of a loop, and a call. */
 export function step () {
   if (--running.steps < 0) throw new TooLong()
 }
 
-/** Functions of this folder that call others: an error inside them is at no line of the script. */
-const CALLERS = new Set(['protectedCall', 'compareItems'])
+const LINE = new RegExp(`\\b${FILE}:(\\d+)`)
 
 /**
- * Line of the function of Lua that runs, or of a caller. Generated code has the lines of its script, so the stack of
- * JavaScript tells the line, and code that does not fail pays nothing for it.
- * @param {number} level 0: also the function that has called one of CALLERS
- * @returns {number | undefined} undefined: the caller is no function of Lua
+ * An error of a script. Generated code has the lines of its script, so the stack of JavaScript tells the line, and code
+ * that does not fail pays nothing for it.
  */
-function lineOf (level) {
-  const { prepareStackTrace, stackTraceLimit } = Error
-  Error.prepareStackTrace = (_, sites) => sites
-  Error.stackTraceLimit = 100
-  /** @type {NodeJS.CallSite[]} */
-  let sites
-  try {
-    sites = /** @type {any} */ (new Error().stack)
-  } finally {
-    Error.prepareStackTrace = prepareStackTrace
-    Error.stackTraceLimit = stackTraceLimit
-  }
-  for (const site of sites) {
-    const isCaller = CALLERS.has(site.getFunctionName() ?? '')
-    if (!isCaller && site.getFileName() !== FILE) continue
-    if (level === 0 ? !isCaller : --level === 0) return isCaller ? undefined : site.getLineNumber() ?? undefined
-  }
-  return undefined
-}
-
-/** An error of a script, which pcall can catch. */
 export class LuaError extends Error {
   /** @param {Value} value */
   constructor (value) {
     super('error of a script')
     this.value = value
-    this.line = lineOf(0)
   }
+
+  /** Of the function of Lua that ran. */
+  get line () { return Number(LINE.exec(this.stack ?? '')?.[1]) }
 }
 
-/**
- * An error at a place in the script.
- * @param {string} message
- * @param {number} [level] 1 for the function of Lua that runs
- * @returns {LuaError}
- */
-export function failure (message, level = 1) {
-  const line = level > 0 ? lineOf(level) : undefined
-  return new LuaError(line === undefined ? message : `${FILE}:${line}: ${message}`)
+/** An error at a place in the script. @param {string} message @returns {LuaError} */
+export function failure (message) {
+  const error = new LuaError(message)
+  error.value = `${FILE}:${error.line}: ${message}`
+  return error
 }
 
 /** @param {Value} value @returns {string} */
 export function type (value) {
   if (value === undefined) return 'nil'
-  if (value instanceof LuaTable) return 'table'
-  return value === NULL ? 'userdata' : typeof value
+  return value instanceof LuaTable ? 'table' : typeof value
 }
 
-/** @param {Value} value @returns {string} */
-export function tostring (value) {
-  if (typeof value === 'string') return value
-  if (typeof value === 'number') return printNumber(value)
-  if (value === undefined) return 'nil'
-  if (typeof value === 'boolean') return String(value)
-  // addresses tell nothing
-  return value === NULL ? 'userdata: (nil)' : `${type(value)}: 0x000000000000`
-}
+/** @param {string | number} value @returns {string} */
+export const tostring = (value) => typeof value === 'number' ? printNumber(value) : value
 
 /** @param {Value} value @returns {number | undefined} */
 export const toNumber = (value) =>
@@ -162,9 +127,6 @@ export const subtract = (a, b, nameA, nameB) => {
 }
 export const multiply = arithmetic((a, b) => a * b)
 export const divide = arithmetic((a, b) => a / b)
-export const modulo = arithmetic((a, b) => a - Math.floor(a / b) * b)
-// C's pow: 1 to any power is 1, and so is -1 to an infinite one
-export const power = arithmetic((a, b) => a === 1 || (a === -1 && Math.abs(b) === Infinity) ? 1 : a ** b)
 /** @param {Value} a @param {string} [name] */
 export const negate = (a, name) => typeof a === 'number' ? -a : -operands(a, a, name)[0]
 

@@ -1,5 +1,5 @@
 import { Double, ErrorReply, MapReply, NullArray, Push, SetReply, Status, Verbatim } from './replies.js'
-import { formatDouble } from '../numbers.js'
+import { printGeneral } from '../lua/numbers.js'
 
 /** @typedef {import('./replies.js').Reply} Reply */
 
@@ -20,7 +20,7 @@ export function encode (reply, resp) {
     return encodeAll(resp === 3 ? '%' : '*', reply.flat, resp, resp === 3 ? reply.flat.length / 2 : undefined)
   if (reply instanceof SetReply) return encodeAll(resp === 3 ? '~' : '*', reply.items, resp)
   if (reply instanceof Double) {
-    const text = formatDouble(reply.value)
+    const text = printGeneral(reply.value, 17)
     return resp === 3 ? `,${text}\r\n` : encode(text, resp)
   }
   if (reply instanceof Verbatim)
