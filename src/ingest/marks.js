@@ -149,25 +149,3 @@ export function createMarks ({ store, clock, random, log, interval = INTERVAL })
     }
   }
 }
-
-/**
- * Exported for tests: they need no Redis then.
- * @returns {MarkStore & import('./healing.js').HealingStore} within this process
- */
-export function createMemoryMarks () {
-  /** @type {Map<string, string>} */
-  const marks = new Map()
-  const same = (/** @type {import('./healing.js').State | ''} */ state) => ({
-    generation: 'same',
-    state,
-    mark: '',
-    age: 0
-  })
-  return {
-    read: async (sources) => sources.map((source) => marks.get(source) ?? null),
-    write: async (changed) => changed.map(([source, mark]) => marks.set(source, mark) ? 1 : 0),
-    heals: false,
-    look: async () => same(''),
-    note: async (_source, _generation, state) => same(state)
-  }
-}
