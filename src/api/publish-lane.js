@@ -1,18 +1,17 @@
 import { InkcastError } from '../common/errors.js'
-import { checkPublication } from '../wire/publication.js'
 import { publishOnce } from './idempotency/publish-once.js'
 import { resultOf } from './publish.js'
 
 /**
  * The publish path for several publications of one lane, which go to the sink together: batches and streams. Each one
- * is checked, and has its idempotency key, as in publish.js.
+ * has its idempotency key, as in publish.js.
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
  * @typedef {import('./publish.js').PublishResult} PublishResult
  *
  * @callback PublishLane
- * @param {(Publication | Error)[]} entries of one lane (`laneOf`); an error stands for a publication that was refused
- *   before
+ * @param {(Publication | Error)[]} entries of one lane (`laneOf`), checked; an error stands for a publication that was
+ *   refused before
  * @param {object} [options]
  * @param {boolean} [options.atomic] publish all or none: if one is refused, the others are with `batch_refused`.
  *   Default: each by itself
@@ -22,11 +21,10 @@ import { resultOf } from './publish.js'
 /**
  * @param {object} dependencies
  * @param {import('./publish.js').Sink} dependencies.sink
- * @param {{ maxRecordBytes: number }} dependencies.limits config.limits
  * @param {import('./idempotency/requests.js').Requests} dependencies.requests
  * @returns {PublishLane}
  */
-export function createPublishLane ({ sink, limits: { maxRecordBytes: maxBytes }, requests }) {
+export function createPublishLane ({ sink, requests }) {
   return async (entries, { atomic = false } = {}) => {
     /** @type {Gathered[]} */
     const gathered = []
@@ -62,7 +60,6 @@ export function createPublishLane ({ sink, limits: { maxRecordBytes: maxBytes },
       )
       try {
         if (entry instanceof Error) throw entry
-        checkPublication(entry, { maxBytes })
         const { idempotencyKey } = entry
         return idempotencyKey === undefined
           ? await gather(entry)

@@ -57,7 +57,7 @@ export async function composeApi (context, shared) {
   sink = observedSink(sink, metrics)
   const requests = createRedisRequests({ redis, clock, random })
   const publish = createPublish({ sink, limits: config.limits, requests })
-  const publishLane = createPublishLane({ sink, limits: config.limits, requests })
+  const publishLane = createPublishLane({ sink, requests })
   const callers = await lifecycle.start(
     'callers',
     createCallers({ settings: config.api, production: config.production, log, metrics, clock, random })

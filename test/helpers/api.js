@@ -66,7 +66,7 @@ export async function startApi (
       limits,
       callers,
       publish: createPublish({ limits, requests, sink: takeAll }),
-      publishLane: createPublishLane({ limits, requests, sink: takeAll }),
+      publishLane: createPublishLane({ requests, sink: takeAll }),
       bus: bus ?? {
         positions: async (guids) => guids.map(() => null),
         history: () => Promise.reject(new Error('no history in this test')),

@@ -5,6 +5,7 @@ import { TokenBucket } from '../../common/token-bucket.js'
 import { createReloadedFiles } from '../../config/reloaded-files.js'
 import { createKeySet } from '../../auth/key-set.js'
 import { readIssuer } from '../../auth/token-parts.js'
+import { checkPublication } from '../../wire/publication.js'
 import { Book, WEBHOOK } from './book.js'
 import { Caller } from './caller.js'
 import { readCallers } from './callers-file.js'
@@ -216,10 +217,23 @@ export function createCallers ({ settings, production, log, metrics, clock, rand
     }
   }
 
-  /** @param {Caller} caller @param {Publication} publication */
-  function admitPublication (caller, publication) {
+  /**
+   * @param {Caller} caller
+   * @param {unknown} error of a publication that was admitted, and counts against the rate
+   */
+  function chargeIfWrong (caller, error) {
+    if (error instanceof InkcastError && error.status < 500) chargeRefusals(caller, 1)
+  }
+
+  /** @param {Caller} caller @param {Publication} publication @param {number} maxBytes of its value */
+  function admitPublication (caller, publication, maxBytes) {
     admit(caller, publication)
-    return { ...publication, source: caller.name }
+    try {
+      return { ...checkPublication(publication, { maxBytes }), source: caller.name }
+    } catch (error) {
+      chargeIfWrong(caller, error)
+      throw error
+    }
   }
 
   /**
@@ -227,7 +241,15 @@ export function createCallers ({ settings, production, log, metrics, clock, rand
    * @param {import('../publish.js').Publish} publish
    * @returns {import('../publish.js').Publish}
    */
-  const publishFor = (caller, publish) => async (publication) => publish(admitPublication(caller, publication))
+  const publishFor = (caller, publish) => async (publication) => {
+    admit(caller, publication)
+    try {
+      return await publish({ ...publication, source: caller.name })
+    } catch (error) {
+      chargeIfWrong(caller, error)
+      throw error
+    }
+  }
 
   return {
     /**
@@ -299,8 +321,12 @@ export function createCallers ({ settings, production, log, metrics, clock, rand
     admit,
 
     /**
-     * @type {(caller: Caller, publication: Publication) => Publication} the same, with the caller as its source
-     * @throws {InkcastError} as `admit`
+     * The same, and the check of the publication itself, for what is published in lanes. Nothing may happen between the
+     * two: a message has a thousand publications, and its refusals count before the next one is decoded.
+     *
+     * @type {(caller: Caller, publication: Publication, maxBytes: number) => Publication} the publication with the
+     *   caller as its source
+     * @throws {InkcastError} as `admit` and `checkPublication`
      */
     admitPublication,
 

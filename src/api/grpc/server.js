@@ -197,6 +197,7 @@ export function createGrpcApi ({
     async answer (request, caller, permit) {
       const whole = {
         ...services,
+        maxRecordBytes,
         bus: reads.of(services.bus, /** @type {Caller} */ (caller).name),
         ...callFrom(entry, request), now: clock.now(), answerHeader () {},
         answering: (/** @type {number} */ bytes) => permit.answer(bytes)
@@ -218,7 +219,7 @@ export function createGrpcApi ({
       list: PUBLICATIONS,
       serve: (call, { caller, signal }) => servePublishStream(call, {
         caller: caller.name,
-        admit: (publication) => callers.admitPublication(caller, publication),
+        admit: (publication) => callers.admitPublication(caller, publication, maxRecordBytes),
         refused: (count) => callers.refused(caller, count),
         owes: () => callers.owes(caller),
         publishLane: services.publishLane,

@@ -179,6 +179,7 @@ export function createHttpApi (
           now: clock.now(),
           answerHeader: (name, value) => setHeader(reply, name, value),
           answering: (bytes) => permit.answer(bytes),
+          maxRecordBytes,
           publish,
           publishLane,
           bus: reads.of(bus, caller.name),

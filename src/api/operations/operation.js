@@ -45,8 +45,9 @@
  * @property {import('../publish-lane.js').PublishLane} publishLane for publications that `admit` has returned
  * @property {BatchItem[]} [batch] what a door has decoded in place of `body`
  * @property {(publication: import('../../wire/publication.js').Publication) =>
- *   import('../../wire/publication.js').Publication} admit the same check, for what is published in another way; throws
- *   forbidden or rate_limited. Each call counts as one publication of the caller's rate
+ *   import('../../wire/publication.js').Publication} admit the check that the caller may, and that of the publication
+ *   itself, for what is published in another way; throws forbidden, rate_limited, or what is wrong with it. Each call
+ *   counts as one publication of the caller's rate
  * @property {<T>(bytes: number, decode: () => T) => T} decoding calls `decode`, and charges the caller its CPU time
  * @property {(count?: number) => void} refused charges the caller for publications that were refused before `admit`
  * @property {Pick<import('../../bus/contract.js').Bus, 'positions' | 'history' | 'cut'>} bus

@@ -5,8 +5,8 @@
  * checked here.
  *
  * @param {import('./operation.js').Operation} operation
- * @param {Omit<import('./operation.js').Call, 'caller' | 'admit' | 'refused' | 'decoding'>} call `publish` for any
- *   caller
+ * @param {Omit<import('./operation.js').Call, 'caller' | 'admit' | 'refused' | 'decoding'> &
+ *   { maxRecordBytes: number }} call `publish` for any caller
  * @param {object} who
  * @param {import('../callers/callers.js').Callers} who.callers
  * @param {import('../callers/caller.js').Caller} who.caller
@@ -23,7 +23,7 @@ export async function runOperation (operation, call, { callers, caller }) {
   return operation.handle({
     ...call,
     caller: caller.name,
-    admit: (publication) => callers.admitPublication(caller, publication),
+    admit: (publication) => callers.admitPublication(caller, publication, call.maxRecordBytes),
     refused: (count) => callers.refused(caller, count),
     decoding: (bytes, decode) => callers.decoding(caller, bytes, decode),
     publish: callers.publishFor(caller, call.publish)

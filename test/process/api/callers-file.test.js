@@ -80,7 +80,7 @@ test('an operation can publish as its caller only', async (t) => {
   const { callers, published } = await startApi(t, { callersFile: callersFile(t, CALLERS).path })
   const caller = await callers.identify({ authorization: `Bearer ${EDITOR}`, address: '10.0.0.1', headers: {} })
   const forged = publicationWith({ source: 'billing' })
-  assert.equal(callers.admitPublication(caller, forged).source, 'editor')
+  assert.equal(callers.admitPublication(caller, forged, 1000).source, 'editor')
   const publish = callers.publishFor(caller, async (one) => {
     published.push(one)
     return { traceId: one.traceId }

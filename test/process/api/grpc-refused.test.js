@@ -14,6 +14,10 @@ const REFUSED = {
   'an unknown operator': { operator: 'shout' },
   'no right to the document': { guid: 'minutes' },
   'no right to the operator': { operator: 'user', uid: 'ada' },
+  // by the publish path
+  'a target that the operator has no use for': { guid: 'notes/1', uid: 'ada' },
+  'a reserved event': { guid: 'notes/1', event: 'doc:join' },
+  'a value that is not JSON': { guid: 'notes/1', value: Buffer.from('{') },
   'a trace that cannot be read': { guid: 'notes/1', except: ['a,b'], timestamp: -1 }
 }
 

@@ -14,7 +14,11 @@ const REFUSED = {
   'an unknown field': { guid: 'notes/1', evnt: 'edit', value: 1 },
   'a field of a wrong type': { guid: 7, value: 1 },
   'no right to the document': { guid: 'minutes', value: 1 },
-  'no right to the operator': { operator: 'user', uid: 'ada', value: 1 }
+  'no right to the operator': { operator: 'user', uid: 'ada', value: 1 },
+  // by the publish path
+  'a target that the operator has no use for': { guid: 'notes/1', uid: 'ada', value: 1 },
+  'a reserved event': { guid: 'notes/1', event: 'doc:join', value: 1 },
+  'a value that is not UTF-8': { guid: 'notes/1', valueBase64: '/w==' }
 }
 
 /** @param {import('node:test').TestContext} t @param {object} [more] */
@@ -50,6 +54,21 @@ for (const [kind, one] of Object.entries(REFUSED)) {
     assert.equal((await publish(good)).body.failed, 0)
   })
 }
+
+test('publications of single requests that the publish path refuses are charged', async (t) => {
+  const { call, clock } = await start(t)
+  const send = (/** @type {string} */ event) => call('POST', '/v1/documents/notes%2F1/broadcast', {
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', 'x-event': event }, body: '1'
+  })
+  const statuses = new Set()
+  for (let i = 0; i < 60; i++) {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => send('doc:join')))
+    for (const { status } of answers) statuses.add(status)
+  }
+  assert.deepEqual([...statuses].sort(), [400, 429])
+  clock.advance(2000)
+  assert.equal((await send('edit')).status, 202)
+})
 
 test('a batch with too many publications is charged as a whole, and for two seconds at most', async (t) => {
   const { publish, clock } = await start(t)

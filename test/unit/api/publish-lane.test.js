@@ -18,7 +18,6 @@ test('in a batch that Kafka took in part, only the refused publication may be co
       if (value.length > 3) throw new InkcastError('value_too_large')
       written.push(value.toString())
     }, async () => []),
-    limits: { maxRecordBytes: 100 },
     requests: createRedisRequests({ redis, clock: systemClock, random: systemRandom })
   })
   const publish = async (/** @type {Record<string, string>} */ values) => {
