@@ -1,11 +1,12 @@
 import js from '@eslint/js'
 import stylistic from '@stylistic/eslint-plugin'
 import globals from 'globals'
+import { MODULE_STATE, moduleState } from './scripts/lint/module-state.js'
 
 // Durations, deadlines and pauses are measured with `clock.monotonic()` (src/common/clock.js). These files need the
 // time of day, because it leaves the
 // process or is compared with a time of another machine.
-const WALL_CLOCK = {
+export const WALL_CLOCK = {
   'src/admin/figures/samples.js': 'time of a sample, which the status page shows',
   'src/api/http/server.js': 'timestamp of a publication',
   'src/api/grpc/server.js': 'timestamp of a publication',
@@ -26,7 +27,6 @@ const WALL_CLOCK = {
   'src/gateway/expiry.js': '`exp` of tokens',
   'src/gateway/handlers/send.js': 'timestamp of a record',
   'src/gateway/handlers/signal.js': 'timestamp of a record',
-  'src/socketio/handshake-hooks.js': 'handshake time that Socket.IO shows',
   'src/peers/peer-listener.js': 'time in the proof of another machine',
   'src/receipts/orphans.js': 'timestamp of a record',
   'src/peers/session-listener.js': 'time in the proof of another worker',
@@ -65,8 +65,13 @@ const durations = 'durations are measured with clock.monotonic() of src/common/c
 const CLOCKS = [
   { selector: 'MemberExpression[object.name="Date"][property.name="now"]', message: durations },
   { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: durations },
-  { selector: 'MemberExpression[object.name="process"][property.name="hrtime"]', message: durations },
-  { selector: 'MemberExpression[object.name="performance"][property.name="now"]', message: durations }
+  { selector: 'CallExpression[callee.name="Date"]', message: durations },
+  { selector: 'MemberExpression[object.name="process"][property.name=/^(hrtime|uptime)$/]', message: durations },
+  { selector: 'MemberExpression[object.name="performance"]', message: durations },
+  {
+    selector: 'MemberExpression[object.name="process"][property.name=/^(thread|process)?[cC]puUsage$|^resourceUsage$/]',
+    message: 'CPU time is measured with clock.cpu() of src/common/clock.js'
+  }
 ]
 const WALL = {
   selector:
@@ -83,17 +88,32 @@ const TIMERS = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'cl
   name, message: 'timers are those of a clock (src/common/clock.js, client/common/clock.js)'
 }))
 const RANDOM = {
-  paths: [
-    ...['timers', 'timers/promises'].map((name) => ({ name: `node:${name}`, message: 'timers are those of a clock (src/common/clock.js)' })),
-    {
-      name: 'node:crypto',
-      importNames: ['randomBytes', 'randomFill', 'randomFillSync', 'randomInt', 'randomUUID'],
-      message: 'random values are those of src/common/random.js'
-    }
-  ]
+  paths: ['timers', 'timers/promises', 'perf_hooks'].flatMap((name) => [name, `node:${name}`]).map((name) => ({
+    name, allowImportNames: ['createHistogram'], message: 'time and timers are those of a clock (src/common/clock.js)'
+  })),
+  patterns: [{
+    regex: '^(node:)?crypto$',
+    importNamePattern: '^(default|getRandomValues|random|webcrypto)',
+    message: 'random values are those of src/common/random.js'
+  }]
 }
+const HANDED_DOWN = {
+  ...RANDOM,
+  patterns: [...RANDOM.patterns, {
+    regex: '/common/(clock|random)\\.js$',
+    importNamePattern: '^system',
+    message: 'time and random values are handed down, so that a simulation decides them'
+  }]
+}
+/** Time and random values of the system begin here: the entry of each process, and programs of their own. */
+const ENTRIES = ['src/role.js', 'src/cli/**', 'src/load/**', 'src/demo/crowd/**']
+/** kafkajs has one table of codecs for the process. A simulation has other brokers than kafkajs. */
+const KAFKAJS_CODECS = ['src/kafka/codecs/zstd.js', 'src/kafka/kafkajs/fetch-patch.js']
 const RANDOM_NUMBER = {
   object: 'Math', property: 'random', message: 'random numbers are those of src/common/random.js, client/common/random.js'
+}
+const GLOBAL_CRYPTO = {
+  name: 'crypto', message: 'random values are those of src/common/random.js, client/common/random.js'
 }
 const RAW_TIMEOUT = {
   object: 'AbortSignal', property: 'timeout', message: 'a raw timer: use withTimeLimit of src/common/wait.js'
@@ -105,45 +125,6 @@ const OWN_SOURCES = [
 ]
 // Timers that a library has set, or stops.
 const LIBRARY_TIMERS = ['src/engine/engine-io-socket.js', 'src/kafka/kafkajs/request-queue-patch.js']
-
-// State of a module is state of the process: two clusters in one process would share it. These files keep some.
-const MODULE_STATE = {
-  'client/common/known-options.js': 'warnings that were given, once per page',
-  'client/devtools/index.js': 'the open panel, by client',
-  'src/admin/figures/reading.js': 'filled while the module is loaded',
-  'src/common/hook-switch.js': 'packages whose prototypes stay unpatched',
-  'src/engine/request.js': 'caches of a pure function',
-  'src/extensions/guard.js': 'by listener',
-  'src/extensions/registration.js': 'by server',
-  'src/gateway/document-rate.js': 'by connection',
-  'src/gateway/handlers/join.js': 'by open document',
-  'src/gateway/handlers/queued-edits.js': 'by connection',
-  'src/gateway/handlers/refresh.js': 'by connection',
-  'src/gateway/queued-packets.js': 'by packet',
-  'src/kafka/kafkajs/fetch-patch.js': 'patched prototypes',
-  'src/kafka/kafkajs/produce-patch.js': 'patched prototypes',
-  'src/kafka/kafkajs/request-queue-patch.js': 'patched prototypes',
-  'src/kafka/topic-safety.js': 'by driver',
-  'src/load/process.js': 'a program of its own',
-  'src/presence/answer-bytes.js': 'by list of members',
-  'src/receipts/receipt.js': 'numbers that differ; their values mean nothing',
-  'src/redis/durability/command-server.js': 'by connection',
-  'src/redis/empty-epoch.js': 'a table that is made when it is needed',
-  'src/socketio/msgpack-packet.js': 'the result of a synchronous call',
-  'src/socketio/shared-listeners.js': 'patched prototypes, and tables by identity',
-  'src/wire/position.js': 'random bytes that are drawn together',
-  'src/wire/raw-value.js': 'by value'
-}
-const OF_MODULE = ':matches(Program, Program > ExportNamedDeclaration) > VariableDeclaration'
-const STATE = `${OF_MODULE}[kind="let"], ` +
-  `${OF_MODULE}[kind="const"] > VariableDeclarator > NewExpression[callee.name=/^(Weak)?(Map|Set)$/][arguments.length=0]`
-const moduleState = {
-  create: (context) => ({
-    [STATE] (node) {
-      context.report({ node, message: 'a class or a factory holds state, or eslint.config.js says why this module does' })
-    }
-  })
-}
 
 export default [
   { ignores: ['node_modules/', 'test/output/', '**/dist/', '**/.next/', 'docs/.vitepress/cache/'] },
@@ -216,8 +197,9 @@ export default [
   {
     files: ['src/**', 'client/**'],
     ignores: [...OWN_SOURCES, ...LIBRARY_TIMERS],
-    rules: { 'no-restricted-globals': ['error', ...TIMERS], 'no-restricted-imports': ['error', RANDOM] }
+    rules: { 'no-restricted-globals': ['error', ...TIMERS, GLOBAL_CRYPTO], 'no-restricted-imports': ['error', HANDED_DOWN] }
   },
+  { files: [...ENTRIES, ...KAFKAJS_CODECS], rules: { 'no-restricted-imports': ['error', RANDOM] } },
   { files: Object.keys(WALL_CLOCK), rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS] } },
   {
     files: ['client/**', 'packages/**'],

@@ -12,6 +12,7 @@ import { createClient } from '../test/helpers/clients.js'
 import { startCluster } from '../test/helpers/cluster.js'
 import { childrenOf } from '../test/helpers/processes.js'
 import { startRedis } from '../test/services/redis.js'
+import { systemRandom } from '../src/common/random.js'
 import { newTraceId } from '../src/wire/headers.js'
 import { environment } from './measure/environment.js'
 import { usageOf } from './measure/processes.js'
@@ -89,7 +90,7 @@ async function load ({ inkcast }, traced) {
         guid: shown ? SHOWN_GUID : `d-${1 + sent++ % (DOCUMENTS - 1)}`,
         event: 'cell',
         value: { cell: 'A1', text: 'x'.repeat(200), batch },
-        ...(shown && traced && { traceparent: `00-${newTraceId()}-00f067aa0ba902b7-01` })
+        ...(shown && traced && { traceparent: `00-${newTraceId(systemRandom)}-00f067aa0ba902b7-01` })
       }
     })
     const { status } = await inkcast.post('/v1/publish', { publications })

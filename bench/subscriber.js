@@ -8,6 +8,7 @@ import { fork } from 'node:child_process'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { systemRandom } from '../src/common/random.js'
 import { documentChannel } from '../src/redis/keys.js'
 import { encodeEnvelope } from '../src/wire/envelope.js'
 import { makeDirectory, removeDirectory } from '../test/services/directory.js'
@@ -67,7 +68,7 @@ const payloadOf = (offset) => Buffer.concat([
   encodeEnvelope(/** @type {any} */ ({
     operator: 'broadcast', guid: GUID, event: 'edit', except: [], contentType: 'application/json', value: VALUE,
     timestamp: Date.now(), traceId: String(Number(process.hrtime.bigint()) / 1e6)
-  }), Date.now())
+  }), Date.now(), systemRandom)
 ])
 
 /** @param {typeof WAYS[number]} way @returns {Promise<Row[]>} */

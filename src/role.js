@@ -195,6 +195,7 @@ async function tellFailure (message, launcher) {
 function createWaits (launcher) {
   const told = new Set()
   return (message) => {
+    // eslint-disable-next-line no-restricted-syntax -- of the process, which began before its clock
     if (told.has(message) || process.uptime() > START_TIME) return
     told.add(message)
     if (launcher.relaysHandles) tell({ type: 'waits', message })

@@ -5,6 +5,7 @@
 import { createRequire } from 'node:module'
 import { Encoder as MsgpackEncoder } from 'socket.io-msgpack-parser'
 import { Encoder } from 'socket.io-parser'
+import { systemRandom } from '../../src/common/random.js'
 import { jsonMessage, msgpackMessage } from '../../src/wire/packet.js'
 import { decodeEnvelope, encodeEnvelope } from '../../src/wire/envelope.js'
 import { encodeMsgpack } from '../../src/wire/msgpack.js'
@@ -16,7 +17,7 @@ const Sender = createRequire(import.meta.url)('ws').Sender
 
 const value = valueOf(1, 1, 1)
 const msgpack = encodeMsgpack(JSON.parse(String(value)))
-const envelope = encodeEnvelope(publicationOf(value), Date.now())
+const envelope = encodeEnvelope(publicationOf(value), Date.now(), systemRandom)
 const encoder = new Encoder()
 const msgpackEncoder = new MsgpackEncoder()
 const packet = () => ({ type: 2, nsp: '/', data: ['message', JSON.parse(String(value)), META] })

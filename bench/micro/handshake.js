@@ -35,7 +35,7 @@ const metrics = createMetrics({ processMetrics: false })
 const auth = { token: tokens[0] }
 const join = { guid: 'document-1' }
 const packets = [`0${JSON.stringify(auth)}`, `20${JSON.stringify(['doc:join', join])}`]
-const OwnDecoder = decoderFor(0)
+const OwnDecoder = decoderFor(0, systemClock)
 
 /** @param {any} decoder of a new connection */
 function decode (decoder) {

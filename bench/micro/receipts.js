@@ -90,7 +90,8 @@ async function measure (members) {
         contentType: 'application/json',
         value: Buffer.from('1')
       },
-      0
+      0,
+      systemRandom
     )
   )
   /** @type {number[]} */

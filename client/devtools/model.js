@@ -180,6 +180,7 @@ export function createModel (client, onChange) {
 /** @typedef {ReturnType<ReturnType<typeof createModel>['read']>} View */
 
 /** ms since 1970, by a clock that is never set */
+// eslint-disable-next-line no-restricted-syntax -- the time of day, for people
 const timeOfDay = () => performance.timeOrigin + clock.monotonic()
 
 /** @param {Error | null} reason */

@@ -71,10 +71,11 @@ export function createRedisBus ({
     readEnd: async (guid) => (await attempt('positions', () => logs.ends([guid])))[0],
     onReset: (guid) => tellInterrupted([guid]),
     metrics,
-    log
+    log,
+    random
   })
   const logs = createRedisLogs({
-    redis, rollback, metrics,
+    redis, rollback, metrics, random,
     metaTtlOf: (guid) => Math.max(META_TTL, historyOf(guid).ttl)
   })
   const stopping = new AbortController()

@@ -26,8 +26,9 @@ const ENDS_PER_CALL = 500
  * @param {(guid: string) => number} dependencies.metaTtlOf s
  * @param {ReturnType<typeof import('./rollback.js').createRollback>} dependencies.rollback
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../wire/position.js').EpochSource} dependencies.random
  */
-export function createRedisLogs ({ redis, metaTtlOf, rollback, metrics }) {
+export function createRedisLogs ({ redis, metaTtlOf, rollback, metrics, random }) {
   const { scripts } = redis
 
   /**
@@ -51,7 +52,7 @@ export function createRedisLogs ({ redis, metaTtlOf, rollback, metrics }) {
   async function open (guid) {
     const keys = [documentLog(guid), documentMeta(guid), emptyEpochBeside(redis, documentMeta(guid))]
     const call = (/** @type {string} */ move) =>
-      scripts.open(keys, [newEpoch(), metaTtlOf(guid), move, HEAL_WITHIN.begin, HEAL_WITHIN.end])
+      scripts.open(keys, [newEpoch(random), metaTtlOf(guid), move, HEAL_WITHIN.begin, HEAL_WITHIN.end])
     const { position } = await readEnd(guid, async () => {
       const [epoch, offset, lost] = await call(moveAsked(redis)).catch(async (error) =>
         call(await moveTold(redis, keys[1], error))
@@ -120,7 +121,7 @@ export function createRedisLogs ({ redis, metaTtlOf, rollback, metrics }) {
   /** @param {string[]} guids of one call @returns {Promise<(Position | null)[]>} */
   async function readEnds (guids) {
     const metas = guids.map(documentMeta)
-    const found = await scripts.positions([...metas, emptyEpochBeside(redis, metas[0])], [newEpoch()])
+    const found = await scripts.positions([...metas, emptyEpochBeside(redis, metas[0])], [newEpoch(random)])
     return Promise.all(guids.map((guid, i) => {
       const [epoch, offset, lost] = found.slice(3 * i, 3 * i + 3)
       if (epoch === null || offset === null) return null

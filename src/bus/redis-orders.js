@@ -55,7 +55,7 @@ const NO_VALUE = Buffer.alloc(0)
  * @param {RedisConnection} dependencies.redis
  * @param {Pick<ReturnType<typeof import('./registry.js').createRegistry>, 'assertComplete'>} dependencies.registry
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../common/random.js').Random, 'uuid'>} dependencies.random
+ * @param {Pick<import('../common/random.js').Random, 'bytes' | 'uuid'>} dependencies.random
  */
 export function createOrderPublish ({ redis, registry, clock, random }) {
   /**
@@ -136,7 +136,7 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
     const id = random.uuid()
     // clients never receive the value of other orders
     const value = publication.operator === 'close' || publication.operator === 'leave' ? publication.value : NO_VALUE
-    const message = encodeDirect([encodeEnvelope({ ...publication, value }, at, id)])
+    const message = encodeDirect([encodeEnvelope({ ...publication, value }, at, random, id)])
     const [counts] = await Promise.all([
       Promise.all(workers.map((worker) => tell(worker, id, message))),
       // after the list was read: before, it could be lost in between

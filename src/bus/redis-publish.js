@@ -48,7 +48,7 @@ const DIRECT = Object.freeze({ position: null, duplicate: false })
  *   waited for
  * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../common/random.js').Random, 'uuid'>} dependencies.random
+ * @param {Pick<import('../common/random.js').Random, 'bytes' | 'uuid'>} dependencies.random
  * @param {Pick<ReturnType<typeof createRegistry>, 'assertComplete'>} [dependencies.registry] default: one that looks
  *   with each order only
  */
@@ -71,7 +71,7 @@ export function createRedisPublish ({
     const { size, ttl, bytes = 0, keys: keyed = true } = historyOf(guid)
     /** @type {(string | number | Buffer)[]} */
     const args = [
-      newEpoch(),
+      newEpoch(random),
       size,
       ttl,
       Math.max(META_TTL, ttl),
@@ -188,7 +188,7 @@ export function createRedisPublish ({
     if (entries.length === 0) return []
     const target = oneLane(entries)
     const now = clock.now()
-    const encoded = entries.map((entry) => ({ entry, envelope: encodeEnvelope(entry.publication, now) }))
+    const encoded = entries.map((entry) => ({ entry, envelope: encodeEnvelope(entry.publication, now, random) }))
     const bytes = encoded.reduce((sum, { envelope }) => sum + envelope.length, 0)
     if (pendingBytes + bytes > MAX_PENDING_BYTES && pendingBytes > 0)
       throw new InkcastError('unavailable', 'the queue for redis is full')

@@ -46,8 +46,9 @@ import { META_TTL } from './redis-publish.js'
  * @param {(guid: string) => void} dependencies.onReset the members of the document must be compared with its log
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../wire/position.js').EpochSource} dependencies.random
  */
-export function createRollback ({ redis: { scripts }, readEnd, onReset, metrics, log }) {
+export function createRollback ({ redis: { scripts }, readEnd, onReset, metrics, log, random }) {
   /** Subscribed documents; bounded by the number of feeds. @type {Map<string, KnownEnd>} */
   const subscribed = new Map()
   /** Documents that are being reset because of a live record. @type {Set<string>} */
@@ -60,7 +61,7 @@ export function createRollback ({ redis: { scripts }, readEnd, onReset, metrics,
    */
   async function reset (guid, epoch) {
     metrics.bus_errors.inc({ operation: 'rollback' })
-    const done = await scripts.reset([documentLog(guid), documentMeta(guid)], [epoch, newEpoch(), META_TTL])
+    const done = await scripts.reset([documentLog(guid), documentMeta(guid)], [epoch, newEpoch(random), META_TTL])
     if (done === 1) log.warn({ guid }, 'redis has lost the last records of a document: new epoch, its clients resync')
   }
 

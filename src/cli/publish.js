@@ -70,7 +70,7 @@ async function publish (first, second, options, global) {
 
 /** @returns {string} of a new trace, sampled */
 const newTraceparent = () =>
-  formatTraceparent({ traceId: newTraceId(), spanId: systemRandom.bytes(8).toString('hex') })
+  formatTraceparent({ traceId: newTraceId(systemRandom), spanId: systemRandom.bytes(8).toString('hex') })
 
 /** @param {string} text @returns {string} the same bytes if it is JSON, since numbers may be longer than ours */
 function asJson (text) {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 /**
  * The one source of time. Parts that wait, stamp or measure take a clock, so that tests can replace it;
- * eslint.config.js forbids Node's own timers elsewhere.
+ * eslint.config.js forbids Node's own timers and times elsewhere.
  *
  * Durations, deadlines and pauses are measured with `monotonic`: people and NTP set the wall clock, and a step of it
  * must neither delay nor hasten anything. `now` is for times that leave the process or are compared with times of other
@@ -12,6 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
  * @property {() => number} now ms since 1970
  * @property {() => number} monotonic ms, with a fraction, since some moment of this process; never goes back and is
  *   never set
+ * @property {() => number} cpu CPU time of this thread, before Node 23.9 of all threads of the process, ms
  * @property {(ms: number, signal?: AbortSignal) => Promise<void>} sleep resolves after ms, rejects with the signal's
  *   reason
  * @property {(ms: number, run: () => void) => Timer} timer runs once, after ms
@@ -23,10 +24,16 @@ import { setTimeout as delay } from 'node:timers/promises'
  * @property {() => Timer} unref the process may end before it runs
  */
 
+const { cpuUsage, threadCpuUsage = cpuUsage } = /** @type {any} */ (process)
+
 /** @type {Clock} */
 export const systemClock = {
   now: Date.now,
   monotonic: () => performance.now(),
+  cpu () {
+    const { user, system } = threadCpuUsage()
+    return (user + system) / 1000
+  },
   // Node rejects with an AbortError of its own that has the reason as its cause
   sleep: (ms, signal) => delay(ms, undefined, { signal }).catch(() => { throw signal?.reason }),
   timer: (ms, run) => new SystemTimer(setTimeout(run, ms)),

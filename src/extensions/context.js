@@ -16,6 +16,7 @@ import { outside } from './guard.js'
  * @property {import('../metrics/metrics.js').Metrics} metrics
  * @property {import('../common/log.js').Log} log
  * @property {Pick<import('../common/clock.js').Clock, 'now' | 'monotonic' | 'timer'>} clock
+ * @property {import('../wire/headers.js').TraceIdSource} random
  */
 
 const DEFAULT_LIMIT = 100
@@ -31,16 +32,17 @@ const KNOWN = new Set([...FIELDS, 'operator', 'data'])
  * @param {PublishRequest} request
  * @param {string} source
  * @param {number} timestamp
+ * @param {import('../wire/headers.js').TraceIdSource} random
  * @returns {import('../wire/publication.js').Publication} not checked
  * @throws {InkcastError} bad_request
  */
-function publicationOf (request, source, timestamp) {
+function publicationOf (request, source, timestamp, random) {
   const unknown = Object.keys(request).find((field) => !KNOWN.has(field))
   if (unknown !== undefined) throw new InkcastError('bad_request', `publish has no field ${unknown}`)
   /** @type {import('../wire/publication.js').Publication} */
   const publication = {
     operator: request.operator ?? 'broadcast',
-    event: 'message', except: [], ephemeral: false, receipt: false, traceId: newTraceId(),
+    event: 'message', except: [], ephemeral: false, receipt: false, traceId: newTraceId(random),
     timestamp, source,
     contentType: 'application/json',
     value: Buffer.from(JSON.stringify(request.data ?? null))
@@ -66,7 +68,7 @@ async function ask (code) { return await outside(code) }
  * @returns {ExtensionContext}
  */
 export function createContext ({ name }, io, services, config) {
-  const { publisher, bus, presenceStore, sessionStore, metrics, log, clock } = services
+  const { publisher, bus, presenceStore, sessionStore, metrics, log, clock, random } = services
   /** @type {import('./extension.js').Documents} */
   const documents = {
     position: (guid) => ask(async () => (await bus.positions([guid]))[0] ?? null),
@@ -86,7 +88,7 @@ export function createContext ({ name }, io, services, config) {
     log: log.child({ extension: name }),
     metrics: metrics.registry,
     publish: (request) => ask(async () => {
-      const publication = publicationOf(request, name, clock.now())
+      const publication = publicationOf(request, name, clock.now(), random)
       const { position, duplicate = false } = await publisher.publish(publication, { source: name })
       return { position: position ?? null, duplicate }
     }),

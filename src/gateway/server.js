@@ -226,7 +226,7 @@ export function createGateway ({
     if (code === UNSUPPORTED_PROTOCOL) undecoded('protocol', `EIO=${context.protocol}: a client of Socket.IO 2, which needs version 3 or 4`)
   })
   const io = new Server({
-    parser: parserFor(limits.maxDocumentsPerConnection, undecoded),
+    parser: parserFor(limits.maxDocumentsPerConnection, clock, undecoded),
     serveClient: false,
     connectTimeout: 20_000,
     adapter: rooms.adapter,

@@ -145,6 +145,7 @@ export function createIngest ({
       source,
       healed: generation,
       maxBytes,
+      random,
       passesOver: marks.passesOver
     })
     if (batchRead.hasSubscribers) batchRead.publish({ by: metrics, lanes, topic, partition })

@@ -32,10 +32,11 @@ export function headersOf ({ headers = {} }) {
  * has an empty one. A wrong header that only observers read counts as absent: its record is right.
  *
  * @param {KafkaRecord} message
+ * @param {import('../wire/headers.js').TraceIdSource} random
  * @returns {import('../wire/publication.js').Publication}
  * @throws {import('../common/errors.js').InkcastError} unknown_operator, bad_header, bad_content_type
  */
-export function publicationFromMessage (message) {
+export function publicationFromMessage (message, random) {
   const { value, timestamp } = message
   const headers = headersOf(message)
   for (const [name, isRight] of OBSERVED) {
@@ -43,7 +44,7 @@ export function publicationFromMessage (message) {
     if (held === undefined) continue
     if ((typeof held !== 'string' && !isUtf8(held)) || !isRight(held.toString())) headers.delete(name)
   }
-  return publicationFromHeaders(headers, value ? copy(value) : NO_VALUE, Number(timestamp))
+  return publicationFromHeaders(headers, value ? copy(value) : NO_VALUE, Number(timestamp), random)
 }
 
 /**

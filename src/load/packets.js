@@ -104,4 +104,5 @@ const msgpack = {
 export const packetCodec = (binary) => binary ? msgpack : json
 
 /** @returns {number} ms since 1970, with fractions, for latencies between processes of one machine */
+// eslint-disable-next-line no-restricted-syntax -- compared with other processes, and finer than Date.now
 export const preciseNow = () => performance.timeOrigin + systemClock.monotonic()

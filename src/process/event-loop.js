@@ -17,10 +17,6 @@ const LAG = 200
 /** The process itself is the cause of the delays if its CPU time during them was at least this part of them. */
 const OWN_PART = 0.5
 
-/** CPU time of the thread of the event loop; before Node 23.9 of all threads. */
-const ownCpuUsage = /** @type {{ threadCpuUsage?: typeof process.cpuUsage }} */ (process).threadCpuUsage ??
-  process.cpuUsage
-
 /**
  * Measures the event loop's delay, and logs a warning when the process falls behind.
  * @param {object} dependencies
@@ -28,11 +24,8 @@ const ownCpuUsage = /** @type {{ threadCpuUsage?: typeof process.cpuUsage }} */ 
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {number} [dependencies.window] ms
- * @param {() => { user: number, system: number }} [dependencies.cpuUsage] of this thread so far, us
  */
-export function createEventLoopMonitor ({
-  metrics, log, clock, window = WINDOW, cpuUsage = ownCpuUsage
-}) {
+export function createEventLoopMonitor ({ metrics, log, clock, window = WINDOW }) {
   /** Delays of this window, in whole ns from 1 on. */
   const histogram = createHistogram()
   /** @type {import('../common/clock.js').Timer | undefined} */
@@ -42,19 +35,14 @@ export function createEventLoopMonitor ({
   let sampler
   /** Until the next sample, ms. */
   let interval = WORKING
-  let last = { at: clock.monotonic(), cpuMs: cpuMsSoFar() }
+  let last = { at: clock.monotonic(), cpuMs: clock.cpu() }
   /** Delays in this window, and the CPU time during them, ms. CPU time at other times has no meaning here. */
   let late = 0
   let lateCpuMs = 0
   let starting = true
 
-  function cpuMsSoFar () {
-    const { user, system } = cpuUsage()
-    return (user + system) / 1000
-  }
-
   function sample () {
-    const now = { at: clock.monotonic(), cpuMs: cpuMsSoFar() }
+    const now = { at: clock.monotonic(), cpuMs: clock.cpu() }
     const delay = Math.max(0, now.at - last.at - interval)
     const cpuMs = now.cpuMs - last.cpuMs
     metrics.event_loop_delay_seconds.observe(delay / 1000)

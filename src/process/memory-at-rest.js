@@ -27,21 +27,15 @@ const COLLECTIONS = 2
 /**
  * @param {object} dependencies
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {() => { user: number, system: number }} [dependencies.cpuUsage] of this process so far, us
  * @param {() => void} [dependencies.collect]
  */
-export function createMemoryAtRest ({
-  clock, cpuUsage = process.cpuUsage, collect = collectGarbage
-}) {
+export function createMemoryAtRest ({ clock, collect = collectGarbage }) {
   /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let last = { at: 0, cpuMs: 0 }
   let collections = 0
 
-  function read () {
-    const { user, system } = cpuUsage()
-    return { at: clock.monotonic(), cpuMs: (user + system) / 1000 }
-  }
+  const read = () => ({ at: clock.monotonic(), cpuMs: clock.cpu() })
 
   function look () {
     const now = read()

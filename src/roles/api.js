@@ -69,7 +69,7 @@ export async function composeApi (context, shared) {
   }
   const certificate = apiCertificate({ config, log, metrics, clock })
   await startCertificates([certificate], { lifecycle, status })
-  const doors = { settings: config.api, limits: config.limits, callers, log, metrics, clock, certificate }
+  const doors = { settings: config.api, limits: config.limits, callers, log, metrics, clock, random, certificate }
   // development only
   const addReference = config.production ? undefined : (await import('../api/http/reference.js')).createReference()
   const api = createHttpApi({ ...doors, ...services, addReference })
@@ -84,7 +84,6 @@ export async function composeApi (context, shared) {
     const grpc = createGrpcApi({
       ...doors,
       services,
-      random,
       openEvents: createEventSources({
         settings: config.uplink, stream, kafka: uplinkTopic, log, metrics, clock, random
       })

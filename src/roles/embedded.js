@@ -23,7 +23,7 @@ export async function composeEmbedded (context) {
     connect: () => store.connect(),
     keepDocuments: async () => {
       const documents = (await import('../demo/documents/documents.js')).createDocuments({
-        apiUrl: () => apiUrl({ ...config.api, port: ports.api() }), token: tokenOf(config.api), log
+        apiUrl: () => apiUrl({ ...config.api, port: ports.api() }), token: tokenOf(config.api), log, random
       })
       lifecycle.onStop('demo documents', () => documents.stop())
       return documents

@@ -157,7 +157,7 @@ export async function composeGateway ({
   const sessions = createWorkerSessions({
     store: sessionStore, config, uplink, worker: lease, directory: connections, metrics, log, clock, random
   })
-  const cleanUp = createCleaning({ store: sessionStore, uplink, log, clock })
+  const cleanUp = createCleaning({ store: sessionStore, uplink, log, clock, random })
   const closeReceipts = createOrphans({
     redis, uplink, timeout: config.limits.receiptTimeout, metrics, log, clock, random
   })
@@ -203,7 +203,7 @@ export async function composeGateway ({
     access,
     rulesOf: rules.rulesOf,
     certificate,
-    extensions: createExtensions({ config, services: { ...parts, sessionStore, metrics, log, clock } }),
+    extensions: createExtensions({ config, services: { ...parts, sessionStore, metrics, log, clock, random } }),
     newId: createSessionIds(lease.number, { clock, random }),
     misrouted,
     mayAct,

@@ -21,9 +21,10 @@ const REASON = 'worker_gone'
  * @param {Pick<import('../uplink/contract.js').Uplink, 'send'>} dependencies.uplink
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../wire/headers.js').TraceIdSource} dependencies.random
  * @returns {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} see createWorkerWatch
  */
-export function createCleaning ({ store, uplink, log, clock }) {
+export function createCleaning ({ store, uplink, log, clock, random }) {
   /**
    * @param {string} name of the incarnation
    * @param {{ change: HoldingChange, happening: Happening }[]} entries its holdings
@@ -40,7 +41,7 @@ export function createCleaning ({ store, uplink, log, clock }) {
       let failure
       for (let at = 0; at < telling.length && failure === undefined; at += MAX_TELLING) {
         const some = telling.slice(at, at + MAX_TELLING)
-        const records = some.map(({ told, happening }) => eventOf(told, happening))
+        const records = some.map(({ told, happening }) => eventOf(told, happening, random))
         const results = await Promise.allSettled(records.map((record) => record && uplink.send(record)))
         failure = results.find((result) => result.status === 'rejected')
         // another worker may hold it meanwhile: `hold` then returns the next event

@@ -14,9 +14,10 @@ import { newTraceId } from '../wire/headers.js'
 /**
  * @param {'0' | '1'} told '1': held now, '0': without a holder
  * @param {Happening} happening of a user (uid only), a document (guid only) or a user in a document
+ * @param {import('../wire/headers.js').TraceIdSource} random
  * @returns {import('../uplink/contract.js').UplinkRecord | null} null: there is no event for it
  */
-export function eventOf (told, { uid, guid, sid, at, reason }) {
+export function eventOf (told, { uid, guid, sid, at, reason }, random) {
   if (uid === undefined && told === '1') return null
   const operator =
     uid === undefined
@@ -34,7 +35,7 @@ export function eventOf (told, { uid, guid, sid, at, reason }) {
     uid,
     guid,
     sid,
-    traceId: newTraceId(),
+    traceId: newTraceId(random),
     timestamp: at,
     contentType: 'application/json',
     value: Buffer.from(JSON.stringify(value))

@@ -60,7 +60,8 @@ export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled
       settle(holding)
     }
     const { uid, guid, sid, reason } = holding
-    const record = eventOf(told, { uid, guid, ...uid === undefined ? {} : { sid }, at: timeOf(holding), reason })
+    const happening = { uid, guid, ...uid === undefined ? {} : { sid }, at: timeOf(holding), reason }
+    const record = eventOf(told, happening, random)
     if (record === null) return done()
     telling++
     uplink.send(record).then(() => {

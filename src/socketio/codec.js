@@ -62,9 +62,11 @@ function writeMsgpack (encoded, options) {
 /**
  * The `parser` option of the Socket.IO server. Its Encoder is JSON's until `useCodec` is called.
  * @param {number} maxDocuments that a handshake may name
+ * @param {Pick<import('../common/clock.js').Clock, 'cpu'>} clock
  * @param {import('./undecoded.js').NoteUndecoded} note
  */
-export const parserFor = (maxDocuments, note) => ({ Encoder: RoomEncoder, Decoder: decoderFor(maxDocuments, note) })
+export const parserFor = (maxDocuments, clock, note) =>
+  ({ Encoder: RoomEncoder, Decoder: decoderFor(maxDocuments, clock, note) })
 
 /**
  * The Engine.IO messages of a packet.

@@ -22,6 +22,7 @@ import { WrongPacket, answerTo } from './undecoded.js'
  * @typedef {object} DecoderSettings the same for all connections of a worker
  * @property {number} earlyValues allowed in a packet before the client is admitted
  * @property {import('./undecoded.js').NoteUndecoded} note
+ * @property {Pick<import('../common/clock.js').Clock, 'cpu'>} clock
  */
 
 /** CONNECT packets per connection: a refused client may retry, and each attempt verifies a token. */
@@ -104,12 +105,12 @@ class Decoder extends json.Decoder {
     this.codec ??= typeof data === 'string' ? 'json' : 'msgpack'
     const { connection } = this
     if (connection === undefined || data.length <= LARGE) return this.#read(data)
-    const before = process.cpuUsage()
+    const { clock } = this.#settings
+    const before = clock.cpu()
     try {
       this.#read(data)
     } finally {
-      const { user, system } = process.cpuUsage(before)
-      connection.decoded((user + system) / 1000)
+      connection.decoded(clock.cpu() - before)
     }
   }
 
@@ -323,7 +324,8 @@ const isEvent = ({ type }) => type === json.PacketType.EVENT || type === json.Pa
  * One class for all gateways of a process: with a class for each, V8 would discard the code compiled in the warm-up at
  * the first client.
  * @param {number} maxDocuments that a handshake may name
+ * @param {Pick<import('../common/clock.js').Clock, 'cpu'>} clock
  * @param {import('./undecoded.js').NoteUndecoded} [note]
  */
-export const decoderFor = (maxDocuments, note = () => {}) =>
-  Decoder.bind(null, { earlyValues: EARLY_VALUES + EARLY_VALUES_PER_DOCUMENT * maxDocuments, note })
+export const decoderFor = (maxDocuments, clock, note = () => {}) =>
+  Decoder.bind(null, { earlyValues: EARLY_VALUES + EARLY_VALUES_PER_DOCUMENT * maxDocuments, note, clock })

@@ -27,7 +27,7 @@ const MAX_FIELDS = 50
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'webhook_publications'>} dependencies.metrics
  * @param {Pick<import('../common/clock.js').Clock, 'now' | 'sleep' | 'monotonic'>} dependencies.clock
- * @param {Pick<import('../common/random.js').Random, 'number'>} dependencies.random
+ * @param {Pick<import('../common/random.js').Random, 'number' | 'uuid'>} dependencies.random
  * @returns {(id: string, answer: import('./request.js').Answer, signal: AbortSignal) => Promise<void>} rejects with the
  *   reason of the signal
  */
@@ -82,6 +82,7 @@ export function createAnswers ({
         publication = publicationFromItem(item, {
           source: SOURCE,
           now: clock.now(),
+          random,
           keyFrom: (key) => `${SOURCE}:${key ?? `${id}:${i}`}`
         })
       } catch (error) {

@@ -1,5 +1,3 @@
-import { systemRandom } from '../common/random.js'
-
 /**
  * The form of a publication on the bus and in a document's log: the length of a JSON head (4 bytes), the head,
  * and the value's unchanged bytes. The head has short keys and omits defaults, because it is stored HISTORY_SIZE times
@@ -16,10 +14,11 @@ const RECEIPT_ID_BYTES = 9
 /**
  * @param {Publication} publication
  * @param {number} ingestedAt ms since 1970: when it was accepted for the bus
+ * @param {Pick<import('../common/random.js').Random, 'bytes'>} random
  * @param {string} [orderId] the publisher waits for the outcome of this order
  * @returns {Buffer}
  */
-export function encodeEnvelope (publication, ingestedAt, orderId) {
+export function encodeEnvelope (publication, ingestedAt, random, orderId) {
   const {
     operator, guid, uid, sid, event, except, ephemeral, keep, receipt, traceId, traceparent, timestamp, source, from,
     ttl, contentType, value
@@ -34,7 +33,7 @@ export function encodeEnvelope (publication, ingestedAt, orderId) {
     x: except.length > 0 ? except : undefined,
     p: ephemeral || undefined,
     k: keep || undefined,
-    r: receipt ? systemRandom.bytes(RECEIPT_ID_BYTES).toString('base64url') : undefined,
+    r: receipt ? random.bytes(RECEIPT_ID_BYTES).toString('base64url') : undefined,
     t: traceId,
     w: traceparent,
     m: timestamp,

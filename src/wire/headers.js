@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer'
-import { systemRandom } from '../common/random.js'
 import { InkcastError } from '../common/errors.js'
 import { isSimilar } from '../common/similar.js'
 import { ID_RULE, OPERATORS, isId, unknownOperator } from './publication.js'
@@ -64,11 +63,13 @@ const MAX_EXCEPT = 100
 /** Longest revoke or ban with a time of its own, s: a year. */
 const MAX_TTL = 366 * 86_400
 
+/** @typedef {Pick<import('../common/random.js').Random, 'uuid'>} TraceIdSource */
+
 /**
- * Derived from a UUID because Node generates these in batches; random bytes cost a system call each time.
+ * @param {TraceIdSource} random
  * @returns {string} a trace id as W3C Trace Context has them: 32 hexadecimal digits, 122 of their bits random
  */
-export const newTraceId = () => systemRandom.uuid().replaceAll('-', '')
+export const newTraceId = (random) => random.uuid().replaceAll('-', '')
 
 /**
  * Values of headers by lower-case name. Bytes are not checked yet.
@@ -94,10 +95,11 @@ export function headerText (headers, name) {
  * @param {HeaderValues} headers
  * @param {Buffer} value
  * @param {number} timestamp default for x-timestamp, ms since 1970
+ * @param {TraceIdSource} random
  * @returns {import('./publication.js').Publication}
  * @throws {InkcastError} unknown_operator, bad_header, bad_content_type
  */
-export function publicationFromHeaders (headers, value, timestamp) {
+export function publicationFromHeaders (headers, value, timestamp, random) {
   const get = (/** @type {string} */ name) => headerText(headers, name)
   const operator = get(HEADER.operator)
   if (operator === undefined || !OPERATORS.has(operator))
@@ -114,7 +116,7 @@ export function publicationFromHeaders (headers, value, timestamp) {
     ephemeral: flag(HEADER.ephemeral, get(HEADER.ephemeral)),
     receipt: flag(HEADER.receipt, get(HEADER.receipt)),
     ...(flag(HEADER.keep, get(HEADER.keep)) && { keep: true }),
-    traceId: traceIdFrom(get(HEADER.traceId), parent?.traceId),
+    traceId: traceIdFrom(get(HEADER.traceId), parent?.traceId) ?? newTraceId(random),
     traceparent: parent === null ? undefined : traceparent,
     timestamp: timestampFrom(get(HEADER.timestamp), timestamp),
     source: optionalId(HEADER.source, get(HEADER.source)),
@@ -191,7 +193,7 @@ function traceIdFrom (traceId, ofParent) {
     if (!isId(traceId)) throw new InkcastError('bad_header', `x-trace-id is not a valid id: ${ID_RULE}`)
     return traceId
   }
-  return ofParent ?? newTraceId()
+  return ofParent
 }
 
 /**

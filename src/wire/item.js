@@ -45,13 +45,14 @@ const FIELDS = new Map(
  * @param {object} context
  * @param {string} context.source the publisher
  * @param {number} context.now ms since 1970
+ * @param {import('./headers.js').TraceIdSource} context.random
  * @param {(key: string | undefined) => string | undefined} [context.keyFrom] makes the idempotency key of the
  *   item's own
  * @param {Buffer} [context.value] bytes of the value, which the item then does not have as `valueBase64`
  * @returns {import('./publication.js').Publication} not checked yet
  * @throws {InkcastError} bad_request, and what publicationFromHeaders throws
  */
-export function publicationFromItem (item, { source, now, keyFrom = (key) => key, value }) {
+export function publicationFromItem (item, { source, now, random, keyFrom = (key) => key, value }) {
   if (item === null || typeof item !== 'object' || Array.isArray(item))
     throw new InkcastError('bad_request', 'a publication must be an object')
   const fields = /** @type {Record<string, any>} */ (item)
@@ -68,7 +69,7 @@ export function publicationFromItem (item, { source, now, keyFrom = (key) => key
     .set(HEADER.operator, fields.operator ?? 'broadcast')
     .set(HEADER.idempotencyKey, keyFrom(fields.idempotencyKey))
     .set(HEADER.except, exceptFrom(fields.except))
-  return publicationFromHeaders(headers, value ?? valueFrom(fields), now)
+  return publicationFromHeaders(headers, value ?? valueFrom(fields), now, random)
 }
 
 /** @param {unknown} except @returns {string | undefined} */

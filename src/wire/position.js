@@ -6,25 +6,14 @@
  * @property {string} epoch
  * @property {number} offset
  */
-import { systemRandom } from '../common/random.js'
 
-const EPOCH_BYTES = 6
+/** @typedef {Pick<import('../common/random.js').Random, 'bytes'>} EpochSource */
+
 /**
- * Random bytes for many epochs: every publish needs one in case there is no log yet, and a system call for each would
- * cost more than the rest.
+ * @param {EpochSource} random
+ * @returns {string} 8 characters; two logs of one document get the same one with a chance of 1 in 2^48
  */
-const pool = Buffer.alloc(EPOCH_BYTES * 128)
-let used = pool.length
-
-/** @returns {string} 8 characters; two logs of one document get the same one with a chance of 1 in 2^48 */
-export function newEpoch () {
-  if (used === pool.length) {
-    systemRandom.fill(pool)
-    used = 0
-  }
-  used += EPOCH_BYTES
-  return pool.toString('base64url', used - EPOCH_BYTES, used)
-}
+export const newEpoch = (random) => random.bytes(6).toString('base64url')
 
 /** Length of `<name>-` in the epoch of a document that has no record yet, `<name>-<turn>`. */
 const EMPTY_NAME = 9

@@ -25,7 +25,7 @@ const NUMBERS = new Map(PAIRS.map((pair, number) => [pair, number]))
  * @param {number} workerNumber 0 to 4,095
  * @param {object} sources
  * @param {Pick<import('../common/clock.js').Clock, 'now'>} sources.clock
- * @param {Pick<import('../common/random.js').Random, 'fill'>} sources.random unguessable
+ * @param {Pick<import('../common/random.js').Random, 'bytes'>} sources.random unguessable
  * @returns {() => string} makes a new id with each call
  * @throws {RangeError} for a number that does not fit
  */
@@ -35,9 +35,8 @@ export function createSessionIds (workerNumber, { clock, random }) {
   }
   const worker = PAIRS[workerNumber]
   // encoded all at once: a string concatenated digit by digit is flattened when it becomes a key
-  const pool = Buffer.alloc(RANDOM_DIGITS * POOLED_IDS)
   let digits = ''
-  let used = pool.length
+  let used = 0
   let sequence = 0
   let lastTime = -1
   let prefix = ''
@@ -50,10 +49,9 @@ export function createSessionIds (workerNumber, { clock, random }) {
     }
     // It runs on across milliseconds: more than 4,096 ids within one still differ in their random part.
     sequence = (sequence + 1) % SEQUENCES
-    if (used === pool.length) {
-      random.fill(pool)
-      for (let i = 0; i < pool.length; i++) pool[i] = DIGITS.charCodeAt(pool[i] & 63)
-      digits = pool.toString('latin1')
+    if (used === digits.length) {
+      const drawn = random.bytes(RANDOM_DIGITS * POOLED_IDS).map((byte) => DIGITS.charCodeAt(byte & 63))
+      digits = Buffer.from(drawn).toString('latin1')
       used = 0
     }
     const start = used

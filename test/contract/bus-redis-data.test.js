@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { systemRandom } from '../../src/common/random.js'
 import { documentChannel, documentLog, documentMeta, documentNewest, queueMarks, workerChannel } from '../../src/redis/keys.js'
 import { encodeEnvelope } from '../../src/wire/envelope.js'
 import { BACKENDS } from '../helpers/backends.js'
@@ -283,7 +284,7 @@ for (const [name, url] of BACKENDS) {
       const guid = fresh()
       const start = await first.subscribe(guid)
       for (const i of range(5, 1))
-        await client().xadd(documentLog(guid), `${i}-0`, 'v', encodeEnvelope(entry(guid, i).publication, 0))
+        await client().xadd(documentLog(guid), `${i}-0`, 'v', encodeEnvelope(entry(guid, i).publication, 0, systemRandom))
       await client().hset(documentMeta(guid), 'e', start.epoch, 'o', '5')
       const end = { ...start, offset: 5 }
       if (how === 'positions') assert.deepEqual(await first.positions([guid]), [end])
@@ -332,7 +333,7 @@ for (const [name, url] of BACKENDS) {
         for (const i of [3, 4, 5]) {
           await client().spublish(
             documentChannel(guid),
-            Buffer.concat([Buffer.from(`${start.epoch}:${i}:`), encodeEnvelope(entry(guid, i).publication, 0)])
+            Buffer.concat([Buffer.from(`${start.epoch}:${i}:`), encodeEnvelope(entry(guid, i).publication, 0, systemRandom)])
           )
         }
         await publisher.publish([entry(guid, 6)])

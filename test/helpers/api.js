@@ -75,7 +75,7 @@ export async function startApi (
       presence: { page: async () => ({ version: 0, count: 0, countOnly: false, members: [] }) },
       sessions: { sessions: async () => [], session: async () => null, documents: async () => [], ...sessions },
       overview: { read: async () => [...reports] },
-      log, metrics, clock, certificate
+      log, metrics, clock, random: systemRandom, certificate
     },
     times
   )

@@ -67,6 +67,7 @@ export function manualClock (start = 1_700_000_000_000) {
   const clock = {
     now: () => now,
     monotonic: () => passed,
+    cpu: () => 0,
     timer: (ms, run) => begin(ms, null, run),
     every: (ms, run) => begin(ms, ms, run),
     soon (run) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemRandom } from '../../src/common/random.js'
 import { workerOrders } from '../../src/redis/keys.js'
 import { encodeEnvelope } from '../../src/wire/envelope.js'
 import { encodeDirect } from '../../src/bus/redis-payload.js'
@@ -74,7 +75,7 @@ test('a process with the number of a dead worker carries out none of its orders'
   ]
   // the number of the first worker
   for (const [i, fields] of orders.entries()) {
-    const envelope = encodeEnvelope(publication(/** @type {any} */ (fields)), Date.now(), `order-${i}`)
+    const envelope = encodeEnvelope(publication(/** @type {any} */ (fields)), Date.now(), systemRandom, `order-${i}`)
     await redis.client.hset(workerOrders(0), `order-${i}`, encodeDirect([envelope]))
   }
   const worker = await startRedisWorker(t, url)

@@ -208,12 +208,11 @@ export function createCallers ({ settings, production, log, metrics, clock, rand
    */
   function decoding (caller, bytes, decode) {
     if (bytes < MEASURED) return decode()
-    const before = process.cpuUsage()
+    const before = clock.cpu()
     try {
       return decode()
     } finally {
-      const { user, system } = process.cpuUsage(before)
-      chargeRefusals(caller, (user + system) / 1000 / DECODING_PER_REFUSAL)
+      chargeRefusals(caller, (clock.cpu() - before) / DECODING_PER_REFUSAL)
     }
   }
 

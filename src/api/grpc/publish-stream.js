@@ -22,6 +22,7 @@ const WINDOW = Object.freeze({ publications: 1024, bytes: 4 * 2 ** 20 })
  * @param {import('../publish-lane.js').PublishLane} dependencies.publishLane
  * @param {() => number} dependencies.owes ms for which the caller may not be read
  * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../wire/headers.js').TraceIdSource} dependencies.random
  * @param {AbortSignal} dependencies.signal ends the stream, with the reason
  * @param {() => number} dependencies.maxBytes of values in progress, at most
  * @param {(change: number) => void} dependencies.onInProgress
@@ -29,7 +30,7 @@ const WINDOW = Object.freeze({ publications: 1024, bytes: 4 * 2 ** 20 })
  *   unauthorized, token_expired
  */
 export async function servePublishStream (call, {
-  caller, admit, refused, owes, publishLane, clock, signal, maxBytes, onInProgress
+  caller, admit, refused, owes, publishLane, clock, random, signal, maxBytes, onInProgress
 }) {
   /** In the order of the publications. @type {Slot[]} */
   let slots = []
@@ -117,7 +118,7 @@ export async function servePublishStream (call, {
       const slot = { bytes: one.value?.length ?? 0 }
       bytes += slot.bytes
       slots.push(slot)
-      const entry = entryOf(one, { caller, now, admit, refused })
+      const entry = entryOf(one, { caller, now, random, admit, refused })
       const waiting = lanes.get(entry.lane)
       if (waiting !== undefined) waiting.push({ slot, publication: entry.publication })
       else {

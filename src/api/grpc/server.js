@@ -44,7 +44,7 @@ const PUBLICATIONS = Object.freeze({ field: 1, max: MAX_PUBLICATIONS })
  * @param {Readonly<{ maxRecordBytes: number }>} dependencies.limits config.limits
  * @param {import('../callers/callers.js').Callers} dependencies.callers started
  * @param {Omit<import('../operations/operation.js').Call, 'params' | 'query' | 'header' | 'body' | 'batch' | 'caller' |
- *   'now' | 'answerHeader' | 'answering' | 'admit' | 'refused' |
+ *   'now' | 'random' | 'answerHeader' | 'answering' | 'admit' | 'refused' |
  *   'decoding'>} dependencies.services what operations need
  * @param {import('./event-stream.js').OpenEvents} dependencies.openEvents
  * @param {import('../../common/log.js').Log} dependencies.log
@@ -199,7 +199,7 @@ export function createGrpcApi ({
         ...services,
         maxRecordBytes,
         bus: reads.of(services.bus, /** @type {Caller} */ (caller).name),
-        ...callFrom(entry, request), now: clock.now(), answerHeader () {},
+        ...callFrom(entry, request), now: clock.now(), random, answerHeader () {},
         answering: (/** @type {number} */ bytes) => permit.answer(bytes)
       }
       const running = runOperation(entry, whole, { callers, caller: /** @type {Caller} */ (caller) })
@@ -224,6 +224,7 @@ export function createGrpcApi ({
         owes: () => callers.owes(caller),
         publishLane: services.publishLane,
         clock,
+        random,
         signal,
         maxBytes: () => streams.share,
         onInProgress: (change) => metrics.grpc_in_progress.set(inProgress += change)

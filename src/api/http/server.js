@@ -59,6 +59,7 @@ const TIMES = {
  * @param {Pick<import('../../metrics/metrics.js').Metrics, 'api_requests' | 'api_request_seconds'>}
  *   dependencies.metrics
  * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../wire/headers.js').TraceIdSource} dependencies.random
  * @param {import('../../tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
  * @param {import('./reference.js').AddReference} [dependencies.addReference] the page `/docs/`; default: there is none
  * @param {Partial<typeof TIMES>} [times] for tests
@@ -67,7 +68,7 @@ export function createHttpApi (
   {
     settings,
     limits: { maxRecordBytes },
-    callers, publish, publishLane, bus, presence, sessions, overview, log, metrics, clock, certificate,
+    callers, publish, publishLane, bus, presence, sessions, overview, log, metrics, clock, random, certificate,
     addReference
   },
   times
@@ -177,6 +178,7 @@ export function createHttpApi (
           header: (name) => headerText(request.headers, name),
           body: /** @type {Buffer | null | undefined} */ (request.body) ?? undefined,
           now: clock.now(),
+          random,
           answerHeader: (name, value) => setHeader(reply, name, value),
           answering: (bytes) => permit.answer(bytes),
           maxRecordBytes,
@@ -258,7 +260,7 @@ export function createHttpApi (
     const error = translateError(thrown)
     const { status, body } = errorAnswer(error)
     if (body.error.code === 'internal') {
-      const traceId = String(reply.getHeader(HEADER.traceId) ?? newTraceId())
+      const traceId = String(reply.getHeader(HEADER.traceId) ?? newTraceId(random))
       setHeader(reply, HEADER.traceId, traceId)
       log.error({ err: error, traceId }, 'a request of the api failed')
     }

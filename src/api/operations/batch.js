@@ -136,13 +136,13 @@ export const batchOperations = [{
  * @param {Call} call
  */
 async function publishBatch (call) {
-  const { caller, now, admit, refused, publishLane } = call
+  const { caller, now, random, admit, refused, publishLane } = call
   const batch = call.batch ?? readBatch(call)
   if (batch.length === 0 || batch.length > MAX_PUBLICATIONS) {
     refused(batch.length)
     throw new InkcastError('bad_request', `a batch has 1 to ${MAX_PUBLICATIONS} publications`)
   }
-  const entries = batch.map((one) => entryOf(one, { caller, now, admit, refused }))
+  const entries = batch.map((one) => entryOf(one, { caller, now, random, admit, refused }))
   /** @type {Map<string, number[]>} indexes by lane */
   const lanes = new Map()
   for (const [index, { lane }] of entries.entries()) {
@@ -168,16 +168,17 @@ async function publishBatch (call) {
 
 /**
  * @param {BatchItem} one
- * @param {Pick<Call, 'caller' | 'now' | 'admit' | 'refused'>} context
+ * @param {Pick<Call, 'caller' | 'now' | 'random' | 'admit' | 'refused'>} context
  * @returns {{ lane: string, publication: import('../../wire/publication.js').Publication | Error }}
  */
-export function entryOf ({ item, value }, { caller, now, admit, refused }) {
+export function entryOf ({ item, value }, { caller, now, random, admit, refused }) {
   let lane = laneOfItem(item)
   let publication
   try {
     publication = publicationFromItem(item, {
       source: caller,
       now,
+      random,
       value,
       keyFrom: (key) => key === undefined ? undefined : idempotencyKeyFrom(key, caller)
     })

@@ -38,6 +38,7 @@
  * @property {Buffer | undefined} body untouched bytes
  * @property {string} caller the caller's name
  * @property {number} now ms since 1970
+ * @property {import('../../wire/headers.js').TraceIdSource} random
  * @property {(name: string, value: string) => void} answerHeader
  * @property {(bytes: number) => void} answering counts the bytes of a large answer while it is made: those of all that
  *   there is of it until now. Throws `unavailable`

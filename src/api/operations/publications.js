@@ -67,7 +67,7 @@ export const publishOperations = [
  * @param {Call} call
  * @param {Target} target
  */
-export async function publish ({ header, body, caller, now, publish, answerHeader }, target) {
+export async function publish ({ header, body, caller, now, random, publish, answerHeader }, target) {
   const givenKey = header(HEADER.idempotencyKey)
   /** @type {Map<string, string | undefined>} */
   const headers = new Map()
@@ -75,7 +75,7 @@ export async function publish ({ header, body, caller, now, publish, answerHeade
   headers.set(HEADER.idempotencyKey, givenKey === undefined ? undefined : idempotencyKeyFrom(givenKey, caller))
   headers.set(HEADER.source, caller) // the credential names the publisher, not a header
   for (const name of TARGET_HEADERS) headers.set(HEADER[name], target[name])
-  const publication = publicationFromHeaders(headers, body ?? EMPTY, now)
+  const publication = publicationFromHeaders(headers, body ?? EMPTY, now, random)
   answerHeader(HEADER.traceId, publication.traceId)
   for (const name of TARGET_HEADERS) {
     const given = header(HEADER[name])

@@ -61,7 +61,7 @@ export async function startLauncherControl ({
     random
   })
   await lifecycle.start('demo control', control)
-  const documents = createDocuments({ apiUrl: () => apiUrl(config.api), token: tokenOf(config.api), log })
+  const documents = createDocuments({ apiUrl: () => apiUrl(config.api), token: tokenOf(config.api), log, random })
   lifecycle.onStop('demo documents', () => documents.stop())
   await lifecycle.start('demo control listener', createPrivateListener({
     path: controlSocket(runDirectory),

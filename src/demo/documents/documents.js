@@ -35,9 +35,10 @@ const decodeJson = (bytes) => JSON.parse(Buffer.from(bytes).toString())
  * @param {() => string} dependencies.apiUrl
  * @param {string} [dependencies.token] of the api
  * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {import('../../wire/headers.js').TraceIdSource} dependencies.random
  * @returns {Documents & { stop: () => void }}
  */
-export function createDocuments ({ apiUrl, token, log }) {
+export function createDocuments ({ apiUrl, token, log, random }) {
   const stopping = new AbortController()
   /** @type {ReturnType<typeof createInkcast> | undefined} */
   let api
@@ -49,7 +50,7 @@ export function createDocuments ({ apiUrl, token, log }) {
     log: { info: (message) => log.info(message), error: (message) => log.warn(`demo: ${message}`) }
   })
   const service = createService({
-    store: createMemoryStore(), newKey: newTraceId, publish: (outgoing) => inkcast().publish(outgoing)
+    store: createMemoryStore(), newKey: () => newTraceId(random), publish: (outgoing) => inkcast().publish(outgoing)
   })
   return {
     receive: (messages) => service.receive(messages.map(({ contentType, ...message }) => ({

@@ -43,7 +43,7 @@ export async function handle (connection, input, context) {
  * @param {import('./context.js').HandlerContext} context
  */
 async function send (connection, input, context) {
-  const { rulesOf, uplink, limits, metrics, clock } = context
+  const { rulesOf, uplink, limits, metrics, clock, random } = context
   const { guid, event = 'message', data, queue } = input
   const { rate, echo } = rulesOf(guid)
   if (rate !== undefined) takeEvent(connection, guid, rate, clock.monotonic())
@@ -58,7 +58,7 @@ async function send (connection, input, context) {
   }
   const standard = contentType === 'application/msgpack' ? withStandardDates(value) : value
   const parent = parseTraceparent(input.traceparent)
-  const traceId = parent?.traceId ?? newTraceId()
+  const traceId = parent?.traceId ?? newTraceId(random)
   /** @type {import('../../uplink/contract.js').UplinkRecord} */
   const record = {
     operator: 'message',

@@ -20,7 +20,7 @@ export const schema = strictObject({
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid, event, data }, context) {
-  const { rulesOf, publisher, clock } = context
+  const { rulesOf, publisher, clock, random } = context
   const { signals, echo, rate } = rulesOf(guid)
   if (!connection.document(guid)?.joined) throw new InkcastError('not_joined')
   if (signals === 'nobody') throw new InkcastError('forbidden', 'this document has no signals')
@@ -33,7 +33,7 @@ export async function handle (connection, { guid, event, data }, context) {
     event,
     except: echo === true ? [] : [connection.id],
     ephemeral: true,
-    traceId: newTraceId(),
+    traceId: newTraceId(random),
     timestamp: clock.now(),
     from: connection.id,
     contentType,

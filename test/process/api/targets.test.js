@@ -230,6 +230,6 @@ describe('an operator acts on its own targets, and they decide the right, in eve
       key: null, value: bytesOf(item.operator), timestamp: '1700000000000', offset: '1', attributes: 0,
       headers: headersOf(item)
     })
-    return route([message], { source: 'topic/0', maxBytes: 100 }).refused[0]?.error.code
+    return route([message], { source: 'topic/0', maxBytes: 100, random: systemRandom }).refused[0]?.error.code
   }))
 })

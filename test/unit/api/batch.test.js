@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadSync } from '@grpc/proto-loader'
+import { systemRandom } from '../../../src/common/random.js'
 import { itemFrom } from '../../../src/api/grpc/messages.js'
 import { PROTO } from '../../../src/api/grpc/server.js'
 import { batchOperations, entryOf } from '../../../src/api/operations/batch.js'
@@ -27,7 +28,7 @@ test('a publication for the log of a user arrives over gRPC with keep and key', 
     publications: [{ operator: 'user', uid: 'ada', keep: true, key: 'unread', value: Buffer.from('2') }]
   })
   const [item] = definition.requestDeserialize(bytes).publications.map(itemFrom)
-  const { publication } = entryOf(item, { caller: 'shop', now: 1, admit: (one) => one, refused () {} })
+  const { publication } = entryOf(item, { caller: 'shop', now: 1, random: systemRandom, admit: (one) => one, refused () {} })
   assert.ok(!(publication instanceof Error), String(publication))
   assert.deepEqual(
     [publication.operator, publication.uid, publication.keep, publication.key, publication.value.toString()],

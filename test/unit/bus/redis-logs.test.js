@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { createRedisLogs } from '../../../src/bus/redis-logs.js'
 import { documentMeta } from '../../../src/redis/keys.js'
 
@@ -15,7 +16,8 @@ function logsOf (away) {
     redis: /** @type {any} */ ({ isCluster: true, scripts }),
     metaTtlOf: () => 60,
     rollback: /** @type {any} */ ({ knownOf: () => undefined }),
-    metrics: /** @type {any} */ ({})
+    metrics: /** @type {any} */ ({}),
+    random: systemRandom
   })
 }
 

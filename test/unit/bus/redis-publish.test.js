@@ -98,7 +98,7 @@ describe('publish over redis', () => {
 describe('messages of redis', () => {
   test('a record keeps its place, up to the largest offset', () => {
     const sent = publication({ guid: 'g', value: Buffer.from('1:2:3') })
-    const envelope = encodeEnvelope(sent, 5)
+    const envelope = encodeEnvelope(sent, 5, systemRandom)
     for (const [place, epoch, offset] of /** @type {[string, string, number][]} */ ([
       ['ab-_:12:', 'ab-_', 12],
       [':0:', '', 0],
@@ -113,7 +113,8 @@ describe('messages of redis', () => {
     const sent = range(3).map((i) => publication({ operator: 'user', uid: `u${i}`, value: Buffer.alloc(i) }))
     assert.deepEqual(
       plain(
-        decodeDirect(encodeDirect(sent.map((each) => encodeEnvelope(each, 1)))).map(({ publication }) => publication)
+        decodeDirect(encodeDirect(sent.map((each) => encodeEnvelope(each, 1, systemRandom))))
+          .map(({ publication }) => publication)
       ),
       plain(sent)
     )

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { describe, test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { createRollback, hasLost } from '../../../src/bus/rollback.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
@@ -20,7 +21,8 @@ function setUp (end) {
     readEnd: async () => end,
     onReset: (guid) => happened.push(`compare ${guid}`),
     metrics: /** @type {any} */ ({ bus_errors: { inc () {} } }),
-    log: recordingLog().log
+    log: recordingLog().log,
+    random: systemRandom
   })
   /** @param {number} offset @param {string} [epoch] */
   const live = (offset, epoch = 'e1') =>

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { CONTROL_SOCKET } from '../../../src/admin/run-directory.js'
 import { createDocuments } from '../../../src/demo/documents/documents.js'
 import { createDocumentsRoute, documentsInLauncher } from '../../../src/demo/documents/in-launcher.js'
@@ -90,7 +91,7 @@ test('an edit whose answer came too late is sent again, and applied once', async
     api.closeAllConnections()
   })
   const { port } = /** @type {import('node:net').AddressInfo} */ (api.address())
-  const kept = createDocuments({ apiUrl: () => `http://127.0.0.1:${port}`, log: recordingLog().log })
+  const kept = createDocuments({ apiUrl: () => `http://127.0.0.1:${port}`, log: recordingLog().log, random: systemRandom })
   t.after(() => kept.stop())
   let late = true
   const uplink = createDocumentsUplink({

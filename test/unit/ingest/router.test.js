@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { route, sourceOf } from '../../../src/ingest/router.js'
 
-const options = { source: sourceOf({ topic: 'documents.downlink', topicId: '', partition: 3 }), maxBytes: 100 }
+const options = { source: sourceOf({ topic: 'documents.downlink', topicId: '', partition: 3 }), maxBytes: 100, random: systemRandom }
 
 /** @param {number} offset @param {Record<string, string>} headers @param {string | Buffer | null} [value] */
 const message = (offset, headers, value = '{}') =>

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { publicationFromMessage } from '../../../src/kafka/record.js'
 import { isId } from '../../../src/wire/publication.js'
+
+/** @param {Parameters<typeof publicationFromMessage>[0]} message */
+const read = (message) => publicationFromMessage(message, systemRandom)
 
 /** @param {object} message */
 const messageOf = (message) =>
@@ -16,7 +20,7 @@ const messageOf = (message) =>
   })
 
 test('headers decide everything; they may be text or bytes', () => {
-  const publication = publicationFromMessage(
+  const publication = read(
     messageOf({
       value: Buffer.from('{"a":1}'),
       headers: {
@@ -54,14 +58,14 @@ test('headers decide everything; they may be text or bytes', () => {
 
 test('without x-timestamp the record\'s own time is used', () => {
   assert.equal(
-    publicationFromMessage(messageOf({ headers: { 'x-operator': 'everyone' } })).timestamp,
+    read(messageOf({ headers: { 'x-operator': 'everyone' } })).timestamp,
     1_700_000_000_000
   )
 })
 
 test('the last one of repeated headers counts', () => {
   assert.equal(
-    publicationFromMessage(messageOf({ headers: { 'x-operator': 'broadcast', 'x-guid': ['a', Buffer.from('b')] } }))
+    read(messageOf({ headers: { 'x-operator': 'broadcast', 'x-guid': ['a', Buffer.from('b')] } }))
       .guid,
     'b'
   )
@@ -69,33 +73,33 @@ test('the last one of repeated headers counts', () => {
 
 test('a header that is not UTF-8 is refused with its name', () => {
   const message = messageOf({ headers: { 'x-operator': 'broadcast', 'x-guid': Buffer.from([0x64, 0xff]) } })
-  assert.throws(() => publicationFromMessage(message), { code: 'bad_header', message: 'x-guid is not valid UTF-8' })
+  assert.throws(() => read(message), { code: 'bad_header', message: 'x-guid is not valid UTF-8' })
 })
 
 test('a header that the operator does not read may have any bytes', () => {
   const bytes = Buffer.from([0xff])
   const headers = { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-ttl': bytes, 'x-queue': bytes, other: bytes }
-  assert.equal(publicationFromMessage(messageOf({ headers })).guid, 'd')
+  assert.equal(read(messageOf({ headers })).guid, 'd')
 })
 
 test('properties of Object.prototype do not count as headers', () => {
-  assert.equal(publicationFromMessage(messageOf({ headers: { 'x-operator': 'everyone' } })).event, 'message')
+  assert.equal(read(messageOf({ headers: { 'x-operator': 'everyone' } })).event, 'message')
 })
 
 test('a record without headers has an unknown operator', () => {
-  assert.throws(() => publicationFromMessage(messageOf({ headers: undefined })), { code: 'unknown_operator' })
+  assert.throws(() => read(messageOf({ headers: undefined })), { code: 'unknown_operator' })
 })
 
 test('the value is a copy; a tombstone\'s is empty', () => {
   const answer = Buffer.alloc(1 << 20, 'x')
-  const { value } = publicationFromMessage(
+  const { value } = read(
     messageOf({ headers: { 'x-operator': 'everyone' }, value: answer.subarray(10, 13) })
   )
   answer.fill('y')
   assert.equal(value.toString(), 'xxx')
   assert.ok(value.buffer.byteLength < 1 << 20)
   assert.equal(
-    publicationFromMessage(messageOf({ headers: { 'x-operator': 'kick', 'x-uid': 'u' }, value: null })).value.length,
+    read(messageOf({ headers: { 'x-operator': 'kick', 'x-uid': 'u' }, value: null })).value.length,
     0
   )
 })
@@ -110,7 +114,7 @@ test('a header that only observers read never decides over a record: a wrong one
   for (const name of names) {
     for (const value of wrong) {
       const headers = { 'x-operator': 'broadcast', 'x-guid': 'd', [name]: value }
-      const { guid, timestamp, traceId, traceparent } = publicationFromMessage(messageOf({ headers }))
+      const { guid, timestamp, traceId, traceparent } = read(messageOf({ headers }))
       assert.deepEqual([guid, timestamp, traceparent], ['d', 1_700_000_000_000, undefined], `${name}: ${value}`)
       assert.ok(isId(traceId) && (name !== 'x-trace-id' || traceId.length === 32 || traceId === value), traceId)
       cases++

@@ -18,8 +18,7 @@ function observe (t) {
   let cpuMs = 5000
   let collections = 0
   const memory = createMemoryAtRest({
-    clock,
-    cpuUsage: () => ({ user: cpuMs * 600, system: cpuMs * 400 }),
+    clock: { ...clock, cpu: () => cpuMs },
     collect () {
       collections++
       cpuMs += 900 // a large heap

@@ -99,7 +99,9 @@ export async function cluster (t) {
       sessions,
       metrics,
       connect,
-      clean: () => createCleaning({ store, uplink, log, clock })(number, 1000, new AbortController().signal)
+      clean: () => createCleaning({ store, uplink, log, clock, random: systemRandom })(
+        number, 1000, new AbortController().signal
+      )
     }
   }
 

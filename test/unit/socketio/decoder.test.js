@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import msgpackParser from 'socket.io-msgpack-parser'
 import * as json from 'socket.io-parser'
+import { systemClock } from '../../../src/common/clock.js'
 import { decoderFor } from '../../../src/socketio/decoder.js'
 import { UNREADABLE, kRefused } from '../../../src/admission/rate-limit.js'
 import { rawValue } from '../../../src/wire/raw-value.js'
 import { randomValue, seededRandom } from '../../helpers/random.js'
 
-const Decoder = decoderFor(0)
+const Decoder = decoderFor(0, systemClock)
 
 /**
  * Decodes a connection's messages: the packets, and whether the decoder failed.
@@ -150,7 +151,7 @@ describe('the decoder', () => {
   })
 
   test('has one object shape in all gateways, so that compiled code is reused', () => {
-    const [few, many] = [new (decoderFor(1))(), new (decoderFor(100))()]
+    const [few, many] = [new (decoderFor(1, systemClock))(), new (decoderFor(100, systemClock))()]
     assert.equal(Object.getPrototypeOf(few), Object.getPrototypeOf(many))
     const packet = JSON.stringify({ token: 'x', documents: Array.from({ length: 1500 }, () => 0) })
     assert.equal(decodeAll(few, [`0${packet}`]).packets[0].data.token, undefined)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { decodeEnvelope, encodeEnvelope } from '../../../src/wire/envelope.js'
 import { publicationWith } from '../../helpers/publication.js'
 
@@ -28,26 +29,26 @@ test('a publication is the same after encoding and decoding', () => {
     publicationWith({ value: Buffer.alloc(0) }),
     publicationWith({ operator: 'everyone', guid: undefined })
   ]) {
-    const decoded = decodeEnvelope(encodeEnvelope(publication, 99))
+    const decoded = decodeEnvelope(encodeEnvelope(publication, 99, systemRandom))
     assert.equal(decoded.ingestedAt, 99)
     assert.deepEqual(withoutUndefined(decoded.publication), withoutUndefined(publication))
   }
 })
 
 test('the test above covers every field of a publication', () => {
-  const decoded = decodeEnvelope(encodeEnvelope(EVERYTHING, 1)).publication
+  const decoded = decodeEnvelope(encodeEnvelope(EVERYTHING, 1, systemRandom)).publication
   assert.deepEqual(Object.entries(decoded).filter(([, value]) => value === undefined), [])
 })
 
 test('defaults take no space', () => {
   const { value } = publicationWith()
-  const envelope = encodeEnvelope(publicationWith(), 1_700_000_000_000)
+  const envelope = encodeEnvelope(publicationWith(), 1_700_000_000_000, systemRandom)
   assert.ok(envelope.length - value.length < 100, `${envelope.length - value.length} bytes in addition to the value`)
 })
 
 test('a value that is a slice of a larger buffer is copied, and a decoded one is not', () => {
   const whole = Buffer.from('before{"a":1}after')
-  const envelope = encodeEnvelope(publicationWith({ value: whole.subarray(6, 13) }), 1)
+  const envelope = encodeEnvelope(publicationWith({ value: whole.subarray(6, 13) }), 1, systemRandom)
   whole.fill(0)
   const { value } = decodeEnvelope(envelope).publication
   assert.equal(value.toString(), '{"a":1}')
@@ -55,7 +56,7 @@ test('a value that is a slice of a larger buffer is copied, and a decoded one is
 })
 
 test('input other than an envelope of this version is an error', () => {
-  const envelope = encodeEnvelope(publicationWith(), 1)
+  const envelope = encodeEnvelope(publicationWith(), 1, systemRandom)
   const headEnd = 4 + envelope.readUInt32BE(0)
   for (const length of [0, 1, 3, 4, 10, headEnd - 1])
     assert.throws(() => decodeEnvelope(envelope.subarray(0, length)), Error, String(length))

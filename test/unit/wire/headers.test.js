@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemRandom } from '../../../src/common/random.js'
 import { headersFromPublication, newTraceId, publicationFromHeaders } from '../../../src/wire/headers.js'
 import { publicationWith } from '../../helpers/publication.js'
 
@@ -8,7 +9,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const TRACEPARENT = `00-${TRACE}-b7ad6b7169203331-01`
 
 /** @param {Record<string, string>} headers */
-const read = (headers) => publicationFromHeaders(new Map(Object.entries(headers)), VALUE, 1234)
+const read = (headers) => publicationFromHeaders(new Map(Object.entries(headers)), VALUE, 1234, systemRandom)
 /** @param {Record<string, string>} more */
 const broadcast = (more) => read({ 'x-operator': 'broadcast', 'x-guid': 'minutes', ...more })
 
@@ -98,7 +99,7 @@ test('the trace id is x-trace-id, else that of traceparent, else a new one', () 
   )
   for (const text of ['', 'a\nb', 'x'.repeat(257)])
     assert.throws(() => broadcast({ 'x-trace-id': text }), { code: 'bad_header', message: /x-trace-id/ })
-  assert.notEqual(newTraceId(), newTraceId())
+  assert.notEqual(newTraceId(systemRandom), newTraceId(systemRandom))
 })
 
 test('an invalid traceparent is ignored, as its specification requires', () => {

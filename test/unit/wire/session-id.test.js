@@ -25,7 +25,7 @@ describe('session ids', () => {
   test('have the layout of the contract: worker, time, sequence, random', () => {
     const next = createSessionIds(64 * 2 + 3, {
       clock: stopped(64 ** 6 + 5),
-      random: { fill: (bytes) => { bytes.fill(0b11000001) } }
+      random: { bytes: (count) => Buffer.alloc(count, 0b11000001) }
     })
     assert.equal(next(), 'CD' + 'BAAAAAF' + 'AB' + 'BBBBBBBBB')
     assert.equal(next(), 'CD' + 'BAAAAAF' + 'AC' + 'BBBBBBBBB')
@@ -48,14 +48,14 @@ describe('session ids', () => {
   })
 
   test('take nine fresh random bytes each', () => {
-    let fills = 0
+    let draws = 0
     let byte = 0
-    const next = createSessionIds(0, { clock: systemClock, random: { fill (bytes) {
-      fills++
-      for (let i = 0; i < bytes.length; i++) bytes[i] = Math.floor(byte++ / 9) % 64
+    const next = createSessionIds(0, { clock: systemClock, random: { bytes (count) {
+      draws++
+      return Buffer.from(Array.from({ length: count }, () => Math.floor(byte++ / 9) % 64))
     } } })
     const randoms = Array.from({ length: 64 }, () => next().slice(11))
-    assert.ok(fills >= 1)
+    assert.ok(draws >= 1)
     assert.equal(new Set(randoms).size, 64, 'no byte is used twice')
     assert.ok(randoms.every((random) => new Set(random).size === 1), 'every byte is used')
   })
