@@ -13,7 +13,7 @@ export const MODULE_STATE = {
     'src/api/callers/rights.js', 'src/common/random.js', 'src/socketio/codec.js', 'src/store/resp/replies.js',
     'src/wire/msgpack-extensions.js'
   ]),
-  ...filesOf('in use within one synchronous call', ['src/socketio/msgpack-packet.js', 'src/store/lua/values.js']),
+  ...filesOf('in use within one synchronous call', ['src/socketio/msgpack-packet.js', 'src/store/lua/values.js', 'src/wire/msgpack.js']),
   ...filesOf('fields of other objects, which each belong to one part', [
     'client/devtools/index.js', 'src/extensions/guard.js', 'src/gateway/document-rate.js',
     'src/gateway/handlers/join.js', 'src/gateway/handlers/queued-edits.js', 'src/gateway/handlers/refresh.js',

@@ -1,20 +1,14 @@
 import { isUtf8 } from 'node:buffer'
-import { decode, encode } from '@msgpack/msgpack'
+import { decode, Encoder } from '@msgpack/msgpack'
 import { InkcastError } from '../common/errors.js'
 import { extensionCodec, stockExtensions } from './msgpack-extensions.js'
-
-/** @typedef {import('@msgpack/msgpack').EncoderOptions<undefined>} EncoderOptions */
 
 /**
  * @param {unknown} value plain data; Buffers become msgpack binary, and half a surrogate pair U+FFFD, because it has no
  *   UTF-8 and strict decoders throw
- * @param {EncoderOptions} [options]
  * @returns {Buffer}
  */
-export function encodeMsgpack (value, options) {
-  const encoded = encoded512(value, options)
-  return mayHoldSurrogates(encoded) ? encoded512(wellFormed(value), options) : encoded
-}
+export const encodeMsgpack = (value) => encodeWith(forServices, value)
 
 /**
  * A message for a client with socket.io-msgpack-parser. The parser's own encoder is faster, but changes half a
@@ -22,13 +16,38 @@ export function encodeMsgpack (value, options) {
  * @param {object} packet
  * @returns {Buffer}
  */
-export const encodeForClient = (packet) =>
-  encodeMsgpack(packet, { extensionCodec: stockExtensions, ignoreUndefined: true })
+export const encodeForClient = (packet) => encodeWith(forClients, packet)
 
-/** @param {unknown} value @param {EncoderOptions} [options] @returns {Buffer} */
-function encoded512 (value, options) {
-  const bytes = encode(value, { ...options, maxDepth: 512 })
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+/** Bytes that an encoder may keep for the next value; it has the double of what it needed. */
+const KEPT = 32 * 1024
+
+/** An encoder of the library for many values: a new one for each costs more than a small value. */
+class ReusedEncoder {
+  #options
+  /** @type {Encoder | undefined} */
+  #encoder
+
+  /** @param {import('@msgpack/msgpack').EncoderOptions<undefined>} [options] */
+  constructor (options) { this.#options = { ...options, maxDepth: 512 } }
+
+  /** @param {unknown} value @returns {Buffer} its own bytes */
+  encode (value) {
+    const encoder = this.#encoder ?? new Encoder(this.#options)
+    // after an error or a large value there is another one
+    this.#encoder = undefined
+    const { buffer, byteLength } = encoder.encode(value)
+    if (byteLength <= KEPT) this.#encoder = encoder
+    return Buffer.from(buffer, 0, byteLength)
+  }
+}
+
+const forServices = new ReusedEncoder()
+const forClients = new ReusedEncoder({ extensionCodec: stockExtensions, ignoreUndefined: true })
+
+/** @param {ReusedEncoder} encoder @param {unknown} value @returns {Buffer} */
+function encodeWith (encoder, value) {
+  const encoded = encoder.encode(value)
+  return mayHoldSurrogates(encoded) ? encoder.encode(wellFormed(value)) : encoded
 }
 
 /**

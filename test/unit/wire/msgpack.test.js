@@ -5,6 +5,7 @@ import { decode, ExtData, encode } from '@msgpack/msgpack'
 import { InkcastError } from '../../../src/common/errors.js'
 import { checkMsgpack, decodeMsgpack, encodeMsgpack } from '../../../src/wire/msgpack.js'
 import { checkValue } from '../../../src/wire/value.js'
+import { collectGarbage } from '../../helpers/collect-garbage.js'
 import { randomValue, seededRandom } from '../../helpers/random.js'
 
 /**
@@ -283,4 +284,30 @@ test('half a surrogate pair becomes U+FFFD, in values and keys of any length, an
       at: new Date(1)
     })
   }
+})
+
+test('an encoder serves many values: none changes another, also one that fails or is encoded within another', () => {
+  const random = seededRandom(SEED)
+  /** @type {{ value: unknown, encoded: Buffer }[]} */
+  const done = []
+  for (let i = 0; i < 400; i++) {
+    const value = [randomValue(random), 'x'.repeat(i % 50 === 0 ? 100_000 : 0)]
+    const inner = randomValue(random)
+    const fails = { before: value, get fault () { throw new RangeError('within') } }
+    const reenters = { get inner () { return encodeMsgpack(inner) }, after: value }
+    if (i % 3 === 0) assert.throws(() => encodeMsgpack(fails), { message: 'within' })
+    if (i % 5 === 0) assert.throws(() => encodeMsgpack(nested(value, 600)), /Too deep/)
+    for (const one of [value, reenters]) done.push({ value: one, encoded: encodeMsgpack(one) })
+  }
+  for (const [i, { value, encoded }] of done.entries())
+    assert.deepEqual(encoded, Buffer.from(encode(value, { maxDepth: 512 })), `seed ${SEED}, value ${i}`)
+})
+
+test('a large value leaves no large buffer behind', () => {
+  encodeMsgpack('small')
+  const before = process.memoryUsage().arrayBuffers
+  assert.equal(encodeMsgpack(Buffer.alloc(20 * 2 ** 20)).length, 20 * 2 ** 20 + 5)
+  assert.throws(() => encodeMsgpack([Buffer.alloc(20 * 2 ** 20), nested(1, 600)]), /Too deep/)
+  collectGarbage()
+  assert.ok(process.memoryUsage().arrayBuffers < before + 2 ** 20)
 })
