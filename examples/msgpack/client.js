@@ -12,10 +12,16 @@ const [url = 'http://localhost:3000'] = process.argv.slice(2)
 const client = connect(url, { parser })
 const doc = await client.open('drawing', { echo: true })
 
-doc.on('stroke', ({ color, points }) => {
-  // an ArrayBuffer in browsers, a Buffer in Node
-  console.log(color, new Float32Array(new Uint8Array(points).buffer))
-  client.close()
+/** @type {Promise<void>} */
+const drawn = new Promise((resolve) => {
+  doc.on('stroke', ({ color, points }) => {
+    // an ArrayBuffer in browsers, a Buffer in Node
+    console.log(color, new Float32Array(new Uint8Array(points).buffer))
+    resolve()
+  })
 })
 // an ArrayBuffer: the parser for browsers treats a typed array as an object
 await doc.send({ color: 'red', points: new Float32Array([0.5, 1.5, 2.25]).buffer }, { event: 'stroke' })
+// the stroke may arrive before the answer, or after it
+await drawn
+client.close()

@@ -4,6 +4,7 @@
  * before anything else can run.
  *
  * @typedef {import('node:net').Socket & { [kRequests]?: Requests }} Socket
+ * @typedef {import('node:http').ServerResponse & { [kRequests]?: Requests }} Response
  *
  * @typedef {object} Requests of a connection
  * @property {number} unanswered without a whole answer
@@ -15,8 +16,8 @@
  * Requests of a connection without a whole answer, and those that come in one turn of the event loop. A connection with
  * more is closed.
  */
-export const MAX_PIPELINED = 8
-/** On a socket. */
+const MAX_PIPELINED = 8
+/** On a socket and its responses: a request loses its socket before the response is closed. */
 const kRequests = Symbol('requests')
 
 /** The wall against them, of one listener. */
@@ -50,6 +51,7 @@ export class PipelineLimit {
     }
     requests.unanswered++
     requests.inTurn++
+    /** @type {Response} */ (res)[kRequests] = requests
     res.on('close', countAnswer)
     return true
   }
@@ -68,9 +70,9 @@ export class PipelineLimit {
   }
 }
 
-/** @this {import('node:http').ServerResponse} */
+/** @this {Response} */
 function countAnswer () {
-  /** @type {Requests} */ (/** @type {Socket} */ (this.req.socket)[kRequests]).unanswered--
+  /** @type {Requests} */ (this[kRequests]).unanswered--
 }
 
 /**
