@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { commandNames } from '../../src/store/commands/table.js'
 import { startStore } from '../differential/built-in.js'
-import { KEYED, UNKEYED } from '../differential/commands.js'
 import { differ } from '../differential/differ.js'
 import { startReal } from '../differential/real.js'
 import { noClock } from '../differential/shim.js'
@@ -28,11 +26,6 @@ describe('the built-in store', { skip: noClock }, () => {
       seed: SEED, sequences: SEQUENCES, onDifference: (report) => reports.push(report), branches
     })
     assert.equal(reports.join('\n'), '')
-  })
-
-  test('each command that it has is among them', () => {
-    const compared = [...Object.values(KEYED), UNKEYED].flatMap(Object.keys).map((command) => command.toLowerCase())
-    assert.deepEqual(commandNames().filter((command) => !compared.includes(command)), [])
   })
 
   test('each branch of each script runs in these sequences', () => {

@@ -31,8 +31,9 @@ const COMMANDS = new Map(Object.entries({
 /** Characters of a name, or of arguments, that an error repeats. */
 const REPEATED = 128
 
-/** Exported for tests: names of all commands, in lower case. @returns {string[]} */
-export const commandNames = () => [...COMMANDS.keys()].sort()
+/** Exported for tests: names of all commands and subcommands, as `findCommand` has them. @returns {string[]} */
+export const commandNames = () => [...COMMANDS].flatMap(([name, { subcommands }]) =>
+  subcommands === undefined ? [name] : Object.keys(subcommands).map((second) => `${name}|${second}`)).sort()
 
 /** @param {string} text up to a NUL, as C reads it */
 const shown = (text) => {
