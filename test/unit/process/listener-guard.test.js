@@ -53,3 +53,16 @@ test('an answer that has begun is cut off, so that its reader does not take it f
   })))
   await assert.rejects(fetch(url).then((answer) => answer.text()))
 })
+
+test('a body that is not read to its end, which takes the socket from its request, stops no server', async (t) => {
+  const { log } = recordingLog()
+  const guard = createListenerGuard({ name: 'test', log, clock: systemClock })
+  const url = await listening(t, http.createServer(guard.request(async (req, res) => {
+    for await (const chunk of req) if (chunk.length > 3) break
+    assert.equal(req.socket, null)
+    res.end('closed')
+  })))
+  for (let i = 0; i < 3; i++) {
+    await rawHttp(url, 'PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nbody')
+  }
+})
