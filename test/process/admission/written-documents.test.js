@@ -97,7 +97,7 @@ describe(`a user who sends messages and edits of queues to many documents`, () =
       const again = await connect('ada')
       assert.equal((await send(again, 'later')).ok, false)
       time.pass(EVERY)
-      // after so long without an answer of Redis the worker asks it first
+      // the worker has had no answer of Redis meanwhile, and asks it first
       await waitFor(async () => (await again.ask('doc:join', { guid: 'again' })).ok)
       assert.equal((await send(again, 'later')).ok, true)
       assert.equal((await send(again, 'last')).ok, false)
