@@ -4,7 +4,7 @@
  */
 export const MODULE_STATE = {
   ...filesOf('a cache: the same answers without it', [
-    'src/engine/request.js', 'src/presence/answer-bytes.js', 'src/redis/empty-epoch.js'
+    'src/engine/request.js', 'src/presence/answer-bytes.js', 'src/redis/empty-epoch.js', 'src/store/lua/strings.js'
   ]),
   ...filesOf('filled while the module is loaded', [
     'src/admin/figures/reading.js', 'src/kafka/kafkajs/codecs.js', 'src/load/frames.js', 'src/store/lua/compile.js'
