@@ -6,19 +6,16 @@
  *
  * @typedef {object} Connection
  * @property {Store} store
- * @property {import('node:stream').Duplex} stream
  * @property {number} id
  * @property {string} name
  * @property {2 | 3} resp version of the protocol
  * @property {Record<Kind, Set<string>>} subscriptions
  * @property {boolean} isSubscriber
- * @property {number} unread bytes that the client has not read
  * @property {number} unparsed bytes of requests that are not complete, or not carried out
  * @property {() => void} work carries out the requests that have come
  * @property {(reply: Reply) => void} reply
  * @property {(message: import('./resp/replies.js').Push) => void} push
  * @property {() => void} flush
- * @property {() => void} end closes the connection when its replies are written
  * @property {() => void} destroy
  *
  * @typedef {object} PubSub
@@ -46,7 +43,6 @@
  * @property {string} replicationId
  * @property {boolean} isPaused
  * @property {(ms: number) => void} pause
- * @property {() => void} resume
  * @property {(args: string[], connection: Connection) => Reply | void} execute
  * @property {(args: string[]) => { name: string, command: Command } | undefined} find
  * @property {(connection: Connection) => void} willFlush

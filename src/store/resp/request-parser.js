@@ -2,12 +2,10 @@
 export const MAX_REQUEST_BYTES = 64 * 1024 * 1024
 /** Exported for tests: arguments of one request at most. */
 export const MAX_ARGUMENTS = 1024 * 1024
-/** Exported for tests: bytes of a line (an inline command, or the header of an argument) at most. */
+/** Exported for tests: bytes of a line, which is the header of a request or of an argument, at most. */
 export const MAX_LINE_BYTES = 64 * 1024
 
 const CR = 13
-const LF = 10
-const STAR = 42
 const DOLLAR = 36
 const DIGITS = /^(?:0|-?[1-9]\d{0,15})$/
 
@@ -78,9 +76,9 @@ export class RequestParser {
    * @returns {string[] | undefined | null} null: bytes are missing
    */
   #begin (buffer) {
-    if (buffer[this.#at] !== STAR) return this.#inline(buffer)
     const line = this.#line(buffer, 'too big mbulk count string')
     if (line === undefined) return null
+    if (line[0] !== '*') throw new ProtocolError(`expected '*', got '${line.slice(0, 1)}'`)
     const count = DIGITS.test(line.slice(1)) ? Number(line.slice(1)) : Number.NaN
     if (!(count <= MAX_ARGUMENTS)) throw new ProtocolError('invalid multibulk length')
     this.#args = []
@@ -119,28 +117,15 @@ export class RequestParser {
 
   /**
    * @param {Buffer} buffer
-   * @returns {string[] | undefined | null}
-   */
-  #inline (buffer) {
-    const line = this.#line(buffer, 'too big inline request', LF)
-    if (line === undefined) return null
-    const args = splitArguments(line.endsWith('\r') ? line.slice(0, -1) : line)
-    if (args === undefined) throw new ProtocolError('unbalanced quotes in request')
-    return args.length > 0 ? args : undefined
-  }
-
-  /**
-   * @param {Buffer} buffer
    * @param {string} tooLong
-   * @param {number} [end]
    * @returns {string | undefined} the line without its end
    */
-  #line (buffer, tooLong, end = CR) {
-    const at = buffer.indexOf(end, this.#at)
+  #line (buffer, tooLong) {
+    const at = buffer.indexOf(CR, this.#at)
     const length = (at === -1 ? buffer.length : at) - this.#at
     if (length > MAX_LINE_BYTES) throw new ProtocolError(tooLong)
     // the line feed is not compared, as in Redis
-    const next = at + (end === CR ? 2 : 1)
+    const next = at + 2
     if (at === -1 || next > buffer.length) {
       this.#needed = this.#size + 1
       return undefined
@@ -149,32 +134,5 @@ export class RequestParser {
     this.#at = next
     this.#needed = next + 1
     return line
-  }
-}
-
-/** @type {Record<string, string>} */
-const ESCAPES = { n: '\n', r: '\r', t: '\t', b: '\b', a: '\x07' }
-const QUOTED = /"((?:\\[^]|[^"\\])*)"(?=\s|$)|'((?:\\'|[^'])*)'(?=\s|$)|([^\s"']+)(?=\s|$)/y
-const ESCAPE = /\\(?:x([\da-fA-F]{2})|([^]))/g
-
-/**
- * @param {string} line an inline command
- * @returns {string[] | undefined} undefined: a quote is not closed
- */
-function splitArguments (line) {
-  const args = []
-  const spaces = /\s*/y
-  for (let at = 0; ;) {
-    spaces.lastIndex = at
-    spaces.exec(line)
-    at = spaces.lastIndex
-    if (at >= line.length) return args
-    QUOTED.lastIndex = at
-    const found = QUOTED.exec(line)
-    if (found === null) return undefined
-    const [, double, single, plain] = found
-    args.push(plain ?? single?.replaceAll('\\\'', '\'') ?? double.replace(ESCAPE, (_, hex, char) =>
-      hex === undefined ? ESCAPES[char] ?? char : String.fromCharCode(Number.parseInt(hex, 16))))
-    at = QUOTED.lastIndex
   }
 }

@@ -18,9 +18,8 @@ function parse (...chunks) {
   return requests
 }
 
-const STREAM = '*2\r\n$4\r\nECHO\r\n$5\r\n\r\n\x00\xff$\r\n*0\r\n*-1\r\n\r\n' +
-  'PING "a \\x41\\n" \'b"\'\r\n*1\r\n$0\r\n\r\nget a\n'
-const REQUESTS = [['ECHO', '\r\n\x00\xff$'], ['PING', 'a A\n', 'b"'], [''], ['get', 'a']]
+const STREAM = '*2\r\n$4\r\nECHO\r\n$5\r\n\r\n\x00\xff$\r\n*0\r\n*-1\r\n*1\r\n$0\r\n\r\n'
+const REQUESTS = [['ECHO', '\r\n\x00\xff$'], ['']]
 
 describe('requests', () => {
   it('are the same, wherever their bytes are split', () => {
@@ -48,8 +47,7 @@ describe('requests', () => {
     ['an argument that is too long', `*1\r\n$${MAX_REQUEST_BYTES + 1}\r\n`, 'invalid bulk length'],
     ['arguments that are too long together', `*2\r\n$1\r\na\r\n$${MAX_REQUEST_BYTES}\r\n`, 'invalid bulk length'],
     ['a length without an end', `*1\r\n$${'1'.repeat(MAX_LINE_BYTES + 1)}`, 'too big bulk count string'],
-    ['an inline command without an end', 'a'.repeat(MAX_LINE_BYTES + 1), 'too big inline request'],
-    ['a quote without an end', 'get "a\r\n', 'unbalanced quotes in request']
+    ['an inline command', 'PING\r\n', 'expected \'*\', got \'P\'']
   ]) {
     it(`end the connection after ${what}`, () => {
       assert.throws(() => parse(bytes), (error) => error instanceof ProtocolError && error.message === message)
