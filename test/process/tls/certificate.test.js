@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import tls from 'node:tls'
 import { promisify } from 'node:util'
+import { systemClock } from '../../../src/common/clock.js'
 import { createHttpServer, notFound } from '../../../src/engine/http.js'
 import { listen } from '../../../src/process/listen.js'
 import { makeAuthority, replaceFile, startCertificate } from '../../helpers/certificates.js'
@@ -31,7 +32,7 @@ async function serve (t, { more } = {}) {
   use(authority.issue('first'))
   const started = await startCertificate(t, { cert, key }, more)
   const server = createHttpServer({
-    engine: /** @type {any} */ ({ usesEngineSocket: false }),
+    engine: /** @type {any} */ ({ usesEngineSocket: false, clock: systemClock }),
     fallback: notFound, certificate: started.certificate, isDraining: () => false, log: recordingLog().log
   })
   await listen(server, { host: '127.0.0.1', port: 0 })
