@@ -29,6 +29,7 @@ describe('tutorials', { skip: noBrowser }, () => {
         says: (role, text) => page.getByRole(/** @type {any} */ (role)).filter({ hasText: text }).waitFor(),
         /** @param {string} text */
         async send (text) {
+          await page.locator('form button:enabled').waitFor()
           await page.fill('[name=text]', text)
           await page.press('[name=text]', 'Enter')
         }
