@@ -11,7 +11,7 @@ function setOptions (args) {
     const option = args[i].toLowerCase()
     if (option === 'nx') options.isNew = true
     else if (option === 'get') options.get = true
-    else if (option === 'ex' && options.seconds === undefined && i + 1 < args.length) options.seconds = args[++i]
+    else if (option === 'ex' && i + 1 < args.length) options.seconds = args[++i]
     else throw new ErrorReply(SYNTAX_ERROR)
   }
   return options
