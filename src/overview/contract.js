@@ -1,6 +1,6 @@
 /**
- * What the processes of all machines say of themselves: the source of the cluster's overview. Each process writes its
- * report every few seconds.
+ * The reports of the processes of all machines: the source of the cluster's overview. Each process writes its own every
+ * few seconds.
  *
  * @typedef {object} ProcessReport
  * @property {string} name role and number on its machine, `gateway-0`

@@ -8,7 +8,7 @@ export const inProcess = (connect) => ({
   Connector: class extends AbstractConnector {
     constructor () { super(0) }
 
-    /** @returns {Promise<any>} ioredis's type is a socket; of that it uses what store.js adds to the stream */
+    /** @returns {Promise<any>} ioredis's type is a socket; of that it uses what stream-pair.js adds to the stream */
     async connect () {
       this.stream = /** @type {any} */ (connect())
       return this.stream

@@ -42,7 +42,7 @@ import { gatewayCertificate, peerCertificate, startCertificates } from '../tls/l
 import { createSessionIds } from '../wire/session-id.js'
 
 /**
- * What differs when everything runs in one process.
+ * Differences of a gateway whose process also has the api and the store.
  * @typedef {object} OneProcess
  * @property {() => import('node:stream').Duplex} connect opens a connection to the built-in store
  * @property {() => Promise<import('../demo/documents/documents.js').Documents>} keepDocuments of the demo

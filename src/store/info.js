@@ -3,7 +3,7 @@ export const VERSION = '7.0.15'
 
 /** @typedef {(store: import('./contract.js').Store) => Record<string, string | number>} Section */
 
-/** What inkcast and ioredis read. @type {Record<string, Section>} in the order of Redis */
+/** The fields that inkcast and ioredis read. @type {Record<string, Section>} in the order of Redis */
 const SECTIONS = {
   server: ({ runId }) => ({ redis_version: VERSION, redis_mode: 'standalone', run_id: runId }),
   memory: ({ keyspace, config: { maxmemory } }) =>

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
-import { BATCH, PARTS } from '../../src/uplink/stream/contract.js'
+import { BATCH, FAILING, LEASE, PARTS } from '../../src/uplink/stream/contract.js'
 import { partOf } from '../../src/uplink/stream/entries.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -89,8 +88,8 @@ export function streamContract (name, open) {
       assert.equal(await stream.take(part, two), null)
       await stream.release(part, one)
       assert.deepEqual(await stream.take(part, two), batch)
-      await delay(7000)
-      assert.deepEqual(texts(await stream.take(part, one)), ['a'])
+      const again = await waitFor(() => stream.take(part, one), { timeout: 2 * LEASE, message: 'the end of the lease' })
+      assert.deepEqual(texts(again), ['a'])
       assert.equal(await stream.done(part, two, String(batch?.upTo)), false)
       assert.equal(await stream.done(part, one, String(batch?.upTo)), true)
     })
@@ -147,8 +146,7 @@ export function streamContract (name, open) {
       await stream.append(message(guid, 'a'))
       await stream.take(part, one, { failing: true })
       await assert.rejects(stream.append(message(guid, 'b')), { code: 'unavailable', message: /has not accepted/ })
-      await delay(16_000)
-      await stream.append(message(guid, 'b'))
+      await waitFor(() => stream.append(message(guid, 'b')), { timeout: 2 * FAILING })
     })
 
     test('each watcher learns of new records, until it ends, also if another one has ended', async (t) => {

@@ -53,7 +53,10 @@ const channels = (draw, most = 2) => draw.list(1, most, () => draw.pick(CHANNELS
 export const KEYED = {
   string: {
     GET: () => [],
-    SET: (draw) => [value(draw), ...draw.chance(0.4) ? ['EX', seconds(draw)] : [], ...option(draw, ['NX', 'GET'], 0.3), ...option(draw, ['NX', 'GET', 'EX', 'NY'], 0.05)]
+    SET: (draw) => [
+      value(draw), ...draw.chance(0.4) ? ['EX', seconds(draw)] : [],
+      ...option(draw, ['NX', 'GET'], 0.3), ...option(draw, ['NX', 'GET', 'EX', 'NY'], 0.05)
+    ]
   },
   hash: {
     HGET: (draw) => [draw.pick(FIELDS)],

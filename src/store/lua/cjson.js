@@ -19,7 +19,7 @@ function fromJson (json) {
   return table
 }
 
-/** What scripts use: they read JSON that inkcast has written, in which null has no meaning, and they write strings. */
+/** The part that scripts use. They read JSON of inkcast, in which null has no meaning, and they write strings. */
 export const cjson = library({
   decode (/** @type {Value[]} */ ...args) {
     const text = Buffer.from(stringAt(args, 1, 'decode'), 'latin1').toString()

@@ -23,7 +23,7 @@ for (const [name, library] of [...GLOBALS]) {
 }
 
 /**
- * What is not known in a format or a pattern that is a constant.
+ * Finds an unknown piece of a format or a pattern that is a constant.
  * @param {string} path of a function
  * @param {(string | undefined)[]} args
  */

@@ -9,7 +9,7 @@
  *   arguments of a function, as far as these are constants
  */
 
-/** What Redis has, and no script of inkcast uses: refused when a script is loaded. */
+/** Globals of Redis that no script of inkcast uses: refused when a script is loaded. */
 const REFUSED = new Set([
   'assert', 'bit', 'cmsgpack', 'collectgarbage', 'coroutine', 'error', 'gcinfo', 'getmetatable', 'load', 'loadstring', 'os',
   'pcall', 'rawequal', 'rawget', 'rawset', 'select', 'setmetatable', 'struct', 'tostring', 'xpcall', '_G', '_VERSION'

@@ -6,7 +6,7 @@ import { failure, isTrue } from './values.js'
 
 /** @typedef {import('./table.js').Value} Value */
 
-/** What a format may have. */
+/** Conversions of a format. */
 const CONVERSION = /%(?:[%s]|\.(\d)f|[^]?)/g
 
 /** @param {string} format @returns {string | undefined} a conversion that scripts do not use, and that is refused */
@@ -17,7 +17,7 @@ const patterns = new Patterns()
 /** A position from the end, if negative. @param {number} position @param {number} length */
 const place = (position, length) => position >= 0 ? position : Math.max(0, position + length + 1)
 
-/** What a match gives: its captures, or all of it. @param {RegExpExecArray} match */
+/** The captures of a match, or all of it. @param {RegExpExecArray} match */
 const captured = (match) => match.length > 1 ? match.slice(1) : match[0]
 
 export const strings = library({

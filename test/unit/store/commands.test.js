@@ -9,11 +9,11 @@ const SEQUENCES = 'random sequences'
 /** Far fewer than the differential test plays. */
 const DRAWN = 200
 
-/** What compares each command with Redis, by the table of the page. */
+/** The comparison of each command with Redis, by the table of the page. */
 const compared = new Map([...readFileSync(PAGE, 'utf8').matchAll(/^\| (`[a-z].*) \| (.+) \|$/gm)].flatMap(([, commands, by]) =>
   [...commands.replace(/\([^)]*\)/g, '').matchAll(/`([a-z ]+)`/g)].map(([, name]) => [name.replace(' ', '|'), by])))
 
-test('each command of the built-in store, and no other one, is in the table of what compares it with Redis', () => {
+test('each command of the built-in store, and no other one, is in the table of comparisons with Redis', () => {
   assert.deepEqual([...compared.keys()].sort(), commandNames())
 })
 
