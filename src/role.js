@@ -16,6 +16,7 @@ import { settingWarnings } from './workers/setting-warnings.js'
 import { extensionRunning } from './extensions/guard.js'
 import { createInspectParts } from './inspect/parts.js'
 import { createEventLoopMonitor } from './process/event-loop.js'
+import { systemHost } from './process/host.js'
 import { createLifecycle } from './process/lifecycle.js'
 import { createLog, exitAfterLog } from './common/log.js'
 import { createLogLevel } from './common/log-level-control.js'
@@ -35,7 +36,7 @@ const START_TIME = 60
  * @property {import('./config/load.js').LauncherContext} launcher
  * @property {import('./common/clock.js').Clock} clock that of the whole process
  * @property {import('./common/random.js').Random} random that of the whole process
- * @property {Host} host
+ * @property {import('./process/host.js').Host} host
  * @property {string} privatePath unix socket of this process's private listener
  * @property {import('./common/log.js').Log} log
  * @property {import('./metrics/metrics.js').Metrics} metrics
@@ -46,15 +47,10 @@ const START_TIME = 60
  * @property {(transport: import('./inspect/contract.js').InspectTransport) => Promise<unknown>} inspect starts the
  *   inspector of this process
  * @property {() => Promise<import('./overview/contract.js').ProcessReport>} describe this process, for the overview
+ * @property {() => Promise<import('./kafka/contract.js').KafkaDriver>} createKafka opens no connection yet
+ * @property {boolean} rehearses whether a gateway makes handshakes with itself before it is ready
  * @property {() => Promise<void>} listenPrivately opens the private listener; it is closed after the parts that start
  *   later have stopped. Default: opened last
- */
-
-/**
- * The process that a role runs in.
- * @typedef {object} Host
- * @property {(code: number) => void} exit ends it at once
- * @property {(listener: (message: any) => void) => void} onMessage called with each message of the launcher
  */
 
 /**
@@ -109,6 +105,7 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
     await openRunDirectory(directory)
     const privatePath = privateSocket(directory, role, slot)
     await lifecycle.start('event loop monitor', createEventLoopMonitor({ metrics, log, clock }))
+    const onWaits = createWaits(launcher)
     let listening = false
     /** @type {RoleContext['privateRoutes']} */
     const privateRoutes = new Map()
@@ -123,13 +120,17 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
     }
     composed =
       (await compose({
-        config, launcher, clock, random, host: { exit: process.exit, onMessage: (listener) => process.on('message', listener) },
-        privatePath, privateRoutes, log, metrics, lifecycle, status,
-        describe: () => describeProcess(status),
+        config, launcher, clock, random, host: systemHost, privatePath, privateRoutes, log, metrics, lifecycle,
+        status,
+        describe: () => describeProcess(status, systemHost.name),
         inspect: (transport) => lifecycle.start('inspector', createInspectParts({
-          transport, process: `${role}-${slot}`, privateRoutes, metrics, log, clock, random
+          transport, process: `${role}-${slot}`, host: systemHost.name, privateRoutes, metrics, log, clock, random
         })),
-        onWaits: createWaits(launcher),
+        onWaits,
+        createKafka: async () => (await import('./kafka/kafkajs/driver.js')).createKafkajs({
+          settings: config.kafka, log, clock, name: role, metrics, onWaits
+        }),
+        rehearses: config.production,
         listenPrivately
       })) ?? {}
     await listenPrivately()

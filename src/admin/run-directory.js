@@ -28,9 +28,10 @@ export const privateSocket = (directory, role, slot) => path.join(directory, `${
 /**
  * The listener of a worker for requests of its sessions that reached other workers (src/peers/session-listener.js). Not
  * `.sock`: bytes of clients come here, and no command is carried out.
- * @param {string} directory @param {string} role @param {number} slot @returns {string}
+ * @param {string} directory @param {string} role @param {number} slot @param {number} pid of the worker
+ * @returns {string}
  */
-export const sessionSocket = (directory, role, slot) => path.join(directory, `${role}-${slot}.${process.pid}.peer`)
+export const sessionSocket = (directory, role, slot, pid) => path.join(directory, `${role}-${slot}.${pid}.peer`)
 
 /** @param {string} directory @returns {string} */
 export const storeSocket = (directory) => path.join(directory, STORE_SOCKET)

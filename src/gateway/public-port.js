@@ -1,8 +1,10 @@
 import net from 'node:net'
 import { leavePort, stopListening } from '../process/leave-port.js'
+import { systemHost } from '../process/host.js'
 import { BACKLOG, listen } from '../process/listen.js'
 
 /** @typedef {import('http').Server | import('https').Server} Server */
+/** @typedef {Pick<import('../process/host.js').Host, 'onMessage' | 'send' | 'exit'>} Launcher */
 
 /**
  * The port at which a gateway accepts connections.
@@ -22,15 +24,16 @@ const countOf = (server) => server._connections
 /**
  * A port that node:cluster may share with other workers.
  * @param {{ host: string, port: number }} address
+ * @param {Launcher} [launcher]
  * @returns {PublicPort}
  */
-export function createPublicPort ({ host, port }) {
+export function createPublicPort ({ host, port }, launcher = systemHost) {
   let leaving = false
   let accepting = true
   return {
     async open (server) {
       await listen(server, { host, port }, BACKLOG)
-      onAccepting({
+      onAccepting(launcher, {
         pause () {
           accepting = false
           if (!leaving && server.listening) stopListening(server)
@@ -63,9 +66,10 @@ const DESCRIPTORS = 8
  * Why: docs/decisions/0004-direct-accept.md
  *
  * @param {{ port: number }} settings
+ * @param {Launcher} [launcher]
  * @returns {PublicPort}
  */
-export function createSlotPort ({ port }) {
+export function createSlotPort ({ port }, launcher = systemHost) {
   let leaving = false
   /** False while the launcher sends new connections to other workers. */
   let accepting = true
@@ -85,12 +89,12 @@ export function createSlotPort ({ port }) {
 
   /** Listens at the socket of this slot. @param {Server} server */
   async function listenAtSlot (server) {
-    const socket = await askForSocket()
+    const socket = await askForSocket(launcher)
     if (!accepting || leaving) return socket.close()
     // Node does not know the port of a handle
     await listenAt(server, socket).catch((error) => { throw Object.assign(error, { port }) })
     while (others.length < DESCRIPTORS - 1 && accepting && !leaving) {
-      const handle = await askForSocket()
+      const handle = await askForSocket(launcher)
       if (!accepting || leaving) return handle.close()
       const other = passingOn(server)
       others.push(other)
@@ -105,7 +109,7 @@ export function createSlotPort ({ port }) {
   return {
     async open (server) {
       await listenAtSlot(server)
-      onAccepting({
+      onAccepting(launcher, {
         pause () {
           accepting = false
           for (const one of [server, ...others.splice(0)]) if (one.listening) stopListening(one)
@@ -117,7 +121,7 @@ export function createSlotPort ({ port }) {
         }
       })
 
-      process.on('message', (/** @type {any} */ message, /** @type {any} */ handle) => {
+      launcher.onMessage((message, handle) => {
         if (message?.type === 'stand-down') {
           standIns.get(message.slot)?.close()
           standIns.delete(message.slot)
@@ -140,7 +144,7 @@ export function createSlotPort ({ port }) {
 
     async leave (server, onEnd) {
       leaving = true
-      tell({ type: 'leaving' })
+      launcher.send({ type: 'leaving' })
       // the server may have received no socket
       open.add(server)
       for (const one of open) {
@@ -157,33 +161,27 @@ export function createSlotPort ({ port }) {
 
 /**
  * The launcher says when this worker stops accepting for a time, during a reload, and when it accepts again.
+ * @param {Launcher} launcher
  * @param {{ pause: () => void, resume: () => Promise<void> | void }} actions
  */
-function onAccepting ({ pause, resume }) {
-  process.on('message', (/** @type {any} */ message) => {
+function onAccepting (launcher, { pause, resume }) {
+  launcher.onMessage((message) => {
     if (message?.type === 'pause') pause()
     else if (message?.type === 'resume')
       // a worker that cannot listen again ends, and the launcher starts another one
-      Promise.resolve(resume()).then(() => tell({ type: 'resumed' }), () => process.exit(1))
+      Promise.resolve(resume()).then(() => launcher.send({ type: 'resumed' }), () => launcher.exit(1))
   })
 }
 
-/** @param {object} message to the launcher */
-function tell (message) {
-  // the end of the launcher is detected elsewhere
-  process.send?.(message, undefined, undefined, () => {})
-}
-
-/** @returns {Promise<any>} native handle */
-function askForSocket () {
+/** @param {Launcher} launcher @returns {Promise<any>} native handle */
+function askForSocket (launcher) {
   return new Promise((resolve, reject) => {
-    const answer = (/** @type {any} */ message, /** @type {any} */ handle) => {
+    const forget = launcher.onMessage((message, handle) => {
       if (message?.type !== 'socket') return
-      process.off('message', answer)
+      forget()
       if (handle) resolve(handle)
       else reject(Object.assign(new Error(), message.error))
-    }
-    process.on('message', answer)
-    tell({ type: 'listen' })
+    })
+    launcher.send({ type: 'listen' })
   })
 }

@@ -1,4 +1,3 @@
-import os from 'node:os'
 import { createInspectFeed } from './feed.js'
 import { Inspector } from './inspector.js'
 
@@ -11,14 +10,15 @@ import { Inspector } from './inspector.js'
  * @param {object} dependencies
  * @param {import('./contract.js').InspectTransport} dependencies.transport
  * @param {string} dependencies.process its name
+ * @param {string} dependencies.host name of its machine
  * @param {PrivateRoutes} dependencies.privateRoutes
  * @param {ConstructorParameters<typeof Inspector>[0]['metrics']} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {import('../common/random.js').Random} dependencies.random
  */
-export function createInspectParts ({ transport, process, privateRoutes, metrics, log, clock, random }) {
-  const inspector = new Inspector({ transport, process, host: os.hostname(), metrics, log, clock })
+export function createInspectParts ({ transport, process, host, privateRoutes, metrics, log, clock, random }) {
+  const inspector = new Inspector({ transport, process, host, metrics, log, clock })
   const feed = createInspectFeed({ transport, inspector, log, clock, random })
   privateRoutes.set('/inspect', feed.handle)
   return {

@@ -38,15 +38,11 @@ import { createWorkerWatch } from '../workers/worker-watch.js'
  * @returns {Promise<import('../role.js').Composed & { api: ReturnType<typeof createHttpApi>, grpcPort: () => number }>}
  */
 export async function composeApi (context, shared) {
-  const { config, clock, random, log, metrics, lifecycle, status, onWaits } = context
+  const { config, clock, random, log, metrics, lifecycle, status, createKafka } = context
   const { rules, redis, bus, presence } = shared ?? await openParts(context)
   const publisher = createPublisher({ bus, limits: config.limits, metrics, clock })
   let sink = busSink(publisher)
-  const kafka = config.mode === 'kafka'
-    ? (await import('../kafka/kafkajs/driver.js')).createKafkajs({
-        settings: config.kafka, log, clock, name: 'api', metrics, onWaits
-      })
-    : undefined
+  const kafka = config.mode === 'kafka' ? await createKafka() : undefined
   if (kafka !== undefined) {
     const downlink = await lifecycle.start(
       'downlink',

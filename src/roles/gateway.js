@@ -1,4 +1,3 @@
-import os from 'node:os'
 import path from 'node:path'
 import { sessionSocket } from '../admin/run-directory.js'
 import { isWebhookAlone, streamGroups } from '../config/load.js'
@@ -9,7 +8,7 @@ import { createDocumentRules } from '../documents/rules/rules.js'
 import { launcherControl } from '../demo/control/answers.js'
 import { openDocuments } from '../demo/documents/open.js'
 import { createDemo } from '../demo/server.js'
-import { createSlotPort } from '../gateway/public-port.js'
+import { createPublicPort, createSlotPort } from '../gateway/public-port.js'
 import { acceptHandovers } from '../peers/handover.js'
 import { createPeerListener } from '../peers/peer-listener.js'
 import { createSessionListener } from '../peers/session-listener.js'
@@ -35,7 +34,7 @@ import { createOrphans } from '../receipts/orphans.js'
 import { createCleaning } from '../sessions/cleaning.js'
 import { Standing } from '../workers/standing.js'
 import { createTakenNumbers } from '../workers/taken-numbers.js'
-import { createWorkerLease, thisMachine } from '../workers/worker-lease.js'
+import { createWorkerLease } from '../workers/worker-lease.js'
 import { createWorkerWatch, incarnationName } from '../workers/worker-watch.js'
 import { timesWithPolls } from '../process/socket-times.js'
 import { gatewayCertificate, peerCertificate, startCertificates } from '../tls/listeners.js'
@@ -59,7 +58,7 @@ import { createSessionIds } from '../wire/session-id.js'
  */
 export async function composeGateway ({
   config, launcher, clock, random, host, privatePath, privateRoutes, log, metrics, lifecycle, status, describe,
-  inspect, onWaits, listenPrivately
+  inspect, onWaits, listenPrivately, createKafka, rehearses
 }, one) {
   const { port, peerHost, peerPort } = config.gateway
   const rules = await lifecycle.start(
@@ -67,7 +66,7 @@ export async function composeGateway ({
     createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics, clock })
   )
   const directory = path.dirname(privatePath)
-  const sessionPath = sessionSocket(directory, 'gateway', launcher.slot)
+  const sessionPath = sessionSocket(directory, 'gateway', launcher.slot, host.pid)
   const certificate = gatewayCertificate({ config, directory, log, metrics, clock, random })
   const peerTls = peerCertificate({ config, log, metrics, clock })
   await startCertificates([certificate, peerTls], { lifecycle, status })
@@ -100,19 +99,19 @@ export async function composeGateway ({
             times: timesWithPolls(config.heartbeat.network)
           })
         )
-  const machine = thisMachine()
   const lease = createWorkerLease({
     redis,
     // the same after a restart of the launcher or of the container
-    slot: `${os.hostname()}:${config.gateway.host}:${port}:${launcher.slot}`,
+    slot: `${host.name}:${config.gateway.host}:${port}:${launcher.slot}`,
     address: {
-      machine,
-      pid: process.pid,
+      machine: host.machine,
+      pid: host.pid,
       path: sessionPath,
       ...(peerListener
         ? { peer: { host: /** @type {string} */ (peerHost), port: peerListener.port(), tls: peerTls !== undefined } }
         : {})
     },
+    isAlive: host.isAlive,
     // another worker may have this number now, and would get this worker's requests: restart with another one
     onLost: () => host.exit(1),
     log,
@@ -133,9 +132,7 @@ export async function composeGateway ({
   const direct =
     config.mode === 'kafka'
       ? createKafkaUplink({
-          kafka: (await import('../kafka/kafkajs/driver.js')).createKafkajs({
-            settings: config.kafka, log, clock, name: 'gateway', metrics, onWaits
-          }),
+          kafka: await createKafka(),
           topic: config.kafka.topics.uplink,
           queues: parts.bus,
           log,
@@ -170,7 +167,7 @@ export async function composeGateway ({
       if (!(await taken.has(number))) return undefined
       const owner = await lease.owner(number)
       if (owner === undefined) return undefined
-      if (owner.machine === machine)
+      if (owner.machine === host.machine)
         return {
           listener: { path: owner.path },
           handover: launcher.relaysHandles && path.dirname(owner.path) === directory
@@ -220,7 +217,7 @@ export async function composeGateway ({
         inspect: privateRoutes.get('/inspect'),
         log
       }),
-    publicPort: launcher.keepsSockets ? createSlotPort(config.gateway) : undefined,
+    publicPort: (launcher.keepsSockets ? createSlotPort : createPublicPort)(config.gateway, host),
     metrics,
     log,
     clock,
@@ -236,7 +233,7 @@ export async function composeGateway ({
     sessions.reborn(incarnation)
     gateway.presence.renew()
   })
-  if (config.production) {
+  if (rehearses) {
     await warmUp({
       config,
       extent: launcher.urgent ? QUICK : THOROUGH,

@@ -5,7 +5,6 @@ import { createRedisEcho } from '../ingest/redis-echo.js'
 import { createDeadLetter } from '../kafka/dead-letter.js'
 import { createIngest } from '../ingest/ingest.js'
 import { createReadiness } from '../ingest/readiness.js'
-import { createKafkajs } from '../kafka/kafkajs/driver.js'
 import { createPublisher } from '../publish/publisher.js'
 import { createRedisTransport } from '../inspect/redis-transport.js'
 import { createRedisOverview } from '../overview/redis-overview.js'
@@ -20,7 +19,7 @@ const JOIN_TIME = 20_000
  * @param {import('../role.js').RoleContext} context
  */
 export async function composeIngest ({
-  config, clock, random, log, metrics, lifecycle, status, describe, inspect, onWaits
+  config, clock, random, log, metrics, lifecycle, status, describe, inspect, onWaits, createKafka
 }) {
   if (config.mode !== 'kafka') throw new Error('ingest reads from Kafka: set KAFKA_BROKERS')
   const rules = await lifecycle.start(
@@ -34,7 +33,7 @@ export async function composeIngest ({
   const bus = await lifecycle.start(
     'bus', createRedisBus({ redis, historyOf: rules.historyOf, log, metrics, clock, random })
   )
-  const kafka = createKafkajs({ settings: config.kafka, log, clock, name: 'ingest', metrics, onWaits })
+  const kafka = await createKafka()
   const deadLetter = await lifecycle.start(
     'dead letters',
     createDeadLetter({ kafka, topic: config.kafka.topics.deadLetter, log, clock, random })

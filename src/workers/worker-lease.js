@@ -1,8 +1,6 @@
-import { readFileSync, readlinkSync } from 'node:fs'
-import os from 'node:os'
 import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
-import { isAlive } from '../process/alive.js'
+import { isAlive as isAliveHere } from '../process/alive.js'
 import { RedisTime } from '../redis/redis-time.js'
 import { WORKERS } from '../redis/keys.js'
 import { MAX_WORKERS } from '../wire/session-id.js'
@@ -35,7 +33,7 @@ const KEEP_TIME = 300_000
 /**
  * The address of a worker for other workers.
  * @typedef {object} WorkerAddress
- * @property {string} machine
+ * @property {string} machine (process/host.js)
  * @property {number} pid
  * @property {string} path unix socket of its private listener on that machine
  * @property {{ host: string, port: number, tls?: boolean }} [peer] its listener for other machines; `tls`: it requires
@@ -43,33 +41,12 @@ const KEEP_TIME = 300_000
  */
 
 /**
- * The name of this machine: workers with the same name can reach each other's unix sockets, and can check whether each
- * other's processes are running. The host name alone is not enough: copies of a virtual machine share it, and so do
- * containers in the host's network.
- */
-export const thisMachine = () =>
-  [
-    os.hostname(),
-    linux(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()),
-    linux(() => readlinkSync('/proc/self/ns/pid')),
-    process.getuid?.() ?? ''
-  ].join(':')
-
-/** @param {() => string} read @returns {string} empty on systems without it */
-function linux (read) {
-  try {
-    return read()
-  } catch {
-    return ''
-  }
-}
-
-/**
  * @param {object} dependencies
  * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts' | 'onBack' | 'lost' | 'hasLost'>}
  *   dependencies.redis
  * @param {string} dependencies.slot names the slot of this process: its next process gets the same number
  * @param {WorkerAddress} dependencies.address
+ * @param {(pid: number) => boolean} [dependencies.isAlive] whether this machine has a process with this pid
  * @param {() => void} dependencies.onLost another worker has the number: stop serving
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.leaseTime] ms
@@ -77,7 +54,7 @@ function linux (read) {
  * @param {Pick<import('../common/random.js').Random, 'uuid' | 'bytes'>} dependencies.random
  */
 export function createWorkerLease ({
-  redis, slot, address, onLost, log, leaseTime = LEASE_TIME, clock, random
+  redis, slot, address, isAlive = isAliveHere, onLost, log, leaseTime = LEASE_TIME, clock, random
 }) {
   const token = random.uuid()
   const owner = JSON.stringify({ ...address, slot, token })
@@ -173,7 +150,8 @@ export function createWorkerLease ({
     const { machine, peer } = address
     // an earlier container had the address that this process listens at now
     const dead = before.machine === machine
-      ? !isRunning(before.pid)
+      // in a new container this process may have the same pid as the previous one
+      ? before.pid === address.pid || !isAlive(before.pid)
       : peer !== undefined && before.peer?.host === peer.host && before.peer.port === peer.port
     return dead ? before.token : ''
   }
@@ -254,10 +232,4 @@ export function createWorkerLease ({
       return json === null ? undefined : JSON.parse(json)
     }
   }
-}
-
-/** @param {number} pid of this machine */
-function isRunning (pid) {
-  // in a new container this process may have the same pid as the previous one
-  return pid !== process.pid && isAlive(pid)
 }

@@ -9,6 +9,7 @@ import { systemClock } from '../../src/common/clock.js'
 import { createLog } from '../../src/common/log.js'
 import { systemRandom } from '../../src/common/random.js'
 import { createInspectParts } from '../../src/inspect/parts.js'
+import { systemHost } from '../../src/process/host.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { Tracing } from '../../src/tracing/tracing.js'
 
@@ -41,15 +42,19 @@ export async function startEmbedded (
     launcher: launcherContext({}),
     clock: systemClock,
     random: systemRandom,
-    host: { exit (code) { throw new Error(`the process would end with ${code}`) }, onMessage () {} },
+    host: {
+      ...systemHost, exit (code) { throw new Error(`the process would end with ${code}`) }, onMessage: () => () => {}
+    },
     privatePath: privateSocket(directory, 'embedded', 0),
     privateRoutes,
     inspect: (transport) => lifecycle.start('inspector', createInspectParts({
-      transport, process: 'embedded-0', privateRoutes, metrics, log, clock: systemClock, random: systemRandom
+      transport, process: 'embedded-0', host: 'here', privateRoutes, metrics, log, clock: systemClock, random: systemRandom
     })),
     log, metrics, lifecycle, status,
-    describe: () => describeProcess(status),
+    describe: () => describeProcess(status, 'here'),
     onWaits: () => {},
+    createKafka () { throw new Error('this process has no Kafka') },
+    rehearses: false,
     listenPrivately: async () => {}
   })
   status.started()

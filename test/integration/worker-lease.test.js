@@ -5,7 +5,8 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { systemRandom } from '../../src/common/random.js'
 import { systemClock } from '../../src/common/clock.js'
-import { createWorkerLease, thisMachine } from '../../src/workers/worker-lease.js'
+import { systemHost } from '../../src/process/host.js'
+import { createWorkerLease } from '../../src/workers/worker-lease.js'
 import { MAX_WORKERS } from '../../src/wire/session-id.js'
 import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
@@ -304,7 +305,7 @@ test(
     await redis.client.hset(
       'inkcast:{workers}:owners',
       '0',
-      JSON.stringify({ machine: thisMachine(), pid: process.pid, path: '/none', slot: 'thief', token: 'thief' })
+      JSON.stringify({ machine: systemHost.machine, pid: process.pid, path: '/none', slot: 'thief', token: 'thief' })
     )
     await redis.client.zadd('inkcast:{workers}:expiry', String(Date.now() + 60_000), '0')
     await before.next('disconnect')

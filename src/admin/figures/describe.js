@@ -1,4 +1,3 @@
-import os from 'node:os'
 import { VERSION } from '../../process/version.js'
 import { noValues, readingOf } from './reading.js'
 
@@ -7,12 +6,13 @@ const REPORTED = ['inkcast_connections', 'inkcast_documents', 'inkcast_kafka_lag
 
 /**
  * @param {ReturnType<typeof import('../status.js').createStatus>} own of this process
+ * @param {string} host name of its machine
  * @returns {Promise<import('../../overview/contract.js').ProcessReport>}
  */
-export async function describeProcess (own) {
+export async function describeProcess (own, host) {
   const status = await own.read(REPORTED)
   const { connections, documents, lag, startedAt } =
     readingOf([status], 0).processes.get(status.name) ?? { ...noValues(), startedAt: 0 }
   const { name, notReady } = status
-  return { name, host: os.hostname(), version: VERSION, startedAt, notReady, connections, documents, lag }
+  return { name, host, version: VERSION, startedAt, notReady, connections, documents, lag }
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { thisMachine } from '../../../src/workers/worker-lease.js'
+import { systemHost } from '../../../src/process/host.js'
 
-const MODULE = new URL('../../../src/workers/worker-lease.js', import.meta.url).href
+const MODULE = new URL('../../../src/process/host.js', import.meta.url).href
 
 /** Machine id as seen by another process. @param {string[]} command prefix */
 async function machineOf (command) {
@@ -13,13 +13,13 @@ async function machineOf (command) {
     process.execPath,
     '--input-type=module',
     '-e',
-    `import { thisMachine } from '${MODULE}'; process.stdout.write(thisMachine())`
+    `import { systemHost } from '${MODULE}'; process.stdout.write(systemHost.machine)`
   ]
   return (await promisify(execFile)(program, args)).stdout
 }
 
 test('processes of one machine have the same id', async () => {
-  assert.equal(await machineOf([]), thisMachine())
+  assert.equal(await machineOf([]), systemHost.machine)
 })
 
 const container = ['unshare', '--pid', '--fork']
@@ -35,6 +35,6 @@ test(
   'a container with its host\'s name is a separate machine, because their processes cannot see each other',
   { skip: mayNot },
   async () => {
-    assert.notEqual(await machineOf(container), thisMachine())
+    assert.notEqual(await machineOf(container), systemHost.machine)
   }
 )
