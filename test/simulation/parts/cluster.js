@@ -1,0 +1,141 @@
+import { createStore } from '../../../src/store/store.js'
+import { loadConfig } from '../../../src/config/load.js'
+import { composeApi } from '../../../src/roles/api.js'
+import { composeGateway } from '../../../src/roles/gateway.js'
+import { composeIngest } from '../../../src/roles/ingest.js'
+import { runRoleIn } from './role.js'
+
+/** Known to services and pages of each world. */
+export const SECRET = 'the secret by which the tokens of a simulated world are signed, with enough characters'
+export const API_TOKEN = 'a-token-of-a-simulated-service'
+/** Where pages connect: a balancer in front of all gateways. */
+export const PUBLIC = 'balancer:80'
+/** Time until an ended process is started again, ms. */
+const RESTART_AFTER = 400
+
+/**
+ * @typedef {import('../world/world.js').World} World
+ * @typedef {import('../world/sim-process.js').Machine} Machine
+ * @typedef {import('./role.js').RunningRole} RunningRole
+ *
+ * @typedef {object} Slot a place for one process after the other
+ * @property {string} name
+ * @property {() => RunningRole} start
+ * @property {RunningRole} running
+ * @property {boolean} restarts
+ */
+
+/** inkcast as in production: machines with gateway workers, an api and perhaps an ingest each, and one Redis. */
+export class Cluster {
+  /** @type {Slot[]} */
+  slots = []
+  /** @type {Machine[]} */
+  machines = []
+  /** @type {import('../../../src/store/store.js').Store} */
+  store = /** @type {any} */ (undefined)
+  /** @type {import('../world/sim-process.js').SimProcess} */
+  redis = /** @type {any} */ (undefined)
+  /** @type {Machine} */
+  redisMachine = { name: 'redis', step: 0 }
+
+  /**
+   * @param {World} world
+   * @param {object} shape
+   * @param {number} shape.machines
+   * @param {number} shape.workers per machine
+   * @param {import('./broker.js').Broker} [shape.broker] default: publications go straight to Redis
+   * @param {Record<string, string>} [shape.env]
+   */
+  constructor (world, { machines, workers, broker, env = {} }) {
+    this.world = world
+    this.broker = broker
+    this.startRedis()
+    for (let i = 0; i < machines; i++) {
+      const machine = { name: `m${i + 1}`, step: 0 }
+      this.machines.push(machine)
+      const config = loadConfig({
+        env: {
+          NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '3000', WORKERS: String(workers), API_PORT: '3001',
+          REDIS_URL: 'redis://redis:6379', AUTH_JWT_SECRET: SECRET, API_TOKENS: `service:${API_TOKEN}`,
+          DRAIN_TIMEOUT: '4000',
+          ...machines > 1 ? { PEER_HOST: machine.name } : {},
+          ...broker === undefined ? {} : { KAFKA_BROKERS: 'kafka:9092' },
+          ...env
+        }
+      })
+      for (let slot = 0; slot < workers; slot++) this.#addSlot(machine, 'gateway', slot, config, composeGateway)
+      this.#addSlot(machine, 'api', 0, config, composeApi)
+      if (broker !== undefined) this.#addSlot(machine, 'ingest', 0, config, composeIngest)
+    }
+    world.network.alias(PUBLIC, () => this.machines.map(({ name }) => `${name}:3000`))
+    world.network.alias('api:80', () => this.machines.map(({ name }) => `${name}:3001`))
+  }
+
+  /**
+   * @param {Machine} machine
+   * @param {string} role
+   * @param {number} number
+   * @param {import('../../../src/config/load.js').Config} config
+   * @param {any} compose
+   */
+  #addSlot (machine, role, number, config, compose) {
+    const { world } = this
+    const name = `${machine.name}/${role}-${number}`
+    let started = 0
+    const start = () => {
+      const process = world.process(started++ === 0 ? name : `${name}.${started}`, machine)
+      const running = runRoleIn({
+        process, role, slot: number, config, compose,
+        createKafka: () => {
+          if (this.broker === undefined) throw new Error('this world has no Kafka')
+          return this.broker.driver(process)
+        }
+      })
+      process.onEnd(() => {
+        if (slot.running === running && slot.restarts)
+          world.schedule(RESTART_AFTER, 'restart', () => { if (slot.running === running) slot.running = start() }, null)
+      })
+      return running
+    }
+    /** @type {Slot} */
+    const slot = { name, start, restarts: true, running: start() }
+    this.slots.push(slot)
+  }
+
+  /**
+   * Redis begins.
+   * @param {import('../../../src/store/store.js').Snapshot} [data] default: none
+   */
+  startRedis (data) {
+    const process = this.redis = this.world.process('redis', this.redisMachine)
+    process.enter('start', () => {
+      const { clock, random } = process
+      const store = this.store = createStore({ clock, random })
+      const { runId, replicationId } = store
+      // a restart has its data again, but other ids
+      if (data !== undefined) store.restore({ ...data, runId, replicationId })
+      store.listen({ host: '0.0.0.0', port: 6379 })
+    })
+  }
+
+  /** @param {string} [role] @returns {RunningRole[]} that are alive */
+  running (role) {
+    return this.slots.filter(({ name }) => role === undefined || name.includes(role)).map(({ running }) => running)
+      .filter(({ process }) => process.isAlive)
+  }
+
+  get isReady () { return this.slots.every(({ running }) => running.isReady && running.process.isAlive) }
+
+  /** As the launcher does in a reload: the next process first, then the end of the one before. @param {Slot} slot */
+  reload (slot) {
+    const before = slot.running
+    const next = slot.running = slot.start()
+    const ended = () => { if (before.process.isAlive) before.stop() }
+    const look = () => {
+      if (slot.running !== next) return ended()
+      if (next.isReady) ended()
+      else this.world.schedule(50, 'reload', look, null)
+    }
+    this.world.schedule(50, 'reload', look, null)
+  }
+}

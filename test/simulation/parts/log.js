@@ -1,0 +1,28 @@
+/** Levels whose lines are in the trace. */
+const NOTED = new Set(['fatal', 'error', 'warn'])
+
+/**
+ * The log of a process in a world. An error line is a violation: errors are for faults that inkcast does not expect.
+ *
+ * @param {import('../world/sim-process.js').SimProcess} process
+ * @returns {import('../../../src/common/log.js').Log}
+ */
+export function worldLog (process) {
+  const { world } = process
+  const at = (/** @type {string} */ level) => (/** @type {any[]} */ ...args) => {
+    if (!NOTED.has(level)) return
+    const text = args.map((arg) => typeof arg === 'string' ? arg : shown(arg)).join(' ')
+    world.trace.note(world.time, `${process.name} ${level}: ${text}`)
+    if (level === 'error') world.violation(`${process.name} logs an error: ${text}`)
+  }
+  return /** @type {any} */ ({
+    level: 'info',
+    fatal: at('fatal'), error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug'), trace: at('trace'),
+    isLevelEnabled: (/** @type {string} */ level) => NOTED.has(level),
+    on () {},
+    off () {}
+  })
+}
+
+/** @param {object} fields */
+const shown = (fields) => JSON.stringify(fields, (_, value) => value instanceof Error ? `${value.stack}` : value)

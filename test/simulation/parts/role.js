@@ -1,0 +1,89 @@
+import { createStatus } from '../../../src/admin/status.js'
+import { launcherContext } from '../../../src/config/load.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
+import { createLifecycle } from '../../../src/process/lifecycle.js'
+import { VERSION } from '../../../src/process/version.js'
+import { worldLog } from './log.js'
+
+/**
+ * @typedef {(context: import('../../../src/role.js').RoleContext)
+ *   => Promise<import('../../../src/role.js').Composed | void>} Compose
+ */
+
+/**
+ * Runs a role of inkcast as a process of a world, as src/role.js does with a real one: what it does with signals,
+ * files and the launcher is replaced.
+ *
+ * @typedef {object} RunningRole
+ * @property {import('../world/sim-process.js').SimProcess} process
+ * @property {boolean} isReady
+ * @property {() => void} stop as SIGTERM: it ends in order, within DRAIN_TIMEOUT
+ * @property {import('../../../src/role.js').Composed | undefined} composed
+ *
+ * @param {object} options
+ * @param {import('../world/sim-process.js').SimProcess} options.process
+ * @param {string} options.role
+ * @param {number} options.slot
+ * @param {import('../../../src/config/load.js').Config} options.config
+ * @param {Compose} options.compose
+ * @param {() => import('../../../src/kafka/contract.js').KafkaDriver} options.createKafka
+ * @returns {RunningRole}
+ */
+export function runRoleIn ({ process, role, slot, config, compose, createKafka }) {
+  const { clock, random, host, world } = process
+  const log = worldLog(process)
+  const lifecycle = createLifecycle({ log })
+  const metrics = createMetrics({ role, processMetrics: false })
+  const status = createStatus({ name: `${role}-${slot}`, metrics })
+  const directory = `/run/${process.machine.name}`
+  let isStopping = false
+  /** @type {RunningRole} */
+  const running = {
+    process,
+    isReady: false,
+    composed: undefined,
+    stop () {
+      if (isStopping || !process.isAlive) return
+      isStopping = true
+      process.enter('stop', async () => {
+        running.isReady = false
+        status.stopping()
+        clock.timer(config.gateway.drainTimeout + 1000, () => {
+          world.violation(`${process.name} did not stop within DRAIN_TIMEOUT`)
+          process.end(1)
+        })
+        await lifecycle.stop()
+        process.end(0)
+      })
+    }
+  }
+  process.enter('start', async () => {
+    try {
+      const composed = await compose({
+        config,
+        launcher: launcherContext({ INKCAST_SLOT: String(slot), INKCAST_RUN_DIRECTORY: directory }),
+        clock, random, host, log, lifecycle, metrics, status,
+        privatePath: `${directory}/${role}-${slot}`,
+        privateRoutes: new Map(),
+        inspect: async () => {},
+        describe: async () => ({
+          name: `${role}-${slot}`, host: host.name, version: VERSION, startedAt: clock.now(), notReady: status.notReady(),
+          connections: 0, documents: 0, lag: 0
+        }),
+        onWaits () {},
+        createKafka: async () => createKafka(),
+        rehearses: false,
+        listenPrivately: async () => {}
+      })
+      running.composed = composed ?? {}
+      status.started()
+      running.isReady = !isStopping
+    } catch (error) {
+      if (lifecycle.isStopping) return
+      world.trace.note(world.time, `${process.name} does not start: ${error}`)
+      await lifecycle.stop()
+      process.end(1)
+    }
+  })
+  return running
+}

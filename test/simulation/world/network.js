@@ -1,0 +1,261 @@
+import { SimSocket } from './sim-socket.js'
+
+/** Time after which a connect that gets no answer fails, ms. */
+const CONNECT_TIMEOUT = 20_000
+/** Latencies, ms: within a machine, between machines of the cluster, and to clients. */
+const LATENCY = { near: 0.06, cluster: 0.3, client: 15 }
+
+/**
+ * @typedef {import('./sim-process.js').SimProcess} SimProcess
+ *
+ * A connection. @typedef {object} Line
+ * @property {SimSocket[]} ends the client's one first
+ * @property {number} latency ms
+ * @property {boolean} isDead nothing passes it any more
+ * @property {(end: SimSocket) => string} addressOf
+ * @property {(end: SimSocket) => number} portOf
+ *
+ * @typedef {object} Listener
+ * @property {SimProcess} process
+ * @property {(socket: SimSocket) => void} accept
+ * @property {boolean} allowHalfOpen
+ *
+ * A failure of the network between two sets of processes. @typedef {object} Block
+ * @property {(a: SimProcess, b: SimProcess) => boolean} between
+ * @property {number} until ms
+ */
+
+/** Connections between the processes of a world: their latency, their order, and their end when something fails. */
+export class Network {
+  /** @type {Map<string, Set<Listener>>} by address */
+  #listeners = new Map()
+  /** Written in this turn. @type {{ from: SimSocket, chunk: Buffer | null }[]} */
+  #sent = []
+  /** @type {Set<SimSocket>} */
+  #sockets = new Set()
+  /** @type {Block[]} */
+  #blocks = []
+  #ports = 40_000
+  /** @type {Map<string, () => string[]>} */
+  #aliases = new Map()
+  /** Bytes delivered. */
+  delivered = 0
+
+  /** @param {import('./world.js').World} world */
+  constructor (world) { this.world = world }
+
+  /** @returns {SimSocket[]} the client's ends of all open connections */
+  get lines () {
+    return [...this.#sockets].filter((socket) =>
+      socket.line.ends[0] === socket && socket.peer !== undefined && !socket.line.isDead)
+  }
+
+  /** A port that nobody has. */
+  freePort () { return ++this.#ports }
+
+  /**
+   * @param {SimProcess} process
+   * @param {string} address several processes of a machine may share one; the network then chooses
+   * @param {(socket: SimSocket) => void} accept
+   * @param {{ allowHalfOpen?: boolean }} [options]
+   * @returns {() => void} stops listening
+   */
+  listen (process, address, accept, { allowHalfOpen = false } = {}) {
+    const listener = { process, accept, allowHalfOpen }
+    const all = this.#listeners.get(address) ?? new Set()
+    this.#listeners.set(address, all.add(listener))
+    return () => {
+      all.delete(listener)
+      if (all.size === 0 && this.#listeners.get(address) === all) this.#listeners.delete(address)
+    }
+  }
+
+  /** @param {string} address @returns {number} */
+  listenersAt (address) { return this.#listeners.get(address)?.size ?? 0 }
+
+  /**
+   * Connections to an address are passed to one of others that is open, as by a balancer.
+   * @param {string} address
+   * @param {() => string[]} others
+   */
+  alias (address, others) { this.#aliases.set(address, others) }
+
+  /** @param {string} address @returns {string} */
+  #resolve (address) {
+    const others = this.#aliases.get(address)?.()
+    if (others === undefined) return address
+    const open = others.filter((other) => this.listenersAt(other) > 0)
+    return this.world.random.pick(open.length > 0 ? open : others)
+  }
+
+  /**
+   * @param {SimProcess} process
+   * @param {string} name
+   * @returns {SimSocket}
+   */
+  connect (process, name) {
+    const { world } = this
+    const address = this.#resolve(name)
+    const latency = this.#latency(process, address)
+    const clientPort = this.freePort()
+    /** @type {Line} */
+    const line = {
+      ends: [], latency, isDead: false,
+      addressOf: (end) => end === line.ends[0] ? addressOf(process) : addressOf(end.owner),
+      portOf: (end) => end === line.ends[0] ? clientPort : Number(address.split(':').at(-1)) || 0
+    }
+    const client = new SimSocket(this, process, line)
+    this.#sockets.add(client)
+    const refuse = (/** @type {string} */ code, /** @type {number} */ delay) =>
+      world.schedule(delay, 'refused', () => client.broken(code), process)
+    const late = world.schedule(CONNECT_TIMEOUT, 'connect timeout', () => client.broken('ETIMEDOUT'), process)
+    const arrive = () => {
+      if (client.destroyed) return
+      const listeners = [...this.#listeners.get(address) ?? []]
+      if (listeners.length === 0) {
+        late.cancelled = true
+        return void refuse('ECONNREFUSED', latency)
+      }
+      const listener = listeners.length === 1 ? listeners[0] : world.random.pick(listeners)
+      const wait = this.#blockedUntil(process, listener.process)
+      if (wait > world.time) return void world.schedule(wait - world.time, 'connect', arrive, null)
+      const server = new SimSocket(this, listener.process, line, listener)
+      this.#sockets.add(server)
+      server.peer = client
+      server.connecting = false
+      world.schedule(0, 'accept', () => listener.accept(server), listener.process)
+      world.schedule(latency, 'connected', () => {
+        late.cancelled = true
+        if (!client.destroyed) client.opened(server)
+      }, process)
+      // accepted by a kernel whose process ends before it is told
+      listener.process.isAlive || this.#over(server, 'reset')
+    }
+    world.schedule(latency, 'connect', arrive, null)
+    return client
+  }
+
+  /** @param {SimProcess} process @param {string} address */
+  #latency (process, address) {
+    const { random } = this.world
+    const middle = process.isClient ? LATENCY.client
+      : address.startsWith('unix:') || address.startsWith(`${process.machine.name}:`) ? LATENCY.near : LATENCY.cluster
+    return random.duration(middle)
+  }
+
+  /** @param {SimSocket} from @param {Buffer | null} chunk null: the end */
+  send (from, chunk) { this.#sent.push({ from, chunk }) }
+
+  /** The turn has ended: what was written leaves, of a process that dies in this turn only the first part. */
+  flush () {
+    if (this.#sent.length === 0) return
+    const sent = this.#sent
+    this.#sent = []
+    const share = this.world.current?.lastShare ?? 1
+    const bytes = sent.reduce((sum, { chunk }) => sum + (chunk?.length ?? 0), 0)
+    let left = share === 1 ? Infinity : Math.floor(share * bytes)
+    for (const { from, chunk } of sent) {
+      if (left <= 0) return
+      if (chunk !== null && chunk.length > left) {
+        this.#depart(from, chunk.subarray(0, left))
+        return
+      }
+      left -= chunk?.length ?? 0
+      this.#depart(from, chunk)
+    }
+  }
+
+  /** @param {SimSocket} from @param {Buffer | null | 'reset'} what */
+  #depart (from, what) {
+    const { world } = this
+    const { peer, line } = from
+    if (peer === undefined || line.isDead) return
+    const jitter = world.random.number() ** 4 * line.latency
+    from.lastArrival = Math.max(from.lastArrival, world.time + line.latency + jitter)
+    this.#arriveAt(from, peer, what, from.lastArrival)
+  }
+
+  /** @param {SimSocket} from @param {SimSocket} to @param {Buffer | null | 'reset'} what @param {number} at */
+  #arriveAt (from, to, what, at) {
+    const { world } = this
+    world.schedule(at - world.time, what === null ? 'end' : what === 'reset' ? 'reset' : 'bytes', () => {
+      if (to.line.isDead) return
+      const wait = this.#blockedUntil(from.owner, to.owner)
+      if (wait > world.time) return this.#arriveAt(from, to, what, wait)
+      if (what === 'reset') return to.broken('ECONNRESET')
+      if (to.destroyed) {
+        // a kernel answers bytes for a closed connection so
+        if (what !== null && !from.destroyed) this.#over(to, 'reset')
+        return
+      }
+      if (what !== null) {
+        this.delivered += what.length
+        world.trace.bytes(what)
+      }
+      to.arrive(what)
+    }, to.owner)
+  }
+
+  /** @param {SimSocket} socket whose owner has destroyed it, or is no more @param {'reset' | null} how */
+  #over (socket, how) {
+    this.#depart(socket, how)
+  }
+
+  /** @param {SimSocket} socket destroyed by its owner */
+  closed (socket) {
+    if (!this.#sockets.delete(socket) || !socket.owner.isAlive) return
+    // with the writes of the same turn before it
+    if (!socket.writableFinished) this.send(socket, null)
+  }
+
+  /** The kernel closes the connections of a process that has ended. @param {SimProcess} process */
+  processEnded (process) {
+    for (const [address, all] of this.#listeners) {
+      for (const listener of all) if (listener.process === process) all.delete(listener)
+      if (all.size === 0) this.#listeners.delete(address)
+    }
+    for (const socket of [...this.#sockets]) {
+      if (socket.owner !== process) continue
+      this.#sockets.delete(socket)
+      this.#over(socket, this.world.random.chance(0.5) ? 'reset' : null)
+    }
+  }
+
+  /**
+   * The connection breaks: what is on its way is lost, and each end learns of it at a time of its own.
+   * @param {SimSocket} socket
+   * @param {{ here: number, there: number }} after ms; Infinity: never
+   */
+  cut (socket, { here, there }) {
+    const { line, peer } = socket
+    line.isDead = true
+    for (const [end, delay] of /** @type {const} */ ([[socket, here], [peer, there]])) {
+      if (end !== undefined && delay !== Infinity)
+        this.world.schedule(delay, 'cut', () => end.broken('ECONNRESET'), end.owner)
+    }
+  }
+
+  /**
+   * Nothing passes between some processes for a time; their connections stay open.
+   * @param {(a: SimProcess, b: SimProcess) => boolean} between asked in both orders
+   * @param {number} ms
+   */
+  block (between, ms) { this.#blocks.push({ between, until: this.world.time + ms }) }
+
+  /** Ends all blocks. */
+  unblock () { for (const block of this.#blocks) block.until = Math.min(block.until, this.world.time) }
+
+  /** @param {SimProcess} a @param {SimProcess} b @returns {number} ms */
+  #blockedUntil (a, b) {
+    if (this.#blocks.length === 0) return 0
+    const now = this.world.time
+    this.#blocks = this.#blocks.filter(({ until }) => until > now)
+    let until = 0
+    for (const block of this.#blocks)
+      if (block.between(a, b) || block.between(b, a)) until = Math.max(until, block.until)
+    return until
+  }
+}
+
+/** @param {SimProcess} process */
+const addressOf = ({ pid }) => `10.0.${pid >> 8 & 255}.${pid & 255}`

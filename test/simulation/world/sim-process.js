@@ -1,0 +1,160 @@
+/**
+ * @typedef {object} Machine
+ * @property {string} name
+ * @property {number} step of its wall clock, ms
+ */
+
+/**
+ * One process of a world: what the production code knows as its clock, random values and host. Only the world wakes it,
+ * so a killed one does nothing more.
+ */
+export class SimProcess {
+  isAlive = true
+  /** @type {import('./heap.js').Event[] | undefined} what became due while it is paused; undefined: it runs */
+  #held
+  /** Share of what it writes in its next turn that still leaves it: then it dies. @type {number | undefined} */
+  #lastShare
+  #born
+  /** @type {Set<(message: any, handle?: any) => void>} */
+  #listeners = new Set()
+  /** Called with its exit code; null: it was killed. @type {((code: number | null) => void)[]} */
+  #onEnd = []
+  /** Its messages to the launcher. @type {(message: any) => void} */
+  toLauncher = () => {}
+  /** Whether it is a page or a service, far away from the cluster. */
+  isClient = false
+
+  /**
+   * @param {import('./world.js').World} world
+   * @param {{ name: string, machine: Machine, pid: number }} of
+   */
+  constructor (world, { name, machine, pid }) {
+    this.world = world
+    this.name = name
+    this.machine = machine
+    this.pid = pid
+    this.#born = world.time
+    const drawn = world.random.fork()
+    this.drawn = drawn
+    /** @type {import('../../../src/common/random.js').Random} */
+    this.random = { number: drawn.number, bytes: drawn.bytes, uuid: drawn.uuid }
+    this.clock = this.#createClock()
+    /** @type {import('../../../src/process/host.js').Host} */
+    this.host = {
+      name: machine.name,
+      machine: machine.name,
+      pid,
+      isAlive: (other) =>
+        [...world.processes].some((one) => one.pid === other && one.machine === machine && one.isAlive),
+      exit: (code) => this.end(code),
+      onMessage: (listener) => {
+        this.#listeners.add(listener)
+        return () => { this.#listeners.delete(listener) }
+      },
+      send: (message) => { world.schedule(0.05, 'to launcher', () => this.toLauncher(message), null) }
+    }
+  }
+
+  /** @returns {import('../../../src/common/clock.js').Clock} */
+  #createClock () {
+    const { world } = this
+    return {
+      now: () => Math.floor(world.wall + this.machine.step),
+      monotonic: () => 1000 + world.time - this.#born,
+      cpu: () => 0,
+      timer: (ms, run) => this.#timer(ms, run, false),
+      every: (ms, run) => this.#timer(ms, run, true),
+      soon: (run) => {
+        const event = world.schedule(0, 'soon', run, this)
+        return { stop () { event.cancelled = true } }
+      },
+      sleep: (ms, signal) => new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason)
+        const abort = () => {
+          timer.stop()
+          reject(signal?.reason)
+        }
+        const timer = this.#timer(ms, () => {
+          signal?.removeEventListener('abort', abort)
+          resolve()
+        }, false)
+        signal?.addEventListener('abort', abort, { once: true })
+      })
+    }
+  }
+
+  /**
+   * @param {number} ms
+   * @param {() => void} run
+   * @param {boolean} again
+   * @returns {import('../../../src/common/clock.js').Timer}
+   */
+  #timer (ms, run, again) {
+    const { world } = this
+    // as Node: at least 1 ms, and no more than 32 bits
+    const delay = ms >= 1 && ms <= 2 ** 31 - 1 ? ms : 1
+    const begin = () => world.schedule(delay, again ? 'every' : 'timer', () => {
+      if (again) event = begin()
+      run()
+    }, this)
+    let event = begin()
+    const timer = { stop () { event.cancelled = true }, unref: () => timer }
+    return timer
+  }
+
+  /** Begins a turn of this process. @param {string} kind @param {() => unknown} run */
+  enter (kind, run, delay = 0) { this.world.schedule(delay, kind, () => { run() }, this) }
+
+  /** @param {any} message of the launcher */
+  message (message) {
+    this.enter('message', () => { for (const listener of [...this.#listeners]) listener(message) }, 0.05)
+  }
+
+  /** @param {import('./heap.js').Event} event @returns {boolean} false: not now, or never */
+  mayRun (event) {
+    if (!this.isAlive) return false
+    if (this.#held === undefined) return true
+    this.#held.push(event)
+    return false
+  }
+
+  get isPaused () { return this.#held !== undefined }
+
+  /** It is stopped, as by SIGSTOP: its connections stay open. @param {number} ms */
+  pause (ms) {
+    if (this.#held !== undefined || !this.isAlive) return
+    this.#held = []
+    this.world.schedule(ms, 'resume', () => this.resume(), null)
+  }
+
+  resume () {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const event of held) if (!event.cancelled) this.world.again(event)
+  }
+
+  /** @param {(code: number | null) => void} run */
+  onEnd (run) { this.#onEnd.push(run) }
+
+  /**
+   * It is killed at the end of its next turn; of the bytes that it writes in it, only the first ones leave.
+   * @param {number} share 0 to 1
+   */
+  killInTurn (share) { this.#lastShare = share }
+
+  /** Share of the bytes of the turn that ends now which leave the process. */
+  get lastShare () { return this.#lastShare ?? 1 }
+
+  turnEnded () { if (this.#lastShare !== undefined) this.end(null) }
+
+  /** @param {number | null} code null: by a signal */
+  end (code) {
+    if (!this.isAlive) return
+    this.isAlive = false
+    this.#held = undefined
+    const { world } = this
+    world.trace.note(world.time, `${this.name} ended: ${code ?? 'killed'}`)
+    world.network.processEnded(this)
+    for (const run of this.#onEnd) run(code)
+  }
+}

@@ -1,0 +1,144 @@
+import { Heap } from './heap.js'
+import { Network } from './network.js'
+import { enterWorld } from './now.js'
+import { SeededRandom } from './random.js'
+import { real } from './real.js'
+import { SimProcess } from './sim-process.js'
+import { Trace } from './trace.js'
+
+/** Time of day at which each world begins, ms since 1970. */
+const BEGIN = 1_790_000_000_000
+/** Turns at one moment: more are a loop that never waits. */
+const MAX_TURNS_AT_ONCE = 200_000
+
+/**
+ * Processes, their network and their time, in one process of Node: one turn after the other, in an order that the seed
+ * decides. A turn is all that one process does until it waits: it begins with one event (a timer, bytes, a start), and
+ * ends when no promise and no `nextTick` is left. The next turn begins in a new immediate, so Node itself sees to that.
+ */
+export class World {
+  /** Virtual time, ms. */
+  time = 0
+  turns = 0
+  /** Whose turn it is; null: the world's own. @type {SimProcess | null} */
+  current = null
+  /** @type {Set<SimProcess>} */
+  processes = new Set()
+  /** What must never happen, as sentences. @type {string[]} */
+  violations = []
+  #heap = new Heap()
+  #events = 0
+  #atOnce = 0
+  #pid = 100
+  /** Called at the end of each turn. @type {((process: SimProcess | null) => void)[]} */
+  #onTurnEnd = []
+
+  /** @param {number} seed @param {{ lines?: boolean }} [options] lines: the trace keeps each turn, not only its hash */
+  constructor (seed, { lines = false } = {}) {
+    this.seed = seed
+    this.random = new SeededRandom(seed)
+    this.trace = new Trace(lines)
+    this.network = new Network(this)
+  }
+
+  /** Time of day by a clock that is never set, ms since 1970. */
+  get wall () { return BEGIN + this.time }
+
+  /** @param {string} name @param {import('./sim-process.js').Machine} machine @returns {SimProcess} */
+  process (name, machine) {
+    const process = new SimProcess(this, { name, machine, pid: ++this.#pid })
+    this.processes.add(process)
+    return process
+  }
+
+  /**
+   * @param {number} delay ms
+   * @param {string} kind for the trace
+   * @param {() => void} run
+   * @param {SimProcess | null} [owner] whose turn it will be; it never comes if that process has ended by then
+   * @returns {import('./heap.js').Event} `cancelled` may be set
+   */
+  schedule (delay, kind, run, owner = this.current) {
+    const event = { at: this.time + delay, number: this.#events++, owner, kind, run, cancelled: false }
+    this.#heap.push(event)
+    return event
+  }
+
+  /** @param {string} sentence */
+  violation (sentence) {
+    if (this.violations.length < 50) this.violations.push(`${this.time.toFixed(1)} ms: ${sentence}`)
+    this.trace.note(this.time, `VIOLATION ${sentence}`)
+  }
+
+  /** @param {(process: SimProcess | null) => void} run */
+  onTurnEnd (run) { this.#onTurnEnd.push(run) }
+
+  /**
+   * @param {number} until virtual time, ms
+   * @param {() => boolean} [isOver] asked after each turn; true: earlier than that
+   * @returns {Promise<void>}
+   */
+  run (until, isOver = () => false) {
+    const failed = (/** @type {unknown} */ error) => this.#failed(error)
+    process.on('uncaughtException', failed).on('unhandledRejection', failed)
+    enterWorld(this)
+    return new Promise((resolve) => {
+      const turn = () => {
+        this.#endTurn()
+        if (!isOver() && this.#begin(until)) return void real.setImmediate(turn)
+        enterWorld(undefined)
+        process.off('uncaughtException', failed).off('unhandledRejection', failed)
+        resolve()
+      }
+      real.setImmediate(turn)
+    })
+  }
+
+  #endTurn () {
+    const ended = this.current
+    for (const run of this.#onTurnEnd) run(ended)
+    this.network.flush()
+    this.current = null
+    ended?.turnEnded()
+  }
+
+  /** @param {number} until @returns {boolean} false: nothing is left until then */
+  #begin (until) {
+    for (;;) {
+      const next = this.#heap.peek()
+      if (next === undefined || next.at > until) {
+        this.time = until
+        return false
+      }
+      this.#heap.pop()
+      if (next.at > this.time) {
+        this.time = next.at
+        this.#atOnce = 0
+      } else if (++this.#atOnce > MAX_TURNS_AT_ONCE) {
+        this.violation(`a loop that never waits: ${next.owner?.name} ${next.kind}`)
+        return false
+      }
+      if (next.cancelled) continue
+      const { owner } = next
+      if (owner !== null && !owner.mayRun(next)) continue
+      this.current = owner
+      this.turns++
+      this.trace.turn(this.time, owner, next.kind)
+      try {
+        next.run()
+      } catch (error) {
+        this.#failed(error)
+      }
+      return true
+    }
+  }
+
+  /** @param {import('./heap.js').Event} event of a process that could not run it when it was due */
+  again (event) { this.#heap.push({ ...event, at: this.time, number: this.#events++ }) }
+
+  /** @param {unknown} error that nobody has caught */
+  #failed (error) {
+    const text = error instanceof Error ? `${error.stack}` : String(error)
+    this.violation(`${this.current?.name ?? 'the world'}: an exception that nothing catches: ${text}`)
+  }
+}
