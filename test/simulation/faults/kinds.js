@@ -1,0 +1,164 @@
+/**
+ * @typedef {import('./plan.js').Scene} Scene
+ * @typedef {import('../world/random.js').SeededRandom} SeededRandom
+ *
+ * The kinds of faults. `make` makes one and says what it did; undefined: nothing was there to do it to.
+ *
+ * @typedef {object} Kind
+ * @property {(scene: Scene, drawn: SeededRandom) => string | undefined} make
+ * @property {boolean} [mayResync] records may be lost, so pages may be told to load their documents again
+ * @property {'kafka'} [needs]
+ */
+
+/** Time until a killed Redis is started again, ms. */
+const REDIS_RESTART = 1500
+
+/** @param {Scene} scene @param {SeededRandom} drawn @param {string} [role] */
+function someProcess ({ cluster }, drawn, role) {
+  const running = cluster.running(role).filter(({ process }) => !process.isPaused)
+  return running.length === 0 ? undefined : drawn.pick(running).process
+}
+
+/** @param {number} ms */
+const seconds = (ms) => `${(ms / 1000).toFixed(2)} s`
+
+/** @type {Record<string, Kind>} */
+export const KINDS = {
+  'kill': {
+    make (scene, drawn) {
+      const process = someProcess(scene, drawn)
+      if (process === undefined) return undefined
+      const share = drawn.number()
+      process.killInTurn(share)
+      // it may have nothing to do for a while
+      scene.world.schedule(drawn.duration(200), 'kill', () => process.end(null), null)
+      return `${process.name} is killed; ${Math.round(100 * share)} % of its last turn leave it`
+    }
+  },
+  'pause': {
+    make (scene, drawn) {
+      const process = someProcess(scene, drawn)
+      if (process === undefined) return undefined
+      // some are longer than the lease of a worker (10 s)
+      const ms = drawn.chance(0.3) ? 10_000 + drawn.duration(4000) : drawn.duration(1500)
+      process.pause(ms)
+      return `${process.name} is paused for ${seconds(ms)}`
+    }
+  },
+  'reload': {
+    make ({ cluster }, drawn) {
+      const slots = cluster.slots.filter(({ running }) => running.isReady)
+      if (slots.length === 0) return undefined
+      const some = drawn.chance(0.4) ? slots : [drawn.pick(slots)]
+      for (const slot of some) cluster.reload(slot)
+      return `reload of ${some.map(({ name }) => name).join(', ')}`
+    }
+  },
+  'cut connection of a page': {
+    make ({ world }, drawn) {
+      const lines = world.network.lines.filter(({ owner }) => owner.name.startsWith('page'))
+      return cutOne(world, drawn, lines)
+    }
+  },
+  'cut connection within the cluster': {
+    make ({ world }, drawn) {
+      return cutOne(world, drawn, world.network.lines.filter(({ owner }) => !owner.isClient))
+    }
+  },
+  'half-open connection of a page': {
+    make ({ world }, drawn) {
+      const lines = world.network.lines.filter(({ owner }) => owner.name.startsWith('page'))
+      if (lines.length === 0) return undefined
+      const socket = drawn.pick(lines)
+      world.network.cut(socket, drawn.chance(0.5)
+        ? { here: drawn.duration(3000), there: Infinity }
+        : { here: Infinity, there: Infinity })
+      return `a connection of ${socket.owner.name} carries nothing any more`
+    }
+  },
+  'partition': {
+    make ({ world, cluster }, drawn) {
+      const ms = drawn.chance(0.3) ? 10_000 + drawn.duration(3000) : drawn.duration(2500)
+      if (drawn.chance(0.5)) {
+        const process = someProcess({ world, cluster, pages: [] }, drawn)
+        if (process === undefined) return undefined
+        world.network.block((a, b) => a === process && b.machine === cluster.redisMachine, ms)
+        return `${process.name} and Redis do not reach each other for ${seconds(ms)}`
+      }
+      const machine = drawn.pick(cluster.machines)
+      world.network.block((a, b) => a.machine === machine && b.machine !== machine, ms)
+      return `machine ${machine.name} is reached by none for ${seconds(ms)}`
+    }
+  },
+  'Redis is killed, and has its data again': { mayResync: true, make: (scene, drawn) => restartRedis(scene, drawn, true) },
+  'Redis is killed, and is empty': { mayResync: true, make: (scene, drawn) => restartRedis(scene, drawn, false) },
+  'Redis is flushed': {
+    mayResync: true,
+    make ({ cluster }) {
+      if (!cluster.redis.isAlive) return undefined
+      cluster.redis.enter('FLUSHALL', () => { cluster.store.keyspace.clear() })
+      return 'FLUSHALL'
+    }
+  },
+  'Redis is paused': {
+    make ({ cluster }, drawn) {
+      if (!cluster.redis.isAlive || cluster.redis.isPaused) return undefined
+      const ms = drawn.duration(1500)
+      cluster.redis.pause(ms)
+      return `Redis is paused for ${seconds(ms)}`
+    }
+  },
+  'pub/sub is cut': {
+    make ({ cluster }) {
+      if (!cluster.redis.isAlive) return undefined
+      cluster.redis.enter('cut pub/sub', () => {
+        for (const connection of [...cluster.store.connections]) if (connection.isSubscriber) connection.destroy()
+      })
+      return 'all pub/sub connections are cut'
+    }
+  },
+  'step of the clock of Redis': {
+    make ({ cluster }, drawn) {
+      const ms = drawn.chance(0.5) ? drawn.whole(-60_000, -100) : drawn.whole(100, 1_000_000)
+      cluster.redisMachine.step += ms
+      return `the clock of Redis is set by ${seconds(ms)}`
+    }
+  },
+  'step of the clock of a machine': {
+    make ({ cluster }, drawn) {
+      const machine = drawn.pick(cluster.machines)
+      const ms = drawn.whole(-60_000, 60_000)
+      machine.step += ms
+      return `the clock of ${machine.name} is set by ${seconds(ms)}`
+    }
+  }
+}
+
+/**
+ * @param {import('../world/world.js').World} world
+ * @param {import('../world/random.js').SeededRandom} drawn
+ * @param {import('../world/sim-socket.js').SimSocket[]} lines
+ */
+function cutOne (world, drawn, lines) {
+  if (lines.length === 0) return undefined
+  const socket = drawn.pick(lines)
+  const here = drawn.duration(50)
+  const there = drawn.chance(0.3) ? drawn.duration(4000) : drawn.duration(50)
+  const ends = `${socket.owner.name} and ${socket.peer?.owner.name}`
+  world.network.cut(socket, { here, there })
+  return `a connection of ${ends} is cut; they notice it after ${seconds(here)} and ${seconds(there)}`
+}
+
+/**
+ * @param {Scene} scene
+ * @param {SeededRandom} drawn
+ * @param {boolean} hasData
+ */
+function restartRedis ({ world, cluster }, drawn, hasData) {
+  if (!cluster.redis.isAlive) return undefined
+  const data = hasData ? cluster.store.snapshot() : undefined
+  cluster.redis.end(null)
+  const ms = drawn.duration(REDIS_RESTART)
+  world.schedule(ms, 'Redis starts', () => { if (!cluster.redis.isAlive) cluster.startRedis(data) }, null)
+  return `Redis is killed, and ${hasData ? 'has its data again' : 'is empty'} after ${seconds(ms)}`
+}

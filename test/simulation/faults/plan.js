@@ -1,0 +1,93 @@
+import { KINDS } from './kinds.js'
+
+/** Most faults of one world. */
+const MOST = 14
+/** Share of the duration within which faults begin. */
+const [FIRST, LAST] = [0.1, 0.85]
+
+/**
+ * The faults of a seed: each world has its own mix of kinds, and its own intensity. A fault draws from a source of its
+ * own, so leaving out another one changes nothing of what it does.
+ *
+ * @typedef {object} Scene what faults can reach
+ * @property {import('../world/world.js').World} world
+ * @property {import('../parts/cluster.js').Cluster} cluster
+ * @property {import('../parts/pages.js').Page[]} pages
+ * @property {import('../parts/broker.js').Broker} [broker]
+ *
+ * @typedef {object} Fault
+ * @property {number} at ms after the beginning
+ * @property {string} kind
+ * @property {import('../world/random.js').SeededRandom} drawn
+ */
+export class FaultPlan {
+  /** Each fault that was made, in words. @type {string[]} */
+  words = []
+  /** How many were made of each kind. @type {Record<string, number>} */
+  counts = {}
+  /** Whether one was made after which docs/concepts.md allows a resync. */
+  mayResync = false
+  /** @type {Fault[]} */
+  faults = []
+  #isOver = false
+
+  /**
+   * @param {import('../world/world.js').World} world
+   * @param {object} options
+   * @param {import('../parts/cluster.js').Cluster} options.cluster
+   * @param {import('../parts/pages.js').Page[]} options.pages
+   * @param {import('../parts/broker.js').Broker} [options.broker]
+   * @param {number} options.duration ms
+   * @param {readonly string[]} [options.kinds] default: all
+   * @param {ReadonlySet<number>} options.without
+   */
+  constructor (world, { cluster, pages, broker, duration, kinds, without }) {
+    this.world = world
+    this.scene = { world, cluster, pages, broker }
+    this.without = without
+    const drawn = world.random.fork()
+    const possible = Object.entries(KINDS).filter(([name, { needs }]) =>
+      (kinds?.includes(name) ?? true) && (needs !== 'kafka' || broker !== undefined))
+    /** Some kinds do not happen at all, others often. @type {string[]} */
+    const mix = []
+    for (const [name] of possible) {
+      const weight = drawn.chance(0.45) ? 0 : drawn.whole(1, 4)
+      for (let i = 0; i < weight; i++) mix.push(name)
+    }
+    const count = mix.length === 0 ? 0 : drawn.whole(0, MOST)
+    for (let i = 0; i < count; i++) {
+      const at = duration * (FIRST + (LAST - FIRST) * drawn.number())
+      this.faults.push({ at, kind: drawn.pick(mix), drawn: drawn.fork() })
+    }
+    this.faults.sort((a, b) => a.at - b.at)
+  }
+
+  /** Faults begin to happen. */
+  begin () {
+    for (const [i, fault] of this.faults.entries()) {
+      if (!this.without.has(i)) this.world.schedule(fault.at, `fault ${fault.kind}`, () => this.#make(i, fault), null)
+    }
+  }
+
+  /** @param {number} i @param {Fault} fault */
+  #make (i, { kind, drawn }) {
+    if (this.#isOver) return
+    const { make, mayResync } = KINDS[kind]
+    const words = make(this.scene, drawn)
+    if (words === undefined) return
+    if (mayResync) this.mayResync = true
+    this.counts[kind] = (this.counts[kind] ?? 0) + 1
+    const line = `${i}: at ${(this.world.time / 1000).toFixed(3)} s ${words}`
+    this.words.push(line)
+    this.world.trace.note(this.world.time, `FAULT ${line}`)
+  }
+
+  /** No fault any more, and what still lasts ends. */
+  end () {
+    this.#isOver = true
+    const { world, cluster } = this.scene
+    world.network.unblock()
+    for (const process of world.processes) if (process.isPaused) process.resume()
+    if (!cluster.redis.isAlive) cluster.startRedis()
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * What one page received of one document, against the promise of docs/protocol.md: each record once and in order, or a
+ * `doc:resync` in its place. Records have the numbers 1, 2, 3 … of their writer.
+ *
+ * @typedef {{ epoch: string, offset: number }} Position
+ */
+export class DocumentChecker {
+  /** @type {Position | null} */
+  position = null
+  /** Number of the last record, by writer. @type {Map<string, number>} */
+  last = new Map()
+  /** Since when no number of a writer was seen again after a resync. @type {Set<string>} */
+  #known = new Set()
+  received = 0
+  resyncs = 0
+
+  /**
+   * @param {string} name of the page and the document, for sentences
+   * @param {(sentence: string) => void} violation
+   * @param {() => boolean} mayResync whether something has happened for which docs/concepts.md allows it
+   */
+  constructor (name, violation, mayResync) {
+    this.name = name
+    this.violation = violation
+    this.mayResync = mayResync
+  }
+
+  /** @param {Position} position of the answer to a join */
+  joined ({ epoch, offset }) {
+    const { position } = this
+    if (position === null || position.epoch === '') {
+      this.position = { epoch, offset: Math.max(offset, position?.offset ?? 0) }
+      return
+    }
+    if (position.epoch !== epoch) this.violation(`${this.name}: joined another log without a resync`)
+    else if (offset > position.offset)
+      this.violation(`${this.name}: joined at ${offset} without a resync from ${position.offset}`)
+    this.position = { epoch, offset: Math.max(offset, position.offset) }
+  }
+
+  /** @param {Position} to @param {string} reason */
+  resync (to, reason) {
+    this.resyncs++
+    if (!this.mayResync()) this.violation(`${this.name}: a resync (${reason}) although no data was lost`)
+    this.position = { ...to }
+    this.#known.clear()
+  }
+
+  /**
+   * @param {string} writer
+   * @param {number} number
+   * @param {number} offset
+   * @returns {boolean} whether the page takes it
+   */
+  record (writer, number, offset) {
+    this.position ??= { epoch: '', offset: offset - 1 }
+    const { position } = this
+    if (offset <= position.offset) return false
+    if (offset > position.offset + 1) this.violation(`${this.name}: offset ${offset} after ${position.offset}`)
+    position.offset = offset
+    this.received++
+    const last = this.last.get(writer)
+    if (last !== undefined) {
+      const isKnown = this.#known.has(writer)
+      if (isKnown && number === last) this.violation(`${this.name}: record ${number} of ${writer} twice`)
+      else if (number < last && isKnown) this.violation(`${this.name}: record ${number} of ${writer} after ${last}`)
+      else if (isKnown && number > last + 1)
+        this.violation(`${this.name}: record ${number} of ${writer} after ${last}: lost in between`)
+    }
+    this.#known.add(writer)
+    this.last.set(writer, number)
+    return true
+  }
+}
