@@ -121,11 +121,16 @@ class Run {
   #openPage (i) {
     const { world, drawn } = this
     const process = world.process(`page-${i + 1}`, { name: `page-${i + 1}`, step: 0 })
-    const mayResync = () => this.plan.mayResync
-    const guids = [...this.guids.filter(() => drawn.chance(0.7)), ...this.edited]
-    this.pages.push(drawn.chance(0.5)
-      ? new StockPage(process, { guids, mayResync })
-      : new OwnPage(process, { guids, edited: this.edited, mayResync }))
+    const options = {
+      guids: [...this.guids.filter(() => drawn.chance(0.7)), ...this.edited],
+      edited: this.edited,
+      mayResync: () => this.plan.mayResync,
+      load: (/** @type {string} */ guid) => {
+        const number = this.service.accepted.get(guid)
+        return number === undefined ? [] : [/** @type {[string, number]} */ ([this.service.process.name, number])]
+      }
+    }
+    this.pages.push(drawn.chance(0.5) ? new StockPage(process, options) : new OwnPage(process, options))
   }
 
   /** Publishes records to a document until the end of the traffic. @param {string} guid @param {number} until ms */

@@ -18,11 +18,13 @@ export class DocumentChecker {
    * @param {string} name of the page and the document, for sentences
    * @param {(sentence: string) => void} violation
    * @param {() => boolean} mayResync whether something has happened for which docs/concepts.md allows it
+   * @param {() => [writer: string, number: number][]} load what the service of the document has
    */
-  constructor (name, violation, mayResync) {
+  constructor (name, violation, mayResync, load) {
     this.name = name
     this.violation = violation
     this.mayResync = mayResync
+    this.load = load
   }
 
   /** @param {Position} position of the answer to a join */
@@ -44,6 +46,7 @@ export class DocumentChecker {
     if (!this.mayResync()) this.violation(`${this.name}: a resync (${reason}) although no data was lost`)
     this.position = { ...to }
     this.#known.clear()
+    for (const [writer, number] of this.load()) this.last.set(writer, number)
   }
 
   /**

@@ -21,9 +21,17 @@ const WAYS = [['websocket'], ['polling', 'websocket'], ['polling']]
 /** @param {string} uid @returns {string} */
 const tokenOf = (uid) => sign({ sub: uid })
 
-/** @param {Page} page @param {string[]} guids @param {() => boolean} mayResync */
-const checkersOf = (page, guids, mayResync) => new Map(guids.map((guid) => [guid, new DocumentChecker(
-  `${page.name} in ${guid}`, (sentence) => page.process.world.violation(sentence), mayResync
+/**
+ * @typedef {object} PageOptions
+ * @property {string[]} guids
+ * @property {string[]} edited of the guids: a page with the outbox edits the first one
+ * @property {() => boolean} mayResync
+ * @property {(guid: string) => [writer: string, number: number][]} load
+ */
+
+/** @param {Page} page @param {PageOptions} options */
+const checkersOf = (page, { guids, mayResync, load }) => new Map(guids.map((guid) => [guid, new DocumentChecker(
+  `${page.name} in ${guid}`, (sentence) => page.process.world.violation(sentence), mayResync, () => load(guid)
 )]))
 
 /**
@@ -35,16 +43,16 @@ export class StockPage {
 
   /**
    * @param {import('../world/sim-process.js').SimProcess} process
-   * @param {{ guids: string[], mayResync: () => boolean }} options
+   * @param {PageOptions} options
    */
-  constructor (process, { guids, mayResync }) {
+  constructor (process, options) {
     this.process = process
     this.name = process.name
     process.isClient = true
-    this.documents = checkersOf(this, guids, mayResync)
+    this.documents = checkersOf(this, options)
     const transports = process.drawn.pick(WAYS)
     const isPacked = process.drawn.chance(0.4)
-    process.enter('open page', () => this.#open(guids, transports, isPacked))
+    process.enter('open page', () => this.#open(options.guids, transports, isPacked))
   }
 
   /** @param {string[]} guids @param {string[]} transports @param {boolean} isPacked */
@@ -86,21 +94,21 @@ export class OwnPage {
 
   /**
    * @param {import('../world/sim-process.js').SimProcess} process
-   * @param {{ guids: string[], edited: string[], mayResync: () => boolean }} options edited: of the guids
+   * @param {PageOptions} options
    */
-  constructor (process, { guids, edited, mayResync }) {
+  constructor (process, options) {
     this.process = process
     this.name = process.name
     process.isClient = true
-    this.documents = checkersOf(this, guids, mayResync)
+    this.documents = checkersOf(this, options)
     const transports = process.drawn.pick(WAYS)
-    process.enter('open page', () => this.#open(guids, edited, transports))
+    process.enter('open page', () => this.#open(options, transports))
   }
 
   get isConnected () { return this.#client?.state === 'connected' }
 
-  /** @param {string[]} guids @param {string[]} edited @param {string[]} transports */
-  #open (guids, edited, transports) {
+  /** @param {PageOptions} options @param {string[]} transports */
+  #open ({ guids, edited }, transports) {
     const uid = `user-of-${this.name}`
     const client = this.#client = connect(URL, {
       token: tokenOf(uid), outbox: { user: uid }, socket: { transports }, id: this.name
