@@ -12,7 +12,7 @@ export function worldLog (process) {
   const at = (/** @type {string} */ level) => (/** @type {any[]} */ ...args) => {
     if (!NOTED.has(level)) return
     const text = args.map((arg) => typeof arg === 'string' ? arg : shown(arg)).join(' ')
-    world.trace.note(world.time, `${process.name} ${level}: ${text}`)
+    world.trace.note(world.time, `${level}: ${text}`, process)
     if (level === 'error') world.violation(`${process.name} logs an error: ${text}`)
   }
   return /** @type {any} */ ({

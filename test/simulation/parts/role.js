@@ -80,7 +80,7 @@ export function runRoleIn ({ process, role, slot, config, compose, createKafka }
       running.isReady = !isStopping
     } catch (error) {
       if (lifecycle.isStopping) return
-      world.trace.note(world.time, `${process.name} does not start: ${error}`)
+      world.trace.note(world.time, `does not start: ${error}`, process)
       await lifecycle.stop()
       process.end(1)
     }

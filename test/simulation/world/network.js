@@ -98,6 +98,7 @@ export class Network {
     const address = this.#resolve(name)
     const latency = this.#latency(process, address)
     const clientPort = this.freePort()
+    const began = world.time
     /** @type {Line} */
     const line = {
       ends: [], latency, isDead: false,
@@ -121,6 +122,8 @@ export class Network {
       if (wait > world.time) return void world.schedule(wait - world.time, 'connect', arrive, null)
       const server = new SimSocket(this, listener.process, line, listener)
       this.#sockets.add(server)
+      const message = world.trace.sent(began, process, listener.process, 'connect')
+      if (message !== undefined) message.until = world.time
       server.peer = client
       server.connecting = false
       world.schedule(0, 'accept', () => listener.accept(server), listener.process)
@@ -172,16 +175,23 @@ export class Network {
     if (peer === undefined || line.isDead) return
     const jitter = world.random.number() ** 4 * line.latency
     from.lastArrival = Math.max(from.lastArrival, world.time + line.latency + jitter)
-    this.#arriveAt(from, peer, what, from.lastArrival)
+    this.#arriveAt(from, peer, what, from.lastArrival, world.trace.sent(world.time, from.owner, peer.owner, what ?? 'end'))
   }
 
-  /** @param {SimSocket} from @param {SimSocket} to @param {Buffer | null | 'reset'} what @param {number} at */
-  #arriveAt (from, to, what, at) {
+  /**
+   * @param {SimSocket} from
+   * @param {SimSocket} to
+   * @param {Buffer | null | 'reset'} what
+   * @param {number} at
+   * @param {import('./trace.js').MessageEvent} [message] of the trace
+   */
+  #arriveAt (from, to, what, at, message) {
     const { world } = this
     world.schedule(at - world.time, what === null ? 'end' : what === 'reset' ? 'reset' : 'bytes', () => {
       if (to.line.isDead) return
       const wait = this.#blockedUntil(from.owner, to.owner)
-      if (wait > world.time) return this.#arriveAt(from, to, what, wait)
+      if (wait > world.time) return this.#arriveAt(from, to, what, wait, message)
+      if (message !== undefined) message.until = world.time
       if (what === 'reset') return to.broken('ECONNRESET')
       if (to.destroyed) {
         // a kernel answers bytes for a closed connection so

@@ -124,11 +124,14 @@ export class SimProcess {
   pause (ms) {
     if (this.#held !== undefined || !this.isAlive) return
     this.#held = []
+    this.world.trace.held(this.world.time, this, 'pause')
     this.world.schedule(ms, 'resume', () => this.resume(), null)
   }
 
   resume () {
-    const held = this.#held ?? []
+    if (this.#held === undefined) return
+    const held = this.#held
+    this.world.trace.held(this.world.time, this, 'resume')
     this.#held = undefined
     for (const event of held) if (!event.cancelled) this.world.again(event)
   }
@@ -153,7 +156,7 @@ export class SimProcess {
     this.isAlive = false
     this.#held = undefined
     const { world } = this
-    world.trace.note(world.time, `${this.name} ended: ${code ?? 'killed'}`)
+    world.trace.ended(world.time, this, code)
     world.network.processEnded(this)
     for (const run of this.#onEnd) run(code)
   }

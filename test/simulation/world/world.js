@@ -48,6 +48,7 @@ export class World {
   process (name, machine) {
     const process = new SimProcess(this, { name, machine, pid: ++this.#pid })
     this.processes.add(process)
+    this.trace.started(this.time, process)
     return process
   }
 
@@ -67,7 +68,7 @@ export class World {
   /** @param {string} sentence */
   violation (sentence) {
     if (this.violations.length < 50) this.violations.push(`${this.time.toFixed(1)} ms: ${sentence}`)
-    this.trace.note(this.time, `VIOLATION ${sentence}`)
+    this.trace.violation(this.time, sentence, this.current)
   }
 
   /** @param {(process: SimProcess | null) => void} run */

@@ -1,0 +1,11 @@
+/**
+ * Seeds that once failed. Each run begins with them; a mend leaves its seed here.
+ *
+ * @typedef {object} NamedSeed
+ * @property {number} seed
+ * @property {string} scenario
+ * @property {string} found what it found, a sentence
+ */
+
+/** @type {readonly NamedSeed[]} */
+export const NAMED_SEEDS = []
