@@ -32,7 +32,7 @@ export const SCENARIOS = {
 /**
  * @typedef {object} Without for a smaller run of the same seed
  * @property {ReadonlySet<number>} [faults] numbers of faults of the plan that are left out
- * @property {number} [pages] at most
+ * @property {number} [clients] at most
  * @property {number} [documents] at most
  * @property {number} [duration] ms
  * @property {number} [records] of each document at most
@@ -89,7 +89,7 @@ class Run {
     this.drawn = drawn
     const machines = drawn.whole(...shape.machines)
     const workers = drawn.whole(...shape.workers)
-    this.pageCount = Math.min(drawn.whole(...shape.pages), without.pages ?? Infinity)
+    this.pageCount = Math.min(drawn.whole(...shape.pages), without.clients ?? Infinity)
     const documents = Math.min(drawn.whole(...shape.documents), without.documents ?? Infinity)
     this.guids = Array.from({ length: documents }, (_, i) => `doc-${i + 1}`)
     this.edited = ['edits-1']

@@ -6,7 +6,7 @@
  *
  * @typedef {object} Kind
  * @property {(scene: Scene, drawn: SeededRandom) => string | undefined} make
- * @property {boolean} [mayResync] records may be lost, so pages may be told to load their documents again
+ * @property {boolean} [mayResync] records may be lost, so pages may have to load their documents again
  * @property {'kafka'} [needs]
  */
 

@@ -79,7 +79,7 @@ export class FaultPlan {
     this.counts[kind] = (this.counts[kind] ?? 0) + 1
     const line = `${i}: at ${(this.world.time / 1000).toFixed(3)} s ${words}`
     this.words.push(line)
-    this.world.trace.note(this.world.time, `FAULT ${line}`)
+    this.world.trace.fault(this.world.time, line)
   }
 
   /** No fault any more, and what still lasts ends. */

@@ -7,7 +7,7 @@
  * @property {import('./sim-process.js').SimProcess | null} owner whose turn it is; null: the world itself
  * @property {string} kind for the trace
  * @property {() => void} run
- * @property {boolean} cancelled
+ * @property {boolean} canceled
  */
 export class Heap {
   /** @type {Event[]} */

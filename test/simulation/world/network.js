@@ -114,7 +114,7 @@ export class Network {
       if (client.destroyed) return
       const listeners = [...this.#listeners.get(address) ?? []]
       if (listeners.length === 0) {
-        late.cancelled = true
+        late.canceled = true
         return void refuse('ECONNREFUSED', latency)
       }
       const listener = listeners.length === 1 ? listeners[0] : world.random.pick(listeners)
@@ -128,10 +128,10 @@ export class Network {
       server.connecting = false
       world.schedule(0, 'accept', () => listener.accept(server), listener.process)
       world.schedule(latency, 'connected', () => {
-        late.cancelled = true
+        late.canceled = true
         if (!client.destroyed) client.opened(server)
       }, process)
-      // accepted by a kernel whose process ends before it is told
+      // accepted by a kernel whose process ends before it learns of it
       listener.process.isAlive || this.#over(server, 'reset')
     }
     world.schedule(latency, 'connect', arrive, null)

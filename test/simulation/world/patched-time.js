@@ -35,14 +35,14 @@ class WorldTimer {
   }
 
   close () {
-    if (this.event !== undefined) this.event.cancelled = true
+    if (this.event !== undefined) this.event.canceled = true
     this.event = undefined
     this.again = false
     return this
   }
 
   refresh () {
-    if (this.event !== undefined) this.event.cancelled = true
+    if (this.event !== undefined) this.event.canceled = true
     this.#begin()
     return this
   }
@@ -67,7 +67,7 @@ const timerOf = (name) => (run, ms = 1, ...args) => {
 /** @param {'clearTimeout' | 'clearInterval' | 'clearImmediate'} name */
 const clearOf = (name) => (/** @type {any} */ timer) => {
   if (timer instanceof WorldTimer) timer.close()
-  else if (timer?.worldEvent !== undefined) timer.worldEvent.cancelled = true
+  else if (timer?.worldEvent !== undefined) timer.worldEvent.canceled = true
   else /** @type {Function} */ (real[name])(timer)
 }
 

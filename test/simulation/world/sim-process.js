@@ -66,7 +66,7 @@ export class SimProcess {
       every: (ms, run) => this.#timer(ms, run, true),
       soon: (run) => {
         const event = world.schedule(0, 'soon', run, this)
-        return { stop () { event.cancelled = true } }
+        return { stop () { event.canceled = true } }
       },
       sleep: (ms, signal) => new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason)
@@ -98,7 +98,7 @@ export class SimProcess {
       run()
     }, this)
     let event = begin()
-    const timer = { stop () { event.cancelled = true }, unref: () => timer }
+    const timer = { stop () { event.canceled = true }, unref: () => timer }
     return timer
   }
 
@@ -133,7 +133,7 @@ export class SimProcess {
     const held = this.#held
     this.world.trace.held(this.world.time, this, 'resume')
     this.#held = undefined
-    for (const event of held) if (!event.cancelled) this.world.again(event)
+    for (const event of held) if (!event.canceled) this.world.again(event)
   }
 
   /** @param {(code: number | null) => void} run */

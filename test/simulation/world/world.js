@@ -57,10 +57,10 @@ export class World {
    * @param {string} kind for the trace
    * @param {() => void} run
    * @param {SimProcess | null} [owner] whose turn it will be; it never comes if that process has ended by then
-   * @returns {import('./heap.js').Event} `cancelled` may be set
+   * @returns {import('./heap.js').Event} `canceled` may be set
    */
   schedule (delay, kind, run, owner = this.current) {
-    const event = { at: this.time + delay, number: this.#events++, owner, kind, run, cancelled: false }
+    const event = { at: this.time + delay, number: this.#events++, owner, kind, run, canceled: false }
     this.#heap.push(event)
     return event
   }
@@ -119,7 +119,7 @@ export class World {
         this.violation(`a loop that never waits: ${next.owner?.name} ${next.kind}`)
         return false
       }
-      if (next.cancelled) continue
+      if (next.canceled) continue
       const { owner } = next
       if (owner !== null && !owner.mayRun(next)) continue
       this.current = owner
