@@ -62,17 +62,17 @@ const read = (file) =>
 const BINARY = new Set(['history', 'take'])
 
 /**
- * Exported for tests: the store runs the same scripts.
- * @returns {{ name: string, command: string, lua: string }[]} command: prefixed, to replace no command of Redis
+ * Exported for tests: the store runs the same scripts. `command` has a prefix, to replace no command of Redis.
+ * @type {readonly { name: string, command: string, lua: string }[]}
  */
-export const readScripts = () => readdirSync(FOLDER).filter((file) => file.endsWith('.lua')).map((file) => {
+export const SCRIPTS = readdirSync(FOLDER).filter((file) => file.endsWith('.lua')).map((file) => {
   const name = file.slice(0, -'.lua'.length)
   return { name, command: `inkcast_${name}`, lua: read(file) }
 })
 
 /** Names of the scripts by their SHA, which is all that a command has of them. @returns {Map<string, string>} */
 export const scriptNames = () =>
-  new Map(readScripts().map(({ command, lua }) => [createHash('sha1').update(lua).digest('hex'), command]))
+  new Map(SCRIPTS.map(({ command, lua }) => [createHash('sha1').update(lua).digest('hex'), command]))
 
 /**
  * @param {import('ioredis').Redis | import('ioredis').Cluster} client gets one command per script
@@ -81,7 +81,7 @@ export const scriptNames = () =>
 export function defineScripts (client) {
   /** @type {Record<string, (keys: string[], args: Argument[]) => Promise<any>>} */
   const scripts = {}
-  for (const { name, command, lua } of readScripts()) {
+  for (const { name, command, lua } of SCRIPTS) {
     client.defineCommand(command, { lua })
     const method = BINARY.has(name) ? `${command}Buffer` : command
     // ioredis flattens its arguments one level deep, hence long lists need not be copied

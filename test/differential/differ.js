@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readScripts } from '../../src/redis/scripts.js'
+import { SCRIPTS } from '../../src/redis/scripts.js'
 import { countingScripts, countsIn } from './branches.js'
 import { difference } from './compare.js'
 import { Peer } from './peer.js'
@@ -32,10 +32,10 @@ const COUNTED = 3
 export async function differ (one, other, options) {
   const { seed, sequences, most = 1, onPlayed = () => {}, onDifference, branches = new Map() } = options
   const counting = countingScripts()
-  const shas = [shasOf(readScripts()), shasOf(counting.scripts)]
+  const shas = [shasOf(SCRIPTS), shasOf(counting.scripts)]
   const names = new Map(shas.flatMap((those) => [...those].map(([name, sha]) => [sha, name])))
   for (const branch of counting.branches) branches.set(branch, 0)
-  for (const server of [one, other]) await prepare(server, [...readScripts(), ...counting.scripts])
+  for (const server of [one, other]) await prepare(server, [...SCRIPTS, ...counting.scripts])
   const players = [new Player(one), new Player(other)]
   const compare = async (/** @type {Sequence} */ sequence) => {
     const [these, those] = await Promise.all(players.map((player) => player.play(sequence)))
@@ -62,7 +62,7 @@ export async function differ (one, other, options) {
   return found
 }
 
-/** @param {{ name: string, lua: string }[]} scripts @returns {Map<string, string>} */
+/** @param {readonly { name: string, lua: string }[]} scripts @returns {Map<string, string>} */
 const shasOf = (scripts) => new Map(scripts.map(({ name, lua }) => [name, createHash('sha1').update(lua).digest('hex')]))
 
 /**

@@ -1,3 +1,4 @@
+import './loaded.js'
 import { createStore } from '../../../src/store/store.js'
 import { loadConfig } from '../../../src/config/load.js'
 import { composeApi } from '../../../src/roles/api.js'

@@ -2,6 +2,7 @@ import { createSigner } from 'fast-jwt'
 import { connect } from 'inkcast-client'
 import { io } from 'socket.io-client'
 import msgpackParser from 'socket.io-msgpack-parser'
+import { processLock } from '../../../client/outbox/locks.js'
 import { runPrintedLines } from '../../helpers/printed-lines.js'
 import { DocumentChecker } from '../oracle/document-checker.js'
 import { PUBLIC, SECRET } from './cluster.js'
@@ -110,8 +111,10 @@ export class OwnPage {
   /** @param {PageOptions} options @param {string[]} transports */
   #open ({ guids, edited }, transports) {
     const uid = `user-of-${this.name}`
+    // a lock of its own: those of Node are for the clients of all pages
+    const outbox = /** @type {any} */ ({ user: uid, lock: processLock() })
     const client = this.#client = connect(URL, {
-      token: tokenOf(uid), outbox: { user: uid }, socket: { transports }, id: this.name
+      token: tokenOf(uid), outbox, socket: { transports }, id: this.name
     })
     for (const guid of guids) {
       const checker = /** @type {DocumentChecker} */ (this.documents.get(guid))

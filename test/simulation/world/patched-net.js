@@ -1,9 +1,8 @@
-import fs from 'node:fs'
-import fsPromises from 'node:fs/promises'
 import http from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 import { currentWorld } from './now.js'
+import './patched-files.js'
 
 /**
  * While a world runs, servers and connections of Node are the world's. To be imported with patched-time.js, before
@@ -121,11 +120,14 @@ function simConnect (...args) {
 Object.assign(net, { connect: simConnect, createConnection: simConnect })
 Object.assign(http.Agent.prototype, { createConnection: simConnect })
 
-// files of unix sockets, which a world does not have
-const { rm } = fsPromises
-const ownRm = async (/** @type {any} */ path, /** @type {any} */ options) => {
-  if (currentWorld() === undefined) return rm(path, options)
+// the header Date would have the real time: Node formats it once per second, by a real timer
+const messages = /** @type {any} */ (http.OutgoingMessage.prototype)
+const { _storeHeader } = messages
+/** @this {any} @param {any[]} args */
+messages._storeHeader = function (...args) {
+  if (currentWorld() !== undefined) this.sendDate = false
+  return _storeHeader.apply(this, args)
 }
-Object.assign(fsPromises, { rm: ownRm })
-Object.assign(fs.promises, { rm: ownRm })
 syncBuiltinESMExports()
+
+await import('./patched-libraries.js')

@@ -14,7 +14,8 @@ export class SimProcess {
   #held
   /** Share of what it writes in its next turn that still leaves it: then it dies. @type {number | undefined} */
   #lastShare
-  #born
+  /** Time of the world at its start, ms. */
+  born
   /** @type {Set<(message: any, handle?: any) => void>} */
   #listeners = new Set()
   /** Called with its exit code; null: it was killed. @type {((code: number | null) => void)[]} */
@@ -23,6 +24,8 @@ export class SimProcess {
   toLauncher = () => {}
   /** Whether it is a page or a service, far away from the cluster. */
   isClient = false
+  /** Used share of its heap, for code that looks at it. */
+  heapShare = 0.1
 
   /**
    * @param {import('./world.js').World} world
@@ -33,7 +36,7 @@ export class SimProcess {
     this.name = name
     this.machine = machine
     this.pid = pid
-    this.#born = world.time
+    this.born = world.time
     const drawn = world.random.fork()
     this.drawn = drawn
     /** @type {import('../../../src/common/random.js').Random} */
@@ -60,7 +63,7 @@ export class SimProcess {
     const { world } = this
     return {
       now: () => Math.floor(world.wall + this.machine.step),
-      monotonic: () => 1000 + world.time - this.#born,
+      monotonic: () => 1000 + world.time - this.born,
       cpu: () => 0,
       timer: (ms, run) => this.#timer(ms, run, false),
       every: (ms, run) => this.#timer(ms, run, true),

@@ -113,8 +113,6 @@ export class Trace {
   /** Bytes that arrive. @param {Buffer} bytes */
   bytes (bytes) {
     this.#mix(bytes.length)
-    // Node's HTTP servers write the real time into the header Date: text responses count by their length
-    if (bytes[0] === 0x48) return
     for (let i = 0; i < bytes.length; i++) this.#hash = Math.imul(this.#hash ^ bytes[i], 0x01000193)
   }
 

@@ -1,0 +1,9 @@
+/**
+ * Modules that inkcast and its client load when they first need them: from files, and how long that takes no seed
+ * decides. So they are loaded before a world begins.
+ */
+import '../../../client/common/known-options.js'
+import '../../../client/connection/msgpack.js'
+import '../../../client/document/loader.js'
+import '../../../client/outbox/index.js'
+import '../../../client/presence/participation.js'
