@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testKafka } from '../helpers/kafka-ingest.js'
+import { murmur2 } from '../helpers/murmur2.js'
 import { waitFor } from '../helpers/wait.js'
 import { ensured } from './kafka-topics.js'
 
@@ -50,7 +51,6 @@ export function kafkaProduceContract (createDriver) {
     const { kafka, producer } = await open(t, { partitions: 4 })
     await written(producer, ['doc-1', 'doc-2', '文档'].map((key) => message(key, key)))
     const records = await kafka.readAll(kafka.uplinkTopic, 3)
-    // murmur2(key) & 0x7fffffff, modulo 4, as in org.apache.kafka.common.utils.Utils
     assert.deepEqual(
       Object.fromEntries(records.map(({ key, partition }) => [key, partition])),
       { 'doc-1': murmur2('doc-1') % 4, 'doc-2': murmur2('doc-2') % 4, 文档: murmur2('文档') % 4 }
@@ -92,22 +92,4 @@ export function kafkaProduceContract (createDriver) {
     kafka.onEnd(() => another.close())
     await written(another, [message('k', 'late')])
   })
-}
-
-/** @param {string} key @returns {number} as Kafka's Utils.murmur2, made positive */
-function murmur2 (key) {
-  const bytes = Buffer.from(key)
-  const m = 0x5bd1e995
-  let hash = (0x9747b28c ^ bytes.length) | 0
-  let at = 0
-  for (; at + 4 <= bytes.length; at += 4) {
-    let word = Math.imul(bytes.readInt32LE(at), m)
-    word = Math.imul(word ^ (word >>> 24), m)
-    hash = Math.imul(hash, m) ^ word
-  }
-  const rest = bytes.length - at
-  for (let i = rest - 1; i >= 0; i--) hash ^= bytes[at + i] << (8 * i)
-  if (rest > 0) hash = Math.imul(hash, m)
-  hash = Math.imul(hash ^ (hash >>> 13), m)
-  return (hash ^ (hash >>> 15)) & 0x7fffffff
 }

@@ -118,7 +118,7 @@ export class Network {
         return void refuse('ECONNREFUSED', latency)
       }
       const listener = listeners.length === 1 ? listeners[0] : world.random.pick(listeners)
-      const wait = this.#blockedUntil(process, listener.process)
+      const wait = this.blockedUntil(process, listener.process)
       if (wait > world.time) return void world.schedule(wait - world.time, 'connect', arrive, null)
       const server = new SimSocket(this, listener.process, line, listener)
       this.#sockets.add(server)
@@ -189,7 +189,7 @@ export class Network {
     const { world } = this
     world.schedule(at - world.time, what === null ? 'end' : what === 'reset' ? 'reset' : 'bytes', () => {
       if (to.line.isDead) return
-      const wait = this.#blockedUntil(from.owner, to.owner)
+      const wait = this.blockedUntil(from.owner, to.owner)
       if (wait > world.time) return this.#arriveAt(from, to, what, wait, message)
       if (message !== undefined) message.until = world.time
       if (what === 'reset') return to.broken('ECONNRESET')
@@ -256,7 +256,7 @@ export class Network {
   unblock () { for (const block of this.#blocks) block.until = Math.min(block.until, this.world.time) }
 
   /** @param {SimProcess} a @param {SimProcess} b @returns {number} ms */
-  #blockedUntil (a, b) {
+  blockedUntil (a, b) {
     if (this.#blocks.length === 0) return 0
     const now = this.world.time
     this.#blocks = this.#blocks.filter(({ until }) => until > now)
