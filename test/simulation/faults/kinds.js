@@ -1,3 +1,6 @@
+import { REDIS_KINDS } from './redis-kinds.js'
+import { seconds } from './words.js'
+
 /**
  * @typedef {import('./plan.js').Scene} Scene
  * @typedef {import('../world/random.js').SeededRandom} SeededRandom
@@ -10,17 +13,11 @@
  * @property {'kafka'} [needs]
  */
 
-/** Time until a killed Redis is started again, ms. */
-const REDIS_RESTART = 1500
-
 /** @param {Scene} scene @param {SeededRandom} drawn @param {string} [role] */
 function someProcess ({ cluster }, drawn, role) {
   const running = cluster.running(role).filter(({ process }) => !process.isPaused)
   return running.length === 0 ? undefined : drawn.pick(running).process
 }
-
-/** @param {number} ms */
-const seconds = (ms) => `${(ms / 1000).toFixed(2)} s`
 
 /** @type {Record<string, Kind>} */
 export const KINDS = {
@@ -82,48 +79,16 @@ export const KINDS = {
       if (drawn.chance(0.5)) {
         const process = someProcess({ world, cluster, pages: [] }, drawn)
         if (process === undefined) return undefined
-        world.network.block((a, b) => a === process && b.machine === cluster.redisMachine, ms)
-        return `${process.name} and Redis do not reach each other for ${seconds(ms)}`
+        const { machine, name } = drawn.pick(cluster.redis.servers)
+        world.network.block((a, b) => a === process && b.machine === machine, ms)
+        return `${process.name} and ${name} do not reach each other for ${seconds(ms)}`
       }
       const machine = drawn.pick(cluster.machines)
       world.network.block((a, b) => a.machine === machine && b.machine !== machine, ms)
       return `machine ${machine.name} is reached by none for ${seconds(ms)}`
     }
   },
-  'Redis is killed, and has its data again': { mayResync: true, make: (scene, drawn) => restartRedis(scene, drawn, true) },
-  'Redis is killed, and is empty': { mayResync: true, make: (scene, drawn) => restartRedis(scene, drawn, false) },
-  'Redis is flushed': {
-    mayResync: true,
-    make ({ cluster }) {
-      if (!cluster.redis.isAlive) return undefined
-      cluster.redis.enter('FLUSHALL', () => { cluster.store.keyspace.clear() })
-      return 'FLUSHALL'
-    }
-  },
-  'Redis is paused': {
-    make ({ cluster }, drawn) {
-      if (!cluster.redis.isAlive || cluster.redis.isPaused) return undefined
-      const ms = drawn.duration(1500)
-      cluster.redis.pause(ms)
-      return `Redis is paused for ${seconds(ms)}`
-    }
-  },
-  'pub/sub is cut': {
-    make ({ cluster }) {
-      if (!cluster.redis.isAlive) return undefined
-      cluster.redis.enter('cut pub/sub', () => {
-        for (const connection of [...cluster.store.connections]) if (connection.isSubscriber) connection.destroy()
-      })
-      return 'all pub/sub connections are cut'
-    }
-  },
-  'step of the clock of Redis': {
-    make ({ cluster }, drawn) {
-      const ms = drawn.chance(0.5) ? drawn.whole(-60_000, -100) : drawn.whole(100, 1_000_000)
-      cluster.redisMachine.step += ms
-      return `the clock of Redis is set by ${seconds(ms)}`
-    }
-  },
+  ...REDIS_KINDS,
   'step of the clock of a machine': {
     make ({ cluster }, drawn) {
       const machine = drawn.pick(cluster.machines)
@@ -147,18 +112,4 @@ function cutOne (world, drawn, lines) {
   const ends = `${socket.owner.name} and ${socket.peer?.owner.name}`
   world.network.cut(socket, { here, there })
   return `a connection of ${ends} is cut; they notice it after ${seconds(here)} and ${seconds(there)}`
-}
-
-/**
- * @param {Scene} scene
- * @param {SeededRandom} drawn
- * @param {boolean} hasData
- */
-function restartRedis ({ world, cluster }, drawn, hasData) {
-  if (!cluster.redis.isAlive) return undefined
-  const data = hasData ? cluster.store.snapshot() : undefined
-  cluster.redis.end(null)
-  const ms = drawn.duration(REDIS_RESTART)
-  world.schedule(ms, 'Redis starts', () => { if (!cluster.redis.isAlive) cluster.startRedis(data) }, null)
-  return `Redis is killed, and ${hasData ? 'has its data again' : 'is empty'} after ${seconds(ms)}`
 }

@@ -88,6 +88,6 @@ export class FaultPlan {
     const { world, cluster } = this.scene
     world.network.unblock()
     for (const process of world.processes) if (process.isPaused) process.resume()
-    if (!cluster.redis.isAlive) cluster.startRedis()
+    cluster.redis.heal()
   }
 }

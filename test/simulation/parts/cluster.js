@@ -1,9 +1,9 @@
 import './loaded.js'
-import { createStore } from '../../../src/store/store.js'
 import { loadConfig } from '../../../src/config/load.js'
 import { composeApi } from '../../../src/roles/api.js'
 import { composeGateway } from '../../../src/roles/gateway.js'
 import { composeIngest } from '../../../src/roles/ingest.js'
+import { SingleRedis } from './redis/single.js'
 import { runRoleIn } from './role.js'
 
 /** Known to services and pages of each world. */
@@ -26,18 +26,12 @@ const RESTART_AFTER = 400
  * @property {boolean} restarts
  */
 
-/** inkcast as in production: machines with gateway workers, an api and perhaps an ingest each, and one Redis. */
+/** inkcast as in production: machines with gateway workers, an api and perhaps an ingest each, and Redis. */
 export class Cluster {
   /** @type {Slot[]} */
   slots = []
   /** @type {Machine[]} */
   machines = []
-  /** @type {import('../../../src/store/store.js').Store} */
-  store = /** @type {any} */ (undefined)
-  /** @type {import('../world/sim-process.js').SimProcess} */
-  redis = /** @type {any} */ (undefined)
-  /** @type {Machine} */
-  redisMachine = { name: 'redis', step: 0 }
 
   /**
    * @param {World} world
@@ -50,14 +44,14 @@ export class Cluster {
   constructor (world, { machines, workers, broker, env = {} }) {
     this.world = world
     this.broker = broker
-    this.startRedis()
+    this.redis = new SingleRedis(world)
     for (let i = 0; i < machines; i++) {
       const machine = { name: `m${i + 1}`, step: 0 }
       this.machines.push(machine)
       const config = loadConfig({
         env: {
           NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '3000', WORKERS: String(workers), API_PORT: '3001',
-          REDIS_URL: 'redis://redis:6379', AUTH_JWT_SECRET: SECRET, API_TOKENS: `service:${API_TOKEN}`,
+          REDIS_URL: this.redis.url, AUTH_JWT_SECRET: SECRET, API_TOKENS: `service:${API_TOKEN}`,
           DRAIN_TIMEOUT: '4000',
           ...machines > 1 ? { PEER_HOST: machine.name } : {},
           ...broker === undefined ? {} : { KAFKA_BROKERS: 'kafka:9092' },
@@ -101,22 +95,6 @@ export class Cluster {
     /** @type {Slot} */
     const slot = { name, start, restarts: true, running: start() }
     this.slots.push(slot)
-  }
-
-  /**
-   * Redis begins.
-   * @param {import('../../../src/store/store.js').Snapshot} [data] default: none
-   */
-  startRedis (data) {
-    const process = this.redis = this.world.process('redis', this.redisMachine)
-    process.enter('start', () => {
-      const { clock, random } = process
-      const store = this.store = createStore({ clock, random })
-      const { runId, replicationId } = store
-      // a restart has its data again, but other ids
-      if (data !== undefined) store.restore({ ...data, runId, replicationId })
-      store.listen({ host: '0.0.0.0', port: 6379 })
-    })
   }
 
   /** @param {string} [role] @returns {RunningRole[]} that are alive */

@@ -1,0 +1,83 @@
+import { seconds } from './words.js'
+
+/**
+ * @typedef {import('./plan.js').Scene} Scene
+ * @typedef {import('../world/random.js').SeededRandom} SeededRandom
+ * @typedef {import('../parts/redis/server.js').RedisServer} RedisServer
+ */
+
+/** Time until a killed Redis is started again, ms. */
+const RESTART = 1500
+/** Writes that a restart loses, by their age, ms. */
+const UNSAVED = 600
+
+/** @param {Scene} scene @param {SeededRandom} drawn @returns {RedisServer | undefined} */
+function someServer ({ cluster }, drawn) {
+  const some = cluster.redis.servers.filter(({ process }) => process.isAlive && !process.isPaused)
+  return some.length === 0 ? undefined : drawn.pick(some)
+}
+
+/**
+ * @param {Scene} scene
+ * @param {SeededRandom} drawn
+ * @param {boolean} hasData
+ */
+function restart (scene, drawn, hasData) {
+  const server = someServer(scene, drawn)
+  if (server === undefined) return undefined
+  const ms = drawn.duration(RESTART)
+  server.restart(hasData ? server.store.snapshot() : undefined, ms)
+  return `${server.name} is killed, and ${hasData ? 'has its data again' : 'is empty'} after ${seconds(ms)}`
+}
+
+/** The faults of Redis. @type {Record<string, import('./kinds.js').Kind>} */
+export const REDIS_KINDS = {
+  'Redis is killed, and has its data again': { mayResync: true, make: (scene, drawn) => restart(scene, drawn, true) },
+  'Redis is killed, and is empty': { mayResync: true, make: (scene, drawn) => restart(scene, drawn, false) },
+  'Redis is killed, and has lost its last writes': {
+    mayResync: true,
+    make (scene, drawn) {
+      const server = someServer(scene, drawn)
+      if (server === undefined) return undefined
+      const { process } = server
+      const [unsaved, ms] = [drawn.duration(UNSAVED), drawn.duration(RESTART)]
+      const saved = server.store.snapshot()
+      scene.world.schedule(unsaved, 'Redis is killed', () => { if (process.isAlive) server.restart(saved, ms) }, null)
+      return `${server.name} is killed after ${seconds(unsaved)}, and has the data of now ${seconds(ms)} later`
+    }
+  },
+  'Redis is flushed': {
+    mayResync: true,
+    make (scene, drawn) {
+      const server = someServer(scene, drawn)
+      server?.process.enter('FLUSHALL', () => { server.store.keyspace.clear() })
+      return server && `FLUSHALL at ${server.name}`
+    }
+  },
+  'Redis is paused': {
+    make (scene, drawn) {
+      const server = someServer(scene, drawn)
+      if (server === undefined) return undefined
+      const ms = drawn.duration(1500)
+      server.process.pause(ms)
+      return `${server.name} is paused for ${seconds(ms)}`
+    }
+  },
+  'pub/sub is cut': {
+    make (scene, drawn) {
+      const server = someServer(scene, drawn)
+      server?.process.enter('cut pub/sub', () => {
+        for (const connection of [...server.store.connections]) if (connection.isSubscriber) connection.destroy()
+      })
+      return server && `all pub/sub connections of ${server.name} are cut`
+    }
+  },
+  'step of the clock of Redis': {
+    make ({ cluster }, drawn) {
+      const server = drawn.pick(cluster.redis.servers)
+      const ms = drawn.chance(0.5) ? drawn.whole(-60_000, -100) : drawn.whole(100, 1_000_000)
+      server.machine.step += ms
+      return `the clock of ${server.name} is set by ${seconds(ms)}`
+    }
+  }
+}

@@ -1,0 +1,16 @@
+import { RedisServer } from './server.js'
+
+/** One Redis. */
+export class SingleRedis {
+  /** @param {import('../../world/world.js').World} world */
+  constructor (world) {
+    this.servers = [new RedisServer(world, 'redis')]
+    this.url = `redis://${this.servers[0].address}`
+    for (const server of this.servers) server.start()
+  }
+
+  /** The faults are over. */
+  heal () {
+    for (const server of this.servers) if (!server.isAlive) server.start()
+  }
+}
