@@ -1,5 +1,6 @@
 import { Cluster } from './parts/cluster.js'
 import { Broker } from './parts/broker.js'
+import { Editor } from './parts/editor.js'
 import { OwnPage, StockPage } from './parts/pages.js'
 import { Service } from './parts/service.js'
 import { FaultPlan } from './faults/plan.js'
@@ -8,6 +9,8 @@ import { World } from './world/world.js'
 /** Time for a cluster to be ready, and after the quiet time began for everything to be as promised, ms. */
 const START = 60_000
 const CONVERGE = 180_000
+/** Topic of what pages send. */
+const UPLINK = 'documents.uplink'
 /** Default duration of traffic and faults, ms. */
 const DURATION = 30_000
 
@@ -23,7 +26,7 @@ const DURATION = 30_000
  */
 /** @type {Record<string, Scenario>} */
 export const SCENARIOS = {
-  default: { machines: [1, 2], workers: [1, 3], pages: [4, 10], documents: [2, 4], kafka: 0, duration: DURATION },
+  default: { machines: [1, 2], workers: [1, 3], pages: [4, 10], documents: [2, 4], kafka: 0.4, duration: DURATION },
   calm: {
     machines: [1, 1], workers: [3, 3], pages: [8, 8], documents: [3, 3], kafka: 0, duration: DURATION, faults: []
   }
@@ -97,6 +100,10 @@ class Run {
     this.broker = drawn.chance(shape.kafka) ? new Broker(world) : undefined
     this.cluster = new Cluster(world, { machines, workers, broker: this.broker })
     this.service = new Service(world.process('service', { name: 'service', step: 0 }))
+    if (this.broker !== undefined) {
+      const process = world.process('editor', { name: 'editor', step: 0 })
+      this.editor = new Editor(process, this.broker, new Service(process), UPLINK)
+    }
     this.plan = new FaultPlan(world, {
       cluster: this.cluster, pages: this.pages, broker: this.broker, duration: this.duration, kinds: shape.faults,
       without: without.faults ?? new Set()

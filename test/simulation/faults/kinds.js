@@ -1,3 +1,4 @@
+import { KAFKA_KINDS } from './kafka-kinds.js'
 import { REDIS_KINDS } from './redis-kinds.js'
 import { seconds } from './words.js'
 
@@ -88,6 +89,7 @@ export const KINDS = {
       return `machine ${machine.name} is reached by none for ${seconds(ms)}`
     }
   },
+  ...KAFKA_KINDS,
   ...REDIS_KINDS,
   'step of the clock of a machine': {
     make ({ cluster }, drawn) {

@@ -85,8 +85,11 @@ export class FaultPlan {
   /** No fault any more, and what still lasts ends. */
   end () {
     this.#isOver = true
-    const { world, cluster } = this.scene
+    const { world, cluster, broker } = this.scene
     world.network.unblock()
+    broker?.heal()
+    // as NTP does
+    for (const machine of cluster.machines) machine.step = 0
     for (const process of world.processes) if (process.isPaused) process.resume()
     cluster.redis.heal()
   }
