@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
 
 /** @typedef {import('../../src/kafka/contract.js').Delivery} Delivery */
@@ -16,8 +15,8 @@ const numbered = (partition, from, count) =>
 /** @param {number} from @param {number} count */
 const numbers = (from, count) => Array.from({ length: count }, (_, i) => String(from + i))
 
-/** @param {import('./kafka.js').CreateDriver} createDriver */
-export function kafkaConsumeContract (createDriver) {
+/** @param {import('./kafka.js').CreateDriver} createDriver @param {import('./kafka.js').OpenKafka} openKafka */
+export function kafkaConsumeContract (createDriver, openKafka) {
   /**
    * A member of the test's group.
    * @param {import('../helpers/kafka-ingest.js').TestKafka} kafka
@@ -64,7 +63,7 @@ export function kafkaConsumeContract (createDriver) {
     })
 
   test('records of a partition arrive in order, from the first one, with their offsets', async (t) => {
-    const kafka = await testKafka(t, { partitions: 2 })
+    const kafka = await openKafka(t, { partitions: 2 })
     await kafka.produce([...numbered(0, 0, 50), ...numbered(1, 100, 30)])
     /** @type {Map<number, number>} */
     const nexts = new Map()
@@ -88,7 +87,7 @@ export function kafkaConsumeContract (createDriver) {
   })
 
   test('unresolved records are delivered again; an assignment begins at the committed offset', async (t) => {
-    const kafka = await testKafka(t, { partitions: 1 })
+    const kafka = await openKafka(t, { partitions: 1 })
     await kafka.produce(numbered(0, 0, 20))
     let tries = 0
     /** @type {string[]} */
@@ -126,7 +125,7 @@ export function kafkaConsumeContract (createDriver) {
   })
 
   test('a delivery can commit', async (t) => {
-    const kafka = await testKafka(t, { partitions: 1 })
+    const kafka = await openKafka(t, { partitions: 1 })
     await kafka.produce(numbered(0, 0, 3))
     const member = join(kafka, (delivery) =>
       delivery.commit([{ partition: 0, offset: delivery.end, metadata: 'id' }]))
@@ -139,7 +138,7 @@ export function kafkaConsumeContract (createDriver) {
   })
 
   test('a paused partition blocks no other one, and continues when it is resumed', async (t) => {
-    const kafka = await testKafka(t, { partitions: 2 })
+    const kafka = await openKafka(t, { partitions: 2 })
     await kafka.produce(numbered(0, 0, 5))
     /** @type {(() => void) | undefined} */
     let resume
@@ -159,7 +158,7 @@ export function kafkaConsumeContract (createDriver) {
   })
 
   test('seek continues at the given offset', async (t) => {
-    const kafka = await testKafka(t, { partitions: 1 })
+    const kafka = await openKafka(t, { partitions: 1 })
     await kafka.produce(numbered(0, 0, 10))
     const member = join(kafka)
     await member.subscription.start()
@@ -170,7 +169,7 @@ export function kafkaConsumeContract (createDriver) {
   })
 
   test('a second member takes over partitions: a delivery that was reassigned is not current', async (t) => {
-    const kafka = await testKafka(t, { partitions: 2 })
+    const kafka = await openKafka(t, { partitions: 2 })
     await kafka.produce([...numbered(0, 0, 10), ...numbered(1, 0, 10)])
     const first = join(kafka)
     await first.subscription.start()
@@ -203,7 +202,7 @@ export function kafkaConsumeContract (createDriver) {
   })
 
   test('a fetch with nothing but transaction markers is reported as skipped, without a delivery', async (t) => {
-    const kafka = await testKafka(t, { partitions: 1 })
+    const kafka = await openKafka(t, { partitions: 1 })
     const member = join(kafka)
     await member.subscription.start()
     await waitFor(() => member.assigned()?.length === 1, { timeout: 20_000 })

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { testKafka } from '../helpers/kafka-ingest.js'
 import { murmur2 } from '../helpers/murmur2.js'
 import { waitFor } from '../helpers/wait.js'
 import { ensured } from './kafka-topics.js'
 
-/** @param {import('./kafka.js').CreateDriver} createDriver */
-export function kafkaProduceContract (createDriver) {
+/** @param {import('./kafka.js').CreateDriver} createDriver @param {import('./kafka.js').OpenKafka} openKafka */
+export function kafkaProduceContract (createDriver, openKafka) {
   /**
    * @param {string | null} key
    * @param {string} value
@@ -24,7 +23,7 @@ export function kafkaProduceContract (createDriver) {
 
   /** @param {import('node:test').TestContext} t @param {{ partitions: number }} options */
   async function open (t, options) {
-    const kafka = await testKafka(t, options)
+    const kafka = await openKafka(t, options)
     const producer = await createDriver(kafka).produce(kafka.uplinkTopic)
     kafka.onEnd(() => producer.close())
     return { kafka, producer }
@@ -70,7 +69,7 @@ export function kafkaProduceContract (createDriver) {
   })
 
   test('a batch above the limit of the topic is rejected permanently, and the producer continues', async (t) => {
-    const kafka = await testKafka(t, { topics: false })
+    const kafka = await openKafka(t, { topics: false })
     const driver = createDriver(kafka)
     const topic = kafka.uplinkTopic
     await ensured(driver, { topics: [topic], partitions: 1, maxMessageBytes: 1000 })

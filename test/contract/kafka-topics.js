@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { testKafka } from '../helpers/kafka-ingest.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { waitFor } from '../helpers/wait.js'
 import { freePort } from '../services/ports.js'
@@ -22,10 +21,10 @@ const attempt = (driver, request) => driver.ensureTopics(request).catch((error) 
  */
 export const ensured = (driver, request) => waitFor(() => attempt(driver, request))
 
-/** @param {import('./kafka.js').CreateDriver} createDriver */
-export function kafkaTopicsContract (createDriver) {
+/** @param {import('./kafka.js').CreateDriver} createDriver @param {import('./kafka.js').OpenKafka} openKafka */
+export function kafkaTopicsContract (createDriver, openKafka) {
   test('missing topics are created with their settings, existing ones stay unchanged', async (t) => {
-    const kafka = await testKafka(t, { topics: false })
+    const kafka = await openKafka(t, { topics: false })
     const driver = createDriver(kafka)
     const topics = [kafka.downlinkTopic, kafka.uplinkTopic]
     const request = { topics, partitions: 3, maxMessageBytes: 3_000_000 }
@@ -45,7 +44,7 @@ export function kafkaTopicsContract (createDriver) {
   })
 
   test('min.insync.replicas is set where a topic has more replicas, and safety tells it', async (t) => {
-    const kafka = await testKafka(t, { topics: false })
+    const kafka = await openKafka(t, { topics: false })
     const driver = createDriver(kafka)
     const [one, other] = [kafka.downlinkTopic, kafka.uplinkTopic]
     const request = { partitions: 2, maxMessageBytes: 100_000 }
@@ -66,7 +65,7 @@ export function kafkaTopicsContract (createDriver) {
   })
 
   test('one of several concurrent calls creates the topics', async (t) => {
-    const kafka = await testKafka(t, { topics: false })
+    const kafka = await openKafka(t, { topics: false })
     const driver = createDriver(kafka)
     const request = { topics: [kafka.downlinkTopic], partitions: 1, maxMessageBytes: 100_000 }
     const results = await Promise.all(Array.from({ length: 5 }, () => attempt(driver, request)))
@@ -75,7 +74,7 @@ export function kafkaTopicsContract (createDriver) {
   })
 
   test('a topic that is deleted and created again has another id', async (t) => {
-    const kafka = await testKafka(t, { partitions: 1 })
+    const kafka = await openKafka(t, { partitions: 1 })
     const driver = createDriver(kafka)
     const topic = kafka.downlinkTopic
     const before = await driver.topicId(topic)
@@ -92,7 +91,7 @@ export function kafkaTopicsContract (createDriver) {
   })
 
   test('ends are last stable offsets; a leader epoch ends after its last record', async (t) => {
-    const kafka = await testKafka(t, { partitions: 2 })
+    const kafka = await openKafka(t, { partitions: 2 })
     const driver = createDriver(kafka)
     const topic = kafka.downlinkTopic
     await kafka.produce(Array.from({ length: 7 }, (_, i) => ({ value: String(i), partition: 1 })))
@@ -127,7 +126,7 @@ export function kafkaTopicsContract (createDriver) {
     )
     brokers.length = 0 // prevents further attempts, which would take a minute
     await Promise.all(rejected)
-    const kafka = await testKafka(t, { topics: false })
+    const kafka = await openKafka(t, { topics: false })
     const driver = createDriver(kafka)
     await assert.rejects(driver.topicId(kafka.downlinkTopic))
     const inspector = await driver.inspect({ retries: 0 })

@@ -1,21 +1,27 @@
 import { describe } from 'node:test'
+import { testKafka } from '../helpers/kafka-ingest.js'
 import { kafkaConsumeContract } from './kafka-consume.js'
 import { kafkaProduceContract } from './kafka-produce.js'
 import { kafkaTopicsContract } from './kafka-topics.js'
 
 /**
- * The contract of every driver for Kafka (src/kafka/contract.js), with a real broker.
+ * The contract of every driver for Kafka (src/kafka/contract.js).
  *
  * @param {string} name
- * @param {(kafka: { settings: { brokers: string[] }, log: import('../../src/common/log.js').Log }) =>
- *   import('../../src/kafka/contract.js').KafkaDriver} createDriver
+ * @param {CreateDriver} createDriver
+ * @param {OpenKafka} [openKafka] default: a real broker
  */
-export function kafkaContract (name, createDriver) {
+export function kafkaContract (name, createDriver, openKafka = testKafka) {
   describe(`Kafka driver: ${name}`, () => {
-    kafkaTopicsContract(createDriver)
-    kafkaProduceContract(createDriver)
-    kafkaConsumeContract(createDriver)
+    kafkaTopicsContract(createDriver, openKafka)
+    kafkaProduceContract(createDriver, openKafka)
+    kafkaConsumeContract(createDriver, openKafka)
   })
 }
 
-/** @typedef {Parameters<typeof kafkaContract>[1]} CreateDriver */
+/**
+ * @typedef {(kafka: { settings: { brokers: string[] }, log: import('../../src/common/log.js').Log }) =>
+ *   import('../../src/kafka/contract.js').KafkaDriver} CreateDriver
+ * @typedef {(t: import('node:test').TestContext, options: { partitions?: number, topics?: boolean }) =>
+ *   Promise<import('../helpers/kafka-ingest.js').TestKafka>} OpenKafka
+ */
