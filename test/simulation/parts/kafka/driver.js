@@ -33,7 +33,15 @@ export function createDriver (broker, process) {
   }), { tries })
 
   return {
-    consume: (options, handlers) => new SimSubscription(broker, process, options, handlers),
+    consume (options, handlers) {
+      const subscription = new SimSubscription(broker, process, options, handlers)
+      return {
+        start: () => subscription.start(),
+        commit: (offsets) => subscription.commit(offsets),
+        seek: (partition, offset) => subscription.seek(partition, offset),
+        close: () => subscription.close()
+      }
+    },
 
     async produce (topic) {
       const producer = new SimProducer(broker.link(process), topic)

@@ -36,6 +36,8 @@ export class SimSubscription {
   #lastHeartbeat = 0
   /** @type {Promise<void> | undefined} */
   #beating
+  /** @type {Promise<void> | undefined} */
+  #joining
   /** @type {Promise<void>} */
   #consuming = Promise.resolve()
 
@@ -93,7 +95,10 @@ export class SimSubscription {
     }
   }
 
-  async #join () {
+  /** Several nodes' fetches may find at the same time that it has to join. */
+  #join () { return this.#joining ??= this.#joinNow().finally(() => { this.#joining = undefined }) }
+
+  async #joinNow () {
     const { link, topic, handlers } = this
     for (let tries = PATIENT; !this.#isClosed; tries--) {
       try {
