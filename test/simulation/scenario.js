@@ -57,12 +57,12 @@ export const SCENARIOS = {
  * everybody has everything.
  *
  * @param {number} seed
- * @param {{ lines?: boolean, scenario?: string, without?: Without }} [options]
+ * @param {{ lines?: boolean, checked?: boolean, scenario?: string, without?: Without }} [options]
  * @returns {Promise<Result>}
  */
-export async function runSeed (seed, { lines = false, scenario = 'default', without = {} } = {}) {
+export async function runSeed (seed, { lines = false, checked = false, scenario = 'default', without = {} } = {}) {
   const begun = process.hrtime.bigint()
-  const world = new World(seed, { lines })
+  const world = new World(seed, { lines, checked })
   const shape = SCENARIOS[scenario]
   if (shape === undefined) throw new Error(`no scenario ${scenario}; there are ${Object.keys(SCENARIOS).join(', ')}`)
   const run = new Run(world, shape, without)

@@ -1,3 +1,4 @@
+import { Checks } from './checks.js'
 import { Heap } from './heap.js'
 import { Network } from './network.js'
 import { enterWorld } from './now.js'
@@ -33,12 +34,21 @@ export class World {
   /** Called at the end of each turn. @type {((process: SimProcess | null) => void)[]} */
   #onTurnEnd = []
 
-  /** @param {number} seed @param {{ lines?: boolean }} [options] lines: the trace keeps each turn, not only its hash */
-  constructor (seed, { lines = false } = {}) {
+  /** @type {Checks | undefined} */
+  #checks
+
+  /**
+   * @param {number} seed
+   * @param {object} [options]
+   * @param {boolean} [options.lines] the trace keeps each turn, not only its hash
+   * @param {boolean} [options.checked] looks at what runs beside the world or in the turn of another process; slower
+   */
+  constructor (seed, { lines = false, checked = false } = {}) {
     this.seed = seed
     this.random = new SeededRandom(seed)
     this.trace = new Trace(lines)
     this.network = new Network(this)
+    if (checked) this.#checks = new Checks(this)
   }
 
   /** Time of day by a clock that is never set, ms since 1970. */
@@ -83,16 +93,26 @@ export class World {
     const failed = (/** @type {unknown} */ error) => this.#failed(error)
     process.on('uncaughtException', failed).on('unhandledRejection', failed)
     enterWorld(this)
+    this.#checks?.begin()
     return new Promise((resolve) => {
       const turn = () => {
         this.#endTurn()
-        if (!isOver() && this.#begin(until)) return void real.setImmediate(turn)
+        if (!isOver() && this.#begin(until)) return this.#next(turn)
+        this.#checks?.end()
         enterWorld(undefined)
         process.off('uncaughtException', failed).off('unhandledRejection', failed)
         resolve()
       }
-      real.setImmediate(turn)
+      this.#next(turn)
     })
+  }
+
+  /** @param {() => void} turn */
+  #next (turn) {
+    const checks = this.#checks
+    if (checks !== undefined) checks.isOwn = true
+    real.setImmediate(turn)
+    if (checks !== undefined) checks.isOwn = false
   }
 
   #endTurn () {
