@@ -8,4 +8,6 @@
  */
 
 /** @type {readonly NamedSeed[]} */
-export const NAMED_SEEDS = []
+export const NAMED_SEEDS = [
+  { seed: 1033, scenario: 'default', found: 'a join while its log was being restored got `internal`, after which no client tries again' }
+]

@@ -35,7 +35,7 @@ if found[1] and found[2] then
       redis.call('HSET', KEYS[2], 'g', current)
       return {found[1], found[2], 0}
     end
-    if found[4] and mayHeal() then return redis.error_reply('HEALING') end
+    if found[4] and mayHeal() then return redis.error_reply('HEALING the log is being restored') end
     -- offsets of lost records may be assigned again; the records that Redis still has stay in the log
     found[1] = ARGV[1]
     redis.call('HSET', KEYS[2], 'e', ARGV[1], 'g', current, 'b', ARGV[1] .. ' ' .. found[2])

@@ -25,4 +25,4 @@ export function worldLog (process) {
 }
 
 /** @param {object} fields */
-const shown = (fields) => JSON.stringify(fields, (_, value) => value instanceof Error ? `${value.stack}` : value)
+const shown = (fields) => JSON.stringify(fields, (_, value) => value instanceof Error ? `${value.stack}${value.cause === undefined ? '' : ` cause: ${value.cause}`}` : value)
