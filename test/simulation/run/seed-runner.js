@@ -24,9 +24,16 @@ export class SeedRunner {
   #output = ''
   #patience
   #module
+  #program
 
-  /** @param {{ patience?: number, module?: string }} [options] module: replaces the scenarios, for tests */
-  constructor ({ patience = PATIENCE, module } = {}) {
+  /**
+   * @param {object} [options]
+   * @param {number} [options.patience]
+   * @param {string} [options.module] replaces the scenarios, for tests
+   * @param {string} [options.program] of another copy of the project
+   */
+  constructor ({ patience = PATIENCE, module, program = PROGRAM } = {}) {
+    this.#program = program
     this.#patience = patience
     this.#module = module
   }
@@ -63,7 +70,7 @@ export class SeedRunner {
   #start () {
     this.#seeds = 0
     this.#output = ''
-    const child = fork(PROGRAM, this.#module === undefined ? [] : [this.#module], {
+    const child = fork(this.#program, this.#module === undefined ? [] : [this.#module], {
       execArgv: [], stdio: ['ignore', 'inherit', 'pipe', 'ipc']
     })
     child.stderr?.setEncoding('utf8').on('data', (text) => { this.#output = `${this.#output}${text}`.slice(-KEPT_OUTPUT) })

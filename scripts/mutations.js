@@ -1,0 +1,119 @@
+#!/usr/bin/env node
+/**
+ * Can the simulation find anything? Breaks inkcast in one way after the other, in a copy of the project, and runs seeds
+ * until one fails (docs/simulation.md):
+ *
+ *   node scripts/mutations.js                    the patches of test/simulation/mutations
+ *   node scripts/mutations.js --machine 100      changes made by machine: negated conditions, dropped statements
+ *   node scripts/mutations.js --seeds 1000       most seeds of each (300)
+ *   node scripts/mutations.js --only TEXT        those whose names contain it
+ *   node scripts/mutations.js --processes 2
+ *
+ * Exit code: 0 each one was found, 1 not each one, 2 wrong arguments.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { machineMutants, patchMutants } from '../test/simulation/run/mutants.js'
+import { SeedRunner } from '../test/simulation/run/seed-runner.js'
+
+const ROOT = path.resolve(import.meta.dirname, '..')
+/** Seeds of mutants: others than those of the tests. */
+const FIRST_SEED = 1_000_001
+/** Decides which changes are drawn. */
+const DRAW = 34
+
+/** A copy of the project that is broken in one way at a time. Files are links, so a changed one is written anew. */
+class Copy {
+  #folder = mkdtempSync(path.join(os.tmpdir(), 'inkcast-mutant-'))
+
+  constructor () {
+    for (const name of ['src', 'client', 'packages', 'test', 'bench', 'scripts', 'docs', 'node_modules', 'package.json', 'cluster.js'])
+      execFileSync('cp', ['-al', path.join(ROOT, name), this.#folder])
+  }
+
+  get program () { return path.join(this.#folder, 'test/simulation/run/seed-process.js') }
+
+  /** @param {import('../test/simulation/run/mutants.js').Mutant} mutant @returns {() => void} mends it again */
+  break ({ patch, file, from = 0, to = 0, by = '' }) {
+    if (patch !== undefined) {
+      const apply = (/** @type {string[]} */ ...more) =>
+        execFileSync('git', ['apply', '--whitespace=nowarn', ...more, patch], { cwd: this.#folder })
+      apply()
+      return () => apply('--reverse')
+    }
+    const at = path.join(this.#folder, String(file))
+    const text = readFileSync(at, 'utf8')
+    const write = (/** @type {string} */ content) => {
+      unlinkSync(at)
+      writeFileSync(at, content)
+    }
+    write(`${text.slice(0, from)}${by}${text.slice(to)}`)
+    return () => write(text)
+  }
+
+  remove () { rmSync(this.#folder, { recursive: true, force: true }) }
+}
+
+/**
+ * @param {Copy} copy
+ * @param {import('../test/simulation/run/mutants.js').Mutant} mutant
+ * @param {number} most
+ * @returns {Promise<{ mutant: typeof mutant, seeds: number, found?: string }>}
+ */
+async function hunt (copy, mutant, most) {
+  const mend = copy.break(mutant)
+  const runner = new SeedRunner({ program: copy.program })
+  try {
+    for (let i = 0; i < most; i++) {
+      const { violations: [found] } = await runner.run({ seed: FIRST_SEED + i, scenario: 'default' })
+      if (found !== undefined) return { mutant, seeds: i + 1, found }
+    }
+    return { mutant, seeds: most }
+  } finally {
+    await runner.stop()
+    mend()
+  }
+}
+
+/** @param {Awaited<ReturnType<typeof hunt>>} result @returns {string} its row of a table */
+function rowOf ({ mutant, seeds, found }) {
+  const cell = (/** @type {string} */ text) => text.split('\n')[0].replaceAll('|', '\\|').slice(0, 120)
+  const sentence = found?.replace(/^[\d.]+ ms: /, '')
+  return `| ${cell(mutant.name)} | ${found === undefined ? `not in ${seeds}` : seeds} | ${cell(sentence ?? '')} |`
+}
+
+async function main () {
+  const { values } = parseArgs({
+    options: {
+      machine: { type: 'string' }, seeds: { type: 'string', default: '300' }, only: { type: 'string', default: '' },
+      processes: { type: 'string', default: String(os.availableParallelism()) }
+    }
+  })
+  const all = values.machine === undefined ? patchMutants(ROOT) : machineMutants(ROOT, Number(values.machine), DRAW)
+  const mutants = all
+    .filter(({ name, patch }) => name.includes(values.only) || patch?.includes(values.only))
+  const waiting = [...mutants]
+  /** @type {Awaited<ReturnType<typeof hunt>>[]} */
+  const results = []
+  const work = async () => {
+    const copy = new Copy()
+    try {
+      for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+        const result = await hunt(copy, mutant, Number(values.seeds))
+        results.push(result)
+        console.log(rowOf(result))
+      }
+    } finally {
+      copy.remove()
+    }
+  }
+  await Promise.all(Array.from({ length: Number(values.processes) }, work))
+  const found = results.filter((result) => result.found !== undefined).length
+  console.log(`${found} of ${results.length} found`)
+  return found === results.length ? 0 : 1
+}
+
+process.exitCode = await main()

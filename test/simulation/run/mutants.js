@@ -1,0 +1,86 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { parse } from 'acorn'
+import { SeededRandom } from '../world/random.js'
+
+/** Rooms in which statements are changed by machine: what a broken promise would come from. */
+const ROOMS = ['bus', 'workers', 'sessions', 'presence', 'ingest', 'delivery', 'documents']
+/** What observes only: without it every promise holds. */
+const OBSERVES = /^(log|metrics|this\.#?(log|metrics)|[\w.]*Limit|tracing|inspector)\b|\.(inc|set|observe|publish|unref)\(/
+
+/**
+ * @typedef {object} Mutant
+ * @property {string} name
+ * @property {string} [patch] path of a patch; else a change of one file:
+ * @property {string} [file] relative to the project
+ * @property {number} [from] characters that are replaced
+ * @property {number} [to]
+ * @property {string} [by]
+ */
+
+/** @param {string} root of the project @returns {(Mutant & { patch: string })[]} those that people wrote, by name */
+export function patchMutants (root) {
+  const folder = join(root, 'test/simulation/mutations')
+  return readdirSync(folder).filter((file) => file.endsWith('.patch')).sort().map((file) => {
+    const patch = join(folder, file)
+    const [first] = readFileSync(patch, 'utf8').split('\n')
+    return { name: first.replace(/^#\s*/, ''), patch }
+  })
+}
+
+/**
+ * @param {string} root of the project
+ * @param {number} count
+ * @param {number} seed
+ * @returns {Mutant[]} negated conditions and dropped statements, drawn from all of them
+ */
+export function machineMutants (root, count, seed) {
+  const all = ROOMS.flatMap((room) => filesIn(join(root, 'src', room))).sort()
+    .flatMap((path) => sitesOf(readFileSync(path, 'utf8'), relative(root, path)))
+  const random = new SeededRandom(seed)
+  /** @type {Mutant[]} */
+  const chosen = []
+  while (chosen.length < count && all.length > 0) chosen.push(...all.splice(random.whole(0, all.length - 1), 1))
+  return chosen
+}
+
+/** @param {string} folder @returns {string[]} */
+const filesIn = (folder) => readdirSync(folder, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name.endsWith('.js') && entry.name !== 'contract.js')
+  .map((entry) => join(entry.parentPath, entry.name))
+
+/** @param {string} text @param {string} file @returns {Mutant[]} */
+export function sitesOf (text, file) {
+  /** @type {Mutant[]} */
+  const sites = []
+  const line = (/** @type {number} */ at) => text.slice(0, at).split('\n').length
+  visit(parse(text, { ecmaVersion: 2024, sourceType: 'module' }), (node) => {
+    if (node.type === 'IfStatement') {
+      const { start: from, end: to } = node.test
+      const source = text.slice(from, to)
+      sites.push({ name: `${file}:${line(from)} !(${short(source)})`, file, from, to, by: `!(${source})` })
+    }
+    const call = node.type === 'ExpressionStatement' && node.expression.argument?.type === 'CallExpression'
+      ? node.expression.argument
+      : node.expression
+    if (node.type === 'ExpressionStatement' && call.type === 'CallExpression') {
+      const source = text.slice(node.start, node.end)
+      if (!OBSERVES.test(source.replace(/^await /, '')) && !source.startsWith('super('))
+        sites.push({ name: `${file}:${line(node.start)} without ${short(source)}`, file, from: node.start, to: node.end, by: ';' })
+    }
+  })
+  return sites
+}
+
+/** @param {string} source */
+const short = (source) => source.replace(/\s+/g, ' ').slice(0, 70)
+
+/** @param {any} node @param {(node: any) => void} look */
+function visit (node, look) {
+  if (typeof node?.type !== 'string') return
+  look(node)
+  for (const value of Object.values(node)) {
+    if (Array.isArray(value)) for (const one of value) visit(one, look)
+    else if (typeof value === 'object') visit(value, look)
+  }
+}
