@@ -50,15 +50,15 @@ export class DocumentChecker {
   }
 
   /**
+   * A record that the page shows: what it has already, a client drops by its offset.
    * @param {string} writer
    * @param {number} number
    * @param {number} offset
-   * @returns {boolean} whether the page takes it
    */
-  record (writer, number, offset) {
+  shown (writer, number, offset) {
     this.position ??= { epoch: '', offset: offset - 1 }
     const { position } = this
-    if (offset <= position.offset) return false
+    if (offset <= position.offset) return this.violation(`${this.name}: shows offset ${offset} after ${position.offset}`)
     if (offset > position.offset + 1) this.violation(`${this.name}: offset ${offset} after ${position.offset}`)
     position.offset = offset
     this.received++
@@ -72,6 +72,5 @@ export class DocumentChecker {
     }
     this.#known.add(writer)
     this.last.set(writer, number)
-    return true
   }
 }

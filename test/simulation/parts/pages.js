@@ -68,10 +68,7 @@ export class StockPage {
         auth: (tell) => auth((said) => tell({ token, client: this.name, ...said })),
         ...isPacked ? { parser: msgpackParser } : {}
       }),
-      show: () => {}
-    })
-    socket.on('record', ({ writer, number }, { guid, offset }) => {
-      this.documents.get(guid)?.record(writer, number, offset)
+      show: (guid, { writer, number }, { offset }) => this.documents.get(guid)?.shown(writer, number, offset)
     })
     socket.on('doc:joined', ({ guid, position }) => this.documents.get(guid)?.joined(position))
     socket.on('doc:resync', ({ guid, position, reason }) => this.documents.get(guid)?.resync(position, reason))
@@ -120,7 +117,7 @@ export class OwnPage {
       const checker = /** @type {DocumentChecker} */ (this.documents.get(guid))
       client.open(guid, { offline: true, echo: true }).then((doc) => {
         doc.on('record', (/** @type {any} */ { writer, number }, meta) => {
-          checker.record(writer, number, /** @type {number} */ (meta.offset))
+          checker.shown(writer, number, /** @type {number} */ (meta.offset))
         })
         doc.on('resync', ({ position, reason }) => { if (position !== null) checker.resync(position, reason) })
         doc.on('joined', ({ position }) => { if (position !== null) checker.joined(position) })
