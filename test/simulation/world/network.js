@@ -2,6 +2,8 @@ import { SimSocket } from './sim-socket.js'
 
 /** Time after which a connect that gets no answer fails, ms. */
 const CONNECT_TIMEOUT = 20_000
+/** Between two looks whether a way is open again, ms. */
+const LOOK = 100
 /** Latencies, ms: within a machine, between machines of the cluster, and to clients. */
 const LATENCY = { near: 0.06, cluster: 0.3, client: 15 }
 
@@ -174,36 +176,47 @@ export class Network {
     const { peer, line } = from
     if (peer === undefined || line.isDead) return
     const jitter = world.random.number() ** 4 * line.latency
-    from.lastArrival = Math.max(from.lastArrival, world.time + line.latency + jitter)
-    this.#arriveAt(from, peer, what, from.lastArrival, world.trace.sent(world.time, from.owner, peer.owner, what ?? 'end'))
+    const at = world.time + line.latency + jitter
+    const message = world.trace.sent(world.time, from.owner, peer.owner, what ?? 'end')
+    from.underway.push({ what, at, message })
+    if (from.underway.length === 1) this.#arriveNext(from, peer)
   }
 
   /**
+   * The first of what is under way arrives, and then the next: nothing overtakes, also where something blocked the way
+   * for a time.
    * @param {SimSocket} from
    * @param {SimSocket} to
-   * @param {Buffer | null | 'reset'} what
-   * @param {number} at
-   * @param {import('./trace.js').MessageEvent} [message] of the trace
    */
-  #arriveAt (from, to, what, at, message) {
+  #arriveNext (from, to) {
     const { world } = this
-    world.schedule(at - world.time, what === null ? 'end' : what === 'reset' ? 'reset' : 'bytes', () => {
+    const [{ what, at }] = from.underway
+    world.schedule(Math.max(0, at - world.time), what === null ? 'end' : what === 'reset' ? 'reset' : 'bytes', () => {
       if (to.line.isDead) return
-      const wait = this.blockedUntil(from.owner, to.owner)
-      if (wait > world.time) return this.#arriveAt(from, to, what, wait, message)
-      if (message !== undefined) message.until = world.time
-      if (what === 'reset') return to.broken('ECONNRESET')
-      if (to.destroyed) {
-        // a kernel answers bytes for a closed connection so
-        if (what !== null && !from.destroyed) this.#over(to, 'reset')
-        return
+      if (this.blockedUntil(from.owner, to.owner) > world.time) {
+        from.underway[0].at = world.time + LOOK
+        return this.#arriveNext(from, to)
       }
-      if (what !== null) {
-        this.delivered += what.length
-        world.trace.bytes(what)
-      }
-      to.arrive(what)
+      const first = from.underway.shift()
+      if (first?.message !== undefined) first.message.until = world.time
+      if (from.underway.length > 0) this.#arriveNext(from, to)
+      this.#arrived(from, to, what)
     }, to.owner)
+  }
+
+  /** @param {SimSocket} from @param {SimSocket} to @param {Buffer | null | 'reset'} what */
+  #arrived (from, to, what) {
+    if (what === 'reset') return to.broken('ECONNRESET')
+    if (to.destroyed) {
+      // a kernel answers bytes for a closed connection so
+      if (what !== null && !from.destroyed) this.#over(to, 'reset')
+      return
+    }
+    if (what !== null) {
+      this.delivered += what.length
+      this.world.trace.bytes(what)
+    }
+    to.arrive(what)
   }
 
   /** @param {SimSocket} socket whose owner has destroyed it, or is no more @param {'reset' | null} how */

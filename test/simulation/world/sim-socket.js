@@ -15,8 +15,11 @@ export class SimSocket extends Duplex {
   bytesWritten = 0
   /** @type {SimSocket | undefined} */
   peer
-  /** Moment of the last arrival at the peer, so that nothing overtakes. */
-  lastArrival = 0
+  /**
+   * Written, and not arrived at the peer.
+   * @type {{ what: Buffer | null | 'reset', at: number, message?: import('./trace.js').MessageEvent }[]}
+   */
+  underway = []
   /** Bytes on the way to this end, or not read by it. */
   waiting = 0
   /** Chunks that have come and are not read yet. @type {(Buffer | null)[]} */
