@@ -2,6 +2,7 @@ import { Cluster } from './parts/cluster.js'
 import { Broker } from './parts/broker.js'
 import { Editor } from './parts/editor.js'
 import { OwnPage, StockPage } from './parts/pages.js'
+import { RightsTraffic } from './parts/rights-traffic.js'
 import { Service } from './parts/service.js'
 import { FaultPlan } from './faults/plan.js'
 import { World } from './world/world.js'
@@ -21,14 +22,21 @@ const DURATION = 30_000
  * @property {[number, number]} pages
  * @property {[number, number]} documents
  * @property {number} kafka share of the worlds with Kafka
+ * @property {number} rights share of the worlds with a service that withdraws rights and gives them back
  * @property {number} duration ms
  * @property {readonly string[]} [faults] kinds; default: all
  */
 /** @type {Record<string, Scenario>} */
 export const SCENARIOS = {
-  default: { machines: [1, 2], workers: [1, 3], pages: [4, 10], documents: [2, 4], kafka: 0.4, duration: DURATION },
+  default: {
+    machines: [1, 2], workers: [1, 3], pages: [4, 10], documents: [2, 4], kafka: 0.4, rights: 0.4, duration: DURATION
+  },
+  rights: {
+    machines: [1, 2], workers: [1, 3], pages: [1, 2], documents: [1, 1], kafka: 0, rights: 1, duration: DURATION
+  },
   calm: {
-    machines: [1, 1], workers: [3, 3], pages: [8, 8], documents: [3, 3], kafka: 0, duration: DURATION, faults: []
+    machines: [1, 1], workers: [3, 3], pages: [8, 8], documents: [3, 3], kafka: 0, rights: 0, duration: DURATION,
+    faults: []
   }
 }
 
@@ -80,6 +88,15 @@ export async function runSeed (seed, { lines = false, checked = false, scenario 
   }
 }
 
+/**
+ * @typedef {object} Traffic
+ * @property {(until: number) => void} begin virtual ms
+ * @property {() => string | undefined} missing until the last look may begin
+ * @property {() => void} last begins the last look
+ * @property {() => string | undefined} behind what is not as promised yet
+ * @property {() => Record<string, number>} counts
+ */
+
 class Run {
   /** @type {import('./parts/pages.js').Page[]} */
   pages = []
@@ -104,6 +121,9 @@ class Run {
       const process = world.process('editor', { name: 'editor', step: 0 })
       this.editor = new Editor(process, this.broker, new Service(process), UPLINK)
     }
+    /** Traffic beside that of the documents, each with promises of its own. @type {Traffic[]} */
+    this.traffic = drawn.chance(shape.rights)
+      ? [new RightsTraffic(world, { cluster: this.cluster, drawn: drawn.fork() })] : []
     this.plan = new FaultPlan(world, {
       cluster: this.cluster, pages: this.pages, broker: this.broker, duration: this.duration, kinds: shape.faults,
       without: without.faults ?? new Set()
@@ -118,6 +138,7 @@ class Run {
     for (let i = 0; i < this.pageCount; i++) this.#openPage(i)
     for (const guid of this.guids) this.#publish(guid, begin + this.duration)
     this.#edit(begin + this.duration)
+    for (const traffic of this.traffic) traffic.begin(begin + this.duration)
     this.plan.begin()
     await world.run(begin + this.duration)
     this.plan.end()
@@ -185,7 +206,7 @@ class Run {
         if (page instanceof OwnPage && page.accepted < page.made) return `${page.name}: edits without an answer`
         if (!page.isConnected) return `${page.name} is not connected`
       }
-      return undefined
+      return this.#firstOf((traffic) => traffic.missing())
     }
     const look = (/** @type {() => string | undefined} */ what, /** @type {() => void} */ done) => {
       if (what() === undefined) return done()
@@ -193,6 +214,7 @@ class Run {
     }
     const last = () => {
       service.process.enter('last records', () => { for (const guid of this.guids) service.publish(guid) })
+      for (const traffic of this.traffic) traffic.last()
       world.schedule(1, 'look', () => look(behind, () => { isOver = true }), null)
     }
     const behind = () => {
@@ -204,12 +226,15 @@ class Run {
           if (accepted !== undefined && has !== accepted) return `${name} has record ${has} of ${guid}, and not ${accepted}`
         }
       }
-      return undefined
+      return this.#firstOf((traffic) => traffic.behind())
     }
     look(missing, last)
     await world.run(deadline, () => isOver)
     if (!isOver) world.violation(`not as promised ${CONVERGE / 1000} s after the last fault: ${missing() ?? behind()}`)
   }
+
+  /** @param {(traffic: Traffic) => string | undefined} missing @returns {string | undefined} */
+  #firstOf (missing) { return this.traffic.map(missing).find((what) => what !== undefined) }
 
   /** @returns {Record<string, number>} */
   counts () {
@@ -222,6 +247,7 @@ class Run {
       'records received': sum(({ received }) => received),
       'edits accepted': this.pages.reduce((total, page) => total + (page instanceof OwnPage ? page.accepted : 0), 0),
       'resyncs': sum(({ resyncs }) => resyncs),
+      ...Object.assign({}, ...this.traffic.map((traffic) => traffic.counts())),
       ...this.plan.counts
     }
   }

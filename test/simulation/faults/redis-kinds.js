@@ -26,6 +26,7 @@ function restart (scene, drawn, hasData) {
   const server = someServer(scene, drawn)
   if (server === undefined) return undefined
   const ms = drawn.duration(RESTART)
+  if (!hasData) server.lost()
   server.restart(hasData ? server.store.snapshot() : undefined, ms)
   return `${server.name} is killed, and ${hasData ? 'has its data again' : 'is empty'} after ${seconds(ms)}`
 }
@@ -42,7 +43,11 @@ export const REDIS_KINDS = {
       const { process } = server
       const [unsaved, ms] = [drawn.duration(UNSAVED), drawn.duration(RESTART)]
       const saved = server.store.snapshot()
-      scene.world.schedule(unsaved, 'Redis is killed', () => { if (process.isAlive) server.restart(saved, ms) }, null)
+      scene.world.schedule(unsaved, 'Redis is killed', () => {
+        if (!process.isAlive) return
+        server.lost()
+        server.restart(saved, ms)
+      }, null)
       return `${server.name} is killed after ${seconds(unsaved)}, and has the data of now ${seconds(ms)} later`
     }
   },
@@ -50,7 +55,10 @@ export const REDIS_KINDS = {
     mayResync: true,
     make (scene, drawn) {
       const server = someServer(scene, drawn)
-      server?.process.enter('FLUSHALL', () => { server.store.keyspace.clear() })
+      server?.process.enter('FLUSHALL', () => {
+        server.store.keyspace.clear()
+        server.lost()
+      })
       return server && `FLUSHALL at ${server.name}`
     }
   },
@@ -76,7 +84,7 @@ export const REDIS_KINDS = {
     make ({ cluster }, drawn) {
       const server = drawn.pick(cluster.redis.servers)
       const ms = drawn.chance(0.5) ? drawn.whole(-60_000, -100) : drawn.whole(100, 1_000_000)
-      server.machine.step += ms
+      server.setClock(ms)
       return `the clock of ${server.name} is set by ${seconds(ms)}`
     }
   }

@@ -1,14 +1,13 @@
-import { createSigner } from 'fast-jwt'
 import { connect } from 'inkcast-client'
 import { io } from 'socket.io-client'
 import msgpackParser from 'socket.io-msgpack-parser'
 import { processLock } from '../../../client/outbox/locks.js'
 import { runPrintedLines } from '../../helpers/printed-lines.js'
 import { DocumentChecker } from '../oracle/document-checker.js'
-import { PUBLIC, SECRET } from './cluster.js'
+import { PUBLIC } from './cluster.js'
+import { signToken } from './tokens.js'
 
 const URL = `http://${PUBLIC}`
-const sign = createSigner({ key: SECRET, algorithm: 'HS256', noTimestamp: true })
 const WAYS = [['websocket'], ['polling', 'websocket'], ['polling']]
 
 /**
@@ -20,7 +19,7 @@ const WAYS = [['websocket'], ['polling', 'websocket'], ['polling']]
  */
 
 /** @param {string} uid @returns {string} */
-const tokenOf = (uid) => sign({ sub: uid })
+const tokenOf = (uid) => signToken({ sub: uid })
 
 /**
  * @typedef {object} PageOptions

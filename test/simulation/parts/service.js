@@ -43,9 +43,10 @@ export class Service {
    * @param {string} body
    * @param {Record<string, string>} headers
    * @param {string} [method]
+   * @param {() => void} [onAgain] called when it is sent again
    * @returns {Promise<any>} the answer
    */
-  async until (path, body, headers, method = 'POST') {
+  async until (path, body, headers, method = 'POST', onAgain = () => {}) {
     const { clock, world } = this.process
     for (;;) {
       const { status, text } = await this.#request(method, path, body, headers)
@@ -56,6 +57,7 @@ export class Service {
         return undefined
       }
       await clock.sleep(this.process.drawn.duration(PAUSE))
+      onAgain()
     }
   }
 

@@ -21,6 +21,10 @@ export class RedisServer {
     this.name = name
     /** @type {import('../../world/sim-process.js').Machine} */
     this.machine = { name, step: 0 }
+    /** When it has lost something that it had accepted, virtual ms. @type {number[]} */
+    this.losses = []
+    /** Each step of its wall clock, and how far the clock is from the true time after it. */
+    this.steps = [{ at: -Infinity, offset: 0 }]
   }
 
   get isAlive () { return this.process.isAlive }
@@ -37,6 +41,15 @@ export class RedisServer {
       if (data !== undefined) store.restore({ ...data, runId, replicationId })
       store.listen({ host: '0.0.0.0', port: PORT })
     })
+  }
+
+  /** Something that it had accepted is lost. */
+  lost () { this.losses.push(this.world.time) }
+
+  /** @param {number} ms by which its wall clock is set */
+  setClock (ms) {
+    this.machine.step += ms
+    this.steps.push({ at: this.world.time, offset: this.machine.step })
   }
 
   /**

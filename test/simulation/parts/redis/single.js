@@ -11,6 +11,10 @@ export class SingleRedis {
 
   /** The faults are over. */
   heal () {
-    for (const server of this.servers) if (!server.isAlive) server.start()
+    for (const server of this.servers) {
+      if (server.isAlive) continue
+      server.lost()
+      server.start()
+    }
   }
 }
