@@ -48,7 +48,7 @@ async function simulatedKafka (t, { partitions = 4, topics = true }) {
     client: clientOf(broker),
     /** @param {() => unknown} end */
     onEnd (end) { ends.push(end) },
-    /** @param {import('../simulation/parts/broker.js').ServiceMessage[]} messages */
+    /** @param {import('../simulation/parts/kafka/services.js').ServiceMessage[]} messages */
     produce: (messages, topic = names.downlinkTopic) => broker.produce(service, topic, messages),
     /** @param {string} topic @param {number} count */
     readAll: (topic, count) => waitFor(() => {

@@ -4,12 +4,12 @@ import { seconds } from './words.js'
 
 /** @type {Record<string, Kind>} */
 export const KAFKA_KINDS = {
-  'Kafka is away': {
+  'Kafka is unavailable': {
     needs: 'kafka',
     make ({ broker }, drawn) {
       const ms = drawn.duration(2500)
       broker?.away(ms)
-      return `Kafka is away for ${seconds(ms)}`
+      return `Kafka is unavailable for ${seconds(ms)}`
     }
   },
   'Kafka is paused': {

@@ -1,25 +1,19 @@
 import { createDriver } from './kafka/driver.js'
 import { KafkaError } from './kafka/errors.js'
+import { Fetches } from './kafka/fetches.js'
 import { Group } from './kafka/group.js'
 import { Link } from './kafka/link.js'
 import { SimPartition } from './kafka/partition.js'
-import { SimProducer, recordOf } from './kafka/producer.js'
+import { Services } from './kafka/services.js'
 
 /** Latencies, ms: to processes of the cluster, and to services far away. */
 const LATENCY = { cluster: 0.4, client: 8 }
-/** Limits of one partition in one fetch. */
-const FETCH = { records: 500, bytes: 2 ** 20 }
 /** Time until the broker's process is started again, ms. */
 const RESTART = { least: 1000, most: 5000 }
-/** Pauses of a service that sends again what was not acknowledged, ms. */
-const SERVICE_PAUSE = 200
 
 /**
  * @typedef {import('../world/sim-process.js').SimProcess} SimProcess
- * @typedef {import('../../../src/kafka/contract.js').OutgoingMessage} OutgoingMessage
- * @typedef {import('./kafka/partition.js').StoredRecord} StoredRecord
- *
- * @typedef {import('../../../src/kafka/contract.js').Fetched} FetchedBatch
+ * @typedef {import('./kafka/services.js').ServiceMessage} ServiceMessage
  *
  * @typedef {object} Topic
  * @property {string} name
@@ -27,16 +21,6 @@ const SERVICE_PAUSE = 200
  * @property {SimPartition[]} partitions
  * @property {number} maxBytes
  * @property {number} minInSync
- *
- * A fetch that waits for records. @typedef {object} Waiter
- * @property {string} topic
- * @property {() => boolean} look answers if there is something to answer
- *
- * @typedef {object} ServiceProducer
- * @property {SimProducer} producer
- * @property {Promise<unknown>} last batch
- *
- * @typedef {Partial<Omit<OutgoingMessage, 'value'>> & { value: Buffer | string | null }} ServiceMessage
  */
 
 /**
@@ -48,19 +32,13 @@ export class Broker {
   topics = new Map()
   /** @type {Map<string, Group>} */
   #groups = new Map()
-  /** @type {Set<import('./kafka/link.js').Call>} */
-  calls = new Set()
-  /** @type {Set<Waiter>} */
-  #waiters = new Set()
+  /** Requests without an answer. @type {Map<SimProcess, Set<import('./kafka/link.js').Call>>} */
+  calls = new Map()
   #awayUntil = 0
   /** While it is unavailable: requests get no answer, rather than being refused. */
   isSilent = false
-  #slowUntil = 0
-  #slowBy = 0
-  /** Batches of services that will be written twice. */
-  #twice = 0
-  /** By process and topic. @type {WeakMap<SimProcess, Map<string, ServiceProducer>>} */
-  #services = new WeakMap()
+  #services
+  #starts = 0
   /** Faults that happened, by name. @type {Map<string, number>} */
   counts = new Map()
 
@@ -72,13 +50,15 @@ export class Broker {
     this.world = world
     this.nodes = nodes
     this.random = world.random.fork()
+    this.fetches = new Fetches(this)
+    this.#services = new Services(this)
     this.machine = { name: 'kafka', step: 0 }
     this.process = this.#begin()
   }
 
   /** @returns {SimProcess} that holds what the broker does: it can be paused and killed as others */
   #begin () {
-    const process = this.world.process('kafka', this.machine)
+    const process = this.world.process(this.#starts++ === 0 ? 'kafka' : `kafka.${this.#starts}`, this.machine)
     process.onEnd(() => {
       this.away(this.random.whole(RESTART.least, RESTART.most), { isSilent: false })
       this.process = this.#begin()
@@ -89,8 +69,14 @@ export class Broker {
   /** @param {SimProcess} process @returns {import('../../../src/kafka/contract.js').KafkaDriver} */
   driver (process) { return createDriver(this, process) }
 
-  /** @param {SimProcess} process */
-  link (process) { return new Link(this, process) }
+  /** @param {SimProcess} process @returns {Link} a connection of its own */
+  link (process) {
+    if (!this.calls.has(process)) {
+      this.calls.set(process, new Set())
+      process.onEnd(() => { this.calls.delete(process) })
+    }
+    return new Link(this, process)
+  }
 
   /** @param {SimProcess} process @returns {number} ms */
   latency (process) { return this.random.duration(process.isClient ? LATENCY.client : LATENCY.cluster) }
@@ -115,7 +101,7 @@ export class Broker {
       partitions: Array.from({ length: partitions }, (_, number) => new SimPartition(number, maxBytes)),
       maxBytes, minInSync
     })
-    this.#wake(name)
+    this.fetches.wake(name)
   }
 
   /** @param {string} name @returns {Topic} @throws {KafkaError} */
@@ -148,59 +134,8 @@ export class Broker {
     const offset = partition.append(batch, sequence)
     if (partition.end === end) return offset
     for (const { value } of batch) if (value !== null) this.world.trace.bytes(value)
-    this.#wake(topic)
+    this.fetches.wake(topic)
     return offset
-  }
-
-  /** @param {string} topic */
-  #wake (topic) {
-    for (const waiter of [...this.#waiters]) if (waiter.topic === topic && waiter.look()) this.#waiters.delete(waiter)
-  }
-
-  /**
-   * @param {string} topic
-   * @param {{ partition: number, offset: number }[]} wanted
-   * @param {number} maxWait ms
-   * @param {import('./kafka/link.js').Reply<FetchedBatch[]>} reply
-   */
-  fetch (topic, wanted, maxWait, reply) {
-    const { world } = this
-    const slow = world.time < this.#slowUntil ? this.random.number() * this.#slowBy : 0
-    /** @param {KafkaError | undefined} error @param {FetchedBatch[]} batches */
-    const answer = (error, batches) => {
-      if (slow === 0) reply(error, batches)
-      else world.schedule(slow, 'kafka slow fetch', () => reply(error, batches), this.process)
-    }
-    const look = () => {
-      try {
-        const batches = wanted.flatMap((want) => this.#read(topic, want) ?? [])
-        if (batches.length === 0) return false
-        answer(undefined, batches)
-      } catch (error) {
-        answer(/** @type {KafkaError} */ (error), [])
-      }
-      return true
-    }
-    if (look()) return
-    const waiter = { topic, look }
-    this.#waiters.add(waiter)
-    world.schedule(maxWait, 'kafka fetch ends', () => {
-      if (this.#waiters.delete(waiter)) answer(undefined, [])
-    }, this.process)
-  }
-
-  /** @param {string} topic @param {{ partition: number, offset: number }} want @returns {FetchedBatch | undefined} */
-  #read (topic, { partition: number, offset }) {
-    const partition = this.led(topic, number)
-    const { random } = this
-    try {
-      if (offset === partition.end) return undefined
-      const records = random.chance(0.5) ? FETCH.records : random.whole(1, 20)
-      const read = partition.read(offset, records, FETCH.bytes)
-      return read && { partition: number, ...read, from: offset, highWatermark: partition.end }
-    } catch (error) {
-      throw Object.assign(/** @type {KafkaError} */ (error), { partition: number })
-    }
   }
 
   /**
@@ -210,64 +145,17 @@ export class Broker {
    * @param {ServiceMessage[]} messages
    * @returns {Promise<import('./kafka/producer.js').Place[]>} in a turn of the process; rejects when the topic refuses
    */
-  produce (process, topic, messages) {
-    const producers = this.#services.get(process) ?? new Map()
-    this.#services.set(process, producers)
-    const service = producers.get(topic) ??
-      { producer: new SimProducer(this.link(process), topic), last: Promise.resolve() }
-    producers.set(topic, service)
-    const outgoing = messages.map(({ key = null, value, headers = {}, ...more }) =>
-      ({ key, value: typeof value === 'string' ? Buffer.from(value) : value, headers, ...more }))
-    const sent = service.last.then(() => this.#sendUntilWritten(service, outgoing))
-    service.last = sent.catch(() => {})
-    return sent
-  }
-
-  /** @param {{ producer: SimProducer }} service @param {OutgoingMessage[]} messages */
-  async #sendUntilWritten (service, messages) {
-    for (;;) {
-      const { producer } = service
-      const failure = await producer.send(messages)
-      if (failure === undefined) {
-        this.#writeAgain(producer, messages)
-        return producer.places
-      }
-      if (failure.rejected) throw failure.error
-      if (failure.outOfSequence) service.producer = new SimProducer(producer.link, producer.topic)
-      await producer.link.sleep(SERVICE_PAUSE)
-    }
-  }
-
-  /** @param {SimProducer} producer @param {OutgoingMessage[]} messages */
-  #writeAgain ({ topic, link, places }, messages) {
-    if (this.#twice === 0) return
-    this.#twice--
-    this.#count('duplicate')
-    const timestamp = link.process.clock.now()
-    /** @type {Map<number, import('./kafka/partition.js').NewRecord[]>} */
-    const batches = new Map()
-    messages.forEach((message, i) => {
-      const { partition } = places[i]
-      batches.set(partition, [...batches.get(partition) ?? [], recordOf(message, timestamp)])
-    })
-    this.world.schedule(this.random.duration(20), 'kafka duplicate', () => {
-      for (const [partition, batch] of batches) {
-        try {
-          this.append(topic, partition, { batch })
-        } catch {} // no leader at the moment
-      }
-    }, null)
-  }
+  produce (process, topic, messages) { return this.#services.produce(process, topic, messages) }
 
   // faults
 
   /** @param {string} fault */
-  #count (fault) { this.counts.set(fault, (this.counts.get(fault) ?? 0) + 1) }
+  count (fault) { this.counts.set(fault, (this.counts.get(fault) ?? 0) + 1) }
 
   /** @param {string} fault @param {string} details */
   #tell (fault, details) {
-    this.#count(fault)
-    this.world.trace.note(this.world.time, `kafka: ${fault} ${details}`)
+    this.count(fault)
+    this.world.trace.note(this.world.time, `${fault} ${details}`, this.process)
   }
 
   /**
@@ -279,15 +167,15 @@ export class Broker {
     this.#tell('away', `for ${ms} ms${isSilent ? ', silently' : ''}`)
     this.#awayUntil = Math.max(this.#awayUntil, this.world.time + ms)
     this.isSilent = isSilent
-    this.#waiters.clear()
-    if (!isSilent) for (const call of [...this.calls]) call.fail(new KafkaError('CONNECTION'))
+    this.fetches.drop()
+    for (const calls of this.calls.values()) for (const call of calls) call.cut(!isSilent)
   }
 
   /** Ends each fault that lasts. */
   heal () {
     this.#awayUntil = Math.min(this.#awayUntil, this.world.time)
-    this.#slowUntil = 0
-    this.#twice = 0
+    this.fetches.slow(0, 0)
+    this.#services.twice = 0
     this.process.resume()
   }
 
@@ -298,7 +186,7 @@ export class Broker {
   }
 
   /** The next batches of services are written twice, with other offsets. @param {number} [batches] */
-  duplicate (batches = 1) { this.#twice += batches }
+  duplicate (batches = 1) { this.#services.twice += batches }
 
   /**
    * The partition gets another leader, which does not have its last records.
@@ -310,17 +198,32 @@ export class Broker {
     const partition = this.topics.get(topic)?.partitions[number]
     if (partition === undefined) return
     this.#tell(count > 0 ? 'lost end' : 'election', `${topic}/${number} from ${partition.end} by ${count}`)
+    if (count > 0) this.world.expected.add('a partition lost its end')
     partition.elect(count)
     partition.leaderlessUntil = this.world.time + this.random.whole(0, 500)
-    this.#wake(topic)
+    this.fetches.wake(topic)
+  }
+
+  /**
+   * The first records of a partition are deleted, as when they are older than their topic keeps them.
+   * @param {string} topic
+   * @param {number} number of the partition
+   * @param {number} count of records
+   */
+  expire (topic, number, count) {
+    const partition = this.topics.get(topic)?.partitions[number]
+    if (partition === undefined) return
+    this.#tell('expiry', `of ${count} records of ${topic}/${number}`)
+    partition.expire(count)
   }
 
   /** The topic is deleted; what groups have committed for it may stay. @param {string} name */
   delete (name) {
     this.#tell('deleted topic', name)
+    this.world.expected.add('was deleted and created again').add(`Kafka has no topic ${name}`)
     this.topics.delete(name)
     if (this.random.chance(0.5)) for (const group of this.#groups.values()) group.committed.delete(name)
-    this.#wake(name)
+    this.fetches.wake(name)
   }
 
   /**
@@ -340,7 +243,6 @@ export class Broker {
   /** @param {number} ms @param {number} by answers to fetches are late by up to this, ms */
   slowFetches (ms, by) {
     this.#tell('slow fetches', `for ${ms} ms, by up to ${by} ms`)
-    this.#slowUntil = this.world.time + ms
-    this.#slowBy = by
+    this.fetches.slow(ms, by)
   }
 }

@@ -27,6 +27,8 @@ export class World {
   processes = new Set()
   /** What must never happen, as sentences. @type {string[]} */
   violations = []
+  /** Parts of error lines that faults bring. @type {Set<string>} */
+  expected = new Set()
   #heap = new Heap()
   #events = 0
   #atOnce = 0

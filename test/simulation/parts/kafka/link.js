@@ -4,6 +4,8 @@ import { KafkaError } from './errors.js'
 const REQUEST_TIMEOUT = 8000
 /** Pauses of a driver between its attempts, ms. */
 const PAUSE = { first: 100, longest: 1000 }
+/** Share of the writes without an answer that are carried out. */
+const CARRIED_OUT = 0.3
 /** Attempts of requests for which the caller names no number: for about a minute. */
 export const PATIENT = 60
 
@@ -15,7 +17,7 @@ export const PATIENT = 60
 /**
  * A request whose answer has not come yet.
  * @typedef {object} Call
- * @property {(error: KafkaError) => void} fail the connection is broken
+ * @property {(isNoticed: boolean) => void} cut its connection breaks: what is on the way is lost
  */
 
 /**
@@ -51,38 +53,51 @@ export class Link {
         if (isOver) return
         isOver = true
         late.canceled = true
-        broker.calls.delete(call)
+        broker.calls.get(process)?.delete(call)
         if (error === undefined) resolve(value)
         else reject(error)
       }
       const late = world.schedule(timeout, `kafka ${kind} timeout`, () => {
         settle(new KafkaError('REQUEST_TIMED_OUT'))
       }, process)
+      let isCut = false
       /** @type {Call} */
-      const call = { fail: (error) => answer(error) }
+      const call = {
+        cut (isNoticed) {
+          if (isCut) return
+          isCut = true
+          if (isNoticed) world.schedule(broker.latency(process), `kafka ${kind} cut`, () => {
+            settle(new KafkaError('CONNECTION'))
+          }, process)
+        }
+      }
       let isAnswered = false
       /** @type {Reply<T>} */
       const answer = (error, value) => {
-        if (isAnswered) return
+        if (isAnswered || isCut) return
         isAnswered = true
         this.#answersUntil = Math.max(this.#answersUntil, world.time + broker.latency(process))
+        const sent = world.trace.sent(world.time, broker.process, process, Buffer.from(`${kind}: ${error?.type ?? 'done'}`))
         const arrive = () => {
           const wait = world.network.blockedUntil(broker.process, process) - world.time
-          if (wait > 0) world.schedule(wait, `kafka ${kind} answer`, arrive, process)
-          else settle(error, value)
+          if (wait > 0) return void world.schedule(wait, `kafka ${kind} answer`, arrive, process)
+          if (isCut) return
+          if (sent !== undefined) sent.until = world.time
+          settle(error, value)
         }
         world.schedule(this.#answersUntil - world.time, `kafka ${kind} answer`, arrive, process)
       }
       this.#isCut ||= process.lastShare < 1 && !random.chance(process.lastShare)
       if (this.#isCut) return
-      broker.calls.add(call)
+      broker.calls.get(process)?.add(call)
+      const sent = world.trace.sent(world.time, process, broker.process, Buffer.from(kind))
       this.#asksUntil = Math.max(this.#asksUntil, world.time + broker.latency(process))
       const arrive = () => {
         const wait = world.network.blockedUntil(process, broker.process) - world.time
         if (wait > 0) return void world.schedule(wait, `kafka ${kind}`, arrive, broker.process)
-        if (isAnswered) return
-        if (!broker.isAway) return carryOut(answer)
-        if (writes && random.chance(0.3)) carryOut(() => {})
+        if (sent !== undefined) sent.until = world.time
+        if (!broker.isAway && !isCut) return carryOut(answer)
+        if (writes && random.chance(CARRIED_OUT)) carryOut(() => {})
         if (!broker.isSilent) answer(new KafkaError('CONNECTION'))
       }
       world.schedule(this.#asksUntil - world.time, `kafka ${kind}`, arrive, broker.process)

@@ -132,11 +132,8 @@ export class SimPartition {
     }
   }
 
-  /** The first records are deleted, as when they are older than the topic keeps them. @param {number} count */
-  expire (count) {
-    this.records.splice(0, count)
-    this.low += count
-  }
+  /** @param {number} count of records, the first ones, that are deleted */
+  expire (count) { this.low += this.records.splice(0, count).length }
 
   /** @param {number} epoch @returns {number | undefined} offset after the last record of this epoch's leader */
   epochEnd (epoch) {

@@ -23,6 +23,8 @@ export class SimProducer {
   /** Sequence number of the next record, by partition. @type {Map<number, number>} */
   #sequences = new Map()
   #isClosed = false
+  /** Of the topic, as far as it knows. @type {number | undefined} */
+  #partitions
   /** Places of the last batch that was written, by its messages. @type {Place[]} */
   places = []
 
@@ -55,7 +57,7 @@ export class SimProducer {
   async #attempt (messages) {
     if (this.#isClosed) throw new KafkaError('CONNECTION')
     const { broker, link, topic } = this
-    const count = await link.ask('metadata', (reply) => {
+    const count = this.#partitions ??= await link.ask('metadata', (/** @type {import('./link.js').Reply<number>} */ reply) => {
       const found = broker.topics.get(topic)
       reply(found === undefined ? new KafkaError('UNKNOWN_TOPIC_OR_PARTITION') : undefined, found?.partitions.length)
     })
@@ -87,7 +89,10 @@ export class SimProducer {
         }
       }, { writes: true })))
     const failed = results.find((result) => result.status === 'rejected')
-    if (failed !== undefined) throw failed.reason
+    if (failed !== undefined) {
+      if (failed.reason.type === 'UNKNOWN_TOPIC_OR_PARTITION') this.#partitions = undefined
+      throw failed.reason
+    }
     this.places = []
     const offsets = results.flatMap((result) => result.status === 'fulfilled' ? result.value : [])
     const written = [...byNode.values()].flat()

@@ -12,7 +12,7 @@ const CONCURRENCY = 8
 /**
  * @typedef {import('../../../../src/kafka/contract.js').Subscription} Subscription
  * @typedef {import('../../../../src/kafka/contract.js').CommittedOffset} CommittedOffset
- * @typedef {import('../broker.js').FetchedBatch} FetchedBatch
+ * @typedef {import('./fetches.js').FetchedBatch} FetchedBatch
  */
 
 /**
@@ -170,7 +170,7 @@ export class SimSubscription {
       }
       const batches = await link.ask('fetch',
         (/** @type {import('./link.js').Reply<FetchedBatch[]>} */ reply) =>
-          broker.fetch(topic, wanted, MAX_WAIT, reply))
+          broker.fetches.fetch(topic, wanted, MAX_WAIT, reply))
       return batches.filter(({ partition }) => !this.#seeks.has(partition) && !this.#paused.has(partition))
     } catch (error) {
       await this.#recover(/** @type {KafkaError & { partition?: number }} */ (error))
