@@ -12,7 +12,7 @@
  * Exit code: 0 each one was found, 1 not each one, 2 wrong arguments.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -30,8 +30,8 @@ class Copy {
   #folder = mkdtempSync(path.join(os.tmpdir(), 'inkcast-mutant-'))
 
   constructor () {
-    for (const name of ['src', 'client', 'packages', 'test', 'bench', 'scripts', 'docs', 'node_modules', 'package.json', 'cluster.js'])
-      execFileSync('cp', ['-al', path.join(ROOT, name), this.#folder])
+    for (const name of readdirSync(ROOT))
+      if (!name.startsWith('.')) execFileSync('cp', ['-al', path.join(ROOT, name), this.#folder])
   }
 
   get program () { return path.join(this.#folder, 'test/simulation/run/seed-process.js') }
@@ -44,7 +44,8 @@ class Copy {
       apply()
       return () => apply('--reverse')
     }
-    const at = path.join(this.#folder, String(file))
+    if (file === undefined) return () => {}
+    const at = path.join(this.#folder, file)
     const text = readFileSync(at, 'utf8')
     const write = (/** @type {string} */ content) => {
       unlinkSync(at)
@@ -101,6 +102,8 @@ async function main () {
   const work = async () => {
     const copy = new Copy()
     try {
+      const { found } = await hunt(copy, { name: 'nothing' }, 1)
+      if (found !== undefined) throw new Error(`the copy fails before it is broken: ${found}`)
       for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
         const result = await hunt(copy, mutant, Number(values.seeds))
         results.push(result)
