@@ -4,6 +4,7 @@ import { Editor } from './parts/editor.js'
 import { OwnPage, StockPage } from './parts/pages.js'
 import { RightsTraffic } from './parts/rights-traffic.js'
 import { Service } from './parts/service.js'
+import { createRedisIn } from './parts/redis/kinds.js'
 import { FaultPlan } from './faults/plan.js'
 import { World } from './world/world.js'
 
@@ -23,19 +24,21 @@ const DURATION = 30_000
  * @property {[number, number]} documents
  * @property {number} kafka share of the worlds with Kafka
  * @property {number} rights share of the worlds with a service that withdraws rights and gives them back
+ * @property {readonly import('./parts/redis/kinds.js').RedisKind[]} redis one of these kinds
  * @property {number} duration ms
  * @property {readonly string[]} [faults] kinds; default: all
  */
+/** @type {Omit<Scenario, 'redis'>} */
+const SHAPE = {
+  machines: [1, 2], workers: [1, 3], pages: [4, 10], documents: [2, 4], kafka: 0.4, rights: 0.4, duration: DURATION
+}
 /** @type {Record<string, Scenario>} */
 export const SCENARIOS = {
-  default: {
-    machines: [1, 2], workers: [1, 3], pages: [4, 10], documents: [2, 4], kafka: 0.4, rights: 0.4, duration: DURATION
-  },
-  rights: {
-    machines: [1, 2], workers: [1, 3], pages: [1, 2], documents: [1, 1], kafka: 0, rights: 1, duration: DURATION
-  },
+  default: { ...SHAPE, redis: ['single', 'single', 'shards'] },
+  shards: { ...SHAPE, redis: ['shards'] },
+  rights: { ...SHAPE, pages: [1, 2], documents: [1, 1], kafka: 0, rights: 1, redis: ['single'] },
   calm: {
-    machines: [1, 1], workers: [3, 3], pages: [8, 8], documents: [3, 3], kafka: 0, rights: 0, duration: DURATION,
+    ...SHAPE, machines: [1, 1], workers: [3, 3], pages: [8, 8], documents: [3, 3], kafka: 0, rights: 0, redis: ['single'],
     faults: []
   }
 }
@@ -115,7 +118,8 @@ class Run {
     this.edited = ['edits-1']
     this.duration = Math.min(shape.duration, without.duration ?? Infinity)
     this.broker = drawn.chance(shape.kafka) ? new Broker(world) : undefined
-    this.cluster = new Cluster(world, { machines, workers, broker: this.broker })
+    const redis = createRedisIn(world, drawn.pick(shape.redis))
+    this.cluster = new Cluster(world, { machines, workers, redis, broker: this.broker })
     this.service = new Service(world.process('service', { name: 'service', step: 0 }))
     if (this.broker !== undefined) {
       const process = world.process('editor', { name: 'editor', step: 0 })

@@ -10,8 +10,8 @@ import { seconds } from './words.js'
  *
  * @typedef {object} Kind
  * @property {(scene: Scene, drawn: SeededRandom) => string | undefined} make
- * @property {boolean} [mayResync] records may be lost, so pages may have to load their documents again
- * @property {'kafka'} [needs]
+ * @property {boolean | 'beside others'} [mayResync] records may be lost, so pages may have to load a document again
+ * @property {'kafka' | import('../parts/redis/kinds.js').RedisKind} [needs]
  */
 
 /** @param {Scene} scene @param {SeededRandom} drawn @param {string} [role] */

@@ -26,7 +26,9 @@ export class FaultPlan {
   /** How many were made of each kind. @type {Record<string, number>} */
   counts = {}
   /** Whether one was made after which docs/concepts.md allows a resync. */
-  mayResync = false
+  #mayResync = false
+  /** Whether one was made after which it allows a resync if another fault hinders inkcast. */
+  #mayResyncBeside = false
   /** @type {Fault[]} */
   faults = []
   #isOver = false
@@ -47,7 +49,8 @@ export class FaultPlan {
     this.without = without
     const drawn = world.random.fork()
     const possible = Object.entries(KINDS).filter(([name, { needs }]) =>
-      (kinds?.includes(name) ?? true) && (needs !== 'kafka' || broker !== undefined))
+      (kinds?.includes(name) ?? true) &&
+      (needs === undefined || (needs === 'kafka' ? broker !== undefined : cluster.redis.kind === needs)))
     /** Some kinds do not happen at all, others often. @type {string[]} */
     const mix = []
     for (const [name] of possible) {
@@ -62,6 +65,8 @@ export class FaultPlan {
     this.faults.sort((a, b) => a.at - b.at)
   }
 
+  get mayResync () { return this.#mayResync || (this.#mayResyncBeside && Object.keys(this.counts).length > 1) }
+
   /** Faults begin to happen. */
   begin () {
     for (const [i, fault] of this.faults.entries()) {
@@ -75,7 +80,8 @@ export class FaultPlan {
     const { make, mayResync } = KINDS[kind]
     const words = make(this.scene, drawn)
     if (words === undefined) return
-    if (mayResync) this.mayResync = true
+    if (mayResync === true) this.#mayResync = true
+    if (mayResync === 'beside others') this.#mayResyncBeside = true
     this.counts[kind] = (this.counts[kind] ?? 0) + 1
     const line = `${i}: at ${(this.world.time / 1000).toFixed(3)} s ${words}`
     this.words.push(line)

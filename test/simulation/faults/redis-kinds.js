@@ -1,3 +1,5 @@
+import { slotOf } from '../parts/redis/keys-of.js'
+import { ShardedRedis } from '../parts/redis/shards.js'
 import { seconds } from './words.js'
 
 /**
@@ -78,6 +80,24 @@ export const REDIS_KINDS = {
         for (const connection of [...server.store.connections]) if (connection.isSubscriber) connection.destroy()
       })
       return server && `all pub/sub connections of ${server.name} are cut`
+    }
+  },
+  'hash slots move': {
+    needs: 'shards',
+    // docs/concepts.md: "a move of the hash slot that inkcast could not follow"
+    mayResync: 'beside others',
+    make ({ cluster: { redis } }, drawn) {
+      if (!(redis instanceof ShardedRedis)) return undefined
+      const servers = redis.servers.filter(({ isAlive, store }) => isAlive && store.keyspace.size > 0)
+      if (servers.length === 0) return undefined
+      const from = drawn.pick(servers)
+      const keys = [...from.store.keyspace.keys()]
+      const slots = new Set(Array.from({ length: drawn.whole(1, 4) }, () => slotOf(drawn.pick(keys))))
+      const to = drawn.pick(redis.servers.filter((server) => server !== from))
+      const perKey = drawn.chance(0.5) ? 0 : drawn.duration(20)
+      const heard = () => drawn.duration(300)
+      for (const slot of slots) redis.move(slot, redis.servers.indexOf(to), { perKey, heard })
+      return `hash slots ${[...slots].join(', ')} of ${from.name} move to ${to.name}, ${perKey === 0 ? 'at once' : 'key by key'}`
     }
   },
   'step of the clock of Redis': {

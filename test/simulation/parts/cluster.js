@@ -3,7 +3,6 @@ import { loadConfig } from '../../../src/config/load.js'
 import { composeApi } from '../../../src/roles/api.js'
 import { composeGateway } from '../../../src/roles/gateway.js'
 import { composeIngest } from '../../../src/roles/ingest.js'
-import { SingleRedis } from './redis/single.js'
 import { runRoleIn } from './role.js'
 
 /** Known to services and pages of each world. */
@@ -38,13 +37,14 @@ export class Cluster {
    * @param {object} shape
    * @param {number} shape.machines
    * @param {number} shape.workers per machine
+   * @param {import('./redis/kinds.js').RedisOfWorld} shape.redis
    * @param {import('./broker.js').Broker} [shape.broker] default: publications go straight to Redis
    * @param {Record<string, string>} [shape.env]
    */
-  constructor (world, { machines, workers, broker, env = {} }) {
+  constructor (world, { machines, workers, redis, broker, env = {} }) {
     this.world = world
     this.broker = broker
-    this.redis = new SingleRedis(world)
+    this.redis = redis
     for (let i = 0; i < machines; i++) {
       const machine = { name: `m${i + 1}`, step: 0 }
       this.machines.push(machine)

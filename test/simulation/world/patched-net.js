@@ -1,3 +1,4 @@
+import dns from 'node:dns'
 import http from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
@@ -119,6 +120,15 @@ function simConnect (...args) {
 }
 Object.assign(net, { connect: simConnect, createConnection: simConnect })
 Object.assign(http.Agent.prototype, { createConnection: simConnect })
+
+// the names of machines are their addresses
+const { lookup } = dns
+Object.assign(dns, {
+  lookup: (/** @type {string} */ name, /** @type {any[]} */ ...args) => {
+    if (currentWorld() === undefined) return Reflect.apply(lookup, dns, [name, ...args])
+    process.nextTick(args.at(-1), null, name, 4)
+  }
+})
 
 // the header Date would have the real time: Node formats it once per second, by a real timer
 const messages = /** @type {any} */ (http.OutgoingMessage.prototype)

@@ -4,25 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Redis } from 'ioredis'
 import { RedisServer } from '../../simulation/parts/redis/server.js'
-import { World } from '../../simulation/world/world.js'
-
-/**
- * @param {(world: World, server: RedisServer) => Promise<void>} play in the turns of a client
- * @returns {Promise<void>}
- */
-async function inWorld (play) {
-  const world = new World(7)
-  const server = new RedisServer(world, 'redis')
-  server.start()
-  let isOver = false
-  world.process('client', { name: 'client', step: 0 }).enter('play', async () => {
-    await play(world, server)
-    isOver = true
-  })
-  await world.run(60_000, () => isOver)
-  assert.deepEqual(world.violations, [])
-  assert.ok(isOver, 'the client has done all')
-}
+import { inWorld } from './in-world.js'
 
 const open = () => new Redis('redis://redis:6379').on('error', () => {})
 const idsOf = async (/** @type {Redis} */ redis) => {
@@ -30,7 +12,9 @@ const idsOf = async (/** @type {Redis} */ redis) => {
   return ['run_id', 'master_replid'].map((field) => new RegExp(`^${field}:(\\w+)`, 'm').exec(info)?.[1])
 }
 
-test('a Redis that is started again has the data of its disk, and other ids', () => inWorld(async (world, server) => {
+test('a Redis that is started again has the data of its disk, and other ids', () => inWorld(async ({ world }) => {
+  const server = new RedisServer(world, 'redis')
+  server.start()
   const redis = open()
   await redis.set('a', '1')
   const saved = server.store.snapshot()

@@ -1,9 +1,18 @@
-import { createStore } from '../../../../src/store/store.js'
+import { ErrorReply, Verbatim } from '../../../../src/store/resp/replies.js'
+import { Store, createStore } from '../../../../src/store/store.js'
 
 /**
  * @typedef {import('../../world/world.js').World} World
- * @typedef {import('../../../../src/store/store.js').Store} Store
  * @typedef {import('../../../../src/store/store.js').Snapshot} Snapshot
+ * @typedef {import('../../../../src/store/contract.js').Connection} Connection
+ * @typedef {import('../../../../src/store/contract.js').Reply} Reply
+ *
+ * What the deployment of a server adds to the store.
+ * @typedef {object} Part
+ * @property {(args: string[], connection?: Connection) => string | undefined} refuses message of the error that a
+ *   command gets; without a connection: within a script
+ * @property {Record<string, (args: string[], connection: Connection) => Reply | void>} commands by name in lower case
+ * @property {() => Record<string, string>} info fields of INFO that are other ones than the store's
  */
 
 export const PORT = 6379
@@ -14,11 +23,19 @@ export class RedisServer {
   process = /** @type {any} */ (undefined)
   /** Of this start. @type {Store} */
   store = /** @type {any} */ (undefined)
+  /** When it was started, and when it ended, ms. */
+  startedAt = 0
+  endedAt = 0
 
-  /** @param {World} world @param {string} name of its machine, where clients connect to */
-  constructor (world, name) {
+  /**
+   * @param {World} world
+   * @param {string} name of its machine, where clients connect to
+   * @param {Part} [part]
+   */
+  constructor (world, name, part) {
     this.world = world
     this.name = name
+    this.part = part
     /** @type {import('../../world/sim-process.js').Machine} */
     this.machine = { name, step: 0 }
     /** When it has lost something that it had accepted, virtual ms. @type {number[]} */
@@ -33,12 +50,14 @@ export class RedisServer {
   /** @param {Snapshot} [data] of the disk; default: none */
   start (data) {
     const process = this.process = this.world.process(this.name, this.machine)
+    this.startedAt = this.world.time
     process.enter('start', () => {
       const { clock, random } = process
       const store = this.store = createStore({ clock, random })
       const { runId, replicationId } = store
       // as a real one: each start has ids of its own, also with the data of before
       if (data !== undefined) store.restore({ ...data, runId, replicationId })
+      if (this.part !== undefined) this.#extend(store, this.part)
       store.listen({ host: '0.0.0.0', port: PORT })
     })
   }
@@ -52,6 +71,30 @@ export class RedisServer {
     this.steps.push({ at: this.world.time, offset: this.machine.step })
   }
 
+  /** @param {Store} store @param {Part} part */
+  #extend (store, { refuses, commands, info }) {
+    const { find } = store
+    store.execute = (args, connection) => {
+      const refusal = refuses(args, connection)
+      if (refusal !== undefined) return new ErrorReply(refusal)
+      const name = args[0].toLowerCase()
+      if (commands[name] !== undefined) return commands[name](args, connection)
+      const reply = Store.prototype.execute.call(store, args, connection)
+      if (name !== 'info' || !(reply instanceof Verbatim)) return reply
+      const fields = info()
+      const field = (/** @type {string} */ line, /** @type {string} */ name) =>
+        name in fields ? `${name}:${fields[name]}` : line
+      return new Verbatim(reply.text.replace(/^(\w+):[^\r]*/gm, field))
+    }
+    // what scripts call
+    store.find = (args) => {
+      const found = find(args)
+      const refusal = refuses(args)
+      if (found === undefined || refusal === undefined) return found
+      return { ...found, command: { ...found.command, grows: false, run: () => new ErrorReply(refusal) } }
+    }
+  }
+
   /**
    * It is killed, and started again after a time.
    * @param {Snapshot | undefined} data that its disk has
@@ -59,6 +102,7 @@ export class RedisServer {
    */
   restart (data, ms) {
     this.process.end(null)
+    this.endedAt = this.world.time
     this.world.schedule(ms, 'Redis starts', () => { if (!this.isAlive) this.start(data) }, null)
   }
 }

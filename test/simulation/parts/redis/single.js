@@ -2,6 +2,8 @@ import { RedisServer } from './server.js'
 
 /** One Redis. */
 export class SingleRedis {
+  kind = 'single'
+
   /** @param {import('../../world/world.js').World} world */
   constructor (world) {
     this.servers = [new RedisServer(world, 'redis')]
