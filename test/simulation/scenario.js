@@ -1,6 +1,7 @@
 import { Cluster } from './parts/cluster.js'
 import { Broker } from './parts/broker.js'
 import { Editor } from './parts/editor.js'
+import { KafkaService } from './parts/kafka-service.js'
 import { OwnPage, StockPage } from './parts/pages.js'
 import { RightsTraffic } from './parts/rights-traffic.js'
 import { Service } from './parts/service.js'
@@ -36,6 +37,7 @@ const SHAPE = {
 export const SCENARIOS = {
   default: { ...SHAPE, redis: ['single', 'single', 'shards'] },
   shards: { ...SHAPE, redis: ['shards'] },
+  kafka: { ...SHAPE, workers: [1, 2], pages: [3, 6], documents: [1, 3], kafka: 1, rights: 0, redis: ['single'] },
   rights: { ...SHAPE, pages: [1, 2], documents: [1, 1], kafka: 0, rights: 1, redis: ['single'] },
   calm: {
     ...SHAPE, machines: [1, 1], workers: [3, 3], pages: [8, 8], documents: [3, 3], kafka: 0, rights: 0, redis: ['single'],
@@ -120,7 +122,9 @@ class Run {
     this.broker = drawn.chance(shape.kafka) ? new Broker(world) : undefined
     const redis = createRedisIn(world, drawn.pick(shape.redis))
     this.cluster = new Cluster(world, { machines, workers, redis, broker: this.broker })
-    this.service = new Service(world.process('service', { name: 'service', step: 0 }))
+    const service = world.process('service', { name: 'service', step: 0 })
+    this.service = this.broker !== undefined && drawn.chance(0.5)
+      ? new KafkaService(service, this.broker) : new Service(service)
     if (this.broker !== undefined) {
       const process = world.process('editor', { name: 'editor', step: 0 })
       this.editor = new Editor(process, this.broker, new Service(process), UPLINK)
@@ -157,6 +161,8 @@ class Run {
       guids: [...this.guids.filter(() => drawn.chance(0.7)), ...this.edited],
       edited: this.edited,
       mayResync: () => this.plan.mayResync,
+      isLost: (/** @type {string} */ guid, /** @type {string} */ writer, /** @type {number} */ number) =>
+        this.broker?.hasLost(guid, JSON.stringify({ writer, number })) ?? false,
       load: (/** @type {string} */ guid) => {
         const number = this.service.accepted.get(guid)
         return number === undefined ? [] : [/** @type {[string, number]} */ ([this.service.process.name, number])]

@@ -1,3 +1,4 @@
+import { DOWNLINK } from '../parts/kafka-service.js'
 import { seconds } from './words.js'
 
 /** @typedef {import('./kinds.js').Kind} Kind */
@@ -43,6 +44,25 @@ export const KAFKA_KINDS = {
       const { number } = drawn.pick(partitions)
       broker?.loseEnd(name, number, 0)
       return `${name}/${number} has another leader`
+    }
+  },
+  'lost end of a partition': {
+    needs: 'kafka',
+    make ({ broker }, drawn) {
+      const written = broker?.topics.get(DOWNLINK)?.partitions.filter(({ records }) => records.length > 0) ?? []
+      if (written.length === 0) return undefined
+      const { number } = drawn.pick(written)
+      const count = drawn.whole(1, 6)
+      broker?.loseEnd(DOWNLINK, number, count)
+      return `${DOWNLINK}/${number} loses its last ${count} records`
+    }
+  },
+  'duplicate batches': {
+    needs: 'kafka',
+    make ({ broker }, drawn) {
+      const count = drawn.whole(1, 5)
+      broker?.duplicate(count)
+      return `the next ${count} batches of services are written twice`
     }
   },
   'slow fetches': {

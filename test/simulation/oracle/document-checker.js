@@ -19,12 +19,14 @@ export class DocumentChecker {
    * @param {(sentence: string) => void} violation
    * @param {() => boolean} mayResync whether something has happened for which docs/concepts.md allows it
    * @param {() => [writer: string, number: number][]} load what the service of the document has
+   * @param {(writer: string, number: number) => boolean} [isLost] whether Kafka has lost a record
    */
-  constructor (name, violation, mayResync, load) {
+  constructor (name, violation, mayResync, load, isLost = () => false) {
     this.name = name
     this.violation = violation
     this.mayResync = mayResync
     this.load = load
+    this.isLost = isLost
   }
 
   /** @param {Position} position of the answer to a join */
@@ -49,6 +51,13 @@ export class DocumentChecker {
     for (const [writer, number] of this.load()) this.last.set(writer, number)
   }
 
+  /** @param {string} writer @param {number} last @param {number} number */
+  #follows (writer, last, number) {
+    let next = last + 1
+    while (next < number && this.isLost(writer, next)) next++
+    return next === number
+  }
+
   /**
    * A record that the page shows: what it has already, a client drops by its offset.
    * @param {string} writer
@@ -67,7 +76,7 @@ export class DocumentChecker {
       const isKnown = this.#known.has(writer)
       if (isKnown && number === last) this.violation(`${this.name}: record ${number} of ${writer} twice`)
       else if (number < last && isKnown) this.violation(`${this.name}: record ${number} of ${writer} after ${last}`)
-      else if (isKnown && number > last + 1)
+      else if (isKnown && !this.#follows(writer, last, number))
         this.violation(`${this.name}: record ${number} of ${writer} after ${last}: lost in between`)
     }
     this.#known.add(writer)

@@ -39,6 +39,8 @@ export class Broker {
   isSilent = false
   #services
   #starts = 0
+  /** Keys and values of lost records. @type {Set<string>} */
+  #lost = new Set()
   /** Faults that happened, by name. @type {Map<string, number>} */
   counts = new Map()
 
@@ -200,6 +202,7 @@ export class Broker {
     this.#tell(count > 0 ? 'lost end' : 'election', `${topic}/${number} from ${partition.end} by ${count}`)
     if (count > 0) this.world.expected.add('a partition lost its end')
     partition.elect(count)
+    for (const { key, value } of partition.lost) this.#lost.add(`${key} ${value}`)
     partition.leaderlessUntil = this.world.time + this.random.whole(0, 500)
     this.fetches.wake(topic)
   }
@@ -216,6 +219,9 @@ export class Broker {
     this.#tell('expiry', `of ${count} records of ${topic}/${number}`)
     partition.expire(count)
   }
+
+  /** @param {string} key @param {string} value @returns {boolean} whether such a record was written, and lost */
+  hasLost (key, value) { return this.#lost.has(`${key} ${value}`) }
 
   /** The topic is deleted; what groups have committed for it may stay. @param {string} name */
   delete (name) {

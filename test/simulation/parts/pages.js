@@ -27,11 +27,13 @@ const tokenOf = (uid) => signToken({ sub: uid })
  * @property {string[]} edited of the guids: a page with the outbox edits the first one
  * @property {() => boolean} mayResync
  * @property {(guid: string) => [writer: string, number: number][]} load
+ * @property {(guid: string, writer: string, number: number) => boolean} isLost
  */
 
 /** @param {Page} page @param {PageOptions} options */
-const checkersOf = (page, { guids, mayResync, load }) => new Map(guids.map((guid) => [guid, new DocumentChecker(
-  `${page.name} in ${guid}`, (sentence) => page.process.world.violation(sentence), mayResync, () => load(guid)
+const checkersOf = (page, { guids, mayResync, load, isLost }) => new Map(guids.map((guid) => [guid, new DocumentChecker(
+  `${page.name} in ${guid}`, (sentence) => page.process.world.violation(sentence), mayResync, () => load(guid),
+  (writer, number) => isLost(guid, writer, number)
 )]))
 
 /**

@@ -1,0 +1,28 @@
+import { Service } from './service.js'
+
+/** Topic of records to pages. */
+export const DOWNLINK = 'documents.downlink'
+
+/** A service that publishes to documents by its own producer, and for all else over HTTP. */
+export class KafkaService extends Service {
+  /** @param {import('../world/sim-process.js').SimProcess} process @param {import('./broker.js').Broker} broker */
+  constructor (process, broker) {
+    super(process)
+    this.broker = broker
+  }
+
+  /** @override @param {string} guid @returns {Promise<void>} the next record of the document is written */
+  async publish (guid) {
+    const number = (this.accepted.get(guid) ?? 0) + 1
+    this.waiting++
+    await this.broker.produce(this.process, DOWNLINK, [{
+      key: guid,
+      value: JSON.stringify({ writer: this.process.name, number }),
+      headers: {
+        'x-operator': 'broadcast', 'x-guid': guid, 'x-event': 'record', 'idempotency-key': `${guid}-${number}`
+      }
+    }])
+    this.waiting--
+    this.accepted.set(guid, number)
+  }
+}
