@@ -27,13 +27,29 @@ async function inWorld (run, isOver = () => false) {
   process.enter('run', run)
   process.enter('turns', () => setInterval(() => {}, 1))
   const deadline = real.performanceNow() + 5000
-  await world.run(Infinity, () => isOver(world) || world.time > 50 && (isOver === notYet || real.performanceNow() > deadline))
+  await world.run(Infinity, () =>
+    isOver(world) || (world.time > 50 && (isOver === notYet || real.performanceNow() > deadline)))
   return world
 }
 const notYet = () => false
-const hasViolation = (/** @type {World} */ { violations }) => violations.length > 0
+/** With the place; the loader of modules shows none. Work of the tests before has other sentences. */
+const SEEN = /\bone (begins work|began work|uses a file)[^]*(checks\.test\.js|esm\/load|utf8\.js)/
+const seen = (/** @type {World} */ { violations }) => violations.find((text) => SEEN.test(text))
 
 describe('a world that is checked', () => {
+  test('takes what is done at once, or is the world\'s own, for no work beside it', async () => {
+    const { violations } = await inWorld(async () => {
+      zlib.inflateSync(zlib.deflateSync('text'))
+      crypto.randomBytes(4)
+      crypto.randomFill(Buffer.alloc(4), () => {})
+      crypto.createHash('sha256').update('a').digest()
+      setTimeout(() => setImmediate(() => process.nextTick(() => queueMicrotask(() => {}))), 2)
+      await new Promise((resolve) => { setTimeout(resolve, 3) })
+      fs.readFileSync(new URL(import.meta.url))
+    }, notYet)
+    assert.deepEqual(violations, [])
+  })
+
   for (const [name, run] of /** @type {[string, () => unknown][]} */ ([
     ['a real timer', () => real.setTimeout(() => {}, 1)],
     ['a real interval', () => real.clearInterval(real.setInterval(() => {}, 1))],
@@ -49,27 +65,13 @@ describe('a world that is checked', () => {
     ['a file that is read by a promise', () => fsPromises.readFile(FILE)],
     ['a file that is read at once', () => fs.readFileSync(FILE)],
     ['a file that is written', () => fs.writeFileSync('/dev/null', '')],
-    ['a module that is loaded', () => import('../../../../src/wire/utf8-like-no-other.js').catch(() => {})]
+    ['a module that is loaded', () => import('../../../../client/common/utf8.js')]
   ])) {
     test(`sees ${name}`, async () => {
-      const { violations } = await inWorld(run, hasViolation)
-      assert.match(violations[0] ?? '', /one (begins work|began work|uses a file)/)
-      assert.match(violations[0], /checks\.test\.js/)
+      const { violations } = await inWorld(run, (world) => seen(world) !== undefined)
+      assert.ok(violations.some((text) => SEEN.test(text)), violations.join('\n'))
     })
   }
-
-  test('takes what is done at once, or is the world\'s own, for no work beside it', async () => {
-    const { violations } = await inWorld(async () => {
-      zlib.inflateSync(zlib.deflateSync('text'))
-      crypto.randomBytes(4)
-      crypto.randomFill(Buffer.alloc(4), () => {})
-      crypto.createHash('sha256').update('a').digest()
-      setTimeout(() => setImmediate(() => process.nextTick(() => queueMicrotask(() => {}))), 2)
-      await new Promise((resolve) => { setTimeout(resolve, 3) })
-      fs.readFileSync(new URL(import.meta.url))
-    }, notYet)
-    assert.deepEqual(violations, [])
-  })
 
   /** @type {[string, (one: Turn, two: Turn) => void][]} */
   const SHARED = [
@@ -87,7 +89,7 @@ describe('a world that is checked', () => {
     ['an iteration over events of another one', (one, two) => {
       const events = new EventEmitter()
       one(async () => {
-        for await (const _ of /** @type {any} */ (EventEmitter).on(events, 'data')) break
+        await /** @type {any} */ (EventEmitter).on(events, 'data').next()
       })
       two(() => events.emit('data'))
     }]
@@ -102,8 +104,8 @@ describe('a world that is checked', () => {
       })
       share(one, two)
       await world.run(10)
-      assert.match(world.violations[0] ?? '', /what one has begun continues in a turn of two: PROMISE\n/)
-      assert.match(world.violations[0], /checks\.test\.js/)
+      const sentences = world.violations.join('\n\n')
+      assert.match(sentences, /what one has begun continues in a turn of two: PROMISE\n[^]*checks\.test\.js/)
     })
   }
 
@@ -116,23 +118,20 @@ describe('a world that is checked', () => {
   })
 
   test('has the same trace as one that is not', async () => {
-    const hashes = await Promise.all([]).then(async () => {
-      const all = []
-      for (const checked of [false, true, false]) {
-        const world = new World(7, { checked })
-        const one = world.process('one', { name: 'm1', step: 0 })
-        one.enter('start', async () => {
-          for (let i = 0; i < 50; i++) {
-            await new Promise((resolve) => { setTimeout(resolve, 10 * Math.random()) })
-            if (Math.random() < 0.5) setImmediate(() => crypto.randomUUID())
-          }
-        })
-        await world.run(1000)
-        all.push(world.trace.hash)
-      }
-      return all
-    })
-    assert.equal(new Set(hashes).size, 1)
+    const hashes = new Set()
+    for (const checked of [false, true, false]) {
+      const world = new World(7, { checked })
+      const one = world.process('one', { name: 'm1', step: 0 })
+      one.enter('start', async () => {
+        for (let i = 0; i < 50; i++) {
+          await new Promise((resolve) => { setTimeout(resolve, 10 * Math.random()) })
+          if (Math.random() < 0.5) setImmediate(() => crypto.randomUUID())
+        }
+      })
+      await world.run(1000)
+      hashes.add(world.trace.hash)
+    }
+    assert.equal(hashes.size, 1)
   })
 })
 
