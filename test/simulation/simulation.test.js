@@ -29,7 +29,8 @@ test('no promise is broken in simulated worlds: named seeds, a fixed block, and 
   const log = join(directory, 'output')
   const seeds = seedsOfThisCommit()
   t.diagnostic(`seeds ${seeds}`)
-  const child = spawnGuarded(process.execPath, ['scripts/simulate.js', '--seeds', seeds], { cwd: ROOT, log })
+  const args = ['scripts/simulate.js', '--seeds', seeds, '--page', 'test/output/simulation.html']
+  const child = spawnGuarded(process.execPath, args, { cwd: ROOT, log })
   t.after(() => child.stop(1000))
   const { code } = await child.finished()
   const output = readFileSync(log, 'utf8')
