@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { preview } from '../../simulation/world/preview.js'
 import { Trace } from '../../simulation/world/trace.js'
 
-const redis = { name: 'redis', machine: { name: 'redis' } }
-const page = { name: 'page-1', machine: { name: 'page-1' } }
+const redis = { name: 'redis', machine: { name: 'redis' }, pid: 1 }
+const page = { name: 'page-1', machine: { name: 'page-1' }, pid: 2 }
 
 /** @param {Trace} trace that gets one of each event */
 function fill (trace) {
