@@ -78,7 +78,7 @@ export class Presence {
       this.#replace({ members: [], version, count })
     } else if (this.#version !== undefined && from <= this.#version) {
       this.#version = version
-      this.#change(update, update.left)
+      this.#change([...update.joined, ...update.changed], update.left, count)
     } else {
       this.#repair()
     }
@@ -131,17 +131,25 @@ export class Presence {
     this.#version = version
     const uids = new Set(members.map(({ uid }) => uid))
     const gone = [...this.members.values()].filter(({ uid }) => !uids.has(uid))
-    const joined = members.filter(({ uid }) => !this.members.has(uid))
-    const changed = members.filter((member) => {
-      const before = this.members.get(member.uid)
-      return before !== undefined && JSON.stringify(before) !== JSON.stringify(member)
-    })
-    this.#change({ joined, changed, count }, gone.map(({ id }) => id))
+    this.#change(members, gone.map(({ id }) => id), count)
   }
 
-  /** @param {Omit<PresenceDiff, 'left'>} diff @param {string[]} ids closed connections */
-  #change ({ joined, changed, count }, ids) {
-    for (const member of [...joined, ...changed]) this.members.set(member.uid, member)
+  /**
+   * @param {Member[]} members some that the list may have already
+   * @param {string[]} ids closed connections
+   * @param {number} count
+   */
+  #change (members, ids, count) {
+    /** @type {Member[]} */
+    const joined = []
+    /** @type {Member[]} */
+    const changed = []
+    for (const member of members) {
+      const before = this.members.get(member.uid)
+      if (before === undefined) joined.push(member)
+      else if (JSON.stringify(before) !== JSON.stringify(member)) changed.push(member)
+      this.members.set(member.uid, member)
+    }
     // a user who has closed one of several tabs is in `changed`, with another id
     const gone = new Set(ids)
     const left = gone.size === 0 ? [] : [...this.members.values()].filter(({ id }) => gone.has(id))

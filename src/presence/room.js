@@ -280,7 +280,9 @@ export class Room {
       const there = new Set(await store.mine(this.guid))
       gate.ok()
       for (const membership of this.members) {
-        if (!there.delete(membership.id) && !busy.pending.has(membership.id)) this.#restore(membership)
+        there.delete(membership.id)
+        // the store may have an earlier state, if it has lost its last writes; a state that it has changes nothing
+        if (!busy.pending.has(membership.id)) this.#restore(membership)
       }
       for (const id of there)
         if (!busy.pending.has(id)) busy.pending.set(id, { op: '~', id, uid: '', client: '', body: '' })

@@ -12,7 +12,7 @@ const [FIRST, LAST] = [0.1, 0.85]
  * @typedef {object} Scene what faults can reach
  * @property {import('../world/world.js').World} world
  * @property {import('../parts/cluster.js').Cluster} cluster
- * @property {import('../parts/pages.js').Page[]} pages
+ * @property {import('../parts/page.js').Page[]} pages
  * @property {import('../parts/broker.js').Broker} [broker]
  *
  * @typedef {object} Fault
@@ -37,7 +37,7 @@ export class FaultPlan {
    * @param {import('../world/world.js').World} world
    * @param {object} options
    * @param {import('../parts/cluster.js').Cluster} options.cluster
-   * @param {import('../parts/pages.js').Page[]} options.pages
+   * @param {import('../parts/page.js').Page[]} options.pages
    * @param {import('../parts/broker.js').Broker} [options.broker]
    * @param {number} options.duration ms
    * @param {readonly string[]} [options.kinds] default: all

@@ -11,6 +11,8 @@ export class DocumentChecker {
   last = new Map()
   /** Since when no number of a writer was seen again after a resync. @type {Set<string>} */
   #known = new Set()
+  /** Offset of the last record of this connection. */
+  #sent = -1
   received = 0
   resyncs = 0
 
@@ -29,6 +31,9 @@ export class DocumentChecker {
     this.isLost = isLost
   }
 
+  /** A connection begins: it gets each record once. */
+  connected () { this.#sent = -1 }
+
   /** @param {Position} position of the answer to a join */
   joined ({ epoch, offset }) {
     const { position } = this
@@ -42,11 +47,18 @@ export class DocumentChecker {
     this.position = { epoch, offset: Math.max(offset, position.offset) }
   }
 
+  /** A record comes, shown or not. @param {number} offset */
+  arrived (offset) {
+    if (offset <= this.#sent) this.violation(`${this.name}: offset ${offset} after ${this.#sent} on one connection`)
+    this.#sent = Math.max(this.#sent, offset)
+  }
+
   /** @param {Position} to @param {string} reason */
   resync (to, reason) {
     this.resyncs++
     if (!this.mayResync()) this.violation(`${this.name}: a resync (${reason}) although no data was lost`)
     this.position = { ...to }
+    this.#sent = -1
     this.#known.clear()
     for (const [writer, number] of this.load()) this.last.set(writer, number)
   }

@@ -1,5 +1,6 @@
 import http from 'node:http'
 import { API_TOKEN } from './cluster.js'
+import { logOf } from './page.js'
 
 /** Between two attempts, ms. */
 const PAUSE = 150
@@ -14,7 +15,7 @@ const AGAIN = new Set([409, 429, 502, 503, 504])
  */
 export class Service {
   #agent = new http.Agent({ keepAlive: true })
-  /** Number of the last record that was accepted, by guid. @type {Map<string, number>} */
+  /** Number of the last record that was accepted, by document or log of a user. @type {Map<string, number>} */
   accepted = new Map()
   /** Records that have no answer yet. */
   waiting = 0
@@ -27,15 +28,24 @@ export class Service {
   }
 
   /** @param {string} guid @returns {Promise<void>} the next record of the document is accepted */
-  async publish (guid) {
-    const number = (this.accepted.get(guid) ?? 0) + 1
+  publish (guid) { return this.#next(guid, `/v1/documents/${guid}/broadcast`, { 'x-event': 'record' }) }
+
+  /** @param {string} uid @returns {Promise<void>} the next record of the user's log is accepted */
+  notify (uid) { return this.#next(logOf(uid), `/v1/users/${uid}/send`, { 'x-event': 'note', 'x-keep': 'true' }) }
+
+  /** @param {string} log @param {string} path @param {Record<string, string>} headers */
+  async #next (log, path, headers) {
+    const number = (this.accepted.get(log) ?? 0) + 1
     this.waiting++
-    await this.until(`/v1/documents/${guid}/broadcast`, JSON.stringify({ writer: this.process.name, number }), {
-      'x-event': 'record', 'idempotency-key': `${guid}-${number}`
+    await this.until(path, JSON.stringify({ writer: this.process.name, number }), {
+      ...headers, 'idempotency-key': `${log}-${number}`
     })
     this.waiting--
-    this.accepted.set(guid, number)
+    this.accepted.set(log, number)
   }
+
+  /** @param {string} path @returns {Promise<any>} the answer to a GET */
+  read (path) { return this.until(path, '', {}, 'GET') }
 
   /**
    * Sends a request until it is accepted.
@@ -79,7 +89,10 @@ export class Service {
         answer.on('error', () => resolve({ status: 0, text }))
         answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }))
       })
-      request.on('timeout', () => request.destroy())
+      request.on('timeout', () => {
+        this.process.world.violation(`${this.process.name}: ${method} ${path} has no answer for ${PATIENCE / 1000} s`)
+        request.destroy()
+      })
       request.on('error', () => resolve({ status: 0, text: '' }))
       request.end(body)
     })

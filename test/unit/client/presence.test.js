@@ -55,6 +55,15 @@ describe('presence', () => {
     assert.deepEqual(told[1], { joined: [], left: [], changed: ['ada'] })
   })
 
+  test('reports a member of an overlapping diff only if the list did not have it so', () => {
+    const { presence, told } = scripted()
+    presence.joined({ members: [member('ada'), member('bob')], count: 2, version: 5 })
+    presence.apply(update({
+      from: 3, version: 6, joined: [member('ada'), member('bob', { state: { line: 1 } }), member('cora')], count: 3
+    }))
+    assert.deepEqual(told[1], { joined: ['cora'], left: [], changed: ['bob'] })
+  })
+
   test('applies an overlapping diff, and keeps a member that returned within it', () => {
     const { presence, there } = scripted()
     presence.joined({ members: [member('ada'), member('bob')], count: 2, version: 5 })

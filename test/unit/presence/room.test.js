@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { systemRandom } from '../../../src/common/random.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
+import { documentPresence } from '../../../src/redis/keys.js'
 import { createRedisPresence } from '../../../src/presence/redis-presence.js'
 import { Room } from '../../../src/presence/room.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
@@ -267,5 +268,22 @@ describe('a room', () => {
     one.join('later')
     await pass(1000)
     assert.equal((await two.room.page()).count, 32)
+  })
+
+  test('writes its states again after a repair: the store may have lost its last writes', async (t) => {
+    const { one, two, pass, redis } = await setUp(t)
+    const { membership } = one.join('ada')
+    const watcher = two.join('watcher')
+    await pass(100)
+    one.room.setState(membership, '{"state":{"line":1}}')
+    await pass(100)
+    const key = documentPresence('doc')[0]
+    const written = await redis.client.hget(key, membership.id)
+    await redis.client.hset(key, membership.id, String(written).replace('{"state":{"line":1}}', '{}'))
+    watcher.told.length = 0
+    one.room.lose('interrupted')
+    await pass(100)
+    await pass(100)
+    assert.deepEqual(watcher.told.flatMap(({ changed }) => changed).map(({ state }) => state), [{ line: 1 }])
   })
 })
