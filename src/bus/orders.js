@@ -94,7 +94,10 @@ export class Orders {
     }
     // one that overtook it on the way
     if (at < this.#restoredAt(uid, operator === 'kick' ? undefined : guid)) return false
-    return this.note(uid, name, ttl === undefined ? at : at + ttl * 1000)
+    if (ttl === undefined) return this.note(uid, name, at)
+    // one that ends later may be known: it has ended, the user is here again, and the clock was set back
+    this.note(uid, name, at + ttl * 1000)
+    return true
   }
 
   /**
@@ -143,6 +146,18 @@ export class Orders {
 
   /** @param {string} uid @returns {number} until when the user may not connect, ms since 1970, or 0 */
   bannedUntil (uid) { return this.#users.get(uid)?.get(BAN) ?? 0 }
+
+  /** @returns {Generator<[uid: string, at: number]>} for each user the time of the newest order without an own end */
+  * times () {
+    for (const [uid, orders] of this.#users) {
+      let newest = 0
+      for (const [name, at] of orders) {
+        const hasEnd = name === BAN || name.startsWith(closedName(''))
+        if (!hasEnd) newest = Math.max(newest, at)
+      }
+      if (newest > 0) yield [uid, newest]
+    }
+  }
 
   /** For tests. @param {string} uid @returns {Order[]} */
   of (uid) { return [...this.#users.get(uid) ?? []] }

@@ -3,9 +3,10 @@ import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
 import { withTimeLimit } from '../common/wait.js'
 import { createAttempt } from '../redis/errors.js'
-import { documentChannel, EVERYONE_CHANNEL, queueMarks, workerChannel } from '../redis/keys.js'
+import { documentChannel, EVERYONE_CHANNEL, queueMarks, userOrdered, workerChannel } from '../redis/keys.js'
 import { isOrder } from '../wire/publication.js'
 import { HISTORY, MAX_QUEUES, QUEUE_MARK_TTL } from './contract.js'
+import { ORDER_TTL } from './orders.js'
 import { createRedisLogs } from './redis-logs.js'
 import { decodeDirect, decodeRecord, orderOf } from './redis-payload.js'
 import { createRedisPublish, META_TTL } from './redis-publish.js'
@@ -32,6 +33,8 @@ import { createRollback } from './rollback.js'
 
 /** Timeout of reading missed kicks and revokes before documents are repaired, ms; periodic reads continue after it. */
 const READ_ORDERS_WITHIN = 5000
+/** Calls in progress about users with orders, after a loss of data. */
+const NOTED_AT_ONCE = 100
 
 /**
  * @param {object} dependencies
@@ -46,8 +49,8 @@ const READ_ORDERS_WITHIN = 5000
  * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {import('../common/random.js').Random} dependencies.random
- * @returns {Bus & { catchUp: () => Promise<void> }} catchUp: carries out the orders that this worker has missed, and
- *   registers its users again
+ * @returns {Bus & { catchUp: (known?: Iterable<[uid: string, at: number]>) => Promise<void> }} catchUp: carries out the
+ *   orders that this worker has missed, and registers its users again; known: times of the newest orders about them
  */
 export function createRedisBus ({
   redis, log, metrics, workerNumber, isOwner, history = HISTORY, historyOf = () => history, durability,
@@ -160,6 +163,19 @@ export function createRedisBus ({
     }), clock).catch(() => {})
   }
 
+  /** @param {Iterable<[uid: string, at: number]>} known */
+  async function noteOrdered (known) {
+    /** @type {Promise<unknown>[]} */
+    let calls = []
+    for (const [uid, at] of known) {
+      calls.push(redis.scripts.ordered([userOrdered(uid)], [at, ORDER_TTL]))
+      if (calls.length < NOTED_AT_ONCE) continue
+      await Promise.all(calls)
+      calls = []
+    }
+    await Promise.all(calls)
+  }
+
   /** @param {string} uid @param {import('./orders.js').Order[]} orders */
   function onOrders (uid, orders) {
     if (!running) return
@@ -249,9 +265,10 @@ export function createRedisBus ({
         return ends
       }),
 
-    async catchUp () {
+    async catchUp (known = []) {
       if (!running) return
       await kept?.read()
+      await noteOrdered(known)
       await users?.lost()
     },
 

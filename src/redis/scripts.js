@@ -21,6 +21,7 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<(string | number | null)[]>} positions
  * @property {(keys: string[], args: Argument[]) => Promise<[place: number, ...names_and_times: string[]][]>} users
  * @property {(keys: string[], args: Argument[]) => Promise<[at: string, ...workerNumbers: string[]]>} order
+ * @property {(keys: string[], args: Argument[]) => Promise<0 | 1>} ordered
  * @property {(keys: string[], args: Argument[]) => Promise<number>} tell
  * @property {(keys: string[], args: Argument[]) => Promise<number>} drop
  * @property {(keys: string[], args: Argument[]) => Promise<unknown>} carried

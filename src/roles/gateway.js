@@ -187,7 +187,7 @@ export async function composeGateway ({
   const orderTime = () => lease.time.now()
   const access = createAccess({ settings: config.auth, log, metrics, clock, orderTime })
   lifecycle.onStop('access', () => access.stop())
-  const standing = new Standing({ lease, catchUp: () => parts.bus.catchUp(), log, clock, random })
+  const standing = new Standing({ lease, catchUp: () => parts.bus.catchUp(access.orders.times()), log, clock, random })
   lifecycle.onStop('standing', () => standing.stop())
   const mayAct = () => standing.good
   const gateway = createGateway({

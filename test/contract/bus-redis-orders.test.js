@@ -48,6 +48,23 @@ for (const [name, url] of BACKENDS) {
       )
     })
 
+    test('after a loss of data and a step of the clock back, an order gets a later time than the workers know', async () => {
+      const { first, publisher, one } = fixture.pair
+      const uids = range(250).map(() => fresh('user'))
+      const known = Date.now() + 60_000
+      for (const uid of uids) await first.addUser(uid)
+      await /** @type {any} */ (first).catchUp(uids.map((uid) => [uid, known]))
+      for (const uid of [uids[0], uids[249]]) {
+        await publisher.publish([{ publication: publication({ operator: 'kick', uid }) }])
+        assert.deepEqual(await client().zrange(userOrders(uid), '0', '-1', 'WITHSCORES'), ['k', String(known + 1)])
+        assert.equal(one.directs.filter((direct) => direct.uid === uid).length, 1)
+      }
+      // what Redis knows to be later stays
+      await /** @type {any} */ (first).catchUp([[uids[0], known]])
+      await publisher.publish([{ publication: publication({ operator: 'kick', uid: uids[0] }) }])
+      assert.deepEqual(await client().zrange(userOrders(uids[0]), '0', '-1', 'WITHSCORES'), ['k', String(known + 2)])
+    })
+
     test('orders about a user are bounded: one about every document replaces the oldest, and they expire after seven days', async () => {
       const { first, publisher, one } = fixture.pair
       const uid = fresh('user')

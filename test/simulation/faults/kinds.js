@@ -1,4 +1,5 @@
 import { KAFKA_KINDS } from './kafka-kinds.js'
+import { LEASE_KINDS } from './lease-kinds.js'
 import { REDIS_KINDS } from './redis-kinds.js'
 import { seconds } from './words.js'
 
@@ -10,8 +11,7 @@ import { seconds } from './words.js'
  *
  * @typedef {object} Kind
  * @property {(scene: Scene, drawn: SeededRandom) => string | undefined} make
- * @property {boolean | 'beside others' | ((scene: import('./plan.js').Scene) => boolean)} [mayResync] records may be
- *   lost, so pages may have to load a document again; a function is asked after the fault was made
+ * @property {boolean | 'beside others'} [mayResync] records may be lost, so pages may have to load a document again
  * @property {'kafka' | import('../parts/redis/kinds.js').RedisKind} [needs]
  */
 
@@ -92,6 +92,7 @@ export const KINDS = {
   },
   ...KAFKA_KINDS,
   ...REDIS_KINDS,
+  ...LEASE_KINDS,
   'step of the clock of a machine': {
     make ({ cluster }, drawn) {
       const machine = drawn.pick(cluster.machines)

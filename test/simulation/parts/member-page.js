@@ -92,7 +92,7 @@ export class MemberPage {
     })
     socket.on('disconnect', () => {
       this.line?.documents.clear()
-      if (!socket.active) this.#later(BACK, () => socket.connect())
+      if (!socket.active) this.#connectLater(BACK)
     })
     socket.on('doc:joined', ({ guid, position }) => this.#joined(guid, position))
     socket.on('doc:refused', ({ guid }) => { this.line?.asked.delete(guid) })
@@ -135,11 +135,14 @@ export class MemberPage {
     this.isBanned = data.code === 'banned'
     if (line !== undefined) this.checker.refusedHandshake(line, data.code)
     if (!data.retryable && !this.isBanned) this.#needsLongToken = true
-    this.#later(data.retryInMs ?? 2 * BACK, () => this.#socket?.disconnect().connect())
+    this.#connectLater(data.retryInMs ?? 2 * BACK)
   }
 
-  /** @param {number} ms @param {() => void} run */
-  #later (ms, run) { this.process.clock.timer(this.process.drawn.duration(ms), run) }
+  /** @param {number} ms */
+  #connectLater (ms) {
+    const { clock, drawn } = this.process
+    clock.timer(drawn.duration(ms), () => { if (this.#socket?.active === false) this.#socket.disconnect().connect() })
+  }
 
   /**
    * @param {string} guid
@@ -240,6 +243,7 @@ export class MemberPage {
 
   /** Connects again with another token. */
   again () {
+    if (!this.isConnected) return
     this.#token = this.#newToken()
     this.#socket?.disconnect().connect()
   }

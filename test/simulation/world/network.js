@@ -10,9 +10,6 @@ const LATENCY = { near: 0.06, cluster: 0.3, client: 15 }
 /**
  * @typedef {import('./sim-process.js').SimProcess} SimProcess
  *
- * @typedef {Buffer | null | 'reset'} Sent null: the end
- * @typedef {{ what: Sent, at: number, message?: import('./trace.js').MessageEvent }} Underway at: when it arrives
- *
  * A connection. @typedef {object} Line
  * @property {SimSocket[]} ends the client's one first
  * @property {number} latency ms
@@ -34,7 +31,7 @@ const LATENCY = { near: 0.06, cluster: 0.3, client: 15 }
 export class Network {
   /** @type {Map<string, Set<Listener>>} by address */
   #listeners = new Map()
-  /** Written in this turn. @type {{ from: SimSocket, what: Sent }[]} */
+  /** Written in this turn. @type {{ from: SimSocket, chunk: Buffer | null }[]} */
   #sent = []
   /** @type {Set<SimSocket>} */
   #sockets = new Set()
@@ -132,16 +129,12 @@ export class Network {
       server.peer = client
       server.connecting = false
       world.schedule(0, 'accept', () => listener.accept(server), listener.process)
-      // the answer finds no one who wants the connection
-      const gone = () => {
-        client.peer = server
-        this.#depart(client, 'reset')
-      }
       world.schedule(latency, 'connected', () => {
         late.canceled = true
-        if (client.destroyed) gone()
-        else client.opened(server)
-      }, process, gone)
+        if (!client.destroyed) client.opened(server)
+      }, process)
+      // accepted by a kernel whose process ends before it learns of it
+      listener.process.isAlive || this.#over(server, 'reset')
     }
     world.schedule(latency, 'connect', arrive, null)
     return client
@@ -155,16 +148,8 @@ export class Network {
     return random.duration(middle)
   }
 
-  /** @param {SimSocket} from @param {Sent} what */
-  send (from, what) {
-    const { world } = this
-    const { owner } = from
-    // its process has ended itself in this turn
-    if (!owner.isAlive) return
-    if (owner !== world.current)
-      world.violation(`${world.current?.name ?? 'the world'} writes to a connection of ${owner.name}`)
-    this.#sent.push({ from, what })
-  }
+  /** @param {SimSocket} from @param {Buffer | null} chunk null: the end */
+  send (from, chunk) { this.#sent.push({ from, chunk }) }
 
   /** The turn has ended: what was written leaves, of a process that dies in this turn only the first part. */
   flush () {
@@ -172,17 +157,20 @@ export class Network {
     const sent = this.#sent
     this.#sent = []
     const share = this.world.current?.lastShare ?? 1
-    const bytes = sent.reduce((sum, { what }) => sum + sizeOf(what), 0)
+    const bytes = sent.reduce((sum, { chunk }) => sum + (chunk?.length ?? 0), 0)
     let left = share === 1 ? Infinity : Math.floor(share * bytes)
-    for (const { from, what } of sent) {
+    for (const { from, chunk } of sent) {
       if (left <= 0) return
-      const size = sizeOf(what)
-      this.#depart(from, size > left ? /** @type {Buffer} */ (what).subarray(0, left) : what)
-      left -= size
+      if (chunk !== null && chunk.length > left) {
+        this.#depart(from, chunk.subarray(0, left))
+        return
+      }
+      left -= chunk?.length ?? 0
+      this.#depart(from, chunk)
     }
   }
 
-  /** @param {SimSocket} from @param {Sent} what */
+  /** @param {SimSocket} from @param {Buffer | null | 'reset'} what */
   #depart (from, what) {
     const { world } = this
     const { peer, line } = from
@@ -213,14 +201,15 @@ export class Network {
       if (first?.message !== undefined) first.message.until = world.time
       if (from.underway.length > 0) this.#arriveNext(from, to)
       this.#arrived(from, to, what)
-    }, to.owner, () => this.#unwanted(from, to))
+    }, to.owner)
   }
 
-  /** @param {SimSocket} from @param {SimSocket} to @param {Sent} what */
+  /** @param {SimSocket} from @param {SimSocket} to @param {Buffer | null | 'reset'} what */
   #arrived (from, to, what) {
     if (what === 'reset') return to.broken('ECONNRESET')
     if (to.destroyed) {
-      if (what !== null) this.#unwanted(from, to)
+      // a kernel answers bytes for a closed connection so
+      if (what !== null && !from.destroyed) this.#over(to, 'reset')
       return
     }
     if (what !== null) {
@@ -230,17 +219,16 @@ export class Network {
     to.arrive(what)
   }
 
-  /** A kernel answers bytes for a connection that it no longer has. @param {SimSocket} from @param {SimSocket} to */
-  #unwanted (from, to) {
-    if (!from.destroyed && from.owner.isAlive) this.#depart(to, 'reset')
+  /** @param {SimSocket} socket whose owner has destroyed it, or is no more @param {'reset' | null} how */
+  #over (socket, how) {
+    this.#depart(socket, how)
   }
 
   /** @param {SimSocket} socket destroyed by its owner */
   closed (socket) {
     if (!this.#sockets.delete(socket) || !socket.owner.isAlive) return
     // with the writes of the same turn before it
-    if (socket.resets) this.send(socket, 'reset')
-    else if (!socket.writableFinished) this.send(socket, null)
+    if (!socket.writableFinished) this.send(socket, null)
   }
 
   /** The kernel closes the connections of a process that has ended. @param {SimProcess} process */
@@ -252,7 +240,7 @@ export class Network {
     for (const socket of [...this.#sockets]) {
       if (socket.owner !== process) continue
       this.#sockets.delete(socket)
-      this.#depart(socket, this.world.random.chance(0.5) ? 'reset' : null)
+      this.#over(socket, this.world.random.chance(0.5) ? 'reset' : null)
     }
   }
 
@@ -294,6 +282,3 @@ export class Network {
 
 /** @param {SimProcess} process */
 const addressOf = ({ pid }) => `10.0.${pid >> 8 & 255}.${pid & 255}`
-
-/** @param {Sent} what @returns {number} bytes */
-const sizeOf = (what) => what === null || what === 'reset' ? 0 : what.length

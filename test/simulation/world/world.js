@@ -69,11 +69,10 @@ export class World {
    * @param {string} kind for the trace
    * @param {() => void} run
    * @param {SimProcess | null} [owner] whose turn it will be; it never comes if that process has ended by then
-   * @param {() => void} [lost] runs instead in that case, as the world's own
    * @returns {import('./heap.js').Event} `canceled` may be set
    */
-  schedule (delay, kind, run, owner = this.current, lost) {
-    const event = { at: this.time + delay, number: this.#events++, owner, kind, run, canceled: false, lost }
+  schedule (delay, kind, run, owner = this.current) {
+    const event = { at: this.time + delay, number: this.#events++, owner, kind, run, canceled: false }
     this.#heap.push(event)
     return event
   }
@@ -144,10 +143,7 @@ export class World {
       }
       if (next.canceled) continue
       const { owner } = next
-      if (owner !== null && !owner.mayRun(next)) {
-        if (!owner.isAlive) next.lost?.()
-        continue
-      }
+      if (owner !== null && !owner.mayRun(next)) continue
       this.current = owner
       this.turns++
       this.trace.turn(this.time, owner, next.kind)
@@ -161,12 +157,7 @@ export class World {
   }
 
   /** @param {import('./heap.js').Event} event of a process that could not run it when it was due */
-  again (event) {
-    // the same object: its owner may still cancel it
-    event.at = this.time
-    event.number = this.#events++
-    this.#heap.push(event)
-  }
+  again (event) { this.#heap.push({ ...event, at: this.time, number: this.#events++ }) }
 
   /** @param {unknown} error that nobody has caught */
   #failed (error) {

@@ -30,6 +30,28 @@ test('an order is new once, and new again when it is repeated', () => {
   assert.deepEqual([orders.revokedAt('ada', 'doc'), orders.of('ada'), orders.size], [0, [], 1])
 })
 
+test('a ban that ends before one of before a step of the clock back is carried out', () => {
+  const orders = new Orders(systemClock)
+  const ban = { operator: /** @type {const} */ ('kick'), uid: 'ada', ttl: 10 }
+  assert.equal(orders.noteOrder(ban, 100_000), true)
+  assert.equal(orders.noteOrder({ ...ban, ttl: 5 }, 70_000), true)
+  assert.equal(orders.bannedUntil('ada'), 110_000)
+  const revoke = { operator: /** @type {const} */ ('revoke'), uid: 'ada', guid: 'd', ttl: 10 }
+  assert.equal(orders.noteOrder(revoke, 100_000), true)
+  assert.equal(orders.noteOrder({ ...revoke, ttl: 5 }, 70_000), true)
+  assert.equal(orders.closedUntil('ada', 'd'), 110_000)
+})
+
+test('the newest time of the orders about each user leaves out the ends of orders', () => {
+  const orders = new Orders(systemClock)
+  orders.noteOrder({ operator: 'kick', uid: 'ada' }, 5)
+  orders.noteOrder({ operator: 'revoke', uid: 'ada', guid: 'b' }, 7)
+  orders.noteOrder({ operator: 'restore', uid: 'ben', guid: 'd' }, 9)
+  orders.noteOrder({ operator: 'kick', uid: 'cid', ttl: 10 }, 11)
+  orders.noteOrder({ operator: 'revoke', uid: 'ada', guid: 'd', ttl: 10 }, 6)
+  assert.deepEqual([...orders.times()], [['ada', 7], ['ben', 9]])
+})
+
 test('every document has a distinct name among orders', () => {
   for (const guid of ['k', '*', 'r', 'doc'])
     assert.deepEqual(readOrderName(orderName({ operator: 'revoke', guid })), { operator: 'revoke', guid })
