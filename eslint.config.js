@@ -206,6 +206,6 @@ export default [
     ignores: ['client/common/clock.js'],
     rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS] }
   },
-  { files: ['src/demo/page/**', 'src/admin/page/**', 'client/**', 'packages/**', 'examples/yjs/page/**', 'docs/.vitepress/theme/**'], languageOptions: { globals: globals.browser } },
+  { files: ['src/demo/page/**', 'src/admin/page/**', 'client/**', 'packages/**', 'examples/yjs/page/**', 'docs/.vitepress/theme/**', 'test/simulation/diagram/browser.js'], languageOptions: { globals: globals.browser } },
   { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node } }
 ]

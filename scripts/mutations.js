@@ -25,7 +25,7 @@ const FIRST_SEED = 1_000_001
 /** Decides which changes are drawn. */
 const DRAW = 34
 
-/** A copy of the project that is broken in one way at a time. Files are links, so a changed one is written anew. */
+/** A copy of the project that is broken in one way at a time. Files are links, so a changed one is written again. */
 class Copy {
   #folder = mkdtempSync(path.join(os.tmpdir(), 'inkcast-mutant-'))
 

@@ -52,6 +52,11 @@ export const RINGS = {
     services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 120,
     about: 'parts of the code with Redis and Kafka'
   },
+  // whole clusters in virtual time: no test waits, so it takes both cores
+  simulation: {
+    services: false, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 150, single: true,
+    about: 'a whole cluster in virtual time, with faults, by seed'
+  },
   // attacks on a worker, with other clients: a few seconds each, or ATTACK_SECONDS
   attack: {
     services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 550, single: true,

@@ -10,9 +10,12 @@
  * The first seed that fails is searched for a shorter schedule that fails as well. Exit code: 0 no violation, 1 a
  * violation, 2 wrong arguments, 130 interrupted.
  */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { environment } from '../bench/measure/environment.js'
 import { saveResults } from '../bench/report/results.js'
 import { NAMED_SEEDS } from '../test/simulation/named-seeds.js'
+import { page } from '../test/simulation/diagram/page.js'
 import { jobsOf, runSeeds, seedsIn, Totals } from '../test/simulation/run/campaign.js'
 import { readOptions, USAGE } from '../test/simulation/run/options.js'
 import { failureText, repeating, scheduleOf, seedText, summaryPage, summaryText, violationsOf } from '../test/simulation/run/report.js'
@@ -57,7 +60,8 @@ async function runOne (options) {
     if (options.lines) for (const line of result.lines ?? []) console.log(line)
     console.log(seedText(result))
     const failed = result.violations.length > 0
-    if (failed && options.shrink) await shrunk({ job, result }, runner)
+    const shown = failed && options.shrink ? await shrunk({ job, result }, runner) : { job, result }
+    if (options.page !== undefined) await writePage(options.page, shown, runner)
     return failed ? 1 : 0
   } finally {
     await runner.stop()
@@ -76,7 +80,7 @@ async function runMany (options) {
   const all = seedsIn(options, NAMED_SEEDS.length)
   const progress = setInterval(() => {
     const seconds = (performance.now() - begin) / 1000
-    console.log(`${Math.round(seconds)} s: ${totals.seeds}${minutes === undefined ? ` of ${all}` : ''} seeds, ${totals.violations} violations, ${totals.speed.toFixed(1)} times real time in each process`)
+    console.log(`${Math.round(seconds)} s: ${totals.seeds}${minutes === undefined ? ` of ${all}` : ''} seeds, ${totals.violations} violations, ${totals.speed.toFixed(1)} virtual seconds for each second of CPU`)
   }, TELL)
   const failures = await runSeeds({
     jobs: jobsOf(options, NAMED_SEEDS), processes, keepGoing, totals, signal,
@@ -95,7 +99,8 @@ async function runMany (options) {
   console.log(`failed: ${failures.map(({ job }) => job.seed).join(', ')}`)
   const runner = new SeedRunner()
   try {
-    if (options.shrink) await shrunk(failures[0], runner)
+    const shown = options.shrink ? await shrunk(failures[0], runner) : failures[0]
+    if (options.page !== undefined) await writePage(options.page, shown, runner)
   } finally {
     await runner.stop()
   }
@@ -119,6 +124,19 @@ async function shrunk ({ job, result: failed }, runner) {
   const smallest = { ...job, without }
   console.log(`the shortest of ${runs} runs:\n${violationsOf(result)}\nschedule:\n${scheduleOf(result)}\nto repeat it: ${repeating(smallest)}`)
   return { job: smallest, result }
+}
+
+/**
+ * @param {string} file
+ * @param {Failure} failure or a seed that kept all promises
+ * @param {SeedRunner} runner
+ */
+async function writePage (file, { job, result }, runner) {
+  const { story, ...about } = result.story === undefined ? await runner.run({ ...job, lines: true }) : result
+  if (story === undefined) return console.log('no diagram: the process of the seed has ended') // with its trace
+  mkdirSync(dirname(resolve(file)), { recursive: true })
+  writeFileSync(file, page(story, { ...about, scenario: job.scenario, command: repeating(job) }))
+  console.log(`diagram: ${file}`)
 }
 
 for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGTERM'])) {

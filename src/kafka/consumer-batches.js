@@ -34,7 +34,7 @@ const PAUSE_AFTER = 2000
  * @param {ReturnType<typeof import('./commits.js').createCommits>} dependencies.commits
  * @param {(partition: number, next: number, last: import('./contract.js').KafkaRecord) => void} dependencies.onDone
  *   called with the offset that comes next, and the last record that is done
- * @param {(error: unknown) => void} dependencies.onFailure called when a paused batch has failed
+ * @param {(error: unknown) => void} dependencies.onFailure called when a paused batch has failed, and was not aborted
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createBatches ({ accepts, handle, commits, onDone, onFailure, clock }) {
@@ -131,7 +131,10 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
       if (outlasts) {
         batch.paused = true
         const resume = delivery.pause()
-        working.catch(onFailure).finally(resume)
+        working.catch((error) => {
+          // aborted: the assignment is over, and the records are delivered again in the next one
+          if (!batch.ending.controller.signal.aborted) onFailure(error)
+        }).finally(resume)
         return
       }
       if (batch.ending.lost !== undefined) {

@@ -307,3 +307,24 @@ test('a slow batch is aborted at a rebalance, and its finished records are commi
   await waitFor(() => resumed === 1)
   assert.deepEqual(fake.commits, [{ topic: 't', partition: 0, offset: '6', metadata: '' }])
 })
+
+test('a slow batch whose work ends with the abort, as while it waits for Redis, does not end the consumer', async (t) => {
+  const { made, failures, lines, running } = start(t, {
+    handle: (_batch, signal) => new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+    })
+  })
+  const fake = await running()
+  fake.join()
+  let paused = false
+  let resumed = 0
+  await fake.eachBatch?.(fake.batch({
+    pause: () => {
+      paused = true
+      return () => { resumed++ }
+    },
+    heartbeat: async () => { if (paused) throw new Error('the connection is closed') }
+  }))
+  await waitFor(() => resumed === 1)
+  assert.deepEqual([failures, lines.filter(({ level }) => level === 'error'), made.length], [[], [], 1])
+})

@@ -80,8 +80,8 @@ export class FaultPlan {
     const { make, mayResync } = KINDS[kind]
     const words = make(this.scene, drawn)
     if (words === undefined) return
-    if (mayResync === true) this.#mayResync = true
     if (mayResync === 'beside others') this.#mayResyncBeside = true
+    else if (typeof mayResync === 'function' ? mayResync(this.scene) : mayResync) this.#mayResync = true
     this.counts[kind] = (this.counts[kind] ?? 0) + 1
     const line = `${i}: at ${(this.world.time / 1000).toFixed(3)} s ${words}`
     this.words.push(line)

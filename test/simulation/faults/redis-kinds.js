@@ -12,6 +12,8 @@ import { seconds } from './words.js'
 const RESTART = 1500
 /** Writes that a restart loses, by their age, ms. */
 const UNSAVED = 600
+/** A clock that is ahead of others by this time may be ahead of some records by HISTORY_TTL, ms. */
+const LOGS_MAY_EXPIRE = 300_000
 
 /** @param {Scene} scene @param {SeededRandom} drawn @returns {RedisServer | undefined} */
 function someServer ({ cluster }, drawn) {
@@ -101,6 +103,7 @@ export const REDIS_KINDS = {
     }
   },
   'step of the clock of Redis': {
+    mayResync: ({ cluster }) => cluster.redis.servers.some(({ machine }) => machine.step > LOGS_MAY_EXPIRE),
     make ({ cluster }, drawn) {
       const server = drawn.pick(cluster.redis.servers)
       const ms = drawn.chance(0.5) ? drawn.whole(-60_000, -100) : drawn.whole(100, 1_000_000)

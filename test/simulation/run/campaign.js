@@ -16,23 +16,23 @@ export class Totals {
   /** Virtual time. */
   seconds = 0
   turns = 0
-  /** Wall time of all processes, s. */
-  busy = 0
+  /** CPU time of all processes, s. */
+  cpuSeconds = 0
   /** Faults made and things checked. @type {Map<string, number>} */
   counts = new Map()
 
   /** @param {SeedResult} result */
-  add ({ violations, seconds, turns, wallMs, counts }) {
+  add ({ violations, seconds, turns, cpuMs, counts }) {
     this.seeds++
     this.violations += violations.length
     this.seconds += seconds
     this.turns += turns
-    this.busy += wallMs / 1000
+    this.cpuSeconds += cpuMs / 1000
     for (const [name, count] of Object.entries(counts)) this.counts.set(name, (this.counts.get(name) ?? 0) + count)
   }
 
-  /** Virtual seconds per second of one process. */
-  get speed () { return this.busy === 0 ? 0 : this.seconds / this.busy }
+  /** Virtual seconds per second of CPU time. */
+  get speed () { return this.cpuSeconds === 0 ? 0 : this.seconds / this.cpuSeconds }
 }
 
 /**
@@ -78,12 +78,12 @@ export async function runSeeds ({
  * @param {readonly import('../named-seeds.js').NamedSeed[]} named
  * @returns {Generator<Job>} each seed once
  */
-export function* jobsOf ({ seeds, scenario, named: withNamed, without, lines }, named) {
+export function* jobsOf ({ seeds, scenario, named: withNamed, without, lines, checked }, named) {
   const first = withNamed ? named : []
-  for (const each of first) yield { seed: each.seed, scenario: each.scenario }
+  for (const each of first) yield { seed: each.seed, scenario: each.scenario, checked }
   const done = new Set(first.filter((each) => each.scenario === scenario).map(({ seed }) => seed))
   for (const { from, to } of seeds)
-    for (let seed = from; seed <= to; seed++) if (!done.has(seed)) yield { seed, scenario, without, lines }
+    for (let seed = from; seed <= to; seed++) if (!done.has(seed)) yield { seed, scenario, without, lines, checked }
 }
 
 /** @param {import('./options.js').Options} options @param {number} named @returns {number} how many at most */

@@ -26,6 +26,7 @@ import { parseArgs } from 'node:util'
  * @property {number} processes
  * @property {boolean} keepGoing after a seed that failed
  * @property {boolean} shrink
+ * @property {boolean} checked also looks for what the seed does not decide
  * @property {boolean} lines prints each turn
  * @property {string | undefined} page file for the diagram
  * @property {boolean} save
@@ -47,6 +48,7 @@ Runs inkcast in simulated worlds: one for each seed, with virtual time, faults a
   --processes N          default: one per core
   --keep-going           continue after a seed that failed
   --no-shrink            do not search for a shorter schedule that fails as well
+  --checked              also look for work beside the world, which the seed does not decide; slower
   --lines                print each turn of the seed
   --page FILE            write a space-time diagram (HTML) of the seed, or of the first one that failed
   --save                 write the summary to bench/results/simulation.md
@@ -77,6 +79,7 @@ export function readOptions (args, { now = Date.now(), cores = availableParallel
       processes: { type: 'string', default: String(cores) },
       'keep-going': { type: 'boolean', default: false },
       shrink: { type: 'boolean', default: true },
+      checked: { type: 'boolean', default: false },
       lines: { type: 'boolean', default: false },
       page: { type: 'string' },
       save: { type: 'boolean', default: false },
@@ -105,6 +108,7 @@ export function readOptions (args, { now = Date.now(), cores = availableParallel
     processes: number('processes', values.processes, 1, 1024),
     keepGoing: values['keep-going'],
     shrink: values.shrink,
+    checked: values.checked,
     lines: values.lines,
     page: values.page,
     save: values.save,

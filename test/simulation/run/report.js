@@ -35,11 +35,11 @@ export const scheduleOf = ({ plan }) =>
 
 /** @param {SeedResult} result @returns {string} of a single seed */
 export function seedText (result) {
-  const { seed, hash, seconds, turns, wallMs, counts, violations } = result
+  const { seed, hash, seconds, turns, cpuMs, wallMs, counts, violations } = result
   return [
     `seed ${seed}: ${violations.length === 0 ? 'no violation' : `${violations.length} violations`}`,
     ...violations.length === 0 ? [] : [violationsOf(result)],
-    `trace ${hash}; ${seconds.toFixed(1)} virtual seconds and ${thousands(turns)} turns in ${(wallMs / 1000).toFixed(2)} s`,
+    `trace ${hash}; ${seconds.toFixed(1)} virtual seconds and ${thousands(turns)} turns in ${(wallMs / 1000).toFixed(2)} s, of which ${(cpuMs / 1000).toFixed(2)} s of CPU`,
     `schedule:\n${scheduleOf(result)}`,
     Object.entries(counts).map(([name, count]) => `${name} ${thousands(count)}`).join(', ')
   ].join('\n')
@@ -51,7 +51,7 @@ export function summaryText (totals, wallSeconds) {
   return [
     ...[...totals.counts].sort(([a], [b]) => a < b ? -1 : 1)
       .map(([name, count]) => `  ${name.padEnd(width)} ${thousands(count).padStart(12)}`),
-    `${thousands(totals.seeds)} seeds, ${totals.violations} violations, ${thousands(totals.seconds)} virtual seconds in ${Math.round(wallSeconds)} s: ${totals.speed.toFixed(1)} times real time in each process`
+    `${thousands(totals.seeds)} seeds, ${totals.violations} violations, ${thousands(totals.seconds)} virtual seconds in ${Math.round(wallSeconds)} s: ${totals.speed.toFixed(1)} for each second of CPU`
   ].join('\n')
 }
 
@@ -65,7 +65,7 @@ export const summaryPage = (totals, wallSeconds, { date, command, seeds, machine
 
 \`${command}\` on ${machine.cores} cores (${machine.cpu}), Node.js ${versions.node}.
 
-${thousands(totals.seeds)} seeds (${seeds}), ${totals.violations} violations. ${thousands(totals.seconds)} virtual seconds and ${thousands(totals.turns)} turns in ${thousands(wallSeconds)} s, ${totals.speed.toFixed(1)} times real time in each process.
+${thousands(totals.seeds)} seeds (${seeds}), ${totals.violations} violations. ${thousands(totals.seconds)} virtual seconds and ${thousands(totals.turns)} turns in ${thousands(wallSeconds)} s, ${totals.speed.toFixed(1)} virtual seconds for each second of CPU.
 
 ${markdownTable(['fault, or what was checked', 'count', 'of each seed'], [...totals.counts].sort(([a], [b]) => a < b ? -1 : 1)
   .map(([name, count]) => [name, thousands(count), (count / totals.seeds).toFixed(2)]))}

@@ -7,6 +7,7 @@
  * @property {string} scenario
  * @property {import('./options.js').Without} [without]
  * @property {boolean} [lines] the result has the lines and the story of the trace
+ * @property {boolean} [checked] in the checking mode of the world (world/checks.js)
  *
  * @typedef {object} SeedResult what a seed gave, as plain data
  * @property {number} seed
@@ -16,12 +17,18 @@
  * @property {number} seconds of virtual time
  * @property {number} turns
  * @property {number} wallMs
+ * @property {number} cpuMs of all threads, so without the time in which other programs had the core
  * @property {string[]} plan the schedule in words
  * @property {string[]} [lines]
  * @property {import('../world/trace.js').Story} [story]
  */
 import '../world/patched-time.js'
 import '../world/patched-net.js'
+import { currentWorld } from '../world/now.js'
+import { real } from '../world/real.js'
+
+/** Interval of signs of progress, ms. */
+const BEAT = 5000
 
 // a test of the runner names a module of its own
 const { runSeed } = await import(process.argv[2] ?? new URL('../scenario.js', import.meta.url).href)
@@ -33,13 +40,23 @@ process.on('message', async (/** @type {Job} */ job) => {
 })
 
 /** @param {Job} job @returns {Promise<{ result: SeedResult } | { error: string }>} */
-async function run ({ seed, scenario, without = {}, lines = false }) {
+async function run ({ seed, scenario, without = {}, lines = false, checked = false }) {
+  let turns = 0
+  const beat = real.setInterval(() => {
+    const now = currentWorld()?.turns ?? 0
+    if (now !== turns) process.send?.({ turns: turns = now })
+  }, BEAT)
   try {
+    const begin = process.cpuUsage()
     const { trace, ...result } = await runSeed(seed, {
-      scenario, lines, without: { ...without, faults: new Set(without.faults) }
+      scenario, lines, checked, without: { ...without, faults: new Set(without.faults) }
     })
-    return { result: { ...result, ...lines ? { lines: trace.lines, story: trace.story } : {} } }
+    const { user, system } = process.cpuUsage(begin)
+    const told = lines ? { lines: trace.lines, story: trace.story } : {}
+    return { result: { ...result, cpuMs: (user + system) / 1000, ...told } }
   } catch (error) {
     return { error: error instanceof Error ? `${error.stack}` : String(error) }
+  } finally {
+    real.clearInterval(beat)
   }
 }

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** Time in which a seed must end, ms: it takes about one second. */
+/** Time without progress after which a seed has failed, ms. */
 const PATIENCE = 60_000
 /** Seeds after which a process is replaced, so that what they leave in memory has a bound. */
 const SEEDS_PER_PROCESS = 200
@@ -14,6 +14,7 @@ const PROGRAM = fileURLToPath(new URL('seed-process.js', import.meta.url))
 /**
  * @typedef {import('./seed-process.js').Job} Job
  * @typedef {import('./seed-process.js').SeedResult} SeedResult
+ * @typedef {{ result: SeedResult } | { error: string } | { code: number | null, signal: string | null }} Answer
  */
 
 /** Runs one seed after the other in a process of its own. A seed that hangs or ends the process has failed. */
@@ -46,24 +47,27 @@ export class SeedRunner {
     const begin = performance.now()
     const failed = (/** @type {string} */ violation) => ({
       seed: job.seed, hash: '', violations: [violation], counts: {}, seconds: 0, turns: 0,
-      wallMs: performance.now() - begin, plan: []
+      wallMs: performance.now() - begin, cpuMs: 0, plan: []
     })
-    const over = new AbortController()
-    const { signal } = over
-    const late = setTimeout(() => child.kill('SIGKILL'), this.#patience)
+    let isLate = false
+    const late = setTimeout(() => { isLate = child.kill('SIGKILL') }, this.#patience)
+    /** @type {(answer: Answer) => void} */
+    let ended = () => {}
+    const answered = new Promise((/** @type {(answer: Answer) => void} */ resolve) => { ended = resolve })
+    const onMessage = (/** @type {any} */ message) => 'turns' in message ? late.refresh() : ended(message)
+    const onClose = (/** @type {number | null} */ code, /** @type {string | null} */ signal) => ended({ code, signal })
+    child.on('message', onMessage).on('close', onClose)
     try {
-      const answer = Promise.race([once(child, 'message', { signal }), once(child, 'close', { signal })])
       child.send(job)
-      const [message, endedBy] = await answer
-      if (message?.result !== undefined) return message.result
-      if (message?.error !== undefined) return failed(`the scenario throws ${message.error}`)
-      this.#child = undefined
-      if (endedBy === 'SIGKILL' && performance.now() - begin >= this.#patience)
-        return failed(`the seed did not end within ${this.#patience / 1000} s`)
-      return failed(`the process of the seed ended: ${endedBy ?? `exit code ${message}`}${this.#output && `\n${this.#output}`}`)
+      const answer = await answered
+      if ('result' in answer) return answer.result
+      if ('error' in answer) return failed(`the scenario throws ${answer.error}`)
+      const { code, signal } = answer
+      if (isLate) return failed(`the seed made no progress for ${this.#patience / 1000} s`)
+      return failed(`the process of the seed ended: ${signal ?? `exit code ${code}`}${this.#output && `\n${this.#output}`}`)
     } finally {
       clearTimeout(late)
-      over.abort()
+      child.off('message', onMessage).off('close', onClose)
     }
   }
 

@@ -7,7 +7,11 @@ import { createHook, executionAsyncResource } from 'node:async_hooks'
  *
  * Such a run is some times slower, and its trace is the same.
  *
- * @typedef {{ owner: import('./sim-process.js').SimProcess | null, type: string, where: Error }} Origin
+ * @typedef {object} Origin
+ * @property {import('./sim-process.js').SimProcess | null} owner
+ * @property {import('./world.js').World} world
+ * @property {string} type
+ * @property {Error} where
  */
 
 /** Types of Node that run no work beside the world; those of libraries are no capitals. */
@@ -44,7 +48,7 @@ export class Checks {
   #init (type, resource) {
     if (this.isOwn || OUTPUT.has(type)) return
     const { current: owner } = this.#world
-    const origin = { owner, type, where: new Error() }
+    const origin = { owner, world: this.#world, type, where: new Error() }
     if (Object.isExtensible(resource)) resource[kOrigin] = origin
     if (TIMERS.has(type) || (/^[A-Z0-9_]+$/.test(type) && !HARMLESS.has(type) && !AT_ONCE_OR_LATER.test(type)))
       this.#report(`${nameOf(owner)} begins work beside the world: ${type}`, origin)
@@ -55,8 +59,11 @@ export class Checks {
     /** @type {Origin | undefined} */
     const origin = /** @type {any} */ (executionAsyncResource())[kOrigin]
     if (origin === undefined) return
-    const { owner, type } = origin
-    if (AT_ONCE_OR_LATER.test(type) && !HARMLESS.has(type))
+    const { owner, world, type } = origin
+    if (world !== this.#world) {
+      if (owner !== null)
+        this.#report(`what ${owner.name} of an earlier world has begun continues: ${type}`, origin)
+    } else if (AT_ONCE_OR_LATER.test(type) && !HARMLESS.has(type))
       this.#report(`${nameOf(owner)} began work beside the world: ${type}`, origin)
     else if (owner !== current)
       this.#report(`what ${nameOf(owner)} has begun continues in a turn of ${nameOf(current)}: ${type}`, origin)

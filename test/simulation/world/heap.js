@@ -8,6 +8,7 @@
  * @property {string} kind for the trace
  * @property {() => void} run
  * @property {boolean} canceled
+ * @property {(() => void) | undefined} lost runs instead when its owner has ended
  */
 export class Heap {
   /** @type {Event[]} */

@@ -10,6 +10,9 @@ const LATENCY = { near: 0.06, cluster: 0.3, client: 15 }
 /**
  * @typedef {import('./sim-process.js').SimProcess} SimProcess
  *
+ * @typedef {Buffer | null | 'reset'} Sent null: the end
+ * @typedef {{ what: Sent, at: number, message?: import('./trace.js').MessageEvent }} Underway at: when it arrives
+ *
  * A connection. @typedef {object} Line
  * @property {SimSocket[]} ends the client's one first
  * @property {number} latency ms
@@ -31,7 +34,7 @@ const LATENCY = { near: 0.06, cluster: 0.3, client: 15 }
 export class Network {
   /** @type {Map<string, Set<Listener>>} by address */
   #listeners = new Map()
-  /** Written in this turn. @type {{ from: SimSocket, chunk: Buffer | null }[]} */
+  /** Written in this turn. @type {{ from: SimSocket, what: Sent }[]} */
   #sent = []
   /** @type {Set<SimSocket>} */
   #sockets = new Set()
@@ -129,12 +132,16 @@ export class Network {
       server.peer = client
       server.connecting = false
       world.schedule(0, 'accept', () => listener.accept(server), listener.process)
+      // the answer finds no one who wants the connection
+      const gone = () => {
+        client.peer = server
+        this.#depart(client, 'reset')
+      }
       world.schedule(latency, 'connected', () => {
         late.canceled = true
-        if (!client.destroyed) client.opened(server)
-      }, process)
-      // accepted by a kernel whose process ends before it learns of it
-      listener.process.isAlive || this.#over(server, 'reset')
+        if (client.destroyed) gone()
+        else client.opened(server)
+      }, process, gone)
     }
     world.schedule(latency, 'connect', arrive, null)
     return client
@@ -148,8 +155,16 @@ export class Network {
     return random.duration(middle)
   }
 
-  /** @param {SimSocket} from @param {Buffer | null} chunk null: the end */
-  send (from, chunk) { this.#sent.push({ from, chunk }) }
+  /** @param {SimSocket} from @param {Sent} what */
+  send (from, what) {
+    const { world } = this
+    const { owner } = from
+    // its process has ended itself in this turn
+    if (!owner.isAlive) return
+    if (owner !== world.current)
+      world.violation(`${world.current?.name ?? 'the world'} writes to a connection of ${owner.name}`)
+    this.#sent.push({ from, what })
+  }
 
   /** The turn has ended: what was written leaves, of a process that dies in this turn only the first part. */
   flush () {
@@ -157,20 +172,17 @@ export class Network {
     const sent = this.#sent
     this.#sent = []
     const share = this.world.current?.lastShare ?? 1
-    const bytes = sent.reduce((sum, { chunk }) => sum + (chunk?.length ?? 0), 0)
+    const bytes = sent.reduce((sum, { what }) => sum + sizeOf(what), 0)
     let left = share === 1 ? Infinity : Math.floor(share * bytes)
-    for (const { from, chunk } of sent) {
+    for (const { from, what } of sent) {
       if (left <= 0) return
-      if (chunk !== null && chunk.length > left) {
-        this.#depart(from, chunk.subarray(0, left))
-        return
-      }
-      left -= chunk?.length ?? 0
-      this.#depart(from, chunk)
+      const size = sizeOf(what)
+      this.#depart(from, size > left ? /** @type {Buffer} */ (what).subarray(0, left) : what)
+      left -= size
     }
   }
 
-  /** @param {SimSocket} from @param {Buffer | null | 'reset'} what */
+  /** @param {SimSocket} from @param {Sent} what */
   #depart (from, what) {
     const { world } = this
     const { peer, line } = from
@@ -201,15 +213,14 @@ export class Network {
       if (first?.message !== undefined) first.message.until = world.time
       if (from.underway.length > 0) this.#arriveNext(from, to)
       this.#arrived(from, to, what)
-    }, to.owner)
+    }, to.owner, () => this.#unwanted(from, to))
   }
 
-  /** @param {SimSocket} from @param {SimSocket} to @param {Buffer | null | 'reset'} what */
+  /** @param {SimSocket} from @param {SimSocket} to @param {Sent} what */
   #arrived (from, to, what) {
     if (what === 'reset') return to.broken('ECONNRESET')
     if (to.destroyed) {
-      // a kernel answers bytes for a closed connection so
-      if (what !== null && !from.destroyed) this.#over(to, 'reset')
+      if (what !== null) this.#unwanted(from, to)
       return
     }
     if (what !== null) {
@@ -219,16 +230,17 @@ export class Network {
     to.arrive(what)
   }
 
-  /** @param {SimSocket} socket whose owner has destroyed it, or is no more @param {'reset' | null} how */
-  #over (socket, how) {
-    this.#depart(socket, how)
+  /** A kernel answers bytes for a connection that it no longer has. @param {SimSocket} from @param {SimSocket} to */
+  #unwanted (from, to) {
+    if (!from.destroyed && from.owner.isAlive) this.#depart(to, 'reset')
   }
 
   /** @param {SimSocket} socket destroyed by its owner */
   closed (socket) {
     if (!this.#sockets.delete(socket) || !socket.owner.isAlive) return
     // with the writes of the same turn before it
-    if (!socket.writableFinished) this.send(socket, null)
+    if (socket.resets) this.send(socket, 'reset')
+    else if (!socket.writableFinished) this.send(socket, null)
   }
 
   /** The kernel closes the connections of a process that has ended. @param {SimProcess} process */
@@ -240,7 +252,7 @@ export class Network {
     for (const socket of [...this.#sockets]) {
       if (socket.owner !== process) continue
       this.#sockets.delete(socket)
-      this.#over(socket, this.world.random.chance(0.5) ? 'reset' : null)
+      this.#depart(socket, this.world.random.chance(0.5) ? 'reset' : null)
     }
   }
 
@@ -282,3 +294,6 @@ export class Network {
 
 /** @param {SimProcess} process */
 const addressOf = ({ pid }) => `10.0.${pid >> 8 & 255}.${pid & 255}`
+
+/** @param {Sent} what @returns {number} bytes */
+const sizeOf = (what) => what === null || what === 'reset' ? 0 : what.length

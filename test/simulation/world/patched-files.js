@@ -16,7 +16,8 @@ const HARMLESS = new Set(['_toUnixTimestamp'])
 
 /** @param {string} name of a function @param {unknown} file */
 const isHarmless = (name, file) => {
-  if (file === 1 || file === 2) return true
+  // standard output and error; and what reads, by the number of a file that was opened at once
+  if (file === 1 || file === 2 || (typeof file === 'number' && /^(read|fstat|close)Sync$/.test(name))) return true
   const path = file instanceof URL ? fileURLToPath(file) : file
   return typeof path === 'string' && name.endsWith('Sync') && !/^(write|append|rm|unlink|mk)/.test(name) && path.startsWith(PROGRAM)
 }

@@ -1,5 +1,7 @@
 /** Characters of a message that are shown. */
 const SHOWN = 100
+/** Types of RESP that hold others: * > ~ % */
+const ARRAYS = [0x2a, 0x3e, 0x7e, 0x25]
 
 /**
  * @param {Buffer} bytes of a connection of Redis, HTTP or WebSocket
@@ -8,16 +10,23 @@ const SHOWN = 100
 export function preview (bytes) {
   const first = bytes[0]
   // commands and replies of Redis, HTTP
-  if (first === 0x2a && bytes.includes('\r\n$')) return readable(command(bytes))
+  if (ARRAYS.includes(first) && bytes.includes('\r\n$')) return readable(command(bytes))
   const frame = first >= 0x80 ? unframed(bytes) : undefined
-  return readable(frame ?? bytes.toString('latin1', 0, 4 * SHOWN).split('\r\n')[0])
+  return readable(frame ?? text(bytes))
+}
+
+/** @param {Buffer} bytes @returns {string} of HTTP the first line and the body, else the first line */
+function text (bytes) {
+  const all = bytes.toString('latin1', 0, 20 * SHOWN)
+  const body = all.indexOf('\r\n\r\n')
+  return all.split('\r\n')[0] + (body === -1 ? '' : ` ${all.slice(body)}`)
 }
 
 /** @param {Buffer} bytes an array of RESP @returns {string} its words */
 function command (bytes) {
   const words = bytes.toString('utf8', 0, 8 * SHOWN).split('\r\n')
   // the length before each word is left out
-  return words.slice(1).filter((word) => !/^[$*:]\d+$/.test(word)).join(' ')
+  return words.slice(1).filter((word) => !/^[$*]\d+$/.test(word)).join(' ').replace(/^(evalsha) [\da-f]{40} \d+/, '$1')
 }
 
 /** @param {Buffer} bytes a frame of WebSocket @returns {string | undefined} its text; undefined: it is none */
@@ -36,4 +45,4 @@ function unframed (bytes) {
 }
 
 /** @param {string} text */
-const readable = (text) => text.replaceAll(/[^\x20-\x7e\u00a0-\uffff]+/g, '·').slice(0, SHOWN)
+const readable = (text) => text.replaceAll(/[^\x20-\x7e]+/g, '·').slice(0, SHOWN)

@@ -68,6 +68,7 @@ export class SimProcess {
       timer: (ms, run) => this.#timer(ms, run, false),
       every: (ms, run) => this.#timer(ms, run, true),
       soon: (run) => {
+        this.#used('the clock')
         const event = world.schedule(0, 'soon', run, this)
         return { stop () { event.canceled = true } }
       },
@@ -94,6 +95,7 @@ export class SimProcess {
    */
   #timer (ms, run, again) {
     const { world } = this
+    this.#used('the clock')
     // as Node: at least 1 ms, and no more than 32 bits
     const delay = ms >= 1 && ms <= 2 ** 31 - 1 ? ms : 1
     const begin = () => world.schedule(delay, again ? 'every' : 'timer', () => {
@@ -103,6 +105,12 @@ export class SimProcess {
     let event = begin()
     const timer = { stop () { event.canceled = true }, unref: () => timer }
     return timer
+  }
+
+  /** Its clock is used. @param {string} what */
+  #used (what) {
+    const { current } = this.world
+    if (current !== this) this.world.violation(`${current?.name ?? 'the world'} uses ${what} of ${this.name}`)
   }
 
   /** Begins a turn of this process. @param {string} kind @param {() => unknown} run */
@@ -126,9 +134,10 @@ export class SimProcess {
   /** It is stopped, as by SIGSTOP: its connections stay open. @param {number} ms */
   pause (ms) {
     if (this.#held !== undefined || !this.isAlive) return
-    this.#held = []
+    /** @type {import('./heap.js').Event[]} */
+    const held = this.#held = []
     this.world.trace.held(this.world.time, this, 'pause')
-    this.world.schedule(ms, 'resume', () => this.resume(), null)
+    this.world.schedule(ms, 'resume', () => { if (this.#held === held) this.resume() }, null)
   }
 
   resume () {
@@ -156,9 +165,11 @@ export class SimProcess {
   /** @param {number | null} code null: by a signal */
   end (code) {
     if (!this.isAlive) return
+    const { world } = this
+    // what it wrote until it ended itself
+    if (world.current === this) world.network.flush()
     this.isAlive = false
     this.#held = undefined
-    const { world } = this
     world.trace.ended(world.time, this, code)
     world.network.processEnded(this)
     for (const run of this.#onEnd) run(code)

@@ -15,11 +15,10 @@ export class SimSocket extends Duplex {
   bytesWritten = 0
   /** @type {SimSocket | undefined} */
   peer
-  /**
-   * Written, and not arrived at the peer.
-   * @type {{ what: Buffer | null | 'reset', at: number, message?: import('./trace.js').MessageEvent }[]}
-   */
+  /** Written, and not arrived at the peer. @type {import('./network.js').Underway[]} */
   underway = []
+  /** Its end is a reset. */
+  resets = false
   /** Bytes on the way to this end, or not read by it. */
   waiting = 0
   /** Chunks that have come and are not read yet. @type {(Buffer | null)[]} */
@@ -60,7 +59,7 @@ export class SimSocket extends Duplex {
     if (peer === undefined) return done()
     peer.waiting += chunk.length
     if (peer.waiting <= WINDOW) return done()
-    peer.resumeWriter = () => this.network.world.schedule(0, 'writable', done, this.owner)
+    peer.resumeWriter = () => this.network.world.schedule(this.line.latency, 'writable', done, this.owner)
   }
 
   /** @override @param {(error?: Error | null) => void} done */
@@ -144,7 +143,11 @@ export class SimSocket extends Duplex {
     else this.once('finish', this.destroy)
   }
 
-  resetAndDestroy () { return this.destroy() }
+  resetAndDestroy () {
+    this.resets = true
+    return this.destroy()
+  }
+
   setNoDelay () { return this }
   setKeepAlive () { return this }
   ref () { return this }

@@ -51,9 +51,10 @@ export class Trace {
     return { processes: [...this.#processes.values()], events: this.#events.all, dropped: this.#events.dropped }
   }
 
-  /** @param {number} time @param {Named | null} process @param {string} kind */
+  /** @param {number} time @param {Named & { pid: number } | null} process @param {string} kind */
   turn (time, process, kind) {
     this.#mix(time * 1000)
+    this.#mix(process?.pid ?? 0)
     for (let i = 0; i < kind.length; i++) this.#mix(kind.charCodeAt(i))
     if (!this.#keeps) return
     this.#lines.add(`${time.toFixed(3)} ${process?.name ?? '-'} ${kind}`)

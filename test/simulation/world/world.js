@@ -69,10 +69,11 @@ export class World {
    * @param {string} kind for the trace
    * @param {() => void} run
    * @param {SimProcess | null} [owner] whose turn it will be; it never comes if that process has ended by then
+   * @param {() => void} [lost] runs instead in that case, as the world's own
    * @returns {import('./heap.js').Event} `canceled` may be set
    */
-  schedule (delay, kind, run, owner = this.current) {
-    const event = { at: this.time + delay, number: this.#events++, owner, kind, run, canceled: false }
+  schedule (delay, kind, run, owner = this.current, lost) {
+    const event = { at: this.time + delay, number: this.#events++, owner, kind, run, canceled: false, lost }
     this.#heap.push(event)
     return event
   }
@@ -143,7 +144,10 @@ export class World {
       }
       if (next.canceled) continue
       const { owner } = next
-      if (owner !== null && !owner.mayRun(next)) continue
+      if (owner !== null && !owner.mayRun(next)) {
+        if (!owner.isAlive) next.lost?.()
+        continue
+      }
       this.current = owner
       this.turns++
       this.trace.turn(this.time, owner, next.kind)
@@ -157,7 +161,12 @@ export class World {
   }
 
   /** @param {import('./heap.js').Event} event of a process that could not run it when it was due */
-  again (event) { this.#heap.push({ ...event, at: this.time, number: this.#events++ }) }
+  again (event) {
+    // the same object: its owner may still cancel it
+    event.at = this.time
+    event.number = this.#events++
+    this.#heap.push(event)
+  }
 
   /** @param {unknown} error that nobody has caught */
   #failed (error) {

@@ -78,7 +78,7 @@ test('a hash slot that moves key by key is asked for at both servers', () => wit
   for (const node of [source, other]) assert.equal(await said(node, 'GET', first), `MOVED ${SLOT} redis-2:6379`)
 }))
 
-test('subscribers of a hash slot that moves are told, and a client follows', () => withShards(async (given) => {
+test('subscribers of a hash slot that moves learn of it, and a client follows', () => withShards(async (given) => {
   const { shards, nodes, sleep } = given
   const cluster = new Cluster(shards.url.split(','), { redisOptions: { lazyConnect: false } }).on('error', () => {})
   await cluster.set(HERE, '1')

@@ -18,7 +18,7 @@ function seedThat (violationOf) {
     const { clients = 8, documents = 3, records = 100, duration = 30_000 } = without
     const violation = violationOf({ faults, clients: Math.min(clients, 8), documents, records, duration })
     return {
-      seed: 1, hash: '', violations: violation === undefined ? [] : [violation], counts: {}, turns: 0, wallMs: 0,
+      seed: 1, hash: '', violations: violation === undefined ? [] : [violation], counts: {}, turns: 0, wallMs: 0, cpuMs: 0,
       seconds: duration / 1000, plan: faults.map((i) => PLAN[i])
     }
   }
