@@ -32,7 +32,7 @@ export class Broker {
   topics = new Map()
   /** @type {Map<string, Group>} */
   #groups = new Map()
-  /** Requests without an answer. @type {Map<SimProcess, Set<import('./kafka/link.js').Call>>} */
+  /** Requests without an answer. @type {Map<SimProcess, Set<import('./kafka/call.js').Call<any>>>} */
   calls = new Map()
   #awayUntil = 0
   /** While it is unavailable: requests get no answer, rather than being refused. */

@@ -1,23 +1,17 @@
+import { Call } from './call.js'
 import { KafkaError } from './errors.js'
+import { Lane } from './lane.js'
 
 /** Time after which a driver takes a request for lost, ms. */
 const REQUEST_TIMEOUT = 8000
 /** Pauses of a driver between its attempts, ms. */
 const PAUSE = { first: 100, longest: 1000 }
-/** Share of the writes without an answer that are carried out. */
-const CARRIED_OUT = 0.3
 /** Attempts of requests for which the caller names no number: for about a minute. */
 export const PATIENT = 60
 
 /**
  * @template T
- * @typedef {(error: KafkaError | undefined, value?: T) => void} Reply
- */
-
-/**
- * A request whose answer has not come yet.
- * @typedef {object} Call
- * @property {(isNoticed: boolean) => void} cut its connection breaks: what is on the way is lost
+ * @typedef {import('./call.js').Reply<T>} Reply
  */
 
 /**
@@ -25,15 +19,15 @@ export const PATIENT = 60
  * process, so that one that is killed gets nothing and one that is paused gets it later.
  */
 export class Link {
-  #asksUntil = 0
-  #answersUntil = 0
-  /** Nothing of a process leaves it any more after the moment of its death, which is in this turn. */
-  #isCut = false
+  /** Nothing leaves a process any more after the moment of its death, which is in this turn. */
+  #isDying = false
 
   /** @param {import('../broker.js').Broker} broker @param {import('../../world/sim-process.js').SimProcess} process */
   constructor (broker, process) {
     this.broker = broker
     this.process = process
+    this.asks = new Lane(broker, process)
+    this.answers = new Lane(broker, process)
   }
 
   /**
@@ -45,62 +39,10 @@ export class Link {
    */
   ask (kind, carryOut, { timeout = REQUEST_TIMEOUT, writes = false } = {}) {
     const { broker, process } = this
-    const { world, random } = broker
     return new Promise((resolve, reject) => {
-      let isOver = false
-      /** @param {KafkaError | undefined} error @param {any} [value] */
-      const settle = (error, value) => {
-        if (isOver) return
-        isOver = true
-        late.canceled = true
-        broker.calls.get(process)?.delete(call)
-        if (error === undefined) resolve(value)
-        else reject(error)
-      }
-      const late = world.schedule(timeout, `kafka ${kind} timeout`, () => {
-        settle(new KafkaError('REQUEST_TIMED_OUT'))
-      }, process)
-      let isCut = false
-      /** @type {Call} */
-      const call = {
-        cut (isNoticed) {
-          if (isCut) return
-          isCut = true
-          if (isNoticed) world.schedule(broker.latency(process), `kafka ${kind} cut`, () => {
-            settle(new KafkaError('CONNECTION'))
-          }, process)
-        }
-      }
-      let isAnswered = false
-      /** @type {Reply<T>} */
-      const answer = (error, value) => {
-        if (isAnswered || isCut) return
-        isAnswered = true
-        this.#answersUntil = Math.max(this.#answersUntil, world.time + broker.latency(process))
-        const sent = world.trace.sent(world.time, broker.process, process, Buffer.from(`${kind}: ${error?.type ?? 'done'}`))
-        const arrive = () => {
-          const wait = world.network.blockedUntil(broker.process, process) - world.time
-          if (wait > 0) return void world.schedule(wait, `kafka ${kind} answer`, arrive, process)
-          if (isCut) return
-          if (sent !== undefined) sent.until = world.time
-          settle(error, value)
-        }
-        world.schedule(this.#answersUntil - world.time, `kafka ${kind} answer`, arrive, process)
-      }
-      this.#isCut ||= process.lastShare < 1 && !random.chance(process.lastShare)
-      if (this.#isCut) return
-      broker.calls.get(process)?.add(call)
-      const sent = world.trace.sent(world.time, process, broker.process, Buffer.from(kind))
-      this.#asksUntil = Math.max(this.#asksUntil, world.time + broker.latency(process))
-      const arrive = () => {
-        const wait = world.network.blockedUntil(process, broker.process) - world.time
-        if (wait > 0) return void world.schedule(wait, `kafka ${kind}`, arrive, broker.process)
-        if (sent !== undefined) sent.until = world.time
-        if (!broker.isAway && !isCut) return carryOut(answer)
-        if (writes && random.chance(CARRIED_OUT)) carryOut(() => {})
-        if (!broker.isSilent) answer(new KafkaError('CONNECTION'))
-      }
-      world.schedule(this.#asksUntil - world.time, `kafka ${kind}`, arrive, broker.process)
+      const call = new Call(this, { kind, carryOut, timeout, writes }, { resolve, reject })
+      this.#isDying ||= process.lastShare < 1 && !broker.random.chance(process.lastShare)
+      if (!this.#isDying) call.leave()
     })
   }
 
