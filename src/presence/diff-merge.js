@@ -14,6 +14,8 @@ export class Merge {
   left = new Map()
   /** @type {string[]} */
   closed = []
+  /** Connections of all members that have ended, while the members stayed or not. @type {string[]} */
+  #removed = []
   /** @type {Diff['kind']} */
   kind = 'diff'
   version = 0
@@ -23,10 +25,12 @@ export class Merge {
   constructor (from) { this.from = from }
 
   /** Members and connections in it. */
-  get size () { return this.joined.size + this.changed.size + this.left.size + this.closed.length }
+  get size () {
+    return this.joined.size + this.changed.size + this.left.size + this.closed.length + this.#removed.length
+  }
 
   /** @param {Diff} diff the next one */
-  add ({ version, count, kind, joined, changed, left, closed }) {
+  add ({ version, count, kind, joined, changed, left, closed, removed }) {
     this.version = version
     this.count = count
     if (kind !== 'diff') this.#restart(kind)
@@ -39,12 +43,13 @@ export class Merge {
     }
     for (const member of changed) (this.joined.has(member.uid) ? this.joined : this.changed).set(member.uid, member)
     for (const { uid, ids } of left) {
-      this.joined.delete(uid)
-      this.changed.delete(uid)
+      // clients may still have its connections that ended before the last ones
+      const isKnown = this.joined.delete(uid) || this.changed.delete(uid)
       // also members that no diff announced: a list that was read in between has them
-      this.left.set(uid, ids)
+      this.left.set(uid, isKnown ? [...this.#removed, ...ids] : ids)
     }
     this.closed.push(...closed)
+    this.#removed.push(...removed)
   }
 
   /** Replaces the diff by the list, which is shorter. */
@@ -57,5 +62,6 @@ export class Merge {
     this.changed.clear()
     this.left.clear()
     this.closed.length = 0
+    this.#removed.length = 0
   }
 }

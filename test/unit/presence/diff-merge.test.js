@@ -31,6 +31,14 @@ describe('diffs of one cycle', () => {
     assert.deepEqual([merge.from, merge.version, merge.count, [...merge.joined.keys()]], [4, 6, 7, ['a', 'b']])
   })
 
+  test('name all connections of a member that loses one after the other', () => {
+    const merge = new Merge(0)
+    merge.add(diff(1, { changed: [member('a', '2')], removed: ['1'] }))
+    merge.add(diff(2, { left: [{ uid: 'a', ids: ['2'] }], removed: ['2'] }))
+    assert.deepEqual([...merge.changed.keys()], [])
+    assert.deepEqual(merge.left.get('a'), ['1', '2'])
+  })
+
   test('have each member once, in its final state', () => {
     const merge = new Merge(0)
     merge.add(diff(1, { joined: [member('came', '1')], changed: [member('changed', '2')] }))
