@@ -1,3 +1,4 @@
+import './world/patched-fetch.js'
 import './world/patched-locks.js'
 import { FaultPlan } from './faults/plan.js'
 import { Answers } from './oracle/answers.js'
@@ -10,6 +11,7 @@ import { RightsTraffic } from './parts/rights-traffic.js'
 import { Service } from './parts/service.js'
 import { createRedisIn } from './parts/redis/kinds.js'
 import { Tabs } from './parts/tabs.js'
+import { RECEIVER_SETTINGS, WebhookReceiver } from './parts/webhook-receiver.js'
 import { World } from './world/world.js'
 
 /** Time for a cluster to be ready, and after the quiet time began for everything to be as promised, ms. */
@@ -120,7 +122,12 @@ class Run {
     this.duration = Math.min(shape.duration, without.duration ?? Infinity)
     this.broker = drawn.chance(shape.kafka) ? new Broker(world) : undefined
     const redis = createRedisIn(world, drawn.pick(shape.redis))
-    this.cluster = new Cluster(world, { machines, workers, redis, broker: this.broker })
+    // without Kafka: what pages send goes to a service by webhook, or straight to the documents
+    const receiver = this.broker === undefined && drawn.chance(0.5)
+      ? new WebhookReceiver(world, { tabs: () => this.tabs, plan: () => this.plan }) : undefined
+    this.cluster = new Cluster(world, {
+      machines, workers, redis, broker: this.broker, ...receiver && { env: RECEIVER_SETTINGS }
+    })
     const ofService = world.process('service', { name: 'service', step: 0 })
     this.service = this.broker !== undefined && drawn.chance(0.5)
       ? new KafkaService(ofService, this.broker) : new Service(ofService)
@@ -132,10 +139,12 @@ class Run {
     const { service, answers, guids } = this
     this.tabs = new Tabs(world, {
       count, guids, edited: ['edits-1'], service, answers, mayResync: () => this.plan.mayResync,
+      acknowledged: receiver && ((traceId) => receiver.checker.acknowledged(traceId)),
       isLost: (guid, writer, number) => this.broker?.hasLost(guid, JSON.stringify({ writer, number })) ?? false
     })
     /** Each with promises of its own. @type {Traffic[]} */
     this.traffic = [this.tabs, new People(world, this.tabs, service)]
+    if (receiver !== undefined) this.traffic.push(receiver)
     if (drawn.chance(shape.rights))
       this.traffic.push(new RightsTraffic(world, { cluster: this.cluster, drawn: drawn.fork() }))
     this.plan = new FaultPlan(world, {

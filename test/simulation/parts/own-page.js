@@ -54,7 +54,8 @@ export class OwnPage extends Page {
       offline: true, echo: true, ...part && { presence: true, ...state && { state } }
     }).then((doc) => {
       this.#open.set(guid, doc)
-      doc.on('record', (/** @type {any} */ { writer, number }, meta) => {
+      doc.on('record', (/** @type {any} */ { writer, number }, meta, acknowledge) => {
+        this.acknowledge(meta.traceId, acknowledge)
         checker.shown(writer, number, /** @type {number} */ (meta.offset))
       })
       doc.on('resync', ({ position, reason }) => { if (position !== null) checker.resync(position, reason) })

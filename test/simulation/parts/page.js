@@ -25,6 +25,7 @@ export const logOf = (uid) => `@${uid}`
  * @property {() => boolean} mayResync
  * @property {(log: string) => [writer: string, number: number][]} load
  * @property {(guid: string, writer: string, number: number) => boolean} isLost
+ * @property {(traceId: string) => void} acknowledged called when the page acknowledges a record
  *
  * @typedef {{ checker: PresenceChecker, state: object | undefined, isListed: boolean }} Part in the presence of a
  *   document; the state: the newest one of this page
@@ -73,6 +74,13 @@ export class Page {
 
   /** @returns {string | undefined} */
   get connectionId () { throw new Error('of a subclass') }
+
+  /** A record asks for a receipt. @param {string} traceId @param {(() => void) | undefined} acknowledge */
+  acknowledge (traceId, acknowledge) {
+    if (acknowledge === undefined) return
+    this.options.acknowledged(traceId)
+    acknowledge()
+  }
 
   /** Members that it shows. @param {string} guid @returns {Iterable<import('../oracle/presence-checker.js').Member>} */
   members (guid) { throw new Error(`of a subclass: ${guid}`) }

@@ -28,7 +28,13 @@ export class Service {
   }
 
   /** @param {string} guid @returns {Promise<void>} the next record of the document is accepted */
-  publish (guid) { return this.#next(guid, `/v1/documents/${guid}/broadcast`, { 'x-event': 'record' }) }
+  publish (guid) {
+    // some ask for a receipt
+    const asks = this.process.drawn.chance(0.2)
+    return this.#next(guid, `/v1/documents/${guid}/broadcast`, {
+      'x-event': 'record', ...asks && { 'x-receipt': 'true', 'x-trace-id': `${guid}-${(this.accepted.get(guid) ?? 0) + 1}` }
+    })
+  }
 
   /** @param {string} uid @returns {Promise<void>} the next record of the user's log is accepted */
   notify (uid) { return this.#next(logOf(uid), `/v1/users/${uid}/send`, { 'x-event': 'note', 'x-keep': 'true' }) }

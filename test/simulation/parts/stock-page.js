@@ -54,7 +54,10 @@ export class StockPage extends Page {
       }),
       show: (guid, { writer, number }, { offset }) => this.documents.get(guid)?.shown(writer, number, offset)
     })
-    socket.on('record', (_, { guid, offset }) => this.documents.get(guid)?.arrived(offset))
+    socket.on('record', (_, { guid, offset, traceId }, acknowledge) => {
+      this.documents.get(guid)?.arrived(offset)
+      this.acknowledge(traceId, acknowledge)
+    })
     socket.on('doc:joined', ({ guid, position }) => this.documents.get(guid)?.joined(position))
     socket.on('doc:resync', ({ guid, position, reason }) => this.documents.get(guid)?.resync(position, reason))
     socket.on('connect', () => {

@@ -33,8 +33,9 @@ export class Tabs {
    * @param {import('../oracle/answers.js').Answers} options.answers
    * @param {() => boolean} options.mayResync
    * @param {(guid: string, writer: string, number: number) => boolean} options.isLost by Kafka
+   * @param {((traceId: string) => void) | undefined} options.acknowledged a page acknowledges a record
    */
-  constructor (world, { count, guids, edited, service, answers, mayResync, isLost }) {
+  constructor (world, { count, guids, edited, service, answers, mayResync, isLost, acknowledged = () => {} }) {
     this.world = world
     const drawn = this.drawn = world.random.fork()
     this.count = count
@@ -44,6 +45,7 @@ export class Tabs {
     this.answers = answers
     this.mayResync = mayResync
     this.isLost = isLost
+    this.acknowledged = acknowledged
     const users = drawn.chance(0.5) ? count : drawn.whole(1, count)
     this.uids = Array.from({ length: users }, (_, i) => `user-${i + 1}`)
     this.areClosed = drawn.chance(0.6)
@@ -79,6 +81,7 @@ export class Tabs {
       answers: this.answers,
       mayResync: this.mayResync,
       isLost: this.isLost,
+      acknowledged: this.acknowledged,
       load: (log) => {
         const number = service.accepted.get(log)
         return number === undefined ? [] : [[service.process.name, number]]
