@@ -52,7 +52,6 @@ export class Cluster {
         env: {
           NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '3000', WORKERS: String(workers), API_PORT: '3001',
           REDIS_URL: this.redis.url, AUTH_JWT_SECRET: SECRET, API_TOKENS: `service:${API_TOKEN}`,
-          DRAIN_TIMEOUT: '4000',
           ...machines > 1 ? { PEER_HOST: machine.name } : {},
           ...broker === undefined ? {} : { KAFKA_BROKERS: 'kafka:9092' },
           ...env
