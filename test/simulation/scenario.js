@@ -12,6 +12,8 @@ import { Service } from './parts/service.js'
 import { createRedisIn } from './parts/redis/kinds.js'
 import { Tabs } from './parts/tabs.js'
 import { RECEIVER_SETTINGS, WebhookReceiver } from './parts/webhook-receiver.js'
+import { ReplicatedRedis } from './parts/redis/replicated.js'
+import { missingPublications } from './oracle/kept-publications.js'
 import { World } from './world/world.js'
 
 /** Time for a cluster to be ready, and after the quiet time began for everything to be as promised, ms. */
@@ -41,6 +43,7 @@ const SHAPE = {
 /** @type {Record<string, Scenario>} */
 export const SCENARIOS = {
   default: { ...SHAPE, redis: ['single', 'single', 'shards'] },
+  replica: { ...SHAPE, redis: ['replica'] },
   shards: { ...SHAPE, redis: ['shards'] },
   kafka: { ...SHAPE, workers: [1, 2], pages: [3, 6], documents: [1, 3], kafka: 1, rights: 0, redis: ['single'] },
   rights: { ...SHAPE, pages: [1, 2], documents: [1, 1], kafka: 0, rights: 1, redis: ['single'] },
@@ -108,6 +111,9 @@ export async function runSeed (seed, { lines = false, checked = false, scenario 
  */
 
 class Run {
+  /** Newest publications that were looked for after failovers. */
+  keptPublications = 0
+
   /** @param {World} world @param {Scenario} shape @param {Without} without */
   constructor (world, shape, without) {
     this.world = world
@@ -151,6 +157,17 @@ class Run {
       cluster: this.cluster, pages: this.tabs.pages, broker: this.broker, duration: this.duration, kinds: shape.faults,
       without: without.faults ?? new Set()
     })
+    if (redis instanceof ReplicatedRedis) redis.onFailover = ({ store }) => this.#failedOver(redis, store)
+  }
+
+  /**
+   * @param {ReplicatedRedis} redis
+   * @param {import('../../src/store/store.js').Store} store of the new master
+   */
+  #failedOver (redis, store) {
+    if (!redis.waits || this.broker !== undefined || this.plan.mayHaveLost) return
+    this.keptPublications += this.service.accepted.size
+    for (const sentence of missingPublications(store, this.service)) this.world.violation(sentence)
   }
 
   async play () {
@@ -227,6 +244,8 @@ class Run {
       'records accepted': [...this.service.accepted.values()].reduce((total, count) => total + count, 0),
       'requests answered': this.answers.answered,
       'requests rejected': this.answers.rejected,
+      'failovers': this.cluster.redis.failovers,
+      'kept publications': this.keptPublications,
       ...Object.assign({}, ...this.traffic.map((traffic) => traffic.counts())),
       ...this.plan.counts
     }

@@ -65,7 +65,13 @@ export class FaultPlan {
     this.faults.sort((a, b) => a.at - b.at)
   }
 
-  get mayResync () { return this.#mayResync || (this.#mayResyncBeside && Object.keys(this.counts).length > 1) }
+  /** Whether Redis may have lost more than a failover loses. */
+  get mayHaveLost () { return this.#mayResync }
+
+  get mayResync () {
+    return this.#mayResync || this.scene.cluster.redis.failovers > 0 ||
+      (this.#mayResyncBeside && Object.keys(this.counts).length > 1)
+  }
 
   /** Faults begin to happen. */
   begin () {

@@ -1,4 +1,5 @@
 import { slotOf } from '../parts/redis/keys-of.js'
+import { ReplicatedRedis } from '../parts/redis/replicated.js'
 import { ShardedRedis } from '../parts/redis/shards.js'
 import { seconds } from './words.js'
 
@@ -58,7 +59,10 @@ export const REDIS_KINDS = {
   'Redis is flushed': {
     mayResync: true,
     make (scene, drawn) {
-      const server = someServer(scene, drawn)
+      const { redis } = scene.cluster
+      const some = someServer(scene, drawn)
+      // a replica refuses it
+      const server = redis instanceof ReplicatedRedis && some === redis.replica ? undefined : some
       server?.process.enter('FLUSHALL', () => {
         server.store.keyspace.clear()
         server.lost()
@@ -82,6 +86,26 @@ export const REDIS_KINDS = {
         for (const connection of [...server.store.connections]) if (connection.isSubscriber) connection.destroy()
       })
       return server && `all pub/sub connections of ${server.name} are cut`
+    }
+  },
+  'failover': {
+    needs: 'replica',
+    make ({ cluster: { redis } }) {
+      if (!(redis instanceof ReplicatedRedis) || !redis.failOver()) return undefined
+      return `a person promotes ${redis.master.name}`
+    }
+  },
+  'master of Redis is cut off': {
+    needs: 'replica',
+    make ({ world, cluster: { redis, machines } }, drawn) {
+      if (!(redis instanceof ReplicatedRedis)) return undefined
+      const { master, replica, sentinel } = redis
+      // where publications do not wait for a replica, some that an isolated master accepts would be lost
+      const some = machines.filter(() => !redis.waits || drawn.chance(0.5))
+      const others = [replica.machine, sentinel.machine, ...some]
+      const ms = redis.patience + drawn.duration(3000)
+      world.network.block((a, b) => a.machine === master.machine && others.includes(b.machine), ms)
+      return `${master.name} is cut off from ${others.map(({ name }) => name).join(', ')} for ${seconds(ms)}`
     }
   },
   'hash slots move': {

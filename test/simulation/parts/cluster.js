@@ -54,6 +54,7 @@ export class Cluster {
           REDIS_URL: this.redis.url, AUTH_JWT_SECRET: SECRET, API_TOKENS: `service:${API_TOKEN}`,
           ...machines > 1 ? { PEER_HOST: machine.name } : {},
           ...broker === undefined ? {} : { KAFKA_BROKERS: 'kafka:9092' },
+          ...redis.env,
           ...env
         }
       })

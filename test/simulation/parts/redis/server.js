@@ -1,3 +1,4 @@
+import { Keyspace } from '../../../../src/store/keyspace.js'
 import { ErrorReply, Verbatim } from '../../../../src/store/resp/replies.js'
 import { Store, createStore } from '../../../../src/store/store.js'
 
@@ -13,6 +14,9 @@ import { Store, createStore } from '../../../../src/store/store.js'
  *   command gets; without a connection: within a script
  * @property {Record<string, (args: string[], connection: Connection) => Reply | void>} commands by name in lower case
  * @property {() => Record<string, string>} info fields of INFO that are other ones than the store's
+ * @property {() => void} [onStart] called when its store is there
+ * @property {(args: string[]) => void} [onWrite] called before each command that writes, also within scripts
+ * @property {() => void} [onClear] called when all keys go
  */
 
 export const PORT = 6379
@@ -31,11 +35,13 @@ export class RedisServer {
    * @param {World} world
    * @param {string} name of its machine, where clients connect to
    * @param {Part} [part]
+   * @param {number} [port]
    */
-  constructor (world, name, part) {
+  constructor (world, name, part, port = PORT) {
     this.world = world
     this.name = name
     this.part = part
+    this.port = port
     /** @type {import('../../world/sim-process.js').Machine} */
     this.machine = { name, step: 0 }
     /** When it has lost something that it had accepted, virtual ms. @type {number[]} */
@@ -45,7 +51,7 @@ export class RedisServer {
   }
 
   get isAlive () { return this.process.isAlive }
-  get address () { return `${this.name}:${PORT}` }
+  get address () { return `${this.name}:${this.port}` }
 
   /** @param {Snapshot} [data] of the disk; default: none */
   start (data) {
@@ -58,7 +64,8 @@ export class RedisServer {
       // as a real one: each start has ids of its own, also with the data of before
       if (data !== undefined) store.restore({ ...data, runId, replicationId })
       if (this.part !== undefined) this.#extend(store, this.part)
-      store.listen({ host: '0.0.0.0', port: PORT })
+      this.part?.onStart?.()
+      store.listen({ host: '0.0.0.0', port: this.port })
     })
   }
 
@@ -72,13 +79,18 @@ export class RedisServer {
   }
 
   /** @param {Store} store @param {Part} part */
-  #extend (store, { refuses, commands, info }) {
-    const { find } = store
+  #extend (store, { refuses, commands, info, onWrite = () => {}, onClear = () => {} }) {
+    const { find, keyspace } = store
+    const note = (/** @type {string[]} */ args) => {
+      const command = find(args)?.command
+      if (command?.grows || command?.writes) onWrite(args)
+    }
     store.execute = (args, connection) => {
       const refusal = refuses(args, connection)
       if (refusal !== undefined) return new ErrorReply(refusal)
       const name = args[0].toLowerCase()
       if (commands[name] !== undefined) return commands[name](args, connection)
+      note(args)
       const reply = Store.prototype.execute.call(store, args, connection)
       if (name !== 'info' || !(reply instanceof Verbatim)) return reply
       const fields = info()
@@ -90,8 +102,18 @@ export class RedisServer {
     store.find = (args) => {
       const found = find(args)
       const refusal = refuses(args)
+      if (refusal === undefined) note(args)
       if (found === undefined || refusal === undefined) return found
       return { ...found, command: { ...found.command, grows: false, run: () => new ErrorReply(refusal) } }
+    }
+    // keys that expire
+    keyspace.delete = (key) => {
+      onWrite(['del', key])
+      return Keyspace.prototype.delete.call(keyspace, key)
+    }
+    keyspace.clear = () => {
+      onClear()
+      Keyspace.prototype.clear.call(keyspace)
     }
   }
 

@@ -23,6 +23,8 @@ const firstView = () => Uint8Array.from({ length: SLOTS }, (_, slot) => Math.flo
  */
 export class ShardedRedis {
   kind = 'shards'
+  failovers = 0
+  env = {}
   /** Index of the server of each hash slot, in the eyes of each server. */
   views = Array.from({ length: COUNT }, firstView)
 

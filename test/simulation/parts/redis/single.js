@@ -3,6 +3,8 @@ import { RedisServer } from './server.js'
 /** One Redis. */
 export class SingleRedis {
   kind = 'single'
+  failovers = 0
+  env = {}
 
   /** @param {import('../../world/world.js').World} world */
   constructor (world) {

@@ -1,0 +1,19 @@
+import { documentLog } from '../../../src/redis/keys.js'
+import { Stream } from '../../../src/store/types/stream.js'
+
+/**
+ * What a Redis must have when it becomes the master, against docs/durability.md: with PUBLISH_WAIT each publication
+ * that was acknowledged.
+ *
+ * @param {import('../../../src/store/store.js').Store} store
+ * @param {import('../parts/service.js').Service} service each of its records was accepted before the next one was sent
+ * @returns {string[]} what is missing, as sentences
+ */
+export const missingPublications = ({ keyspace }, { accepted, process: { name } }) =>
+  [...accepted].flatMap(([guid, number]) => {
+    const record = JSON.stringify({ writer: name, number })
+    const entries = keyspace.find(documentLog(guid), Stream)?.entries ?? []
+    // the newest ones are at the end
+    return entries.slice(-200).some(({ fields }) => fields.some((field) => field.includes(record))) ? []
+      : [`record ${number} of ${guid} was acknowledged with PUBLISH_WAIT, and a failover has lost it`]
+  })
