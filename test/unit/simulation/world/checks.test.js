@@ -3,7 +3,6 @@ import '../../../simulation/world/patched-net.js'
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import crypto from 'node:crypto'
-import dns from 'node:dns'
 import { EventEmitter } from 'node:events'
 import fs from 'node:fs'
 import fsPromises from 'node:fs/promises'
@@ -57,7 +56,6 @@ describe('a world that is checked', () => {
     ['a callback of the thread pool for compression', () => zlib.gzip('text', () => {})],
     ['a callback of the thread pool for a key', () => crypto.pbkdf2('a', 'b', 1, 8, 'sha256', () => {})],
     ['WebCrypto', () => crypto.webcrypto.subtle.digest('SHA-256', Buffer.from('a'))],
-    ['a look-up of a name', () => dns.lookup('localhost', () => {})],
     ['a process', () => execFile(process.execPath, ['--version'], () => {})],
     ['a thread', () => new Worker('', { eval: true })],
     ['a message channel', () => new MessageChannel().port1.close()],

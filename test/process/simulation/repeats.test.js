@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { SeededRandom } from '../../simulation/world/random.js'
+
+const PROGRAM = fileURLToPath(new URL('../../simulation/run/seed-process.js', import.meta.url))
+const SEEDS = Array.from({ length: 20 }, (_, i) => i + 1)
+/** Small worlds: a page or two and faults, at times with Kafka, or without faults and with more pages. */
+const SMALL = { clients: 3, duration: 1500 }
+const scenarioOf = (/** @type {number} */ seed) => seed % 7 === 0 ? 'kafka' : seed % 7 === 1 ? 'calm' : 'rights'
+
+/** Violations of the rules of worlds. Other tests are about those of promises. */
+const RULES = /beside the world|in a turn of|earlier world|uses a file|of nobody|uses the clock|to a connection of/
+
+/**
+ * Plays seeds in a process of their own, one after the other.
+ * @param {import('node:test').TestContext} t
+ * @param {{ seed: number, checked?: boolean }[]} jobs
+ * @returns {Promise<string[]>} the hashes of their traces
+ */
+async function play (t, jobs) {
+  const child = fork(PROGRAM, { signal: t.signal })
+  child.on('error', () => {})
+  const hashes = []
+  for (const job of jobs) {
+    child.send({ scenario: scenarioOf(job.seed), without: SMALL, ...job })
+    const { error, result } = await answerOf(child)
+    assert.equal(error, undefined)
+    assert.deepEqual(result.violations.filter((/** @type {string} */ text) => RULES.test(text)), [], `seed ${job.seed}`)
+    hashes.push(`${result.hash} after ${result.turns} turns`)
+  }
+  const ended = once(child, 'exit')
+  child.disconnect()
+  await ended
+  return hashes
+}
+
+/** @param {import('node:child_process').ChildProcess} child @returns {Promise<any>} what is no sign of life */
+async function answerOf (child) {
+  for (;;) {
+    const [message] = await once(child, 'message')
+    if (message.turns === undefined) return message
+  }
+}
+
+test('a seed gives the same trace in a fresh process, behind other seeds in any order, and while it is checked', async (t) => {
+  /** @type {Map<number, string>} */
+  const fresh = new Map()
+  const left = [...SEEDS]
+  await Promise.all([1, 2].map(async () => {
+    for (let seed = left.shift(); seed !== undefined; seed = left.shift())
+      fresh.set(seed, (await play(t, [{ seed }]))[0])
+  }))
+  const random = new SeededRandom(34)
+  const shuffled = SEEDS.map((seed) => ({ seed, at: random.number() }))
+    .sort((a, b) => a.at - b.at).map(({ seed }) => seed)
+  const [together, checked] = await Promise.all([
+    play(t, shuffled.map((seed) => ({ seed }))),
+    play(t, shuffled.map((seed) => ({ seed, checked: seed % 2 === 0 })).reverse())
+  ])
+  shuffled.forEach((seed, i) => {
+    assert.equal(together[i], fresh.get(seed), `seed ${seed}`)
+    assert.equal(checked[shuffled.length - 1 - i], fresh.get(seed), `seed ${seed}, in the other order`)
+  })
+  assert.equal(new Set(fresh.values()).size, SEEDS.length)
+})
