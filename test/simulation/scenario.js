@@ -146,7 +146,9 @@ class Run {
     this.tabs = new Tabs(world, {
       count, guids, edited: ['edits-1'], service, answers, mayResync: () => this.plan.mayResync,
       acknowledged: receiver && ((traceId) => receiver.checker.acknowledged(traceId)),
-      isLost: (guid, writer, number) => this.broker?.hasLost(guid, JSON.stringify({ writer, number })) ?? false
+      // an edit that waits for the webhook is in Redis only
+      isLost: (guid, writer, number) => this.broker?.hasLost(guid, JSON.stringify({ writer, number })) ??
+        (receiver !== undefined && guid === 'edits-1' && this.plan.mayResync)
     })
     /** Each with promises of its own. @type {Traffic[]} */
     this.traffic = [this.tabs, new People(world, this.tabs, service)]
