@@ -1,5 +1,6 @@
 import './world/patched-fetch.js'
 import './world/patched-locks.js'
+import { KINDS } from './faults/kinds.js'
 import { FaultPlan } from './faults/plan.js'
 import { Answers } from './oracle/answers.js'
 import { Broker } from './parts/broker.js'
@@ -46,7 +47,9 @@ export const SCENARIOS = {
   replica: { ...SHAPE, redis: ['replica'] },
   shards: { ...SHAPE, redis: ['shards'] },
   kafka: { ...SHAPE, workers: [1, 2], pages: [3, 6], documents: [1, 3], kafka: 1, rights: 0, redis: ['single'] },
-  rights: { ...SHAPE, pages: [1, 2], documents: [1, 1], kafka: 0, rights: 1, redis: ['single'] },
+  rights: {
+    ...SHAPE, pages: [1, 2], documents: [1, 1], kafka: 0, rights: 1, redis: ['single'], faults: Object.keys(KINDS)
+  },
   calm: {
     ...SHAPE, machines: [1, 1], workers: [3, 3], pages: [8, 8], documents: [3, 3], kafka: 0, rights: 0, redis: ['single'],
     faults: []

@@ -11,6 +11,7 @@ import { seconds } from './words.js'
  *
  * @typedef {object} Kind
  * @property {(scene: Scene, drawn: SeededRandom) => string | undefined} make
+ * @property {boolean} [onlyNamed] only in scenarios that name it
  * @property {boolean | 'beside others' | ((scene: import('./plan.js').Scene) => boolean)} [mayResync] records may be
  *   lost, so pages may have to load a document again; a function is asked after the fault was made
  * @property {'kafka' | import('../parts/redis/kinds.js').RedisKind} [needs]

@@ -21,6 +21,7 @@ function someWorker ({ cluster }, drawn) {
  */
 export const LEASE_KINDS = {
   'a worker is cut off from Redis past its lease': {
+    onlyNamed: true,
     make (scene, drawn) {
       const slot = someWorker(scene, drawn)
       if (slot === undefined) return undefined
@@ -32,6 +33,7 @@ export const LEASE_KINDS = {
     }
   },
   'a worker is paused past its lease': {
+    onlyNamed: true,
     make (scene, drawn) {
       const slot = someWorker(scene, drawn)
       if (slot === undefined) return undefined
@@ -42,6 +44,7 @@ export const LEASE_KINDS = {
     }
   },
   'a worker is lost for longer than its lease': {
+    onlyNamed: true,
     make (scene, drawn) {
       const slot = someWorker(scene, drawn)
       if (slot === undefined) return undefined

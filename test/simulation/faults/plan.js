@@ -48,8 +48,8 @@ export class FaultPlan {
     this.scene = { world, cluster, pages, broker }
     this.without = without
     const drawn = world.random.fork()
-    const possible = Object.entries(KINDS).filter(([name, { needs }]) =>
-      (kinds?.includes(name) ?? true) &&
+    const possible = Object.entries(KINDS).filter(([name, { needs, onlyNamed }]) =>
+      (kinds?.includes(name) ?? !onlyNamed) &&
       (needs === undefined || (needs === 'kafka' ? broker !== undefined : cluster.redis.kind === needs)))
     /** Some kinds do not happen at all, others often. @type {string[]} */
     const mix = []
