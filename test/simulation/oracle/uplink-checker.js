@@ -59,7 +59,10 @@ export class UplinkChecker {
   }
 
   /** @param {Event} event */
-  #message ({ data: { writer, number } }) {
+  #message ({ data }) {
+    const { writer, number } = data ?? {}
+    // pages of other documents send what is no edit
+    if (writer === undefined) return
     const last = this.messages.get(writer) ?? 0
     if (number !== last + 1 && !this.hasLost())
       this.violation(`the webhook has message ${number} of ${writer} after ${last}`)
