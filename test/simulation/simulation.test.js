@@ -8,7 +8,7 @@ import { spawnGuarded } from '../services/guard.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /**
- * The same in each run: a commit that breaks nothing must not fail. `npm run simulate` plays others. Left out: the seeds
+ * The same in each run: a commit that breaks nothing must not fail. `npm run simulate` plays others. Left out are those
  * of docs/simulation.md, "Open".
  */
 const SEEDS = '1..4,6..12,14..34,36..60'
