@@ -8,6 +8,8 @@ import { currentWorld } from './now.js'
  */
 
 const real = globalThis.fetch
+// Node loads them, and compiles a parser with them, when they are first used: before a world begins
+void new Headers()
 
 /** @param {string} url @param {any} options @returns {Promise<any>} */
 const ownFetch = (url, { method = 'GET', headers = {}, body, signal }) => new Promise((resolve, reject) => {
