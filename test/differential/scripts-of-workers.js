@@ -57,6 +57,9 @@ export const WORKER_CALLS = {
   owner: (draw) => ({ keys: [WORKERS.expiry, WORKERS.owners, WORKERS.watched], args: [draw.pick(NUMBERS)] }),
   slot: (draw) => ({ keys: [WORKERS.owners, WORKERS.slots], args: [draw.pick(SLOTS)] }),
   registry: () => ({ keys: [WORKERS.registry, WORKERS.incarnations, WORKERS.settling], args: [] }),
+  ordered: (draw, { ms }) => ({
+    keys: [userOrdered(draw.pick(UIDS))], args: [String(ms + draw.int(-5000, 5000)), draw.pick(['1', '1000'])]
+  }),
   leased: (draw) => ({ keys: [WORKERS.expiry, WORKERS.watched], args: [draw.pick(NUMBERS)] }),
   report: (draw) => ({
     keys: [REPORTS.texts, REPORTS.times],
