@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { SeededRandom } from '../../simulation/world/random.js'
 
 const PROGRAM = fileURLToPath(new URL('../../simulation/run/seed-process.js', import.meta.url))
-const SEEDS = Array.from({ length: 20 }, (_, i) => i + 1)
+const SEEDS = Array.from({ length: 8 }, (_, i) => i + 1)
 /** Small worlds: a page or two and faults, at times with Kafka, or without faults and with more pages. */
 const SMALL = { clients: 3, duration: 1500 }
 const scenarioOf = (/** @type {number} */ seed) => seed % 7 === 0 ? 'kafka' : seed % 7 === 1 ? 'calm' : 'rights'
