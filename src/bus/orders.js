@@ -95,9 +95,9 @@ export class Orders {
     // one that overtook it on the way
     if (at < this.#restoredAt(uid, operator === 'kick' ? undefined : guid)) return false
     if (ttl === undefined) return this.note(uid, name, at)
-    // one that ends later may be known: it has ended, the user is here again, and the clock was set back
-    this.note(uid, name, at + ttl * 1000)
-    return true
+    // also if one that ends later is known: that one has ended, the user is here again, and the clock was set back
+    const known = this.#users.get(uid)?.get(name)
+    return this.note(uid, name, at + ttl * 1000) || known !== at + ttl * 1000
   }
 
   /**

@@ -14,8 +14,10 @@ export class Merge {
   left = new Map()
   /** @type {string[]} */
   closed = []
-  /** Connections of all members that have ended, while the members stayed or not. @type {string[]} */
+  /** All connections that have ended. @type {string[]} */
   #removed = []
+  /** A member came or changed, and then left: clients may know connections of it that ended before its last ones. */
+  #leftChanged = false
   /** @type {Diff['kind']} */
   kind = 'diff'
   version = 0
@@ -26,7 +28,14 @@ export class Merge {
 
   /** Members and connections in it. */
   get size () {
-    return this.joined.size + this.changed.size + this.left.size + this.closed.length + this.#removed.length
+    const ended = this.#leftChanged ? this.#removed.length : 0
+    return this.joined.size + this.changed.size + this.left.size + this.closed.length + ended
+  }
+
+  /** Connections that clients remove, each once; of members who stay, too. @returns {string[]} */
+  get ended () {
+    const ended = [...[...this.left.values()].flat(), ...this.closed]
+    return this.#leftChanged ? [...new Set([...ended, ...this.#removed])] : ended
   }
 
   /** @param {Diff} diff the next one */
@@ -43,10 +52,9 @@ export class Merge {
     }
     for (const member of changed) (this.joined.has(member.uid) ? this.joined : this.changed).set(member.uid, member)
     for (const { uid, ids } of left) {
-      // clients may still have its connections that ended before the last ones
-      const isKnown = this.joined.delete(uid) || this.changed.delete(uid)
+      if (this.joined.delete(uid) || this.changed.delete(uid)) this.#leftChanged = true
       // also members that no diff announced: a list that was read in between has them
-      this.left.set(uid, isKnown ? [...this.#removed, ...ids] : ids)
+      this.left.set(uid, ids)
     }
     this.closed.push(...closed)
     this.#removed.push(...removed)
@@ -63,5 +71,6 @@ export class Merge {
     this.left.clear()
     this.closed.length = 0
     this.#removed.length = 0
+    this.#leftChanged = false
   }
 }

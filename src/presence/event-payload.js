@@ -14,13 +14,13 @@ import { makeMember } from './member-view.js'
  * @param {import('./diff-merge.js').Merge} merge
  * @returns {Payload}
  */
-export function diffPayload (guid, { from, version, count, kind, joined, changed, left, closed }) {
+export function diffPayload (guid, { from, version, count, kind, joined, changed, ended }) {
   return {
     guid,
     version,
     from,
     joined: [...joined.values()],
-    left: [...[...left.values()].flat(), ...closed],
+    left: ended,
     changed: [...changed.values()],
     count,
     ...(kind === 'count' ? { countOnly: /** @type {const} */ (true) } : {})

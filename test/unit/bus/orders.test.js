@@ -42,6 +42,12 @@ test('a ban that ends before one of before a step of the clock back is carried o
   assert.equal(orders.closedUntil('ada', 'd'), 110_000)
 })
 
+test('a ban that comes twice is carried out once', () => {
+  const orders = new Orders(systemClock)
+  const ban = { operator: /** @type {const} */ ('kick'), uid: 'ada', ttl: 10 }
+  assert.deepEqual([orders.noteOrder(ban, 100_000), orders.noteOrder(ban, 100_000)], [true, false])
+})
+
 test('the newest time of the orders about each user leaves out the ends of orders', () => {
   const orders = new Orders(systemClock)
   orders.noteOrder({ operator: 'kick', uid: 'ada' }, 5)

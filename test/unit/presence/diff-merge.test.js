@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { pauseAfter } from '../../../src/presence/pacing.js'
 import { Merge } from '../../../src/presence/diff-merge.js'
+import { diffPayload } from '../../../src/presence/event-payload.js'
 
 /**
  * @param {number} version
@@ -31,12 +32,21 @@ describe('diffs of one cycle', () => {
     assert.deepEqual([merge.from, merge.version, merge.count, [...merge.joined.keys()]], [4, 6, 7, ['a', 'b']])
   })
 
-  test('name all connections of a member that loses one after the other', () => {
+  test('name all connections of members that lose one after the other, each once', () => {
+    const merge = new Merge(0)
+    const uids = Array.from({ length: 100 }, (_, i) => `m${i}`)
+    uids.forEach((uid, i) => merge.add(diff(i + 1, { changed: [member(uid, `${uid}b`)], removed: [`${uid}a`] })))
+    uids.forEach((uid, i) => merge.add(diff(i + 101, { left: [{ uid, ids: [`${uid}b`] }], removed: [`${uid}b`] })))
+    assert.deepEqual([...merge.changed.keys()], [])
+    const { left } = diffPayload('doc', merge)
+    assert.deepEqual(left.toSorted(), uids.flatMap((uid) => [`${uid}a`, `${uid}b`]).toSorted())
+  })
+
+  test('do not name connections that ended of members who stay', () => {
     const merge = new Merge(0)
     merge.add(diff(1, { changed: [member('a', '2')], removed: ['1'] }))
-    merge.add(diff(2, { left: [{ uid: 'a', ids: ['2'] }], removed: ['2'] }))
-    assert.deepEqual([...merge.changed.keys()], [])
-    assert.deepEqual(merge.left.get('a'), ['1', '2'])
+    merge.add(diff(2, { left: [{ uid: 'b', ids: ['3'] }], removed: ['3'] }))
+    assert.deepEqual([diffPayload('doc', merge).left, merge.size], [['3'], 2])
   })
 
   test('have each member once, in its final state', () => {
