@@ -6,8 +6,12 @@ import { WORKERS } from '../redis/keys.js'
  * with the data would have ended by then (worker-lease.js, and a look of worker-watch.js).
  */
 const MISSING = 13_000
-/** Interval at which the number of workers is noted, ms. */
+/**
+ * Interval at which the number of workers is noted, ms. Shorter while there are none: a loss of data right after the
+ * first one came would look like that.
+ */
 const NOTE_EVERY = 5000
+const NOTE_FIRST = 250
 
 /**
  * Tells whether Redis knows all workers and their users. After a loss of data (FLUSHALL, an empty restart) an empty
@@ -26,6 +30,7 @@ export function createRegistry ({ redis, clock }) {
   let lostAt
   /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
+  let isRunning = false
 
   /** @returns {Promise<boolean>} whether every worker and user is known */
   async function look () {
@@ -43,16 +48,23 @@ export function createRegistry ({ redis, clock }) {
     return true
   }
 
+  /** Looks now, and then again and again. */
+  async function note () {
+    // a failure shows in the command that needs it
+    await look().catch(() => {})
+    if (isRunning) timer = clock.timer(complete === undefined ? NOTE_FIRST : NOTE_EVERY, note).unref()
+  }
+
   return {
     start () {
-      look().catch(() => {})
-      // a failure shows in the command that needs it
-      timer ??= clock.every(NOTE_EVERY, () => { look().catch(() => {}) }).unref()
+      if (isRunning) return
+      isRunning = true
+      note()
     },
 
     stop () {
+      isRunning = false
       timer?.stop()
-      timer = undefined
     },
 
     /** @throws {InkcastError} unavailable */
