@@ -54,10 +54,10 @@ export async function handle (connection, { guid, position, state, members }, co
     if (known !== undefined) {
       const resumed = await resume(connection, guid, position, document, feeds)
       const answer = { guid, ...resumed, ...readOnly(connection, guid, context) }
-      return takesPart ? { ...answer, ...await takePart(connection, guid, document, state, presence) } : answer
+      return takesPart ? await takePart(connection, document, state, answer, context) : answer
     }
     document.sent = position ?? null
-    const answer = await feeds.join(guid, connection, position ?? undefined, () => document.wanted)
+    let answer = await feeds.join(guid, connection, position ?? undefined, () => document.wanted)
     assertWanted(document)
     document.joined = true
     document.sent = null
@@ -66,10 +66,11 @@ export async function handle (connection, { guid, position, state, members }, co
     if (joining !== undefined) {
       await joining
       assertWanted(document)
+      answer = inLog(answer, feeds.position(guid, connection))
     }
     tellFollowers(document, ({ resolve }) => resolve(answer))
     const joined = { guid, ...answer, ...readOnly(connection, guid, context) }
-    return takesPart ? { ...joined, ...await takePart(connection, guid, document, state, presence) } : joined
+    return takesPart ? await takePart(connection, document, state, joined, context) : joined
   } catch (error) {
     // the document was left or revoked meanwhile: report that, not the join's own error
     const shown = document.wanted ? error : leftMeanwhile()
@@ -111,7 +112,7 @@ async function follow (connection, { guid, position, state, members }, document,
     ...readOnly(connection, guid, context)
   }
   return (state !== undefined || members === true) && rulesOf(guid).presence
-    ? { ...answer, ...(await takePart(connection, guid, document, state, presence)) }
+    ? takePart(connection, document, state, answer, context)
     : answer
 }
 
@@ -123,7 +124,10 @@ async function follow (connection, { guid, position, state, members }, document,
  * @param {import('./context.js').HandlerContext['feeds']} feeds
  */
 async function resume (connection, guid, position, document, feeds) {
-  if (position == null) return { position: feeds.position(guid, connection), recovered: false }
+  if (position == null) {
+    const own = /** @type {import('../../wire/position.js').Position} */ (feeds.position(guid, connection))
+    return { position: own, recovered: false }
+  }
   const answer = await feeds.resume(guid, connection, position, () => document.wanted)
   assertWanted(document)
   return answer
@@ -148,18 +152,32 @@ function tellFollowers (document, tell) {
 
 /**
  * Await this last: no event for the members may be sent between this answer and the client's.
+ * @template {Joined & { guid: string }} T
  * @param {import('../connection.js').Connection} connection
- * @param {string} guid
  * @param {OpenDocument} document
  * @param {object | undefined} state
- * @param {import('./context.js').HandlerContext['presence']} presence
+ * @param {T} joined
+ * @param {Pick<import('./context.js').HandlerContext, 'presence' | 'feeds'>} context
  */
-async function takePart (connection, guid, document, state, presence) {
+async function takePart (connection, document, state, joined, { presence, feeds }) {
+  const { guid } = joined
   assertWanted(document)
   const answer = await presence.join(connection, guid, document, state)
   assertWanted(document)
-  return answer
+  return { ...inLog(joined, feeds.position(guid, connection)), ...answer }
 }
+
+/**
+ * The log may have been replaced while the answer waited. The client has been told to resync then, and a position of
+ * the log before would make it drop records of the new one.
+ * @template {Joined} T
+ * @param {T} joined
+ * @param {import('../../wire/position.js').Position | undefined} position of the connection now
+ * @returns {T}
+ */
+const inLog = (joined, position) => position === undefined || position.epoch === joined.position.epoch
+  ? joined
+  : { ...joined, position, recovered: false }
 
 /** @param {{ wanted: boolean }} document @throws {InkcastError} not_joined */
 function assertWanted ({ wanted }) {
