@@ -80,7 +80,9 @@ async function runMany (options) {
   const all = seedsIn(options, NAMED_SEEDS.length)
   const progress = setInterval(() => {
     const seconds = (performance.now() - begin) / 1000
-    console.log(`${Math.round(seconds)} s: ${totals.seeds}${minutes === undefined ? ` of ${all}` : ''} seeds, ${totals.violations} violations, ${totals.speed.toFixed(1)} virtual seconds for each second of CPU`)
+    const done = minutes === undefined ? `${totals.seeds} of ${all}` : `${totals.seeds}`
+    console.log(`${Math.round(seconds)} s: ${done} seeds, ${totals.violations} violations, ` +
+      `${totals.speed.toFixed(1)} virtual seconds for each second of CPU`)
   }, TELL)
   const failures = await runSeeds({
     jobs: jobsOf(options, NAMED_SEEDS), processes, keepGoing, totals, signal,

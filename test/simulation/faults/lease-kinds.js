@@ -16,47 +16,40 @@ function someWorker ({ cluster }, drawn) {
 }
 
 /**
+ * A fault of a worker that lasts longer than its lease.
+ * @param {(scene: Scene, slot: import('../parts/cluster.js').Slot, ms: number) => string} make says what it did
+ * @returns {import('./kinds.js').Kind}
+ */
+const ofWorker = (make) => ({
+  onlyNamed: true,
+  make (scene, drawn) {
+    const slot = someWorker(scene, drawn)
+    return slot && make(scene, slot, longerThanLease(drawn))
+  }
+})
+
+/**
  * Faults after which a worker has no lease, while the cluster accepts orders.
  * @type {Record<string, import('./kinds.js').Kind>}
  */
 export const LEASE_KINDS = {
-  'a worker is cut off from Redis past its lease': {
-    onlyNamed: true,
-    make (scene, drawn) {
-      const slot = someWorker(scene, drawn)
-      if (slot === undefined) return undefined
-      const { process } = slot.running
-      const redis = new Set(scene.cluster.redis.servers.map(({ machine }) => machine))
-      const ms = longerThanLease(drawn)
-      scene.world.network.block((a, b) => a === process && redis.has(b.machine), ms)
-      return `${process.name} and Redis do not reach each other for ${seconds(ms)}`
-    }
-  },
-  'a worker is paused past its lease': {
-    onlyNamed: true,
-    make (scene, drawn) {
-      const slot = someWorker(scene, drawn)
-      if (slot === undefined) return undefined
-      const { process } = slot.running
-      const ms = longerThanLease(drawn)
-      process.pause(ms)
-      return `${process.name} is paused for ${seconds(ms)}`
-    }
-  },
-  'a worker is lost for longer than its lease': {
-    onlyNamed: true,
-    make (scene, drawn) {
-      const slot = someWorker(scene, drawn)
-      if (slot === undefined) return undefined
-      const { process } = slot.running
-      const ms = longerThanLease(drawn)
-      slot.restarts = false
-      process.end(null)
-      scene.world.schedule(ms, 'late restart', () => {
-        slot.restarts = true
-        if (!slot.running.process.isAlive) slot.running = slot.start()
-      }, null)
-      return `${process.name} is killed, and started again after ${seconds(ms)}`
-    }
-  }
+  'a worker is cut off from Redis past its lease': ofWorker(({ world, cluster }, { running: { process } }, ms) => {
+    const redis = new Set(cluster.redis.servers.map(({ machine }) => machine))
+    world.network.block((a, b) => a === process && redis.has(b.machine), ms)
+    return `${process.name} and Redis do not reach each other for ${seconds(ms)}`
+  }),
+  'a worker is paused past its lease': ofWorker((_, { running: { process } }, ms) => {
+    process.pause(ms)
+    return `${process.name} is paused for ${seconds(ms)}`
+  }),
+  'a worker is lost for longer than its lease': ofWorker(({ world }, slot, ms) => {
+    const { process } = slot.running
+    slot.restarts = false
+    process.end(null)
+    world.schedule(ms, 'late restart', () => {
+      slot.restarts = true
+      if (!slot.running.process.isAlive) slot.running = slot.start()
+    }, null)
+    return `${process.name} is killed, and started again after ${seconds(ms)}`
+  })
 }

@@ -1,6 +1,6 @@
 /**
- * What one page received of one document, against the promise of docs/protocol.md: each record once and in order, or a
- * `doc:resync` in its place. Records have the numbers 1, 2, 3 … of their writer.
+ * Checks what one page shows of one document against docs/protocol.md: each record once and in order, or a `doc:resync`
+ * in its place. Records have the numbers 1, 2, 3 … of their writer.
  *
  * @typedef {{ epoch: string, offset: number }} Position
  */

@@ -2,8 +2,8 @@ import { documentLog } from '../../../src/redis/keys.js'
 import { Stream } from '../../../src/store/types/stream.js'
 
 /**
- * What a Redis must have when it becomes the master, against docs/durability.md: with PUBLISH_WAIT each publication
- * that was acknowledged.
+ * Publications that a Redis lacks when it becomes the master. With PUBLISH_WAIT it must have each one that was
+ * acknowledged (docs/durability.md).
  *
  * @param {import('../../../src/store/store.js').Store} store
  * @param {import('../parts/service.js').Service} service each of its records was accepted before the next one was sent

@@ -9,7 +9,7 @@ const PAUSE = 3000
 /** After a loss of data the workers register again within this, ms. */
 const REGISTERED = 20_000
 
-/** What the store says about the leases of workers, by its own clock. */
+/** The leases of workers as the store has them, by its own clock. */
 export class LeaseLook {
   /** @param {{ world: import('../world/world.js').World, cluster: import('../parts/cluster.js').Cluster }} parts */
   constructor ({ world, cluster }) {

@@ -1,4 +1,4 @@
-/** What has happened to the data and the clock of Redis, for promises that depend on them. */
+/** Losses of data and steps of the clock of Redis, for promises that depend on them. */
 export class RedisHistory {
   #world
   #servers

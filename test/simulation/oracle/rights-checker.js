@@ -17,7 +17,7 @@ const USES = new Set(['doc:join', 'doc:send', 'doc:signal', 'doc:history'])
 
 /** Judges what pages see by what a service has ordered, and by the leases of the workers. */
 export class RightsChecker {
-  /** What was looked at. */
+  /** Number of checks of each kind. */
   counts = { accepted: 0, forbidden: 0, 'not joined': 0, unavailable: 0, delivered: 0, ends: 0, 'without a lease': 0 }
 
   /**

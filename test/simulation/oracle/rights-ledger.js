@@ -1,9 +1,8 @@
 import { RedisHistory } from './redis-history.js'
 
 /**
- * What a service has ordered about the rights of users, against the promises of docs/auth.md, docs/api.md and
- * docs/kafka.md: after the answer to an order, nothing that it forbids happens any more, and nothing happens that no
- * order says.
+ * Orders of a service about the rights of users, for the promises of docs/auth.md, docs/api.md and docs/kafka.md:
+ * after the answer to an order, nothing that it forbids happens any more, and nothing happens that no order says.
  *
  * @typedef {'revoke' | 'restore' | 'kick' | 'restore user' | 'close' | 'leave' | 'join'} OrderKind
  *
@@ -33,7 +32,7 @@ import { RedisHistory } from './redis-history.js'
  * @property {Map<string, Membership>} documents
  */
 
-/** What a worker knows about the clock of Redis may be as old as this, ms: three renewals of its lease. */
+/** Age that a worker's knowledge of the clock of Redis may have, ms: three renewals of its lease. */
 const KNOWN_CLOCK = 12_000
 /** A loss of data may matter to a worker that was cut off for this time, ms. */
 const RELEARNED = 30_000

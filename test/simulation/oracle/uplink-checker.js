@@ -1,5 +1,6 @@
 /**
- * What a service got by webhook, against docs/webhooks.md (Guarantees), docs/sessions.md and docs/kafka.md (Receipts).
+ * Checks the events that a service gets by webhook against docs/webhooks.md (Guarantees), docs/sessions.md and
+ * docs/kafka.md (Receipts).
  *
  * @typedef {object} Event a CloudEvent of inkcast
  * @property {string} id

@@ -14,7 +14,8 @@ export function worldLog (process) {
     if (!NOTED.has(level)) return
     const text = args.map((arg) => typeof arg === 'string' ? arg : shown(arg)).join(' ')
     world.trace.note(world.time, `${level}: ${text}`, process)
-    if (level === 'error' && ![...world.expected].some((part) => text.includes(part))) world.violation(`${process.name} logs an error: ${text}`)
+    if (level === 'error' && ![...world.expected].some((part) => text.includes(part)))
+      world.violation(`${process.name} logs an error: ${text}`)
   }
   return /** @type {any} */ ({
     level: 'info',
@@ -26,4 +27,7 @@ export function worldLog (process) {
 }
 
 /** @param {object} fields */
-const shown = (fields) => JSON.stringify(fields, (_, value) => value instanceof Error ? `${value.stack}${value.cause === undefined ? '' : ` cause: ${value.cause}`}` : value)
+const shown = (fields) => JSON.stringify(fields, (_, value) => {
+  if (!(value instanceof Error)) return value
+  return value.cause === undefined ? value.stack : `${value.stack} cause: ${value.cause}`
+})

@@ -31,7 +31,7 @@ export class MemberPage {
   isBanned = false
   #needsLongToken = false
   #isFaithful
-  /** What its worker said last, by document. @type {Map<string, boolean>} */
+  /** The last answer of its worker, by document. @type {Map<string, boolean>} */
   #probed = new Map()
 
   /**

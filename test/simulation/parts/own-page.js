@@ -79,7 +79,7 @@ export class OwnPage extends Page {
   }
 
   /**
-   * What the event `presence` says leads from one list to the next.
+   * Checks that the event `presence` leads from one list to the next.
    * @param {import('../../../client/document/document.js').Document} doc
    * @param {import('./page.js').Part} part
    */

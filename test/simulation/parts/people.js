@@ -12,7 +12,7 @@ const CHANGE = 700
 export class People {
   #changes = 0
   #compared = 0
-  /** What the api does not agree with; undefined: it was not asked yet. @type {string | undefined} */
+  /** The difference from the answer of the api; undefined: it was not asked yet. @type {string | undefined} */
   #wrong
   #isAsking = false
   #agrees = false

@@ -3,9 +3,9 @@ import { join, relative } from 'node:path'
 import { parse } from 'acorn'
 import { SeededRandom } from '../world/random.js'
 
-/** Rooms in which statements are changed by machine: what a broken promise would come from. */
+/** Rooms in which statements are changed by machine: mistakes there break promises. */
 const ROOMS = ['bus', 'workers', 'sessions', 'presence', 'ingest', 'delivery', 'documents']
-/** What observes only: without it every promise holds. */
+/** Statements that only observe: every promise holds without them. */
 const OBSERVES = /^(log|metrics|this\.#?(log|metrics)|[\w.]*Limit|tracing|inspector)\b|\.(inc|set|observe|publish|unref)\(/
 
 /**

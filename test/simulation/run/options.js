@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 
 /**
- * What is left out of a world, so that a failure becomes easier to read.
+ * Parts that are left out of a world, so that a failure becomes easier to read.
  *
  * @typedef {object} Without
  * @property {number[]} [faults] indexes in the plan

@@ -1,5 +1,5 @@
 /**
- * What a run of seeds says.
+ * The report of a run of seeds.
  */
 import { markdownTable } from '../../../scripts/markdown-table.js'
 import { withoutOptions } from './options.js'
@@ -39,7 +39,8 @@ export function seedText (result) {
   return [
     `seed ${seed}: ${violations.length === 0 ? 'no violation' : `${violations.length} violations`}`,
     ...violations.length === 0 ? [] : [violationsOf(result)],
-    `trace ${hash}; ${seconds.toFixed(1)} virtual seconds and ${thousands(turns)} turns in ${(wallMs / 1000).toFixed(2)} s, of which ${(cpuMs / 1000).toFixed(2)} s of CPU`,
+    `trace ${hash}; ${seconds.toFixed(1)} virtual seconds and ${thousands(turns)} turns ` +
+    `in ${(wallMs / 1000).toFixed(2)} s, of which ${(cpuMs / 1000).toFixed(2)} s of CPU`,
     `schedule:\n${scheduleOf(result)}`,
     Object.entries(counts).map(([name, count]) => `${name} ${thousands(count)}`).join(', ')
   ].join('\n')
@@ -51,7 +52,8 @@ export function summaryText (totals, wallSeconds) {
   return [
     ...[...totals.counts].sort(([a], [b]) => a < b ? -1 : 1)
       .map(([name, count]) => `  ${name.padEnd(width)} ${thousands(count).padStart(12)}`),
-    `${thousands(totals.seeds)} seeds, ${totals.violations} violations, ${thousands(totals.seconds)} virtual seconds in ${Math.round(wallSeconds)} s: ${totals.speed.toFixed(1)} for each second of CPU`
+    `${thousands(totals.seeds)} seeds, ${totals.violations} violations, ${thousands(totals.seconds)} virtual seconds ` +
+    `in ${Math.round(wallSeconds)} s: ${totals.speed.toFixed(1)} for each second of CPU`
   ].join('\n')
 }
 

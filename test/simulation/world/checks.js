@@ -1,9 +1,9 @@
 import { createHook, executionAsyncResource } from 'node:async_hooks'
 
 /**
- * What no world may contain, seen by Node's async hooks: work that Node does beside the world (a real timer, a request
- * to the thread pool, a handle), and what one process has begun but continues in the turn of another. The latter shows
- * objects that processes share: a promise of another one, or something that a module keeps.
+ * Events that no world may contain, seen by Node's async hooks: work that Node does beside the world (a real timer, a
+ * request to the thread pool, a handle), and what one process has begun but continues in the turn of another. The
+ * latter shows objects that processes share: a promise of another one, or something that a module keeps.
  *
  * Such a run is some times slower, and its trace is the same.
  *
@@ -16,7 +16,7 @@ import { createHook, executionAsyncResource } from 'node:async_hooks'
 
 /** Types of Node that run no work beside the world; those of libraries are no capitals. */
 const HARMLESS = new Set(['PROMISE', 'HTTPINCOMINGMESSAGE', 'HTTPCLIENTREQUEST', 'HTTPSERVERREQUEST'])
-/** What writes standard output and error. */
+/** Types of Node that write standard output and error. */
 const OUTPUT = new Set(['TTYWRAP', 'PIPEWRAP', 'WRITEWRAP'])
 /** Work that is done at once or by a thread: the latter shows when it calls back. */
 const AT_ONCE_OR_LATER = /^ZLIB$|REQUEST$/
@@ -29,7 +29,7 @@ export class Checks {
   isOwn = false
   #world
   #hook
-  /** What was reported, so that each place is reported once. @type {Set<string>} */
+  /** Reported places, so that each is reported once. @type {Set<string>} */
   #known = new Set()
 
   /** @param {import('./world.js').World} world */

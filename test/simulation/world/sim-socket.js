@@ -107,7 +107,9 @@ export class SimSocket extends Duplex {
 
   /** The kernel tells the owner that the connection is broken. @param {string} code */
   broken (code) {
-    if (!this.destroyed) this.destroy(Object.assign(new Error(`${this.connecting ? 'connect' : 'read'} ${code}`), { code, syscall: this.connecting ? 'connect' : 'read' }))
+    if (this.destroyed) return
+    const syscall = this.connecting ? 'connect' : 'read'
+    this.destroy(Object.assign(new Error(`${syscall} ${code}`), { code, syscall }))
   }
 
   /** @override @param {Error | null} error @param {(error?: Error | null) => void} done */

@@ -1,5 +1,5 @@
 /**
- * What happened in a world. The hash of two runs of a seed is the same, or something in it is not decided by the seed.
+ * The events of a world. The hash of two runs of a seed is the same, or something in it is not decided by the seed.
  *
  * For people it also keeps lines of text, and the story: plain data for a diagram (../diagram).
  *

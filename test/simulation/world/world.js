@@ -25,7 +25,7 @@ export class World {
   current = null
   /** @type {Set<SimProcess>} */
   processes = new Set()
-  /** What must never happen, as sentences. @type {string[]} */
+  /** Broken promises and rules, as sentences. @type {string[]} */
   violations = []
   /** Parts of error lines that faults bring. @type {Set<string>} */
   expected = new Set()

@@ -125,7 +125,7 @@ export class ReplicatedRedis {
       this.world.network.blockedUntil(this.sentinel.process, process) <= this.world.time
   }
 
-  /** What the Sentinel does again and again. */
+  /** One look of the Sentinel, and the next ones. */
   #look () {
     const { world, master, replica } = this
     world.schedule(LOOK, 'Sentinel', () => this.#look(), null)

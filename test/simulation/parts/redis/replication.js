@@ -13,7 +13,7 @@ import { keysOf } from './keys-of.js'
  * After a lag the replica gets all that was written until then, so it always has what the master had at a moment.
  */
 export class Replication {
-  /** What the replica does not have yet. @type {Set<string>} */
+  /** Keys that the replica does not have yet. @type {Set<string>} */
   #changed = new Set()
   /** Whether the replica has to begin with nothing. */
   #isFull = true

@@ -8,7 +8,7 @@ import { Store, createStore } from '../../../../src/store/store.js'
  * @typedef {import('../../../../src/store/contract.js').Connection} Connection
  * @typedef {import('../../../../src/store/contract.js').Reply} Reply
  *
- * What the deployment of a server adds to the store.
+ * The deployment of a server, as far as it adds to the store.
  * @typedef {object} Part
  * @property {(args: string[], connection?: Connection) => string | undefined} refuses message of the error that a
  *   command gets; without a connection: within a script

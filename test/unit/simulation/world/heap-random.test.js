@@ -4,7 +4,7 @@ import { Heap } from '../../../simulation/world/heap.js'
 import { SeededRandom } from '../../../simulation/world/random.js'
 
 const nothing = () => {}
-/** What the seed 4711 drew when this was written. */
+/** Values of the seed 4711. */
 const WORDS = [3916400512, 3248502150, 531472661]
 const UUID = '2e28ad0f-0bd6-4930-9d22-93cbfe5414d8'
 const BYTES = 'b9ea099a6b'

@@ -12,7 +12,7 @@ export function twoProcesses (seed = 1, options) {
   const client = world.process('client', { name: 'm2', step: 0 })
   /** @type {import('../../../simulation/world/sim-socket.js').SimSocket[]} */
   const accepted = []
-  /** What the server has read of its first connection, and how it ended. */
+  /** Bytes that the server has read of its first connection, and how it ended. */
   const got = { text: '', ended: false, closed: false, error: '' }
   world.network.listen(server, 'm1:80', (socket) => {
     accepted.push(socket)
