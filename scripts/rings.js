@@ -52,6 +52,11 @@ export const RINGS = {
     services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 120,
     about: 'parts of the code with Redis and Kafka'
   },
+  // clusters in virtual time, each with a schedule that its test writes
+  world: {
+    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 60,
+    about: 'behavior over time, in virtual time'
+  },
   // whole clusters in virtual time: no test waits, so it takes both cores
   simulation: {
     services: false, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 110, single: true,

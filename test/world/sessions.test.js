@@ -1,0 +1,72 @@
+import { inCluster } from '../simulation/script/scripted-cluster.js'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { documentHolders } from '../../src/redis/keys.js'
+
+const DOCUMENTS = 3
+
+/** @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster */
+
+/** @param {ScriptedCluster} cluster @returns {string[]} life-cycle events, as `operator uid guid reason` */
+const events = (cluster) => cluster.uplink.map(({ headers, value }) =>
+  [headers['x-operator'], headers['x-uid'], headers['x-guid'], value.reason].filter(Boolean).join(' '))
+
+/** @param {ScriptedCluster} cluster @param {string} uid */
+const sessionsOf = async (cluster, uid) => (await cluster.request('GET', `/v1/users/${uid}/sessions`)).body.sessions
+
+test('the api lists the sessions of a user on two workers, and events report their life cycle', () =>
+  inCluster({ kafka: true }, async (cluster) => {
+    const tabs = []
+    for (const on of cluster.gateways)
+      tabs.push(await cluster.connect('ada', { on, auth: { client: `tab ${tabs.length}` } }))
+    for (const tab of tabs) await tab.ask('doc:join', { guid: 'a' })
+    await cluster.pass(3000)
+    const found = new Map((await sessionsOf(cluster, 'ada')).map((/** @type {any} */ session) => [session.sid, session]))
+    assert.equal(new Set([...found.values()].map(({ worker }) => worker)).size, 2)
+    for (const [i, { id }] of tabs.entries()) {
+      const { client, transport, documents, connectedAt, lastSeen } = found.get(id)
+      assert.deepEqual({ client, transport, documents }, { client: `tab ${i}`, transport: 'websocket', documents: ['a'] })
+      assert.ok(connectedAt <= lastSeen && lastSeen <= cluster.world.wall)
+    }
+    await tabs[1].close()
+    await cluster.pass(3000)
+    assert.equal((await sessionsOf(cluster, 'ada')).length, 1)
+    await tabs[0].close()
+    await cluster.until(() => events(cluster).includes('offline ada closed'), { message: () => events(cluster) })
+    await cluster.pass(3000)
+    assert.deepEqual(
+      events(cluster).sort(), ['joined ada a', 'left ada a closed', 'offline ada closed', 'online ada', 'vacated a'])
+    assert.deepEqual(await sessionsOf(cluster, 'ada'), [])
+  }))
+
+test('after a worker is killed its users go offline and its documents are vacated, once each, and counts are correct',
+  () => inCluster({ kafka: true }, async (cluster) => {
+    const [first, second] = cluster.gateways
+    // every other client shares a document with some; each of the others has its own
+    const guidOf = (/** @type {number} */ i) => i % 2 === 0 ? `shared-${i % DOCUMENTS}` : `own-${i}`
+    /** @type {{ uid: string, guid: string, page: Awaited<ReturnType<ScriptedCluster['connect']>> }[]} */
+    const all = []
+    for (let i = 0; i < 12; i++) {
+      const page = await cluster.connect(`user-${i}`, { socket: { reconnection: false } })
+      all.push({ uid: `user-${i}`, guid: guidOf(i), page })
+    }
+    for (const { page, guid } of all) await page.ask('doc:join', { guid })
+    const [gone, left] = [first, second].map((slot) => all.filter(({ page }) => cluster.slotOf(page) === slot))
+    assert.ok(gone.length > 0 && left.length > 0)
+    await cluster.until(() => events(cluster).length === 2 * all.length, { message: () => events(cluster) })
+    cluster.kill(first)
+    await cluster.pass(40_000)
+    assert.ok(gone.every(({ page }) => !page.connected) && left.every(({ page }) => page.connected))
+    const vacated = new Set(gone.map(({ guid }) => guid).filter((guid) => !left.some((other) => other.guid === guid)))
+    const ends = events(cluster).filter((event) => !/^(online|joined) /.test(event))
+    assert.deepEqual(ends.sort(), [
+      ...gone.flatMap(({ uid, guid }) => [`left ${uid} ${guid} worker_gone`, `offline ${uid} worker_gone`]),
+      ...[...vacated].map((guid) => `vacated ${guid}`)
+    ].sort())
+    for (const { uid, guid } of all) {
+      const held = await cluster.command('HKEYS', documentHolders(guid))
+      const here = left.filter((one) => one.guid === guid).map((one) => one.uid)
+      assert.deepEqual(held.filter(Boolean).sort(), here.sort())
+      assert.equal((await sessionsOf(cluster, uid)).length, left.some((one) => one.uid === uid) ? 1 : 0)
+    }
+  }))
