@@ -72,6 +72,11 @@ export const RINGS = {
     services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 30, single: true,
     about: 'speed of the demo page, on an idle machine'
   },
+  // installs and builds each example with Vite and Next
+  nightly: {
+    services: false, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 100, single: true,
+    about: 'builds of the examples, from the registry of npm'
+  },
   // the services of test/services themselves: these tests start their own
   services: {
     services: false, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 120, single: true,

@@ -2,7 +2,7 @@
 /**
  * Runs the tests, two rings at a time, with the services they need:
  *
- *   npm test                                            every ring but attack, fault, services and speed
+ *   npm test                                            every ring but attack, fault, nightly, services and speed
  *   npm test -- unit contract                           these rings
  *   npm test -- test/unit/common/clock.test.js                 one file
  *   npm test -- integration -- --test-name-pattern=kick options for node --test
