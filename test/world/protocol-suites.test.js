@@ -11,6 +11,8 @@ import { RawSession } from '../simulation/script/raw-session.js'
 
 const PING_INTERVAL = 25_000
 const PING_TIMEOUT = 20_000
+/** Virtual ms. */
+const AT_ONCE = 500
 const WS = '&transport=websocket'
 const MEMBERS = '["doc:join",{"guid":"a"}]'
 
@@ -71,7 +73,7 @@ describe('Engine.IO protocol: handshake', () => {
       assert.equal((await session.request(method, '/socket.io/?EIO=4&transport=polling')).status, status, method)
     for (const query of ['', '&transport=abc', '&transport=websocket&EIO=abc', '&transport=websocket&EIO=3']) {
       const ws = await session.webSocket(query)
-      await ws.closed(PING_INTERVAL)
+      await ws.closed(AT_ONCE)
       assert.deepEqual(ws.received, [], query)
     }
   }))
@@ -112,7 +114,7 @@ describe('Engine.IO protocol: messages', () => {
   test('an unknown packet ends a WebSocket session', withSession(async (session) => {
     const ws = await session.webSocket()
     await ws.send('abc')
-    await ws.closed(PING_INTERVAL)
+    await ws.closed(AT_ONCE)
   }))
 })
 
@@ -160,7 +162,7 @@ describe('Engine.IO protocol: close and upgrade', () => {
   test('a close packet ends a WebSocket session', withSession(async (session) => {
     const ws = await session.webSocket()
     await ws.send('1')
-    await ws.closed(PING_INTERVAL)
+    await ws.closed(AT_ONCE)
   }))
 
   test('a session is upgraded: its poll ends with a noop, and messages come over the WebSocket',
@@ -177,7 +179,7 @@ describe('Engine.IO protocol: close and upgrade', () => {
     await session.cluster.pass(500)
     assert.equal((await session.poll()).status, 400)
     const other = await session.webSocket(`${WS}&sid=${session.sid}`)
-    await other.closed(PING_INTERVAL)
+    await other.closed(AT_ONCE)
     await ws.send(`40${JSON.stringify({ token: tokenOf('ada') })}`)
     await ws.text(/^40\{"sid"/)
   }))
@@ -203,7 +205,7 @@ describe('Socket.IO protocol', () => {
   test('an invalid handshake, and none at all, end the connection', withSession(async (session) => {
     const invalid = await session.webSocket()
     await invalid.send('4abc')
-    await invalid.closed(PING_INTERVAL)
+    await invalid.closed(AT_ONCE)
     const silent = await session.webSocket()
     await silent.closed(60_000)
   }))
@@ -234,7 +236,7 @@ describe('Socket.IO protocol', () => {
       const ws = await session.webSocket()
       await ws.connect()
       await ws.send(packet)
-      await ws.closed(PING_INTERVAL)
+      await ws.closed(AT_ONCE)
     }))
   }
 })
