@@ -168,7 +168,7 @@ export class EngineSocket extends EventEmitter {
     this.server.clock.soon(() => this.onClose('transport close'))
   }
 
-  /** Handles a packet as Engine.IO does for protocol 4. @param {Packet} packet received */
+  /** Handles a packet as the protocol of Engine.IO, version 4, says. @param {Packet} packet received */
   onPacket (packet) {
     if (this.readyState !== 'open') return
     this.emit('packet', packet)
@@ -182,6 +182,10 @@ export class EngineSocket extends EventEmitter {
         break
       case 'ping':
         this.onError(new Error('invalid heartbeat direction'))
+        break
+      case 'close':
+        this.#end(CloseCode.NO_CODE, '')
+        this.onClose('transport close')
         break
       case 'error':
         this.#end(CloseCode.NO_CODE, '')
