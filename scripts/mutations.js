@@ -9,6 +9,8 @@
  *   node scripts/mutations.js --only TEXT        those whose names contain it
  *   node scripts/mutations.js --processes 2
  *
+ * A patch may name the scenario whose seeds look for it: `# scenario: rights` in its second line.
+ *
  * Exit code: 0 each one was found, 1 not each one, 2 wrong arguments.
  */
 import { execFileSync } from 'node:child_process'
@@ -66,10 +68,11 @@ class Copy {
  */
 async function hunt (copy, mutant, most) {
   const mend = copy.break(mutant)
+  const { scenario = 'default' } = mutant
   const runner = new SeedRunner({ program: copy.program })
   try {
     for (let i = 0; i < most; i++) {
-      const { violations: [found] } = await runner.run({ seed: FIRST_SEED + i, scenario: 'default' })
+      const { violations: [found] } = await runner.run({ seed: FIRST_SEED + i, scenario })
       if (found !== undefined) return { mutant, seeds: i + 1, found }
     }
     return { mutant, seeds: most }

@@ -11,6 +11,7 @@ const OBSERVES = /^(log|metrics|this\.#?(log|metrics)|[\w.]*Limit|tracing|inspec
 /**
  * @typedef {object} Mutant
  * @property {string} name
+ * @property {string} [scenario] whose seeds look for it; default: `default`
  * @property {string} [patch] path of a patch; else a change of one file:
  * @property {string} [file] relative to the project
  * @property {number} [from] characters that are replaced
@@ -23,8 +24,9 @@ export function patchMutants (root) {
   const folder = join(root, 'test/simulation/mutations')
   return readdirSync(folder).filter((file) => file.endsWith('.patch')).sort().map((file) => {
     const patch = join(folder, file)
-    const [first] = readFileSync(patch, 'utf8').split('\n')
-    return { name: first.replace(/^#\s*/, ''), patch }
+    const [first, second] = readFileSync(patch, 'utf8').split('\n')
+    const scenario = /^# scenario: (\w+)$/.exec(second)?.[1]
+    return { name: first.replace(/^#\s*/, ''), patch, ...scenario && { scenario } }
   })
 }
 

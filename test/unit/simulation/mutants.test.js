@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
+import { SCENARIOS } from '../../../test/simulation/scenario.js'
 import { machineMutants, patchMutants, sitesOf } from '../../../test/simulation/run/mutants.js'
 
 const ROOT = new URL('../../../', import.meta.url).pathname
@@ -11,10 +12,11 @@ for (const { name, patch } of patchMutants(ROOT)) {
   })
 }
 
-test('a mutation says in its first line what it breaks', () => {
-  for (const { name, patch } of patchMutants(ROOT)) {
+test('a mutation says in its first line what it breaks, and names a scenario that exists', () => {
+  for (const { name, patch, scenario = 'default' } of patchMutants(ROOT)) {
     assert.ok(name.length > 10, patch)
     assert.ok(!name.startsWith('diff'), patch)
+    assert.ok(Object.hasOwn(SCENARIOS, scenario), `${patch}: ${scenario}`)
   }
 })
 
