@@ -144,14 +144,19 @@ export function createCertificate ({
     },
 
     /**
-     * Gives the server each later certificate and each ticket key.
+     * Gives the server each later certificate and each ticket key, also after it has stopped listening for a time, as
+     * in a reload of other workers.
      * @param {import('node:tls').Server} server
      */
     serve (server) {
       servers.add(server)
-      server.once('close', () => servers.delete(server))
-      // node:cluster gives a worker that begins to listen the ticket keys of the first one, which may be old
-      if (tickets !== undefined) server.on('listening', () => server.setTicketKeys(tickets.current()))
+      server.on('close', () => servers.delete(server))
+      server.on('listening', () => {
+        servers.add(server)
+        if (current !== undefined) use(server)
+        // node:cluster gives a worker that begins to listen the ticket keys of the first one, which may be old
+        if (tickets !== undefined) server.setTicketKeys(tickets.current())
+      })
     },
 
     /** For connections that this process opens. @returns {import('node:tls').SecureContextOptions} */

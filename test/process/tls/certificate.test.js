@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
@@ -41,7 +42,7 @@ async function serve (t, { more } = {}) {
     server.closeAllConnections()
   })
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return { authority, cert, key, use, port, ca: readFileSync(authority.ca), ...started }
+  return { authority, cert, key, use, port, server, ca: readFileSync(authority.ca), ...started }
 }
 
 /**
@@ -96,6 +97,27 @@ test('a changed certificate is taken for new connections, and open ones go on', 
   assert.equal(Object.values(agent.freeSockets)[0]?.[0], kept, 'the same connection')
   assert.deepEqual(textsOf(server), ['TLS_FILES has changed and is in force'])
 })
+
+for (const when of ['while it does not listen', 'after it listens again']) {
+  test(`a server that stops listening for a time has a certificate that changes ${when}`, async (t) => {
+    const served = await serve(t)
+    const { server, port, use, authority, certificate } = served
+    const stopped = once(server, 'close')
+    server.close()
+    await stopped
+    const renew = async () => {
+      const { version } = certificate
+      use(authority.issue('second'))
+      await waitFor(() => certificate.version > version)
+    }
+    if (when.startsWith('while')) await renew()
+    await listen(server, { host: '127.0.0.1', port })
+    if (when.startsWith('after')) await renew()
+    const socket = await connect(served)
+    t.after(() => socket.destroy())
+    assert.equal(socket.getPeerCertificate().subject.CN, 'second')
+  })
+}
 
 test('wrong files change nothing, the reason is logged, and correct ones are taken later', async (t) => {
   const server = await serve(t)
