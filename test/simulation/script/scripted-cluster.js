@@ -12,6 +12,7 @@ import { DOWNLINK } from '../parts/kafka-service.js'
 import { createRedisIn } from '../parts/redis/kinds.js'
 import { World } from '../world/world.js'
 import { ScriptedClient } from './scripted-client.js'
+import { send } from './send.js'
 
 /** Topic of events for services. */
 const UPLINK = 'documents.uplink'
@@ -145,24 +146,17 @@ export class ScriptedCluster {
    * A request of a service to an api of the cluster.
    * @param {string} method
    * @param {string} path
-   * @param {{ value?: unknown, headers?: Record<string, string>, token?: string }} [options] value: sent as JSON
+   * @param {{ value?: unknown, headers?: Record<string, string>, token?: string, at?: string }} [options] value: sent
+   *   as JSON; at: name of a machine, default: any that is reached
    * @returns {Promise<{ status: number, body: any }>}
    */
-  request (method, path, { value, headers, token = API_TOKEN } = {}) {
-    return this.act(this.outside('service'), () => new Promise((resolve, reject) => {
-      const request = http.request({
-        host: 'api', port: 80, path, method, agent: this.#agent,
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers }
-      }, (answer) => {
-        let text = ''
-        answer.on('data', (chunk) => { text += chunk })
-        answer.on('error', reject)
-        answer.on('end', () =>
-          resolve({ status: answer.statusCode ?? 0, body: text === '' ? undefined : JSON.parse(text) }))
-      })
-      request.on('error', reject)
-      request.end(value === undefined ? undefined : JSON.stringify(value))
+  async request (method, path, { value, headers, token = API_TOKEN, at } = {}) {
+    const { status, text } = await this.act(this.outside('service'), () => send({
+      ...at === undefined ? { host: 'api', port: 80 } : { host: at, port: 3001 }, path, method, agent: this.#agent,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+      body: value === undefined ? undefined : JSON.stringify(value)
     }))
+    return { status, body: text === '' ? undefined : JSON.parse(text) }
   }
 
   /** @param {string} guid @param {unknown} value @param {Record<string, string>} [headers] */
