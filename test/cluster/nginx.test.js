@@ -68,7 +68,7 @@ test(
   { skip, timeout: 270_000 },
   async (t) => {
     const staying = await stoppingCostsNothing(t, scene)
-    scene.first = await startMachine({ WORKERS: '2', PORT: String(scene.first.port) })
+    scene.first = await startMachine({ WORKERS: '1', PORT: String(scene.first.port) })
     await waitFor(
       async () => {
         const client = await connectClient(t, scene.terminating.url, { ca })

@@ -94,7 +94,7 @@ export function testBehind ({ name, skip, startMachine, startBalancer, settings 
   before(async () => {
     if (skip) return
     const tls = { TLS_FILES: `cert:${certFile},key:${keyFile}` }
-    const machine = { WORKERS: '2', ...settings }
+    const machine = { WORKERS: '1', ...settings }
     ;[scene.first, scene.second, ...scene.alone] = await Promise.all([
       startMachine(machine),
       startMachine(machine),
@@ -154,10 +154,10 @@ export async function killingCostsNothing (t, { alone: [victim, other], second, 
  * @param {TestContext} t
  * @param {Scene<Cluster, { url: string }>} scene
  * @param {() => Promise<unknown>} [noticed] resolves when the balancer has detected it
- * @returns {Promise<Set<string>>} workers of the second
+ * @returns {Promise<Set<string>>} worker of the second
  */
 export async function stoppingCostsNothing (t, { first, second, terminating: { url } }, noticed) {
-  const staying = await workersOf(t, second.url, 2)
+  const staying = await workersOf(t, second.url, 1)
   await nothingIsLost(t, { url, publisher: second, options: { ca } }, async () => {
     assert.deepEqual(await first.stop(), { code: 0, signal: null })
   }, (clients) => clients.every((client) => staying.has(workerOf(client))))

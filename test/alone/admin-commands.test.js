@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import net from 'node:net'
+import { before, describe, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import { createClient } from '../helpers/clients.js'
+import { startCluster } from '../helpers/cluster.js'
+import { redisUrl } from '../helpers/env.js'
+import { fileScope } from '../helpers/file-scope.js'
+import { childrenOf } from '../helpers/processes.js'
+import { waitFor } from '../helpers/wait.js'
+import { freePort } from '../services/ports.js'
+
+const ADMIN = 'a-token-for-ADMIN_PORT'
+const READER = 'a-token-that-reads-only'
+const CLIENTS = 20
+
+/** What an operator tells the launcher of one cluster: `/move`, `/cordon` and `/loglevel`. */
+describe('commands to a cluster that keeps running', () => {
+  const scope = fileScope()
+  /** @type {Awaited<ReturnType<typeof startCluster>>} */
+  let cluster
+  let agentPort = 0
+  before(async () => {
+    agentPort = await freePort()
+    cluster = await startCluster(scope, {
+      WORKERS: '2', REDIS_URL: redisUrl(), ADMIN_TOKEN: ADMIN, ADMIN_READ_TOKEN: READER, AGENT_PORT: String(agentPort)
+    })
+  }, { timeout: 270_000 })
+
+  /** @param {string} method @param {string} path @param {object} [body] @param {string} [token] */
+  async function ask (method, path, body, token = ADMIN) {
+    const answer = await fetch(cluster.adminUrl + path, {
+      method, headers: { authorization: `Bearer ${token}` }, body: body && JSON.stringify(body)
+    })
+    return { status: answer.status, body: /** @type {any} */ (await answer.json()) }
+  }
+
+  /** @returns {Promise<number>} a gateway worker */
+  const someWorker = async () => (await childrenOf(cluster.pid)).find(({ role }) => role === 'gateway')?.pid ?? NaN
+
+  /** @param {{ id?: string }} client */
+  const workerOf = ({ id }) => String(id).slice(0, 2)
+
+  /** Clients that count how often they are moved. @param {import('node:test').TestContext} t */
+  async function connectAll (t) {
+    const clients = Array.from({ length: CLIENTS }, () => {
+      const client = createClient(t, cluster.url, { reconnection: true })
+      const moves = { count: 0 }
+      client.on('disconnect', () => { moves.count++ })
+      return Object.assign(client, { moves })
+    })
+    const connected = () => clients.filter((client) => client.connected).length
+    await waitFor(() => connected() === CLIENTS, { timeout: 30_000, message: connected })
+    return { clients, connected, moved: () => clients.reduce((sum, { moves }) => sum + moves.count, 0) }
+  }
+
+  test('half of the clients of a machine are moved, and connect again', async (t) => {
+    const { moved, connected } = await connectAll(t)
+    assert.equal((await ask('POST', '/move', { share: 0.5, rate: 10 }, READER)).status, 403)
+    assert.equal((await ask('POST', '/move', { share: 2, rate: 10 })).status, 400)
+    assert.equal((await ask('POST', '/move', { share: 0.5, rate: 10, process: 'gateway-7' })).status, 404)
+    assert.equal(moved(), 0)
+
+    const { body } = await ask('POST', '/move', { share: 0.5, rate: 10 })
+    assert.deepEqual(Object.keys(body.moving), ['gateway-0', 'gateway-1'])
+    const count = body.moving['gateway-0'] + body.moving['gateway-1']
+    // half of each worker's, rounded up
+    assert.ok(count === CLIENTS / 2 || count === CLIENTS / 2 + 1, `${count}`)
+    assert.equal((await ask('GET', '/move', undefined, READER)).status, 200)
+    await waitFor(() => moved() === count && connected() === CLIENTS, {
+      timeout: 20_000, message: () => [moved(), connected()]
+    })
+    assert.deepEqual((await ask('GET', '/move')).body.left, { 'gateway-0': 0, 'gateway-1': 0 })
+  })
+
+  test('the clients of one worker move to the other one, and it accepts again later', async (t) => {
+    const { clients, connected, moved } = await connectAll(t)
+    // one worker may have taken all of them
+    await waitFor(async () => {
+      if (new Set(clients.map(workerOf)).size > 1) return true
+      clients[0].disconnect().connect()
+      await waitFor(() => clients[0].connected)
+      return false
+    }, { timeout: 30_000, message: 'clients on both workers' })
+    for (const { moves } of clients) moves.count = 0
+    const before = new Map(clients.map((client) => [client, workerOf(client)]))
+    const { body } = await ask('POST', '/move', { share: 1, rate: 50, process: 'gateway-0' })
+    const count = body.moving['gateway-0']
+    assert.ok(count > 0 && count < CLIENTS, `${count} of gateway-0`)
+    await waitFor(() => moved() === count && connected() === CLIENTS, {
+      timeout: 20_000, message: () => [moved(), connected()]
+    })
+    assert.equal(new Set(clients.map(workerOf)).size, 1, 'all are on one worker')
+    assert.equal(clients.filter((client) => before.get(client) !== workerOf(client)).length, count)
+    const [full] = clients.map(workerOf)
+    await waitFor(async () => {
+      const late = createClient(t, cluster.url)
+      await waitFor(() => late.connected)
+      return workerOf(late) !== full
+    }, { timeout: 30_000, message: 'the worker accepts again' })
+  })
+
+  test('a move that is stopped moves nobody any more', async (t) => {
+    const { moved } = await connectAll(t)
+    await ask('POST', '/move', { share: 1, rate: 2 })
+    await waitFor(() => moved() > 0)
+    const { body } = await ask('DELETE', '/move')
+    assert.deepEqual(body.left, { 'gateway-0': 0, 'gateway-1': 0 })
+    const then = moved()
+    // by then a move that continues would have moved one more
+    await new Promise((resolve) => { setTimeout(resolve, 1200) })
+    assert.ok(moved() <= then + 1)
+  })
+
+  test('a cordoned machine gets no new clients, keeps those it has, and takes new ones when it is undone', async (t) => {
+    // while a process pauses for a moment, the answer is 503: try again
+    const cordon = (/** @type {boolean} */ cordoned) => waitFor(async () => {
+      const { status, body } = await ask('PUT', '/cordon', { cordoned })
+      return status === 503 ? undefined : body
+    })
+    const isCordoned = (/** @type {boolean} */ expected) => waitFor(async () => {
+      const { status, body } = await ask('GET', '/cordon', undefined, READER)
+      return status === 200 && body.cordoned === expected
+    })
+    const health = async () => (await fetch(`${cluster.url}/health`)).status
+    const agentLine = () => new Promise((resolve, reject) => {
+      let text = ''
+      net.connect(agentPort, '127.0.0.1')
+        .on('data', (data) => { text += data })
+        .on('close', () => resolve(text))
+        .on('error', reject)
+    })
+    const client = createClient(t, cluster.url)
+    await waitFor(() => client.connected)
+    await isCordoned(false)
+    assert.equal((await ask('PUT', '/cordon', { cordoned: true }, READER)).status, 403)
+    assert.equal((await ask('PUT', '/cordon', { cordoned: 'yes' })).status, 400)
+    assert.equal(await health(), 200)
+    assert.match(await agentLine(), /^ready up/)
+
+    assert.deepEqual(await cordon(true), {
+      ok: true, cordoned: true, processes: ['api-0', 'gateway-0', 'gateway-1']
+    })
+    const { status, body } = await ask('GET', '/ready')
+    assert.equal(status, 503)
+    assert.ok(body.reasons.includes('gateway-0: cordoned') && body.reasons.includes('gateway-1: cordoned'), body.reasons)
+    // each connection reaches any of the workers
+    for (let i = 0; i < 8; i++) assert.equal(await health(), 503)
+    await isCordoned(true)
+    await waitFor(async () => await agentLine() === 'drain\n', { message: agentLine })
+    assert.ok(client.connected, 'clients stay')
+    const late = createClient(t, cluster.url)
+    await waitFor(() => late.connected, { message: 'a client that a balancer sends anyway is served' })
+
+    process.kill(await someWorker(), 'SIGKILL')
+    await waitFor(async () => {
+      const { processes, reasons } = (await ask('GET', '/ready')).body
+      const cordoned = reasons.filter((/** @type {string} */ one) => /^gateway.*cordoned/.test(one))
+      return processes.length === 4 && cordoned.length === 2
+    }, { timeout: 30_000, message: 'a worker that is started later is cordoned, too' })
+
+    assert.equal((await cordon(false)).ok, true)
+    await waitFor(cluster.ready, { timeout: 30_000 })
+    for (let i = 0; i < 4; i++) assert.equal(await health(), 200)
+  })
+
+  test('the log level of the processes changes for all, for one, by a signal, and for later ones', async () => {
+    const names = ['launcher', 'api-0', 'gateway-0', 'gateway-1']
+    const levels = async () => (await ask('GET', '/loglevel')).body.processes
+    /** @param {string} level @param {(name: string) => boolean} [which] */
+    const all = (level, which = () => true) => names.map((name) => ({ name, level: which(name) ? level : 'warn' }))
+    /** A process that pauses for a moment is shown without its level. @param {object[]} expected */
+    const have = (expected) => waitFor(async () => isDeepStrictEqual(await levels(), expected), {
+      message: () => JSON.stringify(expected)
+    })
+    /** @param {object} body */
+    const change = async (body) => assert.equal((await ask('PUT', '/loglevel', body)).status, 200)
+
+    // LOG_LEVEL
+    await have(all('warn'))
+    for (const [from, to] of [['warn', 'info'], ['info', 'error'], ['error', 'debug'], ['debug', 'warn'], ['warn', 'debug']]) {
+      await change({ level: to })
+      // the processes themselves say it, in their own lines
+      await waitFor(() => names.every((name) => {
+        const [role, slot] = name.split('-')
+        return cluster.output().includes(`[${role}${slot === undefined ? '' : ` ${slot}`}] the log level was changed {"from":"${from}","to":"${to}"}`)
+      }), { message: cluster.output })
+    }
+    await have(all('debug'))
+
+    await change({ level: 'default' })
+    await have(all('warn'))
+    await change({ level: 'trace', process: 'gateway-1' })
+    await have(all('trace', (name) => name === 'gateway-1'))
+    await change({ level: 'default' })
+
+    process.kill(cluster.pid, 'SIGUSR2')
+    await have(all('debug'))
+    process.kill(cluster.pid, 'SIGUSR2')
+    await have(all('warn'))
+
+    const worker = await someWorker()
+    process.kill(worker, 'SIGUSR2')
+    await waitFor(async () => (await levels()).filter((/** @type {any} */ { level }) => level === 'debug').length === 1)
+
+    await change({ level: 'error' })
+    process.kill(worker, 'SIGKILL')
+    await waitFor(async () => !(await childrenOf(cluster.pid)).some(({ pid }) => pid === worker))
+    await waitFor(cluster.ready, { timeout: 30_000 })
+    // a process that is started later has it too
+    await have(all('error'))
+
+    assert.equal((await ask('PUT', '/loglevel', { level: 'debug' }, 'a-wrong-token')).status, 401)
+    assert.equal((await ask('PUT', '/loglevel', { level: 'loud' })).status, 400)
+    assert.equal((await ask('PUT', '/loglevel', { level: 'debug', process: 'gateway-9' })).status, 404)
+    // nothing changed
+    await have(all('error'))
+  })
+})
