@@ -39,8 +39,9 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<string[]>} receipt
  * @property {(keys: string[], args: Argument[]) => Promise<[number: number, incarnation: string]>} claim
  * @property {(keys: string[], args: Argument[]) => Promise<[secret: string, incarnation: string, lost: 0 | 1,
- *   time: string]>} renew
- * @property {(keys: string[], args: Argument[]) => Promise<[name: string, workers: number, settling: number]>} registry
+ *   time: string, name: string]>} renew
+ * @property {(keys: string[], args: Argument[]) => Promise<[name: string, settling: number, workers:
+ *   string[]]>} registry
  * @property {(keys: string[], args: Argument[]) => Promise<[newest: string, nextExpiry: number, ended: string[],
  *   claimed: string[]]>} watch
  * @property {(keys: string[], args: Argument[]) => Promise<string>} presence

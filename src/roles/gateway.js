@@ -227,9 +227,9 @@ export async function composeGateway ({
   // the launcher, before it stops this process in a reload
   host.onMessage((message) => { if (message?.type === 'move') gateway.moves.all(message.rate) })
   status.addWarnings(gateway.overload.warnings)
-  lease.onUnsure(() => standing.lost())
+  lease.onUnsure((hadEnded) => { hadEnded ? standing.missed() : standing.lost() })
   lease.onReborn((incarnation) => {
-    standing.reborn()
+    standing.missed()
     sessions.reborn(incarnation)
     gateway.presence.renew()
   })

@@ -4,9 +4,11 @@ import { Backoff, retry } from '../common/backoff.js'
  * Whether this worker may exercise the rights of its clients.
  *
  * Kicks, revokes, bans and closes count as carried out when the lease of a worker has ended: the cluster does not wait
- * for it. So without a valid lease its clients get `unavailable`. A worker that continues as another incarnation first
- * carries out the orders that it has missed, and registers its users again, because their registrations may have
- * expired. While it does so, orders about users are refused elsewhere (renew.lua, "settling").
+ * for it. So without a valid lease its clients get `unavailable`. A worker whose lease had ended first carries out the
+ * orders that it has missed, and registers its users again, because their registrations may have expired, or be lost
+ * with the data of Redis: orders that were accepted then were kept for no worker. Only a lease that was held without a
+ * gap shows that none was missed. While users are registered again, orders about users are refused elsewhere
+ * (renew.lua, "settling").
  */
 export class Standing {
   #lease
@@ -41,8 +43,8 @@ export class Standing {
   /** Whether clients may use their rights on this worker now. */
   get good () { return !this.#behind && this.#lease.held }
 
-  /** The lease had ended: the cluster has accepted orders without this worker. */
-  reborn () {
+  /** The lease had ended: the cluster may have accepted orders without this worker. */
+  missed () {
     this.#behind = true
     this.lost()
   }

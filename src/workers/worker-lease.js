@@ -64,7 +64,7 @@ export function createWorkerLease ({
   let incarnation = 0
   /** @type {(incarnation: number) => void} */
   let onReborn = () => {}
-  /** @type {(() => void) | undefined} */
+  /** @type {((hadEnded: boolean) => void) | undefined} */
   let onUnsure
   let settling = false
   const time = new RedisTime(clock)
@@ -72,6 +72,8 @@ export function createWorkerLease ({
   let timer
   /** Known end of the lease, monotonic ms: counted from before the call to Redis, so never later than the real end. */
   let heldUntil = -Infinity
+  /** Of the data in Redis that this worker knows of (include/data_name.lua). */
+  let dataName = ''
   /** @type {string[]} the shared secret, and the previous one: Redis may have lost its data */
   let secrets = [ownSecret]
   const logLimit = new LogLimit({ clock })
@@ -85,7 +87,7 @@ export function createWorkerLease ({
       ],
       [
         /** @type {number} */ (number), token, duration, owner, secrets[0], incarnation,
-        settling ? SETTLING : onUnsure === undefined ? SETTLED : IF_LOST
+        settling ? SETTLING : onUnsure === undefined ? SETTLED : IF_LOST, dataName
       ]
     )
 
@@ -93,7 +95,9 @@ export function createWorkerLease ({
   async function renew (back = false) {
     const asked = clock.monotonic()
     try {
-      const [secret, renewed, missing, now] = await renewFor(leaseTime)
+      const [secret, renewed, missing, now, name] = await renewFor(leaseTime)
+      // by now at the latest: Redis may have accepted orders before this call, and have lost this lease with them
+      const hadEnded = clock.monotonic() >= heldUntil
       if (secret === '') {
         endRenewal()
         log.fatal(
@@ -111,7 +115,9 @@ export function createWorkerLease ({
         )
         onReborn(incarnation)
       }
+      if (hadEnded) onUnsure?.(true)
       heldUntil = asked + leaseTime
+      dataName = name
       logLimit.reset()
       if (secret !== secrets[0]) secrets = [secret, secrets[0]]
       const step = Math.round(time.note(asked, Number(now)))
@@ -125,7 +131,7 @@ export function createWorkerLease ({
         log.warn({ workerNumber: number }, 'redis has lost its data: this worker writes its own data again')
       }
       if (!lost && step === 0) return
-      onUnsure?.()
+      onUnsure?.(false)
       if (!back) redis.lost()
     } catch (error) {
       if (logLimit.due()) log.warn({ err: error }, 'the worker number could not be renewed, retrying')
@@ -164,8 +170,9 @@ export function createWorkerLease ({
     onReborn (listener) { onReborn = listener },
 
     /**
-     * @param {() => void} listener the only one; called when Redis may have lost what this worker has registered. Until
-     *   `settles(false)` orders about users are refused in the cluster
+     * @param {(hadEnded: boolean) => void} listener the only one; called when Redis may have lost what this worker has
+     *   registered, and when the lease had ended, as far as this worker knows. Until `settles(false)` orders about
+     *   users are refused in the cluster
      */
     onUnsure (listener) { onUnsure = listener },
 
@@ -206,6 +213,7 @@ export function createWorkerLease ({
         WORKERS.expiry, WORKERS.owners, WORKERS.slots, WORKERS.incarnations, WORKERS.ending, WORKERS.ended,
         WORKERS.watched, WORKERS.settling
       ]
+      const asked = clock.monotonic()
       const [claimed, begun] = await redis.scripts.claim(
         keys,
         [slot, owner, leaseTime, MAX_WORKERS, await deadOwner(), KEEP_TIME]
@@ -213,6 +221,7 @@ export function createWorkerLease ({
       if (claimed === -1) throw new InkcastError('unavailable', `all ${MAX_WORKERS} worker numbers are taken`)
       number = claimed
       incarnation = Number(begun)
+      heldUntil = asked + leaseTime
       await renew()
       timer = clock.every(leaseTime / RENEWALS_PER_LEASE, () => { renew() }).unref()
     },

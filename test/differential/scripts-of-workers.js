@@ -32,14 +32,15 @@ export const WORKER_CALLS = {
       draw.pick(['', ...TOKENS]), draw.pick(['1000', '10000'])
     ]
   }),
-  renew: (draw) => ({
+  renew: (draw, { generation }) => ({
     keys: [
       WORKERS.expiry, WORKERS.owners, WORKERS.secret, WORKERS.incarnations, WORKERS.ending, WORKERS.settling,
       WORKERS.registry, WORKERS.watched
     ],
     args: [
       draw.pick(NUMBERS), draw.pick(TOKENS), draw.pick(['0', '1000', '5000', '5000']), owner(draw),
-      draw.pick(['sec1', 'sec2']), draw.pick(['1', '2', '1700000000000']), draw.pick(['0', '1', '?'])
+      draw.pick(['sec1', 'sec2']), draw.pick(['1', '2', '1700000000000']), draw.pick(['0', '1', '?']),
+      draw.pick(['', 'name', `name ${generation}`])
     ]
   }),
   watch: (draw, { ms }) => ({
@@ -56,7 +57,9 @@ export const WORKER_CALLS = {
   numbers: () => ({ keys: [WORKERS.expiry, WORKERS.watched], args: [] }),
   owner: (draw) => ({ keys: [WORKERS.expiry, WORKERS.owners, WORKERS.watched], args: [draw.pick(NUMBERS)] }),
   slot: (draw) => ({ keys: [WORKERS.owners, WORKERS.slots], args: [draw.pick(SLOTS)] }),
-  registry: () => ({ keys: [WORKERS.registry, WORKERS.incarnations, WORKERS.settling], args: [] }),
+  registry: (draw, { generation }) => ({
+    keys: [WORKERS.registry, WORKERS.incarnations, WORKERS.settling], args: [draw.pick(['', 'name', `name ${generation}`])]
+  }),
   ordered: (draw, { ms }) => ({
     keys: [userOrdered(draw.pick(UIDS))], args: [String(ms + draw.int(-5000, 5000)), draw.pick(['1', '1000'])]
   }),

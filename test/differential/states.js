@@ -32,6 +32,7 @@ const STATES = [
   (draw) => ['SET', sourceMark(draw.pick(SOURCES)), `${draw.int(0, 9)}.1`, 'EX', '60'],
   (draw) => ['HSET', queueMarks(draw.pick(GUIDS), 'ada'), draw.pick(QUEUES), draw.pick(['3', '3 x', '2 50'])],
   (_, { ms }) => ['HSET', requestState('r1'), 'f', 'f1', 'p', 'p1', 's', '1', 'u', String(ms - 1)],
+  (draw, { generation }) => ['SET', WORKERS.registry, draw.pick(['name', `name ${draw.pick([generation, 'older'])}`])],
   (draw) => ['HDEL', WORKERS.incarnations, draw.pick(NUMBERS)],
   (draw) => draw.chance(0.2) ? ['XADD', UPLINK.log, LAST_ID, 'h', '', 'v', '', 'c', '1'] : ['DEL', UPLINK.meta],
   (draw) => ['XDEL', documentLog(draw.pick(GUIDS)), `${draw.int(1, 4)}-0`],

@@ -87,8 +87,8 @@ export async function startRedisWorker (
     ...shared,
     random: systemRandom
   })
-  lease.onUnsure(() => standing.lost())
-  lease.onReborn(() => standing.reborn())
+  lease.onUnsure((hadEnded) => { hadEnded ? standing.missed() : standing.lost() })
+  lease.onReborn(() => standing.missed())
   await lifecycle.startAll(gateway.parts)
   await lifecycle.start('watch', createWorkerWatch({ redis, log, leaseTime, interval: 100, grace: 150, clock: systemClock, random: systemRandom }))
   return { url: `http://127.0.0.1:${gateway.port()}`, redis, lease, standing, directory, sent, lines }

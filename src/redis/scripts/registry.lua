@@ -1,5 +1,9 @@
 -- Reads how complete Redis' data about the workers is.
 -- KEYS  1 name of this data about the workers  2 incarnation of each number that has one (hash)
 --       3 numbers whose workers register their users again (hash)
--- Returns the name, '' without one, the number of workers, and how many of them register their users again.
-return { redis.call('GET', KEYS[1]) or '', redis.call('HLEN', KEYS[2]), redis.call('HLEN', KEYS[3]) }
+-- ARGV  1 name that the caller knows, '' to get the workers in any case
+-- Returns the name, '' without one; how many workers register their users again; and, if the name is another one, number
+-- and incarnation of each worker.
+--@include data_name
+local name = dataName(KEYS[1], KEYS[2], KEYS[3])
+return { name, redis.call('HLEN', KEYS[3]), name == ARGV[1] and {} or redis.call('HGETALL', KEYS[2]) }

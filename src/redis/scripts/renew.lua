@@ -5,14 +5,17 @@
 --       8 time of the last watch, ms
 -- ARGV  1 number  2 token of the owner  3 lease time, ms; 0: release the number
 --       4 owner as JSON, written again after Redis has lost its data  5 a secret, used if there is none  6 incarnation
---       7 '1' the worker registers its users again, '0' it does not, '?' it does if Redis has lost its data
+--       7 '1' the worker registers its users again, '0' it does not, '?' it does if Redis may have lost them
+--       8 name of the data with which the worker has registered them, '' before the first renewal
 -- Returns the shared secret, or '' if another process has the number now; the incarnation, a new one if the lease had
--- ended; 1 if the number had no owner, which means that Redis has lost its data; and the time, ms.
+-- ended; 1 if Redis may have lost data of the worker; the time, ms; and the name of the data. The name says it, not only
+-- the missing owner: the answer to the renewal that found no owner may be late, or lost.
 --@include lease_time
+--@include data_name
 local time = redis.call('TIME')
 local wall = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local owner = redis.call('HGET', KEYS[2], ARGV[1])
-if owner and cjson.decode(owner).token ~= ARGV[2] then return { '', ARGV[6], 0, wall } end
+if owner and cjson.decode(owner).token ~= ARGV[2] then return { '', ARGV[6], 0, wall, '' } end
 local incarnation = ARGV[6]
 if tonumber(ARGV[3]) == 0 then
   redis.call('ZREM', KEYS[1], ARGV[1])
@@ -22,7 +25,7 @@ if tonumber(ARGV[3]) == 0 then
     redis.call('HDEL', KEYS[4], ARGV[1])
     redis.call('RPUSH', KEYS[5], ARGV[1] .. '.' .. incarnation)
   end
-  return { ARGV[5], incarnation, 0, wall }
+  return { ARGV[5], incarnation, 0, wall, '' }
 end
 local now = leaseTime(KEYS[8])
 if not owner then
@@ -33,10 +36,11 @@ end
 redis.call('HSET', KEYS[4], ARGV[1], incarnation)
 redis.call('ZADD', KEYS[1], string.format('%.0f', now + tonumber(ARGV[3])), ARGV[1])
 redis.call('SET', KEYS[3], ARGV[5], 'NX')
-redis.call('SET', KEYS[7], ARGV[2] .. wall, 'NX')
-if ARGV[7] == '1' or (ARGV[7] == '?' and not owner) then
+local name = dataName(KEYS[7], KEYS[4], KEYS[6], ARGV[2] .. wall)
+local lost = not owner or (ARGV[8] ~= '' and ARGV[8] ~= name)
+if ARGV[7] == '1' or (ARGV[7] == '?' and lost) then
   redis.call('HSET', KEYS[6], ARGV[1], incarnation)
 else
   redis.call('HDEL', KEYS[6], ARGV[1])
 end
-return { redis.call('GET', KEYS[3]), incarnation, owner and 0 or 1, wall }
+return { redis.call('GET', KEYS[3]), incarnation, lost and 1 or 0, wall, name }

@@ -95,7 +95,7 @@ export class RightsChecker {
     if (!USES.has(event)) return
     const isWithout = wasWithoutLease && this.leases.hasEnded(line.sid)
     if (isWithout) this.counts['without a lease']++
-    if (!answer.ok) return this.#refused(line, answer.error)
+    if (!answer.ok) return this.#refused(answer.error)
     this.counts.accepted++
     const { ledger } = this
     const why = ledger.withdrawn(line, guid, at) ?? ledger.ended(line, at) ??
@@ -104,9 +104,8 @@ export class RightsChecker {
     if (isWithout) this.#violation(line, `may ${event} in ${guid} on a worker whose lease has ended`)
   }
 
-  /** @param {Line} line @param {{ code: string, message: string }} error */
-  #refused (line, { code, message }) {
-    if (message === 'this worker is cut off from Redis') line.cutOffAt = this.world.time
+  /** @param {{ code: string }} error */
+  #refused ({ code }) {
     if (code === 'forbidden') this.counts.forbidden++
     if (code === 'not_joined') this.counts['not joined']++
     if (code === 'unavailable') this.counts.unavailable++

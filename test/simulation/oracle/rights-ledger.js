@@ -27,15 +27,12 @@ import { RedisHistory } from './redis-history.js'
  * @property {number} begunAt virtual ms
  * @property {number} connectedAt virtual ms
  * @property {number} iat s; the newest one of the tokens that it has sent
- * @property {number} cutOffAt when its worker said last that it is cut off from Redis, virtual ms
  * @property {Set<string>} asked documents of its handshake
  * @property {Map<string, Membership>} documents
  */
 
 /** Age that a worker's knowledge of the clock of Redis may have, ms: three renewals of its lease. */
 const KNOWN_CLOCK = 12_000
-/** A loss of data may matter to a worker that was cut off for this time, ms. */
-const RELEARNED = 30_000
 
 export class RightsLedger {
   /** @type {Order[]} */
@@ -76,7 +73,7 @@ export class RightsLedger {
   withdrawn (line, guid, at) {
     const { uid, iat } = line
     for (const order of this.#answered('revoke', uid, guid, at)) {
-      if (this.#mayBeUnknown(order, line) || this.#wasRestored(order, 'restore')) continue
+      if (this.#mayBeLost(order) || this.#wasRestored(order, 'restore')) continue
       const from = this.redis.earliest(order.begunAt, order.answeredAt)
       const isForbidden = order.ttl === undefined
         ? iat * 1000 <= from
@@ -93,7 +90,7 @@ export class RightsLedger {
    */
   ended (line, at) {
     const order = this.#answered('kick', line.uid, '', at)
-      .find((kick) => line.connectedAt < kick.begunAt && !this.#mayBeUnknown(kick, line))
+      .find((kick) => line.connectedAt < kick.begunAt && !this.#mayBeLost(kick))
     return order && `a kick of ${this.#ago(order)}`
   }
 
@@ -116,7 +113,7 @@ export class RightsLedger {
     const { uid, documents } = line
     const joinedAt = documents.get(guid)?.joinedAt ?? Infinity
     const order = [...this.#answered('close', '', guid, at), ...this.#answered('leave', uid, guid, at)]
-      .find((one) => joinedAt < one.begunAt && !this.#mayBeUnknown(one, line) && !this.#mayBeOpened(one))
+      .find((one) => joinedAt < one.begunAt && !this.#mayBeLost(one) && !this.#mayBeOpened(one))
     return order && `a ${order.kind} of ${this.#ago(order)}`
   }
 
@@ -163,16 +160,6 @@ export class RightsLedger {
 
   /** Redis stores the orders: it may have lost this one. @param {Order} order */
   #mayBeLost ({ begunAt }) { return this.redis.mayHaveLost(begunAt) }
-
-  /**
-   * A worker that was cut off while Redis lost its data has its users in no list: it learns of orders of that time when
-   * it has registered them again.
-   * @param {Order} order @param {Line} line
-   */
-  #mayBeUnknown (order, { cutOffAt }) {
-    const since = order.begunAt - RELEARNED
-    return this.#mayBeLost(order) || (cutOffAt > since && this.redis.mayHaveLost(since))
-  }
 
   /** @param {Order} order @param {OrderKind} kind */
   #wasRestored ({ uid, guid, begunAt }, kind) {

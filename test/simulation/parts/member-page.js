@@ -121,7 +121,7 @@ export class MemberPage {
     }
     const { jwt: token, iat } = this.#token
     this.line = {
-      page: this.name, uid: this.uid, sid: '', begunAt: world.time, connectedAt: Infinity, iat, cutOffAt: -Infinity, documents,
+      page: this.name, uid: this.uid, sid: '', begunAt: world.time, connectedAt: Infinity, iat, documents,
       asked: new Set(Object.keys(asked))
     }
     return { token, client: this.name, documents: asked }

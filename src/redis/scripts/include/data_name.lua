@@ -1,0 +1,16 @@
+-- Name of the data about the workers: another one after each loss of data. After a restart, or the promotion of a
+-- replica, the last writes may be missing (generation.lua), and so registrations of users. Then every worker counts as
+-- one that registers its users again, until it has done so.
+--@include generation
+-- begins: the name if there is none; nil: there stays none
+-- Returns the name, '' without one.
+local function dataName (registry, incarnations, settling, begins)
+  local name, noted = string.match(redis.call('GET', registry) or '', '^(%S+) ?(%S*)$')
+  local current = generation()
+  if name and noted == current then return name .. ' ' .. current end
+  if not (name or begins) then return '' end
+  redis.call('SET', registry, (name or begins) .. ' ' .. current)
+  local workers = redis.call('HGETALL', incarnations)
+  for i = 1, #workers, 2 do redis.call('HSET', settling, workers[i], workers[i + 1]) end
+  return (name or begins) .. ' ' .. current
+end
