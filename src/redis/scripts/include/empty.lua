@@ -12,8 +12,12 @@ local function emptyEpoch (key, current, begins)
   local now = tonumber(redis.call('TIME')[1])
   local name, turn, since, of, before = string.match(redis.call('GET', key) or '', '^(%S+)%-(%d+) (%d+) (%S*) (%d*)$')
   local named = name and of == current
-  -- before `since`: the clock was set back
-  if named and before == evicted and now >= tonumber(since) and now < since + TURN then return name .. '-' .. turn end
+  if named and before == evicted and now < since + TURN then
+    local epoch = name .. '-' .. turn
+    -- The clock was set back. The turn lasts until then no longer, and so do the logs that have begun with it.
+    if now < tonumber(since) then redis.call('SET', key, epoch .. ' ' .. now .. ' ' .. current .. ' ' .. evicted, 'EX', 2 * TURN) end
+    return epoch
+  end
   local epoch = named and name .. '-' .. string.format('%.0f', turn + 1) or begins .. '-0'
   redis.call('SET', key, epoch .. ' ' .. now .. ' ' .. current .. ' ' .. evicted, 'EX', 2 * TURN)
   return epoch
