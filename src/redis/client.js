@@ -83,13 +83,23 @@ export function createRedis ({ urls, connect, name, log, metrics, onWaits = () =
   if (client instanceof Cluster) {
     refuseWhenDown(client)
     const known = new Set()
+    /** Nodes that were not reached since the listeners heard of them. */
+    const tried = new Set()
     client.on('+node', (node) => {
+      const key = keyOf(node)
+      // ioredis adds a node that is gone once more for each command that another one redirects to it. Listeners send
+      // commands: they would add the next one
+      const again = tried.has(key)
       catchRejections(node, refusals.note, counted?.sent)
       node.on('ready', () => {
-        if (known.has(keyOf(node))) counted?.reconnected('commands')
-        known.add(keyOf(node))
+        if (known.has(key)) counted?.reconnected('commands')
+        known.add(key)
+        tried.delete(key)
+        if (again) tellBack()
       })
-      moves?.forget(keyOf(node))
+      moves?.forget(key)
+      if (again) return
+      tried.add(key)
       tellBack()
     })
   }

@@ -42,12 +42,25 @@ export function createSlotMoves ({ ownerOf, ask, refresh }) {
   return {
     /** To be called after each refresh of the cluster's hash slots. Never rejects. */
     async look () {
-      const now = Array.from({ length: SLOTS }, (_, slot) => ownerOf(slot))
-      const keys = [...new Set(now)].filter((key) => key !== undefined)
+      // loops, and no Set of all: each refresh comes here, and while a node is gone there are many
+      /** @type {(string | undefined)[]} */
+      const now = []
+      /** @type {string[]} */
+      const keys = []
+      let last
+      for (let slot = 0; slot < SLOTS; slot++) {
+        const owner = ownerOf(slot)
+        now.push(owner)
+        // most hash slots are on the node of the one before
+        if (owner === last) continue
+        last = owner
+        if (owner !== undefined && !keys.includes(owner)) keys.push(owner)
+      }
       if (keys.length === seen.size && keys.every((key) => seen.has(key))) {
-        now.forEach((owner, slot) => {
-          if (owners[slot] !== undefined && owners[slot] !== owner) before.set(slot, { owner: owners[slot], seen })
-        })
+        for (let slot = 0; slot < owners.length; slot++) {
+          const owner = owners[slot]
+          if (owner !== undefined && owner !== now[slot]) before.set(slot, { owner, seen })
+        }
         owners = now
         return
       }
