@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { before, test } from 'node:test'
+import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
 import { commandFolder } from '../helpers/command.js'
 import { fileScope } from '../helpers/file-scope.js'
@@ -89,4 +90,14 @@ test('a target that is not this machine has to be confirmed', async (t) => {
   const { code, stderr } = await run(['load', '--url', 'http://192.0.2.1:3000', '--api', cluster.apiUrl])
   assert.equal(code, 1)
   assert.match(stderr, /192\.0\.2\.1:3000 is not this machine: confirm with --remote/)
+})
+
+test('metrics of all processes are merged, and readiness names each of them', async (t) => {
+  const clients = await Promise.all(Array.from({ length: 10 }, () => connectClient(t, cluster.url)))
+  const text = await cluster.metrics()
+  const value = Number(/^inkcast_connections\{.*transport="websocket".*\} (\d+)$/m.exec(text)?.[1])
+  assert.ok(value >= clients.length, text.split('\n').filter((line) => line.startsWith('inkcast_connections')).join())
+  const body = /** @type {any} */ (await (await fetch(`${cluster.adminUrl}/ready`)).json())
+  assert.deepEqual(
+    body.processes.map((/** @type {any} */ { name }) => name).sort(), ['api-0', 'gateway-0', 'gateway-1', 'launcher'])
 })

@@ -20,6 +20,7 @@ export function worldLog (process) {
   return /** @type {any} */ ({
     level: 'info',
     fatal: at('fatal'), error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug'), trace: at('trace'),
+    child: () => worldLog(process),
     isLevelEnabled: (/** @type {string} */ level) => NOTED.has(level),
     on () {},
     off () {}

@@ -19,6 +19,8 @@ import { worldLog } from './log.js'
  * @property {boolean} isReady
  * @property {() => void} stop as SIGTERM: it ends in order, within DRAIN_TIMEOUT
  * @property {import('../../../src/role.js').Composed | undefined} composed
+ * @property {import('../../../src/metrics/metrics.js').Metrics} metrics
+ * @property {unknown} failure why it did not start
  *
  * @param {object} options
  * @param {import('../world/sim-process.js').SimProcess} options.process
@@ -42,6 +44,8 @@ export function runRoleIn ({ process, role, slot, config, compose, createKafka }
     process,
     isReady: false,
     composed: undefined,
+    metrics,
+    failure: undefined,
     stop () {
       if (isStopping || !process.isAlive) return
       isStopping = true
@@ -80,6 +84,7 @@ export function runRoleIn ({ process, role, slot, config, compose, createKafka }
       running.isReady = !isStopping
     } catch (error) {
       if (lifecycle.isStopping) return
+      running.failure = error
       world.trace.note(world.time, `does not start: ${error}`, process)
       await lifecycle.stop()
       process.end(1)

@@ -7,6 +7,7 @@ import { tokenOf, URL } from '../parts/page.js'
  * @property {Record<string, unknown> | ((tell: (auth: object) => void) => void)} [auth] beside the token; a function
  *   tells all of it
  * @property {string} [url] default: the balancer in front of all workers
+ * @property {(payload: any) => boolean} [acknowledges] whether it acknowledges a record that asks; default: each one
  * @property {object} [socket] further options of socket.io-client
  *
  * @typedef {{ at: number, event: string, args: any[] }} Received at: virtual ms
@@ -29,7 +30,7 @@ export class ScriptedClient {
    * @param {string} uid
    * @param {ClientOptions} [options]
    */
-  constructor (cluster, process, uid, { transports = ['websocket'], auth, url = URL, socket: more } = {}) {
+  constructor (cluster, process, uid, { transports = ['websocket'], auth, url = URL, acknowledges = () => true, socket: more } = {}) {
     this.cluster = cluster
     this.process = process
     this.uid = uid
@@ -40,7 +41,7 @@ export class ScriptedClient {
       socket.onAny((event, ...args) => {
         const last = args.at(-1)
         // like a page that shows each record at once
-        if (typeof last === 'function') last()
+        if (typeof last === 'function' && acknowledges(args[0])) last()
         this.received.push({ at: process.world.time, event, args: args.filter((arg) => typeof arg !== 'function') })
       })
       socket.on('connect_error', (error) => { this.failures.push(error.message) })

@@ -12,6 +12,7 @@ import { DOWNLINK } from '../parts/kafka-service.js'
 import { createRedisIn } from '../parts/redis/kinds.js'
 import { World } from '../world/world.js'
 import { ScriptedClient } from './scripted-client.js'
+import { ScriptedPage } from './scripted-page.js'
 import { send } from './send.js'
 
 /** Topic of events for services. */
@@ -61,7 +62,7 @@ export class ScriptedCluster {
    * @template T
    * @param {() => T} condition asked after each turn; only looks
    * @param {{ timeout?: number, message?: () => unknown }} [options] of virtual ms; the message is for a failure
-   * @returns {Promise<T>} its first true value
+   * @returns {Promise<NonNullable<T>>} its first true value
    */
   async until (condition, { timeout = PATIENCE, message = condition } = {}) {
     /** @type {any} */
@@ -133,6 +134,13 @@ export class ScriptedCluster {
     return new ScriptedClient(this, this.outside(`page-${++this.#clients}`), uid, options)
   }
 
+  /**
+   * A page with inkcast-client that begins to connect.
+   * @param {string} uid
+   * @param {ConstructorParameters<typeof ScriptedPage>[3]} [options]
+   */
+  page (uid, options) { return new ScriptedPage(this, this.outside(`page-${++this.#clients}`), uid, options) }
+
   /** The worker that holds the connection of a client. @param {ScriptedClient} client @returns {Slot | undefined} */
   slotOf ({ process }) {
     const owners = this.world.network.lines.filter(({ owner }) => owner === process).map(({ peer }) => peer?.owner)
@@ -171,20 +179,24 @@ export class ScriptedCluster {
   /**
    * A record of a service's own producer.
    * @param {Record<string, string>} headers `x-operator` and so on
-   * @param {unknown} value sent as JSON
+   * @param {any} value
+   * @param {(value: any) => string | Buffer} [encode]
    * @returns {Promise<void>} it is written
    */
-  async produce (headers, value) {
+  async produce (headers, value, encode = JSON.stringify) {
     const broker = this.#kafka
     const service = this.outside('service')
     await this.act(service, () => broker.produce(service, DOWNLINK, [{
-      key: headers['x-guid'] ?? headers['x-uid'], value: JSON.stringify(value), headers
+      key: headers['x-guid'] ?? headers['x-uid'], value: encode(value), headers
     }]))
   }
 
-  /** What the cluster has written to Kafka for services, partition by partition. */
-  get uplink () {
-    return this.#kafka.topic(UPLINK).partitions.flatMap(({ records }) => records).map(({ headers, value }) => ({
+  /** What the cluster has written to Kafka for services. */
+  get uplink () { return this.records(UPLINK) }
+
+  /** @param {string} topic @returns {{ headers: Record<string, string>, value: any }[]} partition by partition */
+  records (topic) {
+    return this.#kafka.topic(topic).partitions.flatMap(({ records }) => records).map(({ headers, value }) => ({
       headers: Object.fromEntries(Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)])),
       value: JSON.parse(String(value))
     }))
@@ -234,7 +246,9 @@ export class ScriptedCluster {
  */
 export async function inCluster (shape, play) {
   const scripted = new ScriptedCluster(shape)
-  await scripted.until(() => scripted.cluster.isReady, { message: () => scripted.world.violations })
+  await scripted.until(() => scripted.cluster.isReady, {
+    message: () => [...scripted.world.violations, ...scripted.cluster.slots.map(({ running }) => running.failure)]
+  })
   await play(scripted)
   assert.deepEqual(scripted.world.violations, [])
 }
