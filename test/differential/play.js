@@ -79,13 +79,13 @@ export class Player {
   async #keySpace (peer, found) {
     if (!('items' in found)) return [show(found)]
     const keys = found.items.map((key) => 'text' in key ? key.text : '').sort()
-    const reads = Object.values(READ)
-    const read = keys.flatMap((key) => [['TYPE', key], ['PTTL', key], ...reads.map((command) => command(key))])
-    const replies = chunks(parseMessages(await peer.send([...read, ['FLUSHALL']])), 2 + reads.length)
+    const types = parseMessages(await peer.send(keys.map((key) => ['TYPE', key]))).map((type) => show(type).slice(1))
+    // only by the command of its type: most of the time would go into errors
+    const reads = keys.flatMap((key, i) => [['PTTL', key], (READ[types[i]] ?? READ.string)(key)])
+    const replies = chunks(parseMessages(await peer.send([...reads, ['FLUSHALL']])), 2)
     return keys.map((key, i) => {
-      const [type, left, ...values] = replies[i]
-      const name = show(type).slice(1)
-      const value = values[Object.keys(READ).indexOf(name)]
+      const [left, value] = replies[i]
+      const name = types[i]
       const shown = 'items' in value && (name === 'hash' || name === 'set')
         ? chunks(value.items.map(show), name === 'hash' ? 2 : 1).sort().join('; ')
         : show(value)
