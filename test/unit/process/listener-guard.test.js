@@ -57,7 +57,7 @@ test('an answer that has begun is cut off, so that its reader does not take it f
 test('a body that is not read to its end, which takes the socket from its request, stops no server', async (t) => {
   const { log } = recordingLog()
   const guard = createListenerGuard({ name: 'test', log, clock: systemClock })
-  const url = await listening(t, http.createServer(guard.request(async (req, res) => {
+  const url = await listening(t, http.createServer({ keepAliveTimeout: 1 }, guard.request(async (req, res) => {
     for await (const chunk of req) if (chunk.length > 3) break
     assert.equal(req.socket, null)
     res.end('closed')
