@@ -9,7 +9,7 @@ import { storeContract } from '../../helpers/outbox-store.js'
 import { seededRandom } from '../../helpers/random.js'
 import { settle } from '../../helpers/scripted-socket.js'
 
-const SCHEDULES = 1000
+const SCHEDULES = 400
 const STEPS = 50
 
 describe('the store in memory', () => {
