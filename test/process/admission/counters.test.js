@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { after, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { startExtended } from '../../helpers/test-extension.js'
@@ -114,102 +114,106 @@ async function gauges ({ metrics }) {
   }
 }
 
-for (const [kind, start] of Object.entries(KINDS)) {
-  test(kind, { concurrency: true }, async (t) => {
-    const server = await start()
-    const { gateway } = server
-    let number = 0
-    /** The counters of a user and an address. @param {string} uid @param {string} address */
-    const counted = (uid, address) => ({
-      address: gateway.connectionLimits.count(address),
-      user: gateway.users.count(uid)
-    })
-    const NONE = { address: 0, user: 0 }
-    /** @param {string} uid @param {string} address */
-    const nothingCounts = async (uid, address) => {
-      await waitFor(() => Object.values(counted(uid, address)).every((count) => count === 0), {
-        message: () => counted(uid, address)
+// they wait for the same time-outs
+describe('every limit that counts sessions counts', { concurrency: true }, () => {
+  for (const [kind, start] of Object.entries(KINDS)) {
+    test(kind, { concurrency: true }, async (t) => {
+      const server = await start()
+      const { gateway } = server
+      let number = 0
+      /** The counters of a user and an address. @param {string} uid @param {string} address */
+      const counted = (uid, address) => ({
+        address: gateway.connectionLimits.count(address),
+        user: gateway.users.count(uid)
       })
-      assert.deepEqual(counted(uid, address), NONE)
-    }
-
-    await Promise.all(Object.entries(BEGINNINGS).map(([beginning, { transports, ready = () => true, before }]) =>
-      t.test(`that begin with ${beginning} count until they end, however they do`, async (t) => {
-        await Promise.all(Object.entries(ENDS).map(async ([name, end]) => {
-          const [uid, address] = [`user-${++number}`, `1.2.3.${number}`]
-          const options = {
-            transports, auth: { token: await signToken({ sub: uid }) }, extraHeaders: { 'X-Forwarded-For': address }
-          }
-          const client = await connectClient(t, server.url, options)
-          const socket = gateway.io.sockets.sockets.get(/** @type {string} */ (client.id))
-          const conn = /** @type {any} */ (socket).conn
-          await waitFor(() => ready(conn), { message: 'the upgrade' })
-          const session = { server, client, conn, uid }
-          await before?.(session)
-          assert.deepEqual(counted(uid, address), { address: 1, user: 1 }, name)
-          await end(session)
-          await waitFor(() => counted(uid, address).address === 0, {
-            timeout: 8000, message: () => `${name}: ${JSON.stringify(counted(uid, address))}`
-          })
-          await nothingCounts(uid, address)
-          client.disconnect()
-        }))
-      })
-    ))
-    assert.deepEqual([gateway.engine.clientsCount, gateway.connections, gateway.connectionLimits.addresses], [0, 0, 0])
-    if (kind.includes('extension')) assert.equal(heard, 2 * number)
-
-    await t.test('that are refused, or never admitted, do not count', async (t) => {
-      const auth = { token: await signToken({ sub: 'ada' }) }
-      const from = (/** @type {string} */ address) => ({ extraHeaders: { 'X-Forwarded-For': address } })
-      for (const transports of [['websocket'], ['polling']]) {
-        const refused = createClient(t, server.url, { transports, auth: { token: 'wrong' }, ...from('2.0.0.1') })
-        await once(/** @type {any} */ (refused), 'connect_error')
-        refused.disconnect()
-        await nothingCounts('ada', '2.0.0.1')
-        // the user's own limit, and what it refuses
-        const some = await Promise.all(
-          Array.from({ length: 10 }, () => connectClient(t, server.url, { transports, auth, ...from('2.0.0.2') }))
-        )
-        const above = createClient(t, server.url, { transports, auth, ...from('2.0.0.3') })
-        await once(/** @type {any} */ (above), 'connect_error')
-        assert.equal(gateway.users.count('ada'), 10)
-        above.disconnect()
-        for (const client of some) client.disconnect()
-        await nothingCounts('ada', '2.0.0.2')
-        await nothingCounts('ada', '2.0.0.3')
+      const NONE = { address: 0, user: 0 }
+      /** @param {string} uid @param {string} address */
+      const nothingCounts = async (uid, address) => {
+        await waitFor(() => Object.values(counted(uid, address)).every((count) => count === 0), {
+          message: () => counted(uid, address)
+        })
+        assert.deepEqual(counted(uid, address), NONE)
       }
-      // requests without a session, also many at once on a connection that is cut
-      const headers = { 'x-forwarded-for': '2.0.0.4' }
-      for (const query of ['EIO=4&transport=none', 'EIO=3&transport=polling', 'EIO=4&transport=polling&j=1'])
-        assert.equal((await fetch(`${server.url}/socket.io/?${query}`, { headers })).status, 400)
-      const { port } = new URL(server.url)
-      const request = 'GET /socket.io/?EIO=3&transport=polling HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 2.0.0.4\r\n\r\n'
-      for (const answers of [0, 1]) {
-        const socket = connect(Number(port), '127.0.0.1').on('error', () => {})
-        socket.write(request.repeat(8))
-        await once(socket, answers === 0 ? 'connect' : 'data')
-        socket.resetAndDestroy()
-      }
-      await nothingCounts('ada', '2.0.0.4')
-    })
 
-    await t.test('leave no gauge raised', async () => {
-      await waitFor(async () => Object.values(await gauges(server)).every((value) => value === 0), {
-        timeout: 8000, message: async () => JSON.stringify(await gauges(server))
+      await Promise.all(Object.entries(BEGINNINGS).map(([beginning, { transports, ready = () => true, before }]) =>
+        t.test(`that begin with ${beginning} count until they end, however they do`, async (t) => {
+          await Promise.all(Object.entries(ENDS).map(async ([name, end]) => {
+            const [uid, address] = [`user-${++number}`, `1.2.3.${number}`]
+            const options = {
+              transports, auth: { token: await signToken({ sub: uid }) }, extraHeaders: { 'X-Forwarded-For': address }
+            }
+            const client = await connectClient(t, server.url, options)
+            const socket = gateway.io.sockets.sockets.get(/** @type {string} */ (client.id))
+            const conn = /** @type {any} */ (socket).conn
+            await waitFor(() => ready(conn), { message: 'the upgrade' })
+            const session = { server, client, conn, uid }
+            await before?.(session)
+            assert.deepEqual(counted(uid, address), { address: 1, user: 1 }, name)
+            await end(session)
+            await waitFor(() => counted(uid, address).address === 0, {
+              timeout: 8000, message: () => `${name}: ${JSON.stringify(counted(uid, address))}`
+            })
+            await nothingCounts(uid, address)
+            client.disconnect()
+          }))
+        })
+      ))
+      const { engine, connections, connectionLimits } = gateway
+      assert.deepEqual([engine.clientsCount, connections, connectionLimits.addresses], [0, 0, 0])
+      if (kind.includes('extension')) assert.equal(heard, 2 * number)
+
+      await t.test('that are refused, or never admitted, do not count', async (t) => {
+        const auth = { token: await signToken({ sub: 'ada' }) }
+        const from = (/** @type {string} */ address) => ({ extraHeaders: { 'X-Forwarded-For': address } })
+        for (const transports of [['websocket'], ['polling']]) {
+          const refused = createClient(t, server.url, { transports, auth: { token: 'wrong' }, ...from('2.0.0.1') })
+          await once(/** @type {any} */ (refused), 'connect_error')
+          refused.disconnect()
+          await nothingCounts('ada', '2.0.0.1')
+          // the user's own limit, and what it refuses
+          const some = await Promise.all(
+            Array.from({ length: 10 }, () => connectClient(t, server.url, { transports, auth, ...from('2.0.0.2') }))
+          )
+          const above = createClient(t, server.url, { transports, auth, ...from('2.0.0.3') })
+          await once(/** @type {any} */ (above), 'connect_error')
+          assert.equal(gateway.users.count('ada'), 10)
+          above.disconnect()
+          for (const client of some) client.disconnect()
+          await nothingCounts('ada', '2.0.0.2')
+          await nothingCounts('ada', '2.0.0.3')
+        }
+        // requests without a session, also many at once on a connection that is cut
+        const headers = { 'x-forwarded-for': '2.0.0.4' }
+        for (const query of ['EIO=4&transport=none', 'EIO=3&transport=polling', 'EIO=4&transport=polling&j=1'])
+          assert.equal((await fetch(`${server.url}/socket.io/?${query}`, { headers })).status, 400)
+        const { port } = new URL(server.url)
+        const request = 'GET /socket.io/?EIO=3&transport=polling HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 2.0.0.4\r\n\r\n'
+        for (const answers of [0, 1]) {
+          const socket = connect(Number(port), '127.0.0.1').on('error', () => {})
+          socket.write(request.repeat(8))
+          await once(socket, answers === 0 ? 'connect' : 'data')
+          socket.resetAndDestroy()
+        }
+        await nothingCounts('ada', '2.0.0.4')
+      })
+
+      await t.test('leave no gauge raised', async () => {
+        await waitFor(async () => Object.values(await gauges(server)).every((value) => value === 0), {
+          timeout: 8000, message: async () => JSON.stringify(await gauges(server))
+        })
+      })
+
+      await t.test('that are open when the gateway stops do not count afterwards', async (t) => {
+        await Promise.all(Object.values(BEGINNINGS).map(async ({ transports }) =>
+          connectClient(t, server.url, {
+            transports,
+            auth: { token: await signToken({ sub: 'last' }) },
+            extraHeaders: { 'X-Forwarded-For': '3.0.0.1' }
+          })))
+        assert.equal(gateway.connectionLimits.count('3.0.0.1'), Object.keys(BEGINNINGS).length)
+        await server.stop()
+        await nothingCounts('last', '3.0.0.1')
       })
     })
-
-    await t.test('that are open when the gateway stops do not count afterwards', async (t) => {
-      await Promise.all(Object.values(BEGINNINGS).map(async ({ transports }) =>
-        connectClient(t, server.url, {
-          transports,
-          auth: { token: await signToken({ sub: 'last' }) },
-          extraHeaders: { 'X-Forwarded-For': '3.0.0.1' }
-        })))
-      assert.equal(gateway.connectionLimits.count('3.0.0.1'), Object.keys(BEGINNINGS).length)
-      await server.stop()
-      await nothingCounts('last', '3.0.0.1')
-    })
-  })
-}
+  }
+})
