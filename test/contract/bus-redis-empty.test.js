@@ -123,7 +123,9 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       const guids = range(300).map(() => fresh())
       const before = await Promise.all(guids.map((guid) => first.subscribe(guid)))
       assert.deepEqual(await second.positions(guids), before)
-      await Promise.all(guids.map((guid, i) => publisher.publish([entry(guid, i)])))
+      // not all at once: on a busy machine the last ones would be answered too late
+      for (let at = 0; at < guids.length; at += 30)
+        await Promise.all(guids.slice(at, at + 30).map((guid, i) => publisher.publish([entry(guid, at + i)])))
       await Promise.all(guids.map((guid) => arrived(one, guid, 1)))
       const found = await Promise.all(guids.map((guid, i) => second.history(guid, before[i], 10)))
       assert.ok(found.every(({ gap, records }, i) => gap === null && texts(records)[0] === i && records.length === 1))
