@@ -6,12 +6,13 @@ import { Worker } from 'node:worker_threads'
 import { entry, range } from '../../contract/bus-fixture.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 
-const CLIENTS = 2000
+/** The same with 2,000, in a cluster: test/fault/crowds.test.js. */
+const CLIENTS = 500
 const RECORDS = 60
 
 test(
-  '2,000 clients that reconnect at once with about the same position share a few reads of the log',
-  { timeout: 270_000 },
+  '500 clients that reconnect at once with about the same position share a few reads of the log',
+  { timeout: 90_000 },
   async (t) => {
     const { gateway, url } = await startEmbedded(t)
     await gateway.bus.publish(range(RECORDS, 1).map((i) => entry('storm', i)))
