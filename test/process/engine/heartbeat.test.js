@@ -27,18 +27,12 @@ const { url, gateway, metrics } = server
 /** @param {'heartbeats' | 'expired_connections'} name @returns {Promise<number>} */
 const count = async (name) => (await metrics[name].get()).values[0]?.value ?? 0
 
-/**
- * @param {Awaited<ReturnType<typeof connectClient>>} client
- * @returns {number[]} filled with the times of its pings, ms
- */
+/** @param {Awaited<ReturnType<typeof connectClient>>} client @returns {{ count: number }} of pings from now on */
 function pingsOf (client) {
-  const times = [performance.now()]
-  client.io.on('ping', () => times.push(performance.now()))
-  return times
+  const pings = { count: 0 }
+  client.io.on('ping', () => { pings.count++ })
+  return pings
 }
-
-/** @param {number[]} times @returns {number[]} */
-const gaps = (times) => times.slice(1).map((time, i) => time - times[i])
 
 /**
  * Records the ends of sessions, in order.
@@ -64,16 +58,13 @@ const openOf = (client) => JSON.parse(client.received[0].slice(1).toString())
 
 describe('the heartbeat', { concurrency: true }, () => {
   for (const transports of [['websocket'], ['polling'], ['polling', 'websocket']]) {
-    test(`keeps a stock client over ${transports.join(' and then ')}, and grows`, async (t) => {
+    // that the interval grows: test/unit/heartbeat/
+    test(`keeps a stock client over ${transports.join(' and then ')}`, async (t) => {
       const client = await connectClient(t, url, { transports })
       const pings = pingsOf(client)
       client.on('disconnect', (reason) => assert.fail(reason))
-      // a delayed ping makes one gap longer and the next one shorter
-      const hasGrown = () => pings.length > 6 && gaps(pings).slice(-2).every((gap) => gap > 1800)
-      await waitFor(hasGrown, { timeout: 6 * MAX + PATIENCE, message: () => gaps(pings).map(Math.round) })
+      await waitFor(() => pings.count > 3, { timeout: 4 * MAX + PATIENCE, message: () => pings })
       client.off('disconnect')
-      const intervals = gaps(pings)
-      assert.ok(Math.min(...intervals) < 0.75 * intervals[intervals.length - 1], intervals.join())
       assert.equal(client.io.engine.transport.name, transports.at(-1))
     })
   }
@@ -82,7 +73,7 @@ describe('the heartbeat', { concurrency: true }, () => {
     const client = await connectClient(t, url)
     const conn = gateway.engine.sessionOf(/** @type {any} */ (client.io.engine).id)
     const pings = pingsOf(client)
-    await inTime(() => pings.length > 2)
+    await inTime(() => pings.count > 1)
     assert.deepEqual([conn.pingIntervalTimer ?? null, conn.pingTimeoutTimer ?? null], [null, null])
   })
 
