@@ -114,7 +114,7 @@ async function gauges ({ metrics }) {
   }
 }
 
-// they wait for the same time-outs
+// they wait for the same timeouts
 describe('every limit that counts sessions counts', { concurrency: true }, () => {
   for (const [kind, start] of Object.entries(KINDS)) {
     test(kind, { concurrency: true }, async (t) => {
