@@ -2,10 +2,11 @@
  * A running ring of tests: `node --test` with its files, and the results reported so far.
  */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeDirectory, removeDirectory } from '../test/services/directory.js'
 import { spawnGuarded } from '../test/services/guard.js'
+import { partsOf } from './ring-parts.js'
 import { RINGS } from './rings.js'
 
 const REPORTER = fileURLToPath(new URL('ring-reporter.js', import.meta.url))
@@ -39,14 +40,15 @@ const SERVICE_VARIABLES = ['REDIS_URL', 'REDIS_CLUSTER_URL', 'KAFKA_BROKERS', 'K
 export function runRing ({ name, files }, options) {
   const directory = makeDirectory('test-results')
   const output = join(directory, 'results.jsonl')
+  const parts = partsOf(files, RINGS[name], directory)
   const begin = performance.now()
-  const progress = () => readProgress(output)
+  const progress = () => readProgress(output, parts)
   const result = (async () => {
     try {
       const problem =
         files.length === 0
           ? `no files match test/${name}/*.test.js`
-          : await run({ name, files }, options, directory, output)
+          : await run({ name, files }, parts, options, directory, output)
       return {
         name,
         seconds: (performance.now() - begin) / 1000,
@@ -62,12 +64,13 @@ export function runRing ({ name, files }, options) {
 
 /**
  * @param {import('./rings.js').Selection} selection
+ * @param {import('./ring-parts.js').Part[]} parts
  * @param {Parameters<typeof runRing>[1]} options
  * @param {string} directory
  * @param {string} output file for the results
  * @returns {Promise<string | undefined>} the reason if the ring failed as a whole
  */
-async function run ({ name, files }, { nodeArgs, services, filtered, beside, interruption }, directory, output) {
+async function run ({ name, files }, parts, { nodeArgs, services, filtered, beside, interruption }, directory, output) {
   const { concurrency, timeoutMs } = RINGS[name]
   const env = { ...process.env }
   // for a test that runs this script: otherwise node --test would treat this run as a file of the outer one
@@ -91,26 +94,30 @@ async function run ({ name, files }, { nodeArgs, services, filtered, beside, int
   const child = spawnGuarded(process.execPath, ['--test', '--import', PRELOADED,
     '--test-reporter=spec', '--test-reporter-destination=stdout',
     `--test-reporter=${REPORTER}`, `--test-reporter-destination=${output}`,
-    `--test-concurrency=${concurrency}`, `--test-timeout=${timeoutMs}`, ...nodeArgs, ...files], { env, directory, log })
+    `--test-concurrency=${concurrency}`, `--test-timeout=${timeoutMs}`, ...nodeArgs,
+    ...parts.map(({ path }) => path)], { env, directory, log })
   interrupted.catch(() => child.stop(3000)).catch(() => {})
   const { code, signal } = await child.finished()
   if (log !== undefined)
     console.log(`\n${name}: ${files.length} ${files.length === 1 ? 'file' : 'files'}\n${readFileSync(log, 'utf8')}`)
-  const { results } = readProgress(output)
+  const { results } = readProgress(output, parts)
   if (interruption.aborted) return 'interrupted'
   if (code !== 0 && !results.some(({ result }) => result === 'failed'))
     return `node --test ended with ${signal ?? `exit code ${code}`}`
   return !filtered && !results.some(({ result }) => result !== 'skipped') ? 'no test ran' : undefined
 }
 
-/** @param {string} file @returns {Progress} */
-function readProgress (file) {
+/** @param {string} file @param {import('./ring-parts.js').Part[]} parts @returns {Progress} */
+function readProgress (file, parts) {
+  const filesOf = (/** @type {string} */ path) => parts.find((part) => part.path === resolve(path))?.files ?? []
   try {
     /** @type {(TestResult | FileEnd)[]} */
     const lines = readFileSync(file, 'utf8').split('\n').filter((line) => line.endsWith('}')).map((line) => JSON.parse(line))
     return {
-      results: lines.filter((line) => 'result' in line),
-      filesEnded: lines.filter((line) => 'ended' in line).length
+      // a process that ended too early is a failed test by the name of what it ran
+      results: lines.filter((line) => 'result' in line)
+        .map((line) => filesOf(line.name).length > 1 ? { ...line, name: filesOf(line.name).join(' or ') } : line),
+      filesEnded: lines.reduce((sum, line) => sum + ('ended' in line ? filesOf(line.ended).length : 0), 0)
     }
   } catch {
     return { results: [], filesEnded: 0 } // the ring ended before its first report

@@ -13,6 +13,8 @@ import { join, relative, resolve, sep } from 'node:path'
  * @property {number} timeoutMs for a file with Node 20 and 22, for a test with Node 24
  * @property {number} seconds approximate duration beside another ring on two idle cores; only used to show the
  *   remaining time
+ * @property {number} [together] test files of one process; default 1. In a run of one file it has its own
+ * @property {string[]} [apart] files and folders/ whose files need a process of their own
  * @property {boolean} [single] no other ring runs at the same time
  * @property {string} about for the help
  */
@@ -22,7 +24,14 @@ import { join, relative, resolve, sep } from 'node:path'
  */
 export const RINGS = {
   unit: {
-    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 60,
+    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 60, together: 16,
+    apart: [
+      // replace the time and the environment of their process
+      'test/unit/simulation/',
+      // measure its heap
+      'test/unit/admin/figures.test.js', 'test/unit/common/fetch-json.test.js', 'test/unit/engine/frame-reader.test.js',
+      'test/unit/kafka/codecs/', 'test/unit/wire/msgpack.test.js'
+    ],
     about: 'parts of the code, without services'
   },
   browser: {
@@ -45,7 +54,7 @@ export const RINGS = {
     about: 'clusters whose processes are replaced, and load balancers'
   },
   contract: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 330,
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 600_000, seconds: 170,
     about: 'the same tests for each implementation of an interface'
   },
   integration: {

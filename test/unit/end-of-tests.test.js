@@ -24,10 +24,22 @@ function run (t, code) {
 test('a test file whose process stays alive fails, and says what keeps it alive', (t) => {
   const { status, stdout, stderr } = run(t, `test('leaves a server', () => { require('node:net').createServer().listen(0) })`)
   assert.equal(status, 1)
-  assert.match(stdout + stderr, /0\.3 s after its last test, this keeps the process alive:[^]*TCPServerWrap/)
+  assert.match(stdout + stderr, /0\.3 s after its last test, "leaves a server", this keeps the process alive:[^]*TCPServerWrap/)
 })
 
 test('a test that takes longer than that is not cut', (t) => {
   const { status, stdout } = run(t, `test('slow', () => new Promise((resolve) => { setTimeout(resolve, 900) }))`)
+  assert.equal(status, 0, stdout)
+})
+
+test('a process that ends during a test fails, and says which', (t) => {
+  const { status, stdout, stderr } = run(t, `test('good', () => {}); test('early', () => process.exit(0)); test('late', () => {})`)
+  assert.equal(status, 1)
+  assert.match(stdout + stderr, /the process ends in the test "early"/)
+})
+
+test('skipped tests and tests in tests are no running tests', (t) => {
+  const { status, stdout } = run(t, `test('a', (t) => t.skip()); test('b', { skip: true }, () => {}); test('c', { todo: true }, () => {})
+    test('d', (t) => t.test('e', () => {})); require('node:test').describe('f', () => { test('g', () => {}) })`)
   assert.equal(status, 0, stdout)
 })

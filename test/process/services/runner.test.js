@@ -125,12 +125,27 @@ test('a ring in which no test ran is a failure', async (t) => {
   assert.equal(named.code, 1)
 })
 
-test('a file that can not be loaded is a failure', async (t) => {
-  const { code, last, output } = await runTests(
-    project(t, { 'unit/a.test.js': 'import "./missing.js"', 'unit/b.test.js': 'test("good", () => {})' })
-  )
+test('a file that can not be loaded is a failure with its name, and those of its process run', async (t) => {
+  const root = project(t, { 'unit/a.test.js': 'import "./missing.js"', 'unit/b.test.js': 'test("good", () => {})' })
+  const { code, last, output } = await runTests(root)
   assert.equal(last, '1 passed, 1 failed, 0 skipped', output)
   assert.equal(code, 1)
+  assert.match(output, /^failed: .*: test\/unit\/a\.test\.js can be loaded\n +.*missing\.js/m)
+  assert.equal((await runTests(root, '--test-name-pattern=good')).code, 1)
+})
+
+test('files share a process in their order, those apart have their own, and one that ends early is a failure', async (t) => {
+  const told = 'test("process", () => console.log(`${import.meta.url.slice(-9)} in ${process.pid}`))'
+  const root = project(t, { 'unit/a.test.js': told, 'unit/b.test.js': told, 'unit/simulation/c.test.js': told })
+  const { output } = await runTests(root)
+  const [, a, b] = /^a\.test\.js in (\d+)$[^]*^b\.test\.js in (\d+)$/m.exec(output) ?? assert.fail(output)
+  const [, c] = /^c\.test\.js in (\d+)$/m.exec(output) ?? assert.fail(output)
+  assert.equal(a, b)
+  assert.notEqual(a, c)
+  const ending = project(t, { 'unit/a.test.js': `${told}; test("ends", () => process.exit(0))`, 'unit/b.test.js': told })
+  const early = await runTests(ending)
+  assert.equal(early.code, 1, early.output)
+  assert.match(early.output, /^failed: .*: test\/unit\/a\.test\.js or test\/unit\/b\.test\.js$/m)
 })
 
 test('a filter reaches the tests; it may exclude all tests of one ring, but not of all rings', async (t) => {
