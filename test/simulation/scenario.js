@@ -41,6 +41,8 @@ const DURATION = 30_000
 const SHAPE = {
   machines: [1, 2], workers: [1, 3], pages: [4, 10], documents: [2, 4], kafka: 0.4, rights: 0.4, duration: DURATION
 }
+/** Faults after which Redis or Kafka answers, and refuses. */
+const REFUSALS = ['Redis has no memory left', 'Redis is killed, and loads its data for a while', 'topic deleted and created again']
 /** @type {Record<string, Scenario>} */
 export const SCENARIOS = {
   default: { ...SHAPE, redis: ['single', 'single', 'shards'] },
@@ -48,7 +50,12 @@ export const SCENARIOS = {
   shards: { ...SHAPE, redis: ['shards'] },
   kafka: { ...SHAPE, workers: [1, 2], pages: [3, 6], documents: [1, 3], kafka: 1, rights: 0, redis: ['single'] },
   rights: {
-    ...SHAPE, pages: [1, 2], documents: [1, 1], kafka: 0, rights: 1, redis: ['single'], faults: Object.keys(KINDS)
+    ...SHAPE, pages: [1, 2], documents: [1, 1], kafka: 0, rights: 1, redis: ['single'],
+    faults: Object.keys(KINDS).filter((kind) => !REFUSALS.includes(kind))
+  },
+  refusals: {
+    ...SHAPE, redis: ['single', 'single', 'shards'],
+    faults: [...REFUSALS, 'kill', 'reload', 'cut connection within the cluster', 'rebalance']
   },
   calm: {
     ...SHAPE, machines: [1, 1], workers: [3, 3], pages: [8, 8], documents: [3, 3], kafka: 0, rights: 0, redis: ['single'],
@@ -150,7 +157,9 @@ class Run {
       count, guids, edited: ['edits-1'], service, answers, mayResync: () => this.plan.mayResync,
       acknowledged: receiver && ((traceId) => receiver.checker.acknowledged(traceId)),
       // an edit that waits for the webhook is in Redis only
-      isLost: (guid, writer, number) => this.broker?.hasLost(guid, JSON.stringify({ writer, number })) ??
+      isLost: (guid, writer, number) =>
+        // a record of a user's log has the user's id as its key
+        this.broker?.hasLost(guid.replace(/^@/, ''), JSON.stringify({ writer, number })) ??
         (receiver !== undefined && guid === 'edits-1' && this.plan.mayResync)
     })
     /** Each with promises of its own. @type {Traffic[]} */

@@ -73,5 +73,15 @@ export const KAFKA_KINDS = {
       broker?.slowFetches(ms, by)
       return `answers of Kafka are late by up to ${seconds(by)} for ${seconds(ms)}`
     }
+  },
+  'topic deleted and created again': {
+    onlyNamed: true,
+    needs: 'kafka',
+    mayResync: true,
+    make ({ broker }, drawn) {
+      const ms = drawn.duration(2000)
+      broker?.recreate(DOWNLINK, ms)
+      return `${DOWNLINK} is deleted, and created again after ${seconds(ms)}`
+    }
   }
 }

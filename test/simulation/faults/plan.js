@@ -103,6 +103,7 @@ export class FaultPlan {
     // as NTP does
     for (const machine of cluster.machines) machine.step = 0
     for (const process of world.processes) if (process.isPaused) process.resume()
+    for (const server of cluster.redis.servers) server.empty()
     cluster.redis.heal()
   }
 }

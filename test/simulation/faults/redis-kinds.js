@@ -79,6 +79,27 @@ export const REDIS_KINDS = {
       return `${server.name} is paused for ${seconds(ms)}`
     }
   },
+  'Redis has no memory left': {
+    onlyNamed: true,
+    make (scene, drawn) {
+      const server = someServer(scene, drawn)
+      if (server === undefined) return undefined
+      const ms = drawn.duration(2500)
+      server.fill(ms)
+      return `${server.name} has no memory left for ${seconds(ms)}`
+    }
+  },
+  'Redis is killed, and loads its data for a while': {
+    onlyNamed: true,
+    mayResync: true,
+    make (scene, drawn) {
+      const server = someServer(scene, drawn)
+      if (server === undefined) return undefined
+      const [ms, loads] = [drawn.duration(RESTART), drawn.duration(4000)]
+      server.restart(server.store.snapshot(), ms, loads)
+      return `${server.name} is killed, starts after ${seconds(ms)}, and loads its data for ${seconds(loads)}`
+    }
+  },
   'pub/sub is cut': {
     make (scene, drawn) {
       const server = someServer(scene, drawn)

@@ -227,6 +227,9 @@ export class Broker {
   delete (name) {
     this.#tell('deleted topic', name)
     this.world.expected.add('was deleted and created again').add(`Kafka has no topic ${name}`)
+    // also what no group had read; which records those are, a reader alone knows
+    for (const { records } of this.topics.get(name)?.partitions ?? [])
+      for (const { key, value } of records) this.#lost.add(`${key} ${value}`)
     this.topics.delete(name)
     if (this.random.chance(0.5)) for (const group of this.#groups.values()) group.committed.delete(name)
     this.fetches.wake(name)

@@ -20,6 +20,9 @@ import { Store, createStore } from '../../../../src/store/store.js'
  */
 
 export const PORT = 6379
+const LOADING = 'LOADING Redis is loading the dataset in memory'
+/** Commands that Redis serves meanwhile, of those that inkcast uses. */
+const WHILE_LOADING = new Set(['hello', 'auth', 'client', 'info', 'subscribe', 'unsubscribe', 'quit'])
 
 /** A Redis on a machine of its own: the built-in store, as a process that ends and starts again. */
 export class RedisServer {
@@ -30,6 +33,9 @@ export class RedisServer {
   /** When it was started, and when it ended, ms. */
   startedAt = 0
   endedAt = 0
+  #loadsUntil = 0
+  /** While it has none left: what it had. @type {{ config: Store['config'], maxmemory: number } | undefined} */
+  #memory
 
   /**
    * @param {World} world
@@ -53,8 +59,8 @@ export class RedisServer {
   get isAlive () { return this.process.isAlive }
   get address () { return `${this.name}:${this.port}` }
 
-  /** @param {Snapshot} [data] of the disk; default: none */
-  start (data) {
+  /** @param {Snapshot} [data] of the disk; default: none @param {number} [loads] time until it serves it, ms */
+  start (data, loads = 0) {
     const process = this.process = this.world.process(this.name, this.machine)
     this.startedAt = this.world.time
     process.enter('start', () => {
@@ -64,9 +70,26 @@ export class RedisServer {
       // as a real one: each start has ids of its own, also with the data of before
       if (data !== undefined) store.restore({ ...data, runId, replicationId })
       if (this.part !== undefined) this.#extend(store, this.part)
+      if (loads > 0) this.#load(store, loads)
       this.part?.onStart?.()
       store.listen({ host: '0.0.0.0', port: this.port })
     })
+  }
+
+  /** Commands that take memory are refused. @param {number} ms */
+  fill (ms) {
+    const { store: { config } } = this
+    if (this.#memory !== undefined) return
+    const memory = this.#memory = { config, maxmemory: config.maxmemory }
+    config.maxmemory = 1
+    this.world.schedule(ms, 'memory', () => { if (this.#memory === memory) this.empty() }, null)
+  }
+
+  /** It has memory again, and its data. */
+  empty () {
+    this.#loadsUntil = 0
+    if (this.#memory !== undefined) this.#memory.config.maxmemory = this.#memory.maxmemory
+    this.#memory = undefined
   }
 
   /** Something that it had accepted is lost. */
@@ -76,6 +99,20 @@ export class RedisServer {
   setClock (ms) {
     this.machine.step += ms
     this.steps.push({ at: this.world.time, offset: this.machine.step })
+  }
+
+  /** It answers as a Redis that reads its data from the disk. @param {Store} store @param {number} ms */
+  #load (store, ms) {
+    const { execute } = store
+    const until = this.#loadsUntil = this.world.time + ms
+    store.execute = (args, connection) => {
+      if (this.world.time >= until || this.#loadsUntil !== until) return execute.call(store, args, connection)
+      const name = args[0].toLowerCase()
+      if (!WHILE_LOADING.has(name)) return new ErrorReply(LOADING)
+      const reply = execute.call(store, args, connection)
+      if (name !== 'info' || !(reply instanceof Verbatim)) return reply
+      return new Verbatim(reply.text.replace(/^loading:0/m, 'loading:1'))
+    }
   }
 
   /** @param {Store} store @param {Part} part */
@@ -121,10 +158,11 @@ export class RedisServer {
    * It is killed, and started again after a time.
    * @param {Snapshot | undefined} data that its disk has
    * @param {number} ms until it starts
+   * @param {number} [loads] time until it serves its data, ms
    */
-  restart (data, ms) {
+  restart (data, ms, loads) {
     this.process.end(null)
     this.endedAt = this.world.time
-    this.world.schedule(ms, 'Redis starts', () => { if (!this.isAlive) this.start(data) }, null)
+    this.world.schedule(ms, 'Redis starts', () => { if (!this.isAlive) this.start(data, loads) }, null)
   }
 }
