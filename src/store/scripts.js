@@ -10,6 +10,10 @@ const MAX_SCRIPTS = 1000
 export class Scripts {
   /** @type {Map<string, Script>} */
   #scripts = new Map()
+  #compile
+
+  /** @param {(source: string) => Script} [ofSource] compiles a script */
+  constructor (ofSource = compile) { this.#compile = ofSource }
 
   /** @param {string} sha @returns {Script | undefined} */
   get (sha) { return this.#scripts.get(sha.toLowerCase()) }
@@ -22,7 +26,7 @@ export class Scripts {
   load (source) {
     const sha = createHash('sha1').update(source, 'latin1').digest('hex')
     if (this.#scripts.has(sha)) return sha
-    this.#scripts.set(sha, compile(source))
+    this.#scripts.set(sha, this.#compile(source))
     const [oldest] = this.#scripts.keys()
     if (this.#scripts.size > MAX_SCRIPTS) this.#scripts.delete(oldest)
     return sha

@@ -75,7 +75,7 @@ export class SeedRunner {
     this.#seeds = 0
     this.#output = ''
     const child = fork(this.#program, this.#module === undefined ? [] : [this.#module], {
-      execArgv: [], stdio: ['ignore', 'inherit', 'pipe', 'ipc']
+      execArgv: ['--max-semi-space-size=32'], stdio: ['ignore', 'inherit', 'pipe', 'ipc']
     })
     child.stderr?.setEncoding('utf8').on('data', (text) => { this.#output = `${this.#output}${text}`.slice(-KEPT_OUTPUT) })
     child.on('error', () => {}) // 'close' follows

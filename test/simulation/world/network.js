@@ -4,6 +4,8 @@ import { SimSocket } from './sim-socket.js'
 const CONNECT_TIMEOUT = 20_000
 /** Between two looks whether a way is open again, ms. */
 const LOOK = 100
+/** Share of the turns with several writes to a connection in which each of them arrives by itself. */
+const IN_PIECES = 0.1
 /** Latencies, ms: within a machine, between machines of the cluster, and to clients. */
 const LATENCY = { near: 0.06, cluster: 0.3, client: 15 }
 
@@ -169,9 +171,10 @@ export class Network {
   /** The turn has ended: what was written leaves, of a process that dies in this turn only the first part. */
   flush () {
     if (this.#sent.length === 0) return
-    const sent = this.#sent
-    this.#sent = []
     const share = this.world.current?.lastShare ?? 1
+    const sent = share === 1 && this.#sent.length > 1 && !this.world.random.chance(IN_PIECES)
+      ? joined(this.#sent) : this.#sent
+    this.#sent = []
     const bytes = sent.reduce((sum, { what }) => sum + sizeOf(what), 0)
     let left = share === 1 ? Infinity : Math.floor(share * bytes)
     for (const { from, what } of sent) {
@@ -290,6 +293,29 @@ export class Network {
       if (block.between(a, b) || block.between(b, a)) until = Math.max(until, block.until)
     return until
   }
+}
+
+/**
+ * What a process writes to a connection in one turn arrives at once.
+ * @param {{ from: SimSocket, what: Sent }[]} sent
+ */
+function joined (sent) {
+  /** @type {Map<SimSocket, { from: SimSocket, what: Sent, pieces: Buffer[] }>} the last bytes of each connection */
+  const last = new Map()
+  const result = []
+  for (const { from, what } of sent) {
+    const before = last.get(from)
+    if (what !== null && what !== 'reset' && before !== undefined) {
+      before.pieces.push(what)
+      continue
+    }
+    const one = { from, what, pieces: what === null || what === 'reset' ? [] : [what] }
+    result.push(one)
+    if (one.pieces.length === 0) last.delete(from)
+    else last.set(from, one)
+  }
+  for (const one of result) if (one.pieces.length > 1) one.what = Buffer.concat(one.pieces)
+  return result
 }
 
 /** @param {SimProcess} process */

@@ -1,5 +1,7 @@
 import { Keyspace } from '../../../../src/store/keyspace.js'
+import { compile } from '../../../../src/store/lua/compile.js'
 import { ErrorReply, Verbatim } from '../../../../src/store/resp/replies.js'
+import { Scripts } from '../../../../src/store/scripts.js'
 import { Store, createStore } from '../../../../src/store/store.js'
 
 /**
@@ -23,6 +25,21 @@ export const PORT = 6379
 const LOADING = 'LOADING Redis is loading the dataset in memory'
 /** Commands that Redis serves meanwhile, of those that inkcast uses. */
 const WHILE_LOADING = new Set(['hello', 'auth', 'client', 'info', 'subscribe', 'unsubscribe', 'quit'])
+
+/**
+ * Compiled scripts of all worlds, by their source: they have no state, and V8 has to optimize each of them once only.
+ * @type {Map<string, import('../../../../src/store/scripts.js').Script>}
+ */
+const compiled = new Map()
+
+/** @param {string} source */
+function compileOnce (source) {
+  const before = compiled.get(source)
+  if (before !== undefined) return before
+  const script = compile(source)
+  compiled.set(source, script)
+  return script
+}
 
 /** A Redis on a machine of its own: the built-in store, as a process that ends and starts again. */
 export class RedisServer {
@@ -66,6 +83,7 @@ export class RedisServer {
     process.enter('start', () => {
       const { clock, random } = process
       const store = this.store = createStore({ clock, random })
+      store.scripts = new Scripts(compileOnce)
       const { runId, replicationId } = store
       // as a real one: each start has ids of its own, also with the data of before
       if (data !== undefined) store.restore({ ...data, runId, replicationId })
