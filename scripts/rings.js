@@ -45,7 +45,7 @@ export const RINGS = {
   },
   // each file with its own Redis, and so with its own clusters
   cluster: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 345,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 150,
     about: 'clusters with a Redis for each file'
   },
   // clusters whose processes are replaced, and load balancers

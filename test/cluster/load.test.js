@@ -27,7 +27,7 @@ async function load (t, args, withheld) {
   const proxy = await withholdingProxy(t, cluster.port, withheld)
   const { folder, run } = commandFolder(t)
   const ended = await run([
-    'load', '-n', '12', '--ramp', '50', '--hold', '4s', '--size', '300', '--url', proxy.url, '--api', cluster.apiUrl,
+    'load', '-n', '12', '--ramp', '50', '--hold', '2s', '--size', '300', '--url', proxy.url, '--api', cluster.apiUrl,
     '--admin', cluster.adminUrl, '--json', 'load.json', '--report', 'load.html', ...args
   ])
   const file = (/** @type {string} */ name) => readFileSync(path.join(folder, name), 'utf8')
@@ -40,7 +40,7 @@ const MIX = ['--everyone', '500ms', '--receipts', '--documents', '3', '--joins',
 test('a mix of everything is whole: exit code 0, figures and plots', { timeout: 150_000 }, async (t) => {
   // clients leave only when they have all records to everyone: time for these also on a busy machine
   const { code, stdout, stderr, result, report } = await load(t, [
-    ...MIX, '--everyone', '3s', '--hold', '9s', '--churn', '25', '--activity', '50', '--msgpack', '30', '--settle', '30s'
+    ...MIX, '--everyone', '2s', '--hold', '6s', '--churn', '25', '--activity', '50', '--msgpack', '30', '--settle', '30s'
   ])
   assert.equal(code, 0, stdout + stderr)
   assert.deepEqual(result.problems, [])
@@ -59,14 +59,14 @@ test('a mix of everything is whole: exit code 0, figures and plots', { timeout: 
 test('records in bursts, in one request each: exit code 0', { timeout: 150_000 }, async (t) => {
   const { code, stdout, stderr, result } = await load(t, ['--documents', '3', '--records', '40', '--burst', '20'])
   assert.equal(code, 0, stdout + stderr)
-  assert.ok(result.published.documents >= 60 && result.published.documents % 20 === 0, stdout)
+  assert.ok(result.published.documents >= 40 && result.published.documents % 20 === 0, stdout)
   assert.ok(result.summary.deliveries >= 4 * result.published.documents - 80, stdout)
 })
 
 test('long polling: exit code 0', { timeout: 150_000 }, async (t) => {
   const { run } = commandFolder(t)
   const { code, stdout, stderr } = await run([
-    'load', '-n', '8', '--hold', '3s', ...MIX, '--polling', '50', '--settle', '30s', '--url', cluster.url, '--api',
+    'load', '-n', '8', '--hold', '2s', ...MIX, '--polling', '50', '--settle', '30s', '--url', cluster.url, '--api',
     cluster.apiUrl, '--admin', cluster.adminUrl
   ])
   assert.equal(code, 0, stdout + stderr)
@@ -78,7 +78,7 @@ for (const [name, text, problem] of /** @type {[string, string, RegExp][]} */ ([
 ])) {
   test(`one delivery is withheld, ${name}: exit code 1`, { timeout: 150_000 }, async (t) => {
     const only = name.endsWith('everyone') ? ['--everyone', '500ms'] : ['--documents', '1', '--records', '10']
-    const { code, stdout, stderr, report } = await load(t, [...only, '--settle', '3s'], text)
+    const { code, stdout, stderr, report } = await load(t, [...only, '--settle', '2s'], text)
     assert.equal(code, 1, stdout + stderr)
     assert.match(stdout, problem)
     assert.match(report, problem.source.startsWith('^') ? new RegExp(problem.source.slice(1, -1)) : problem)

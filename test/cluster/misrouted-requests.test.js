@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { before, describe, test } from 'node:test'
+import { before, test } from 'node:test'
 import { sum } from '../helpers/behind-balancer.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
@@ -11,7 +11,10 @@ import { rawWebSocket } from '../helpers/raw-client.js'
 import { smuggleNothing } from '../helpers/smuggling.js'
 import { waitFor } from '../helpers/wait.js'
 
-const REDIS_URL = await ownRedisUrl(fileScope())
+const scope = fileScope()
+const REDIS_URL = await ownRedisUrl(scope)
+/** With three, there is also a worker that is neither the owner nor asked. */
+const workers = 3
 
 /** @typedef {Awaited<ReturnType<typeof startCluster>>} Cluster */
 
@@ -34,229 +37,224 @@ async function connected (connection, sid) {
   return own
 }
 
-for (const workers of [2, 3]) {
-  describe(`${workers} workers`, () => {
-    const scope = fileScope()
-    /** @type {Cluster} */
-    let cluster
-    before(async () => {
-      cluster = await startCluster(scope, {
-        WORKERS: String(workers),
-        REDIS_URL,
-        MAX_BYTES_PER_SECOND: '100000000',
-        // the time in which a client sends its next poll is a part of it, and a busy machine needs more than 500 ms
-        DRAIN_TIMEOUT: '10000'
+/** @type {Cluster} */
+let cluster
+before(async () => {
+  cluster = await startCluster(scope, {
+    WORKERS: String(workers),
+    REDIS_URL,
+    MAX_BYTES_PER_SECOND: '100000000',
+    // the time in which a client sends its next poll is a part of it, and a busy machine needs more than 500 ms
+    DRAIN_TIMEOUT: '10000'
+  })
+}, { timeout: 90_000 })
+
+test('one kept-alive connection carries the sessions of all workers', { timeout: 90_000 }, async (t) => {
+  const connections = await oneToEach(t, cluster.url, workers)
+  const forwarded = await misroutedTotal(cluster, 'forwarded')
+  const sids = await Promise.all(connections.map((connection) => connection.handshake()))
+  assert.equal(new Set(sids.map(workerOf)).size, workers)
+  const [connection] = connections
+  for (const sid of sids) await connected(connection, sid)
+  for (let round = 0; round < 5; round++) {
+    for (const [i, sid] of sids.entries()) {
+      const guid = `document-${round}-${i}`
+      assert.deepEqual(await connection.post(sid, [`42${round}["doc:join",{"guid":"${guid}"}]`]), {
+        status: 200,
+        text: 'ok'
       })
-    }, { timeout: 90_000 })
+    }
+    for (const [i, sid] of sids.entries()) {
+      const { text } = await connection.poll(sid)
+      assert.match(text, new RegExp(`^43${round}\\[\\{"ok":true,"guid":"document-${round}-${i}"`))
+    }
+  }
+  assert.equal(connection.connections, 1)
+  assert.equal(await misroutedTotal(cluster, 'forwarded') - forwarded, (workers - 1) * 12)
+})
 
-    test('one kept-alive connection carries the sessions of all workers', { timeout: 90_000 }, async (t) => {
-      const connections = await oneToEach(t, cluster.url, workers)
-      const forwarded = await misroutedTotal(cluster, 'forwarded')
-      const sids = await Promise.all(connections.map((connection) => connection.handshake()))
-      assert.equal(new Set(sids.map(workerOf)).size, workers)
-      const [connection] = connections
-      for (const sid of sids) await connected(connection, sid)
-      for (let round = 0; round < 5; round++) {
-        for (const [i, sid] of sids.entries()) {
-          const guid = `document-${round}-${i}`
-          assert.deepEqual(await connection.post(sid, [`42${round}["doc:join",{"guid":"${guid}"}]`]), {
-            status: 200,
-            text: 'ok'
-          })
-        }
-        for (const [i, sid] of sids.entries()) {
-          const { text } = await connection.poll(sid)
-          assert.match(text, new RegExp(`^43${round}\\[\\{"ok":true,"guid":"document-${round}-${i}"`))
-        }
-      }
-      assert.equal(connection.connections, 1)
-      assert.equal(await misroutedTotal(cluster, 'forwarded') - forwarded, (workers - 1) * 12)
-    })
-
-    test(
-      'bodies of 1 MB in pieces, with a length or chunked, arrive whole at the owner',
-      { timeout: 180_000 },
-      async (t) => {
-        const connections = await oneToEach(t, cluster.url, workers)
-        const sid = await connected(connections[0])
-        const guid = `large-${randomUUID()}`
-        await connections[0].post(sid, [`420["doc:join",{"guid":"${guid}"}]`])
-        await connections[0].poll(sid)
-        for (const [i, connection] of connections.entries()) {
-          for (const chunked of [false, true]) {
-            const data = `${i}${chunked}${'x'.repeat(20)}`.repeat(50_000).slice(0, 1_000_000)
-            const body = Buffer.from(`422["doc:send",{"guid":"${guid}","event":"large","data":"${data}"}]`)
-            const pieces = Array.from({ length: Math.ceil(body.length / 40_000) }, (_, n) =>
-              body.subarray(n * 40_000, (n + 1) * 40_000)
-            )
-            assert.deepEqual(await connection.post(sid, pieces, chunked ? {} : { 'content-length': body.length }), {
-              status: 200,
-              text: 'ok'
-            })
-            let text = ''
-            await waitFor(
-              async () => {
-                text += (await connection.poll(sid)).text
-                return text.includes('432[{"ok":true') && text.includes('42["large"')
-              },
-              { timeout: 10_000, message: () => `${text.length} characters: ${text.slice(0, 200)}` }
-            )
-            assert.ok(text.includes(`["large","${data}"`), 'the value came back whole')
-          }
-        }
-      }
-    )
-
-    test('no request in the body of another one reaches a worker', { timeout: 90_000 }, async (t) => {
-      const sent = await smuggleNothing(cluster.url, [cluster])
-      t.diagnostic(`${sent} requests`)
-      assert.equal(await misroutedTotal(cluster, 'refused'), 0)
-    })
-
-    test(
-      'an upgrade that reaches another worker is handed over, with the bytes that arrive with it and directly after it',
-      { timeout: 90_000 },
-      async (t) => {
-        const [owner] = await oneToEach(t, cluster.url, 1)
-        for (const late of [false, true]) {
-          const before = await misroutedTotal(cluster, 'handed_over')
-          const sid = await connected(owner)
-          const other = await rawConnection(t, cluster.url, (worker) => worker !== owner.worker)
-          const polled = owner.poll(sid)
-          if (late) {
-            other.write(upgradeRequest(sid))
-            other.write(textFrame('2probe'))
-          } else {
-            other.write(Buffer.concat([Buffer.from(upgradeRequest(sid)), textFrame('2probe')]))
-          }
-          await other.until(
-            (text) => /^HTTP\/1.1 101 /.test(text) && text.endsWith('3probe'),
-            'the answer to the probe'
-          )
-          assert.equal((await polled).text, '6', 'the pending poll is released')
-          other.write(Buffer.concat([textFrame('5'), textFrame('427["doc:join",{"guid":"handed-over"}]')]))
-          await other.until((text) => text.includes('437[{"ok":true'), 'the answer over WebSocket')
-          assert.equal((await misroutedTotal(cluster, 'handed_over')) - before, 1)
-        }
-        assert.equal(await misroutedTotal(cluster, 'failed'), 0)
-      }
-    )
-
-    test(
-      'a session on WebSocket cannot be taken over by its sid: not at its owner, and not through another worker',
-      { timeout: 90_000 },
-      async (t) => {
-        const victim = await rawWebSocket(t, cluster.url)
-        const { sid } = JSON.parse((await victim.text(/^0\{/)).slice(1))
-        await victim.connect()
-        const connections = await oneToEach(t, cluster.url, workers)
-        for (const { worker } of connections) {
-          const thief = await rawConnection(t, cluster.url, (reached) => reached === worker)
-          thief.write(upgradeRequest(sid))
-          assert.match(await thief.end(), /^HTTP\/1.1 400 Bad Request/)
-        }
-        for (const connection of connections) {
-          assert.equal((await connection.poll(sid)).status, 400)
-          assert.equal((await connection.post(sid, ['41'])).status, 400)
-        }
-        victim.send('429["doc:join",{"guid":"still-mine"}]')
-        await victim.text(/^439\[\{"ok":true/)
-      }
-    )
-
-    test('each worker answers unknown sessions as Engine.IO does', { timeout: 90_000 }, async (t) => {
-      const unknown = await misroutedTotal(cluster, 'unknown')
-      const nobody = `_${'A'.repeat(19)}`
-      const connections = await oneToEach(t, cluster.url, workers)
-      for (const connection of connections) {
-        assert.deepEqual(await connection.poll(nobody), UNKNOWN)
-        assert.deepEqual(await connection.post(nobody, ['40']), UNKNOWN)
-        // a session that never existed, of an existing worker
-        for (const { worker } of connections)
-          assert.deepEqual(await connection.poll(`${worker}${'A'.repeat(18)}`), UNKNOWN)
-        const raw = await rawConnection(t, cluster.url, (worker) => worker === connection.worker)
-        raw.write(upgradeRequest(nobody))
-        assert.match(await raw.end(), /^HTTP\/1.1 400 Bad Request\r\n[^]*Session ID unknown$/)
-      }
-      assert.equal(await misroutedTotal(cluster, 'unknown') - unknown, 3 * workers)
-      assert.equal(await misroutedTotal(cluster, 'failed'), 0)
-    })
-
-    test(
-      'a worker that is replaced releases the polls of other workers\' sessions, which continue until their own worker drains',
-      { timeout: 180_000 },
-      async (t) => {
-        const connections = await oneToEach(t, cluster.url, workers)
-        const sids = await Promise.all(connections.map((connection) => connected(connection)))
-        // each session polls at a worker other than its own, until it gets gateway:draining
-        const polled = Promise.all(
-          sids.map(async (sid, i) => {
-            const answers = []
-            const connection = connections[(i + 1) % workers]
-            for (;;) {
-              const answer = await connection.poll(sid)
-              answers.push(answer)
-              if (answer.status !== 200 || answer.text.includes('gateway:draining')) return answers
-              // an unanswered ping ends the session when the reload takes long
-              if (answer.text === '2') assert.equal((await connection.post(sid, ['3'])).status, 200)
-            }
-          })
+test(
+  'bodies of 1 MB in pieces, with a length or chunked, arrive whole at the owner',
+  { timeout: 180_000 },
+  async (t) => {
+    const connections = await oneToEach(t, cluster.url, workers)
+    const sid = await connected(connections[0])
+    const guid = `large-${randomUUID()}`
+    await connections[0].post(sid, [`420["doc:join",{"guid":"${guid}"}]`])
+    await connections[0].poll(sid)
+    for (const [i, connection] of connections.entries()) {
+      for (const chunked of [false, true]) {
+        const data = `${i}${chunked}${'x'.repeat(20)}`.repeat(50_000).slice(0, 1_000_000)
+        const body = Buffer.from(`422["doc:send",{"guid":"${guid}","event":"large","data":"${data}"}]`)
+        const pieces = Array.from({ length: Math.ceil(body.length / 40_000) }, (_, n) =>
+          body.subarray(n * 40_000, (n + 1) * 40_000)
         )
-        const before = await childrenOf(cluster.pid)
-        process.kill(cluster.pid, 'SIGHUP')
-        const all = await polled
-        for (const answers of all) {
-          const texts = answers.map(({ text }) => text)
-          const seen = JSON.stringify(texts)
-          assert.match(texts.pop() ?? '', /^42\["gateway:draining",/, seen)
-          assert.ok(texts.every((text) => /^[26]$/.test(text)), seen)
-        }
-        assert.ok(
-          all.flat().some(({ text }) => text === '6'),
-          'a poll was released'
-        )
+        assert.deepEqual(await connection.post(sid, pieces, chunked ? {} : { 'content-length': body.length }), {
+          status: 200,
+          text: 'ok'
+        })
+        let text = ''
         await waitFor(
           async () => {
-            const now = await childrenOf(cluster.pid)
-            return now.length === before.length && !now.some(({ pid }) => before.some((old) => old.pid === pid))
+            text += (await connection.poll(sid)).text
+            return text.includes('432[{"ok":true') && text.includes('42["large"')
           },
-          { timeout: 30_000, message: 'the end of the reload' }
+          { timeout: 10_000, message: () => `${text.length} characters: ${text.slice(0, 200)}` }
         )
+        assert.ok(text.includes(`["large","${data}"`), 'the value came back whole')
       }
-    )
+    }
+  }
+)
 
-    test(
-      'a killed owner: its sessions are unknown, and those of its successor are found',
-      { timeout: 90_000 },
-      async (t) => {
-        const connections = await oneToEach(t, cluster.url, workers)
-        const sids = await Promise.all(connections.map((connection) => connected(connection)))
-        const [victim] = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
-        process.kill(victim.pid, 'SIGKILL')
-        // the killed worker is the one whose connection breaks
-        const alive = await Promise.all(
-          sids.map((sid, i) =>
-            connections[i].post(sid, ['3']).then(
-              () => true,
-              () => false
-            )
-          )
-        )
-        assert.equal(alive.filter((answered) => !answered).length, 1)
-        const dead = sids[alive.indexOf(false)]
-        const survivors = connections.filter((_, i) => alive[i])
-        for (const survivor of survivors) {
-          assert.deepEqual(await survivor.poll(dead), UNKNOWN)
-          assert.deepEqual(await survivor.post(dead, ['3'.repeat(100_000)]), UNKNOWN)
-        }
-        await waitFor(cluster.ready, { timeout: 10_000, message: 'a new worker' })
-        const successor = (await oneToEach(t, cluster.url, workers)).find(({ worker }) => worker === workerOf(dead))
-        assert.ok(successor, 'the number is in use again')
-        for (const survivor of survivors) {
-          assert.deepEqual(await survivor.poll(dead), UNKNOWN)
-          await connected(survivor, await successor.handshake())
-        }
+test('no request in the body of another one reaches a worker', { timeout: 90_000 }, async (t) => {
+  const sent = await smuggleNothing(cluster.url, [cluster])
+  t.diagnostic(`${sent} requests`)
+  assert.equal(await misroutedTotal(cluster, 'refused'), 0)
+})
+
+test(
+  'an upgrade that reaches another worker is handed over, with the bytes that arrive with it and directly after it',
+  { timeout: 90_000 },
+  async (t) => {
+    const [owner] = await oneToEach(t, cluster.url, 1)
+    for (const late of [false, true]) {
+      const before = await misroutedTotal(cluster, 'handed_over')
+      const sid = await connected(owner)
+      const other = await rawConnection(t, cluster.url, (worker) => worker !== owner.worker)
+      const polled = owner.poll(sid)
+      if (late) {
+        other.write(upgradeRequest(sid))
+        other.write(textFrame('2probe'))
+      } else {
+        other.write(Buffer.concat([Buffer.from(upgradeRequest(sid)), textFrame('2probe')]))
       }
+      await other.until(
+        (text) => /^HTTP\/1.1 101 /.test(text) && text.endsWith('3probe'),
+        'the answer to the probe'
+      )
+      assert.equal((await polled).text, '6', 'the pending poll is released')
+      other.write(Buffer.concat([textFrame('5'), textFrame('427["doc:join",{"guid":"handed-over"}]')]))
+      await other.until((text) => text.includes('437[{"ok":true'), 'the answer over WebSocket')
+      assert.equal((await misroutedTotal(cluster, 'handed_over')) - before, 1)
+    }
+    assert.equal(await misroutedTotal(cluster, 'failed'), 0)
+  }
+)
+
+test(
+  'a session on WebSocket cannot be taken over by its sid: not at its owner, and not through another worker',
+  { timeout: 90_000 },
+  async (t) => {
+    const victim = await rawWebSocket(t, cluster.url)
+    const { sid } = JSON.parse((await victim.text(/^0\{/)).slice(1))
+    await victim.connect()
+    const connections = await oneToEach(t, cluster.url, workers)
+    for (const { worker } of connections) {
+      const thief = await rawConnection(t, cluster.url, (reached) => reached === worker)
+      thief.write(upgradeRequest(sid))
+      assert.match(await thief.end(), /^HTTP\/1.1 400 Bad Request/)
+    }
+    for (const connection of connections) {
+      assert.equal((await connection.poll(sid)).status, 400)
+      assert.equal((await connection.post(sid, ['41'])).status, 400)
+    }
+    victim.send('429["doc:join",{"guid":"still-mine"}]')
+    await victim.text(/^439\[\{"ok":true/)
+  }
+)
+
+test('each worker answers unknown sessions as Engine.IO does', { timeout: 90_000 }, async (t) => {
+  const unknown = await misroutedTotal(cluster, 'unknown')
+  const nobody = `_${'A'.repeat(19)}`
+  const connections = await oneToEach(t, cluster.url, workers)
+  for (const connection of connections) {
+    assert.deepEqual(await connection.poll(nobody), UNKNOWN)
+    assert.deepEqual(await connection.post(nobody, ['40']), UNKNOWN)
+    // a session that never existed, of an existing worker
+    for (const { worker } of connections)
+      assert.deepEqual(await connection.poll(`${worker}${'A'.repeat(18)}`), UNKNOWN)
+    const raw = await rawConnection(t, cluster.url, (worker) => worker === connection.worker)
+    raw.write(upgradeRequest(nobody))
+    assert.match(await raw.end(), /^HTTP\/1.1 400 Bad Request\r\n[^]*Session ID unknown$/)
+  }
+  assert.equal(await misroutedTotal(cluster, 'unknown') - unknown, 3 * workers)
+  assert.equal(await misroutedTotal(cluster, 'failed'), 0)
+})
+
+test(
+  'a worker that is replaced releases the polls of other workers\' sessions, which continue until their own worker drains',
+  { timeout: 180_000 },
+  async (t) => {
+    const connections = await oneToEach(t, cluster.url, workers)
+    const sids = await Promise.all(connections.map((connection) => connected(connection)))
+    // each session polls at a worker other than its own, until it gets gateway:draining
+    const polled = Promise.all(
+      sids.map(async (sid, i) => {
+        const answers = []
+        const connection = connections[(i + 1) % workers]
+        for (;;) {
+          const answer = await connection.poll(sid)
+          answers.push(answer)
+          if (answer.status !== 200 || answer.text.includes('gateway:draining')) return answers
+          // an unanswered ping ends the session when the reload takes long
+          if (answer.text === '2') assert.equal((await connection.post(sid, ['3'])).status, 200)
+        }
+      })
     )
-  })
-}
+    const before = await childrenOf(cluster.pid)
+    process.kill(cluster.pid, 'SIGHUP')
+    const all = await polled
+    for (const answers of all) {
+      const texts = answers.map(({ text }) => text)
+      const seen = JSON.stringify(texts)
+      assert.match(texts.pop() ?? '', /^42\["gateway:draining",/, seen)
+      assert.ok(texts.every((text) => /^[26]$/.test(text)), seen)
+    }
+    assert.ok(
+      all.flat().some(({ text }) => text === '6'),
+      'a poll was released'
+    )
+    await waitFor(
+      async () => {
+        const now = await childrenOf(cluster.pid)
+        return now.length === before.length && !now.some(({ pid }) => before.some((old) => old.pid === pid))
+      },
+      { timeout: 30_000, message: 'the end of the reload' }
+    )
+  }
+)
+
+test(
+  'a killed owner: its sessions are unknown, and those of its successor are found',
+  { timeout: 90_000 },
+  async (t) => {
+    const connections = await oneToEach(t, cluster.url, workers)
+    const sids = await Promise.all(connections.map((connection) => connected(connection)))
+    const [victim] = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
+    process.kill(victim.pid, 'SIGKILL')
+    // the killed worker is the one whose connection breaks
+    const alive = await Promise.all(
+      sids.map((sid, i) =>
+        connections[i].post(sid, ['3']).then(
+          () => true,
+          () => false
+        )
+      )
+    )
+    assert.equal(alive.filter((answered) => !answered).length, 1)
+    const dead = sids[alive.indexOf(false)]
+    const survivors = connections.filter((_, i) => alive[i])
+    for (const survivor of survivors) {
+      assert.deepEqual(await survivor.poll(dead), UNKNOWN)
+      assert.deepEqual(await survivor.post(dead, ['3'.repeat(100_000)]), UNKNOWN)
+    }
+    await waitFor(cluster.ready, { timeout: 10_000, message: 'a new worker' })
+    const successor = (await oneToEach(t, cluster.url, workers)).find(({ worker }) => worker === workerOf(dead))
+    assert.ok(successor, 'the number is in use again')
+    for (const survivor of survivors) {
+      assert.deepEqual(await survivor.poll(dead), UNKNOWN)
+      await connected(survivor, await successor.handshake())
+    }
+  }
+)

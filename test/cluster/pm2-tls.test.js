@@ -34,28 +34,31 @@ function ask (options) {
   })
 }
 
-for (const version of /** @type {const} */ (['TLSv1.2', 'TLSv1.3']))
-  test(`under PM2 a TLS session of one worker is resumed at the others, also after a reload: ${version}`, {
-    timeout: 240_000
-  }, async (t) => {
-    const authority = makeAuthority(t)
-    const pair = authority.issue('gateway')
-    const cluster = await startPm2(t, {
-      WORKERS: '2', REDIS_URL, DRAIN_TIMEOUT: '1000', TLS_FILES: `cert:${pair.cert},key:${pair.key}`
-    })
+test('under PM2 a TLS session of one worker is resumed at the others, also after a reload', {
+  timeout: 240_000
+}, async (t) => {
+  const authority = makeAuthority(t)
+  const pair = authority.issue('gateway')
+  const cluster = await startPm2(t, {
+    WORKERS: '2', REDIS_URL, DRAIN_TIMEOUT: '1000', TLS_FILES: `cert:${pair.cert},key:${pair.key}`
+  })
+  const versions = await Promise.all(/** @type {const} */ (['TLSv1.2', 'TLSv1.3']).map(async (version) => {
     const server = {
       port: Number(new URL(cluster.url).port), ca: readFileSync(authority.ca), minVersion: version, maxVersion: version
     }
-    const first = await ask(server)
-    const resume = async () => {
+    return { version, server, first: await ask(server) }
+  }))
+  const resume = async () => {
+    for (const { version, server, first } of versions) {
       const answers = []
       // until both workers have answered
       for (let i = 0; i < 200 && new Set(answers.map(({ worker }) => worker)).size < 2; i++)
         answers.push(await ask({ ...server, session: first.session }))
-      assert.equal(new Set(answers.map(({ worker }) => worker)).size, 2, 'both workers have answered')
-      assert.deepEqual(answers.filter(({ reused }) => !reused), [])
+      assert.equal(new Set(answers.map(({ worker }) => worker)).size, 2, `${version}: both workers have answered`)
+      assert.deepEqual(answers.filter(({ reused }) => !reused), [], version)
     }
-    await resume()
-    await cluster.pm2('reload', 'inkcast-gateway')
-    await resume()
-  })
+  }
+  await resume()
+  await cluster.pm2('reload', 'inkcast-gateway')
+  await resume()
+})

@@ -10,7 +10,7 @@ import { rulesFile } from '../helpers/rules-file.js'
 import { waitFor } from '../helpers/wait.js'
 
 /** Records per document of a load, and the time between two of them, ms. */
-const RECORDS = 400
+const RECORDS = 240
 const EVERY = 10
 
 const scope = fileScope()
@@ -36,7 +36,7 @@ async function metric (name, labels) {
 test('the file changes under load, in all roles: every record arrives live once, and every resume is whole', {
   timeout: 120_000
 }, async (t) => {
-  const guids = Array.from({ length: 4 }, (_, i) => `${kind}${i}`)
+  const guids = Array.from({ length: 2 }, (_, i) => `${kind}${i}`)
   const live = await Promise.all(guids.flatMap((guid) => [guid, guid]).map(async (guid) => {
     const client = await connectClient(t, cluster.url)
     const { position } = await client.ask('doc:join', { guid, state: {} })

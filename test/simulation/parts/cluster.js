@@ -40,10 +40,12 @@ export class Cluster {
    * @param {import('./redis/kinds.js').RedisOfWorld} shape.redis
    * @param {import('./broker.js').Broker} [shape.broker] default: publications go straight to Redis
    * @param {Record<string, string>} [shape.env]
+   * @param {boolean} [shape.inspects] whether processes have inspectors
    */
-  constructor (world, { machines, workers, redis, broker, env = {} }) {
+  constructor (world, { machines, workers, redis, broker, env = {}, inspects = false }) {
     this.world = world
     this.broker = broker
+    this.inspects = inspects
     this.redis = redis
     for (let i = 0; i < machines; i++) {
       const machine = { name: `m${i + 1}`, step: 0 }
@@ -80,7 +82,7 @@ export class Cluster {
     const start = () => {
       const process = world.process(started++ === 0 ? name : `${name}.${started}`, machine)
       const running = runRoleIn({
-        process, role, slot: number, config, compose,
+        process, role, slot: number, config, compose, inspects: this.inspects,
         createKafka: () => {
           if (this.broker === undefined) throw new Error('this world has no Kafka')
           return this.broker.driver(process)

@@ -1,5 +1,6 @@
 import { createStatus } from '../../../src/admin/status.js'
 import { launcherContext } from '../../../src/config/load.js'
+import { createInspectParts } from '../../../src/inspect/parts.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createLifecycle } from '../../../src/process/lifecycle.js'
 import { VERSION } from '../../../src/process/version.js'
@@ -20,6 +21,7 @@ import { worldLog } from './log.js'
  * @property {() => void} stop as SIGTERM: it ends in order, within DRAIN_TIMEOUT
  * @property {import('../../../src/role.js').Composed | undefined} composed
  * @property {import('../../../src/metrics/metrics.js').Metrics} metrics
+ * @property {import('../../../src/inspect/parts.js').PrivateRoutes} privateRoutes
  * @property {unknown} failure why it did not start
  *
  * @param {object} options
@@ -29,9 +31,10 @@ import { worldLog } from './log.js'
  * @param {import('../../../src/config/load.js').Config} options.config
  * @param {Compose} options.compose
  * @param {() => import('../../../src/kafka/contract.js').KafkaDriver} options.createKafka
+ * @param {boolean} [options.inspects] whether the process has an inspector
  * @returns {RunningRole}
  */
-export function runRoleIn ({ process, role, slot, config, compose, createKafka }) {
+export function runRoleIn ({ process, role, slot, config, compose, createKafka, inspects = false }) {
   const { clock, random, host, world } = process
   const log = worldLog(process)
   const lifecycle = createLifecycle({ log })
@@ -45,6 +48,7 @@ export function runRoleIn ({ process, role, slot, config, compose, createKafka }
     isReady: false,
     composed: undefined,
     metrics,
+    privateRoutes: new Map(),
     failure: undefined,
     stop () {
       if (isStopping || !process.isAlive) return
@@ -68,8 +72,11 @@ export function runRoleIn ({ process, role, slot, config, compose, createKafka }
         launcher: launcherContext({ INKCAST_SLOT: String(slot), INKCAST_RUN_DIRECTORY: directory }),
         clock, random, host, log, lifecycle, metrics, status,
         privatePath: `${directory}/${role}-${slot}`,
-        privateRoutes: new Map(),
-        inspect: async () => {},
+        privateRoutes: running.privateRoutes,
+        inspect: async (transport) => inspects && lifecycle.start('inspector', createInspectParts({
+          transport, process: `${role}-${slot}`, host: host.name, privateRoutes: running.privateRoutes, metrics, log,
+          clock, random
+        })),
         describe: async () => ({
           name: `${role}-${slot}`, host: host.name, version: VERSION, startedAt: clock.now(), notReady: status.notReady(),
           connections: 0, documents: 0, lag: 0

@@ -30,6 +30,7 @@ const PATIENCE = 60_000
  * @property {import('../parts/redis/kinds.js').RedisKind} [redis] default `single`
  * @property {boolean} [kafka] default: publications go straight to Redis
  * @property {Record<string, string>} [env] settings
+ * @property {boolean} [inspects] whether processes have inspectors
  * @property {readonly string[]} [errors] parts of the error lines that the test brings about
  * @property {number} [seed] of latencies, choices of listeners and random values; default 1
  */
@@ -44,11 +45,11 @@ export class ScriptedCluster {
   #agent = new http.Agent({ keepAlive: true })
 
   /** @param {Shape} shape */
-  constructor ({ machines = 1, workers = 2, redis = 'single', kafka = false, env, errors = [], seed = 1 }) {
+  constructor ({ machines = 1, workers = 2, redis = 'single', kafka = false, env, inspects, errors = [], seed = 1 }) {
     this.world = new World(seed)
     this.broker = kafka ? new Broker(this.world) : undefined
     this.redis = createRedisIn(this.world, redis)
-    this.cluster = new Cluster(this.world, { machines, workers, redis: this.redis, broker: this.broker, env })
+    this.cluster = new Cluster(this.world, { machines, workers, redis: this.redis, broker: this.broker, env, inspects })
     for (const part of errors) this.world.expected.add(part)
   }
 
