@@ -1,6 +1,6 @@
 import { LogLimit } from '../common/log-limit.js'
 import { createStoreSync } from './store-sync.js'
-import { AWAY, Departures, DIRTY, HELD, Holding, WANTED } from './holding.js'
+import { AWAY, Departures, DIRTY, HELD, Holding, TOLD_FREE, TOLD_HELD, WANTED } from './holding.js'
 import { incarnationName } from '../workers/worker-watch.js'
 
 /**
@@ -321,7 +321,8 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     reborn (begun) {
       name = incarnationName(number, begun)
       for (const holding of [...all()]) {
-        holding.flags &= ~HELD
+        // nor has it reported anything, also if `lost` was called before
+        holding.flags &= ~(HELD | TOLD_HELD | TOLD_FREE)
         if (holding.has(AWAY)) release(holding)
         else sync.repeat(holding, false)
       }

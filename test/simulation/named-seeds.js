@@ -10,5 +10,6 @@
 /** @type {readonly NamedSeed[]} */
 export const NAMED_SEEDS = [
   { seed: 1033, scenario: 'default', found: 'a join while its log was being restored got `internal`, after which no client tries again' },
-  { seed: 17, scenario: 'kafka', found: 'a batch that waited for Redis while its member was cut off from Kafka ended the consumer' }
+  { seed: 17, scenario: 'kafka', found: 'a batch that waited for Redis while its member was cut off from Kafka ended the consumer' },
+  { seed: 34, scenario: 'rights', found: 'a worker that was cut off past its lease did not tell again that its users are online' }
 ]

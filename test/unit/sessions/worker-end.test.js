@@ -73,6 +73,23 @@ describe('a worker that has ended', () => {
     for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are left`)
   })
 
+  test('tells again who is online when it continues, also if its connection to the store broke first', async (t) => {
+    for (const order of ['before', 'after', 'around']) {
+      const { one, reborn, state, told } = await cluster(t)
+      one.connect('ada', ['a'])
+      await told()
+      state.held = false
+      // the store may have lost its data, for all that a new connection tells
+      if (order !== 'after') one.sessions.lost()
+      await one.clean()
+      assert.deepEqual((await told()).sort(), ['left ada a worker_gone', 'offline ada worker_gone', 'vacated a'])
+      await reborn()
+      if (order !== 'before') one.sessions.lost()
+      state.held = true
+      assert.deepEqual((await told()).sort(), ['joined ada a', 'online ada'], order)
+    }
+  })
+
   test('but is still alive continues as a new incarnation, with its users registered again', async (t) => {
     const { one, reborn, store, clock, told } = await cluster(t)
     const ada = one.connect('ada', ['a'])
