@@ -22,6 +22,7 @@ function createStore () {
     watch: async () => {},
     unwatch: () => {},
     mine: async () => [],
+    documents: async () => [],
     forget: async () => {},
     versions: async (guids) => guids.map(() => 1),
     page: async () => ({ version: 1, count: 1, countOnly: false, members: [] }),

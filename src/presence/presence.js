@@ -1,4 +1,4 @@
-import { Backoff } from '../common/backoff.js'
+import { Backoff, retry } from '../common/backoff.js'
 import { InkcastError } from '../common/errors.js'
 import { checkRooms, CYCLE } from './idle-check.js'
 import { encodeBody } from './member-view.js'
@@ -61,9 +61,41 @@ export function createPresence ({
     // the comparison finds the missing data, and starts at once
     onLost: () => {
       check.soon = true
+      lookForLeft()
     }
   }
   const check = { soon: false }
+  /** Number of the newest loss: what was read before it proves nothing. */
+  let losses = 0
+  let looking = false
+
+  /** The store may have members again whose departure it has lost, of documents in which this worker has no others. */
+  async function lookForLeft () {
+    losses++
+    if (looking) return
+    looking = true
+    try {
+      for (let looked = 0; looked !== losses;) {
+        looked = losses
+        const guids = await retry(() => store.documents(), {
+          signal: stopping.signal, clock, backoff: new Backoff({ min: 100, random })
+        })
+        // the comparison looks at the quiet ones with members
+        for (const room of guids.map(roomOf)) if (room.members.length === 0 || !room.quiet) room.lose('gap')
+      }
+    } catch {
+      // stopped
+    } finally {
+      looking = false
+    }
+  }
+
+  /** @param {string} guid */
+  function roomOf (guid) {
+    let room = rooms.get(guid)
+    if (room === undefined) rooms.set(guid, (room = new Room(guid, shared)))
+    return room
+  }
 
   const backoff = new Backoff({ min: 100, random })
   let closedUntil = 0
@@ -180,8 +212,7 @@ export function createPresence ({
       if (membership !== null) {
         if (state !== undefined) membership.room.setState(membership, body)
       } else {
-        let room = rooms.get(guid)
-        if (room === undefined) rooms.set(guid, (room = new Room(guid, shared)))
+        const room = roomOf(guid)
         membership = place.presence = room.join(participant, body)
         members++
         const key = keyOf(guid, membership.uid, membership.client)

@@ -239,6 +239,9 @@ export function createRedisPresence ({
         (await connectionsOf(guid, /** @type {number} */ (workerNumber))).map(({ id }) => id)
       ),
 
+    documents: () =>
+      attempt('documents', () => redis.client.smembers(workerPresence(/** @type {number} */ (workerNumber)))),
+
     forget: (number, gone, { surely = false } = {}) =>
       attempt('forget', async () => {
         const key = presenceForgotten(number, gone)

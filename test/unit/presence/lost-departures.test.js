@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
+import { createPresence } from '../../../src/presence/presence.js'
+import { createRedisPresence } from '../../../src/presence/redis-presence.js'
+import { createSessionIds } from '../../../src/wire/session-id.js'
+import { recordingLog } from '../../helpers/recording-log.js'
+import { storeRedis } from '../../helpers/store-redis.js'
+import { waitFor } from '../../helpers/wait.js'
+
+test('members whose departure Redis has lost leave, also of documents that nobody has open on their worker any more', async (t) => {
+  const { log } = recordingLog()
+  const { store: server, redis } = await storeRedis(t)
+  const metrics = createMetrics({ processMetrics: false })
+  const own = { metrics, log, clock: systemClock }
+  const store = createRedisPresence({ redis, workerNumber: 1, incarnation: () => '1.1', maxMembers: 500, ...own })
+  const presence = createPresence({
+    store,
+    settings: { maxMembers: 500, maxStateBytes: 1000, grace: 0 },
+    createDelivery: (_, payload) => ({ payload, bytes: 0 }),
+    ...own,
+    random: systemRandom
+  })
+  await presence.start()
+  t.after(() => presence.stop(0))
+  const newId = createSessionIds(1, { clock: systemClock, random: systemRandom })
+  const join = async (/** @type {string} */ uid, /** @type {string} */ guid) => {
+    const place = { presence: null }
+    const participant = { id: newId(), uid, client: undefined, identity: {}, deliver: () => {} }
+    await presence.join(/** @type {any} */ (participant), guid, place, {})
+    return place
+  }
+  const guids = ['a', 'b', 'c', 'd']
+  const members = async () => (await Promise.all(guids.map((guid) => store.page(guid, { limit: 10 }))))
+    .map((page) => page.members.map(({ uid }) => uid).join())
+  const places = await Promise.all(guids.map((guid) => join('ada', guid)))
+  const staying = await join('bob', 'd')
+  const before = server.snapshot()
+  for (const place of places) presence.leave(place, false)
+  await waitFor(async () => (await members()).join() === ',,,bob', { message: 'they have left' })
+  assert.notEqual(staying.presence, null)
+
+  server.restore(before)
+  assert.deepEqual(await members(), ['ada', 'ada', 'ada', 'ada,bob'])
+  redis.lost()
+  let last = ''
+  await waitFor(async () => (last = (await members()).join(' ')) === '   bob', { message: () => 'they leave again: ' + last })
+  await waitFor(async () => (await store.documents()).join() === 'd', { message: 'documents without members are left' })
+})
