@@ -24,7 +24,7 @@ import { join, relative, resolve, sep } from 'node:path'
  */
 export const RINGS = {
   unit: {
-    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 60, together: 16,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 300_000, seconds: 90, together: 16,
     apart: [
       // replace the time and the environment of their process
       'test/unit/simulation/',
@@ -40,7 +40,18 @@ export const RINGS = {
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
   process: {
-    services: false, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 350,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 260, together: 8,
+    apart: [
+      'test/process/simulation/',
+      // measures the heap of its process
+      'test/process/admission/limits.test.js',
+      // listens to errors that nothing has caught
+      'test/process/client/handed-over.test.js',
+      // looks at all handles of its process
+      'test/process/rehearsal/warm-up.test.js',
+      // sets up what a process has once
+      'test/process/tracing/tracing.test.js'
+    ],
     about: 'a whole inkcast in one process, and commands'
   },
   // each file with its own Redis, and so with its own clusters
