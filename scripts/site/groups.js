@@ -132,6 +132,7 @@ const GROUPS = [
         'security-model.md': 'the parties, what each may do, and what stops them',
         'comparison.md': 'inkcast compared with Socket.IO alone, Centrifugo, AnyCable and Ably',
         'durability.md': 'what an acknowledgement means, by set-up; `PUBLISH_WAIT`',
+        'promises.md': 'what inkcast promises, and the checks, tests and mutations that hold each promise',
         'simulation.md': 'whole clusters in virtual time, with faults by seed: how it works, what it checks, how to read a failure',
         'scale.md': 'measurements: the load scenarios of another gateway, 100,000 connections, and 2 to 16 workers (generated)',
         '../bench/README.md': 'cost of a delivery, a handshake and a connection, and how to measure it',
