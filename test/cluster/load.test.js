@@ -40,7 +40,7 @@ const MIX = ['--everyone', '500ms', '--receipts', '--documents', '3', '--joins',
 test('a mix of everything is whole: exit code 0, figures and plots', { timeout: 150_000 }, async (t) => {
   // clients leave only when they have all records to everyone: time for these also on a busy machine
   const { code, stdout, stderr, result, report } = await load(t, [
-    ...MIX, '--everyone', '2s', '--hold', '6s', '--churn', '25', '--activity', '50', '--msgpack', '30', '--settle', '30s'
+    ...MIX, '--everyone', '3s', '--hold', '9s', '--churn', '25', '--activity', '50', '--msgpack', '30', '--settle', '30s'
   ])
   assert.equal(code, 0, stdout + stderr)
   assert.deepEqual(result.problems, [])

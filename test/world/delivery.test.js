@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import msgpackParser from 'socket.io-msgpack-parser'
 import { encodeMsgpack } from '../../src/wire/msgpack.js'
 
-const RECORDS = 150
+const RECORDS = 100
 const DOCUMENTS = 5
 const KINDS = [['websocket'], ['polling', 'websocket'], ['polling']].flatMap((transports) =>
   [{}, { parser: msgpackParser }].map((socket) => ({ transports, socket })))
@@ -99,4 +99,15 @@ test('a cluster without Kafka counts records of the api, of clients and of signa
     return all.flatMap(({ values }) => values).reduce((sum, { value }) => sum + value, 0)
   }
   assert.deepEqual([await counted('api'), await counted('gateway')], [1, 2])
+}))
+
+test('pages of a quiet document load it again when Redis has lost its data', () => inCluster({}, async (cluster) => {
+  const page = await cluster.connect('ada')
+  await page.ask('doc:join', { guid: 'quiet' })
+  await cluster.publish('quiet', {})
+  await cluster.until(() => page.got('record').length === 1)
+  await cluster.command('FLUSHALL')
+  await cluster.until(() => page.got('doc:resync').length > 0, { timeout: 15_000 })
+  await cluster.pass(5000)
+  assert.deepEqual(page.got('doc:resync').map(({ guid, reason }) => `${guid} ${reason}`), ['quiet epoch'])
 }))

@@ -37,7 +37,7 @@ async function members (cluster, count, acknowledges = () => false, polls = () =
 
 test('each record has one summary, and the totals match the clients\' acknowledgements', () =>
   inCluster(SHAPE, async (cluster) => {
-    const RECORDS = 60
+    const RECORDS = 35
     let answered = 0
     const clients = await members(cluster, 10, (i, { n }) => {
       const answers = (n + i) % 7 !== 0
