@@ -63,9 +63,10 @@ test('services that inkcast asks by HTTP are asked, and nothing happens there', 
 })
 
 test('on a machine with seven things wrong, each is found, with what to do', async (t) => {
-  const [redis, kafka, port, adminPort] = await freePorts(4)
+  const [redis, kafka, ...ports] = await freePorts(6)
   const apiPort = await takenPort(t)
-  const { run } = commandFolder(t, {
+  /** @param {number} port @param {number} adminPort @param {string[]} args */
+  const check = (port, adminPort, args) => commandFolder(t, {
     dotenv: `${PRODUCTION}LOG_LEVEL=loud
 HOST=127.0.0.1
 PORT=${port}
@@ -76,11 +77,9 @@ KAFKA_BROKERS=127.0.0.1:${kafka}
 KAFKA_GROUPID=mine
 TLS_FILES=cert:/nope/cert.pem,key:/nope/key.pem
 `
-  })
-  const before = 'ulimit -n 120;'
-  // one after the other: each listens on the ports for an instant
-  const text = await run(['check'], { before })
-  const json = await run(['check', '--json'], { before })
+  }).run(['check', ...args], { before: 'ulimit -n 120;' })
+  // each listens on its ports for an instant, and both wait for Redis and Kafka
+  const [text, json] = await Promise.all([check(ports[0], ports[1], []), check(ports[2], ports[3], ['--json'])])
   assert.equal(text.code, 1)
   assert.equal(text.stderr, '')
   assert.ok(!text.stdout.includes('very-secret'))
