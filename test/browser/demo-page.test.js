@@ -218,7 +218,7 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
     const name = await ada.page.inputValue('#name')
     // a window that a page opens has a copy of its storage, as a duplicated tab has
     const [copy] = await Promise.all([
-      ada.context.waitForEvent('page'), ada.page.evaluate('window.open(location.href); undefined')
+      ada.page.waitForEvent('popup'), ada.page.evaluate('window.open(location.href); undefined')
     ])
     await copy.waitForSelector('body[data-ready]')
     assert.notEqual(await copy.evaluate('sessionStorage["inkcast demo me"]'), null)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { passesAxe } from '../helpers/axe.js'
-import { noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { SECRET, signToken } from '../helpers/tokens.js'
@@ -19,8 +19,11 @@ describe('the demo of a gateway that needs tokens', { skip: noBrowser, timeout: 
   })
 
   /** The page as a proxy, or another machine, would get it: the gateway signs nothing for it. */
-  const fromElsewhere = (/** @type {import('playwright-core').BrowserContext} */ context) =>
-    context.setExtraHTTPHeaders({ 'x-forwarded-for': '192.168.1.2' })
+  async function fromElsewhere (/** @type {import('node:test').TestContext} */ t) {
+    const page = await newTab(t, browser, LAPTOP)
+    await page.setExtraHTTPHeaders({ 'x-forwarded-for': '192.168.1.2' })
+    return page
+  }
 
   test('at localhost it gets its tokens by itself, for both views and the guests', async (t) => {
     const demo = await openDemo(t, browser, inkcast.url, { document: 'signed', second: true, context: LAPTOP })
@@ -35,10 +38,7 @@ describe('the demo of a gateway that needs tokens', { skip: noBrowser, timeout: 
   test('elsewhere it asks for a token, keeps it in the tab, and asks again when it is refused', async (t) => {
     /** @type {string[]} */
     const seen = []
-    const context = await browser.newContext(LAPTOP)
-    t.after(() => context.close())
-    await fromElsewhere(context)
-    const page = await context.newPage()
+    const page = await fromElsewhere(t)
     page.on('console', (message) => seen.push(message.text()))
     page.on('pageerror', (error) => seen.push(String(error)))
     page.on('request', (request) => { if (!request.url().includes('/socket.io/')) seen.push(request.url()) })
@@ -73,10 +73,7 @@ describe('the demo of a gateway that needs tokens', { skip: noBrowser, timeout: 
   })
 
   test('a pasted token that does not open the document is refused with the reason', async (t) => {
-    const context = await browser.newContext(LAPTOP)
-    t.after(() => context.close())
-    await fromElsewhere(context)
-    const page = await context.newPage()
+    const page = await fromElsewhere(t)
     await page.goto(`${inkcast.url}/?document=mine&views=1`)
     await page.fill('#token', await signToken({ sub: 'ada', documents: [{ guid: 'another', access: 'read' }] }))
     await page.press('#token', 'Enter')

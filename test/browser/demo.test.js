@@ -66,7 +66,7 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await ada.page.fill('#name', 'Countess')
     await ada.page.press('#name', 'Tab')
     await late.reads('#people', /C/)
-    await ada.context.close()
+    await ada.page.close()
     await waitFor(async () => (await late.page.locator('#people button').count()) === 1, {
       timeout: 30_000,
       message: 'Ada to leave'

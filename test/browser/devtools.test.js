@@ -6,6 +6,7 @@ import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import axe from 'axe-core'
 import { bundlePages } from '../../scripts/build-packages.js'
+import { COLORS } from '../helpers/axe.js'
 import { noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
@@ -28,14 +29,24 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
   })
 
   /**
-   * The panel of a client of its own, on a page of the gateway.
+   * A page of the gateway, which does not know where an earlier test had the panel.
+   * @param {import('node:test').TestContext} t
+   * @param {Parameters<typeof openDemo>[3]} [options]
+   */
+  async function openPage (t, options) {
+    const { page } = await openDemo(t, browser, gateway.url, options)
+    await page.evaluate(() => localStorage.clear())
+    return page
+  }
+
+  /**
+   * The panel of a client of its own, on such a page.
    * @param {import('node:test').TestContext} t
    * @param {string} guid
-   * @param {import('playwright-core').BrowserContextOptions} [context]
+   * @param {import('../helpers/browser.js').TabOptions} [context]
    */
   async function open (t, guid, context) {
-    const demo = await openDemo(t, browser, gateway.url, { document: `${guid}-demo`, ...(context && { context }) })
-    const { page } = demo
+    const page = await openPage(t, { document: `${guid}-demo`, ...(context && { context }) })
     await page.evaluate(async (guid) => {
       const modules = ['/client/index.js', '/client/devtools/index.js']
       const [{ connect }, { openDevtools }] = await Promise.all(modules.map((path) => import(path)))
@@ -90,7 +101,7 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
     await page.evaluate(() => { /** @type {any} */ (globalThis).doc.on('message', () => {}) })
     await reads(field('held'), /^0 events$/)
     await reads(field('opened'), /^1 time, 1 listener$/)
-    assert.equal(await list('Waits').count(), 0)
+    await waitFor(async () => await list('Waits').count() === 0, { message: 'nothing to wait' })
     await reads(field('records'), /^3, (?!0\.0)\d\.\d\/s$/)
     const epoch = (await reads(field('position'), /: 3$/)).split(' ')[0]
 
@@ -114,14 +125,15 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
     await page.evaluate(() => /** @type {any} */ (globalThis).sending)
     await reads(field('records'), /^6,/)
     await reads(field('resyncs'), /^0$/)
-    assert.equal(await list('Waits').count(), 0)
+    await waitFor(async () => await list('Waits').count() === 0, { message: 'nothing to wait' })
     // the page's own message, without a document service, came back with an offset
     await reads(field('position'), new RegExp(`^${epoch} : 6$`))
 
     // a cut that it does not cover
-    await page.evaluate(() => /** @type {any} */ (globalThis).client.drop(2_000))
+    await page.evaluate(() => /** @type {any} */ (globalThis).client.drop(600_000))
     await reads(panel.locator('.status'), /^idle$/)
     await publish(HISTORY + 5)
+    await page.evaluate(() => /** @type {any} */ (globalThis).client.connect())
     await reads(panel.locator('.status'), /^live$/)
     await reads(field('resyncs'), /^1$/)
     await reads(list('Gaps and resyncs'), /^\d\d:\d\d:\d\d\.\d{3} resync trimmed$/)
@@ -151,10 +163,11 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
     await reads(field('signals'), /^2 sent, 0 dropped$/)
     await page.evaluate(() => {
       const { client, doc } = /** @type {any} */ (globalThis)
-      client.drop(1_500)
+      client.drop(600_000)
       doc.signal('cursor', { x: 6 })
     })
     await publish(HISTORY + 5)
+    await page.evaluate(() => /** @type {any} */ (globalThis).client.connect())
     await reads(list('Waits'), /events wait for a listener of `resync` to finish, \d\.\d s$/)
     await publish(2)
     await reads(field('held'), /^[1-9]\d* events$/)
@@ -193,11 +206,11 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
       const own = /** @type {any} */ (globalThis)
       const path = '/client/index.js'
       const { connect } = await import(path)
-      const client = connect(String(own.origin), { outbox: { user: 'ada' } })
+      const client = own.away = connect(String(own.origin), { outbox: { user: 'ada' } })
       own.devtools.close()
       own.devtools = own.openDevtools(client)
       const doc = await client.open('queued')
-      client.drop(4_000)
+      client.drop(600_000)
       own.sending = Promise.all([
         doc.send({ text: 'private' }, { event: 'edit', queue: true }), doc.send({ text: 'private' }, { queue: true })
       ])
@@ -207,7 +220,11 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
     await reads(panel.locator('[data-list="Queued sends"] li'), /^edit, \d\.\d s\nmessage, \d\.\d s$/)
     await reads(panel.locator('[data-list="Waits"] li'), /queued sends wait for the gateway to accept them, \d\.\d s/)
     assert.doesNotMatch(await panel.locator('.panel').innerText(), /private/)
-    await page.evaluate(() => /** @type {any} */ (globalThis).sending)
+    await page.evaluate(() => {
+      const { away, sending } = /** @type {any} */ (globalThis)
+      away.connect()
+      return sending
+    })
     await reads(field, /^0 sends$/)
     await panel.locator('[data-list="Queued sends"]').waitFor({ state: 'hidden' })
   })
@@ -258,26 +275,27 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
     assert.equal(await panel.getByRole('tab', { selected: true }).textContent(), 'Connection')
   })
 
-  for (const [name, context] of /** @type {[string, import('playwright-core').BrowserContextOptions][]} */ ([
-    ['light', { colorScheme: 'light' }],
-    ['dark', { colorScheme: 'dark' }],
-    ['narrow', { colorScheme: 'light', viewport: { width: 360, height: 700 } }]
+  for (const [name, viewport] of /** @type {const} */ ([
+    ['wide', { width: 1360, height: 860 }], ['narrow', { width: 360, height: 700 }]
   ])) {
-    test(`is readable: ${name}`, async (t) => {
-      const { page, panel, field, reads, tab, publish, screenshot } = await open(t, name, context)
+    test(`is readable in light and dark: ${name}`, async (t) => {
+      const { page, panel, field, reads, tab, publish, screenshot } = await open(t, name, { viewport })
       await publish(2)
       await reads(field('held'), /^4 events$/)
       await page.evaluate(axe.source)
       for (const title of ['Documents', 'Connection', 'Log']) {
         await tab(title)
-        const { violations } = await page.evaluate(() => {
-          const { axe, devtools } = /** @type {any} */ (globalThis)
-          return axe.run(devtools.element)
-        })
-        assert.deepEqual(violations.map((/** @type {any} */ { id, nodes }) => `${id}: ${nodes.map((/** @type {any} */ { html }) => html)}`), [])
-        const wide = await panel.locator('.body').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
-        assert.equal(wide, false, `${title} fits its width`)
-        await screenshot(`${name}-${title.toLowerCase()}`)
+        for (const [colorScheme, rules] of /** @type {const} */ ([['light', {}], ['dark', COLORS]])) {
+          await page.emulateMedia({ colorScheme })
+          const { violations } = await page.evaluate((rules) => {
+            const { axe, devtools } = /** @type {any} */ (globalThis)
+            return axe.run(devtools.element, rules)
+          }, rules)
+          assert.deepEqual(violations.map((/** @type {any} */ { id, nodes }) => `${id}: ${nodes.map((/** @type {any} */ { html }) => html)}`), [])
+          await screenshot(`${name}-${colorScheme}-${title.toLowerCase()}`)
+        }
+        const isWider = await panel.locator('.body').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        assert.equal(isWider, false, `${title} fits its width`)
       }
     })
   }
@@ -286,7 +304,7 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
     const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
     t.after(() => rmSync(folder, { recursive: true }))
     await bundlePages(folder)
-    const { page } = await openDemo(t, browser, gateway.url)
+    const page = await openPage(t)
     await page.route('**/bundles/*', (route) =>
       route.fulfill({ path: join(folder, route.request().url().split('/bundles/')[1]), contentType: 'text/javascript' }))
     await page.evaluate(async () => {
@@ -304,7 +322,7 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
   })
 
   test('the demo opens it by its button and by ?devtools', async (t) => {
-    const { page } = await openDemo(t, browser, gateway.url)
+    const page = await openPage(t)
     const panel = page.locator('inkcast-devtools')
     assert.equal(await panel.count(), 0)
     await page.getByRole('button', { name: 'Client devtools' }).click()

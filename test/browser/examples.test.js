@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import sirv from 'sirv'
 import { bundleClient } from '../../scripts/build-packages.js'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser, startBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -57,7 +57,7 @@ describe('examples in a browser', { skip: noBrowser }, () => {
 
   /** @param {import('node:test').TestContext} t @param {string} path */
   async function open (t, path) {
-    const page = await browser.newPage()
+    const page = await newTab(t, browser)
     /** @type {string[]} */
     const wrong = []
     page.on('pageerror', (error) => wrong.push(String(error)))
@@ -69,10 +69,7 @@ describe('examples in a browser', { skip: noBrowser }, () => {
       )
         wrong.push(message.text())
     })
-    t.after(async () => {
-      await page.close()
-      assert.deepEqual(wrong, [])
-    })
+    t.after(() => assert.deepEqual(wrong, []))
     await page.goto(`${pages}${path}?gateway=${encodeURIComponent(gateway.url)}`)
     await page.waitForFunction(
       () => /** @type {any} */ (globalThis).document.querySelector('[role=status]')?.textContent === 'connected'

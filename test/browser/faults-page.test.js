@@ -32,7 +32,7 @@ describe('the section with the faults, the crowd and the hops', { skip: noBrowse
     let numbered = 0
     const ada = await cluster.open(t, 'withheld', {
       // the tenth record is withheld on its way to the page
-      prepare: (context) => context.routeWebSocket(/socket\.io/, (socket) => {
+      prepare: (page) => page.routeWebSocket(/socket\.io/, (socket) => {
         const server = socket.connectToServer()
         server.onMessage((message) => {
           if (!String(message).startsWith('42["demo:pulse"') || ++numbered !== 10) socket.send(message)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { createClientFiles } from '../../src/demo/client-files.js'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser, startBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 
 describe('a page of another origin', { skip: noBrowser }, () => {
@@ -38,8 +38,7 @@ describe('a page of another origin', { skip: noBrowser }, () => {
    * @returns {Promise<{ state: string, code?: string, message?: string }>} the final state
    */
   async function connectFrom (t, url, options = {}) {
-    const opened = await browser.newPage()
-    t.after(() => opened.close())
+    const opened = await newTab(t, browser)
     await opened.goto(pages)
     return opened.evaluate(async ({ url, options }) => {
       const path = '/client/index.js'
@@ -76,8 +75,7 @@ describe('a page of another origin', { skip: noBrowser }, () => {
 
   test('cannot start or read a session from a script', { timeout: 60_000 }, async (t) => {
     const { url, gateway } = await startEmbedded(t, { ALLOWED_ORIGINS: 'https://good.example' })
-    const opened = await browser.newPage()
-    t.after(() => opened.close())
+    const opened = await newTab(t, browser)
     await opened.goto(pages)
     const came = await opened.evaluate((url) => new Promise((resolve) => {
       const page = /** @type {any} */ (globalThis)

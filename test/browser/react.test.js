@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser, startBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { installIn, NoRegistry } from '../helpers/tarballs.js'
 import { waitFor } from '../helpers/wait.js'
@@ -56,6 +56,8 @@ describe('inkcast-react in a browser', { skip: noBrowser }, () => {
       const bundle = bundles[/^\/(\d+)\.js$/.exec(req.url ?? '')?.[1] ?? '']
       const version = new URL(req.url ?? '', 'http://x').searchParams.get('react')
       res.setHeader('content-type', bundle ? 'text/javascript' : 'text/html')
+      // the browser also keeps what it has compiled
+      if (bundle) res.setHeader('cache-control', 'max-age=3600')
       res.end(bundle ?? '<!doctype html><html lang="en"><title>react</title><link rel="icon" href="data:,">' +
       `<div id="root"></div><script type="module" src="/${version}.js"></script></html>`)
     })
@@ -73,14 +75,13 @@ describe('inkcast-react in a browser', { skip: noBrowser }, () => {
       describe(`React ${version}${strict ? ', in StrictMode' : ''}`, () => {
         /** @param {import('node:test').TestContext} t @param {string} guid @param {Record<string, string>} [more] */
         async function open (t, guid, more = {}) {
-          const page = await browser.newPage()
+          const page = await newTab(t, browser)
           /** @type {string[]} */
           const wrong = []
           const { boundary } = more
           page.on('pageerror', (error) => wrong.push(String(error)))
           page.on('console', (message) => { if (message.type() === 'error') wrong.push(message.text()) })
-          t.after(async () => {
-            await page.close()
+          t.after(() => {
             // React reports what a boundary has caught
             if (boundary === undefined) assert.deepEqual(wrong, [])
           })

@@ -52,7 +52,7 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
     assert.equal(inked, true)
     assert.equal(await page.isVisible('#partitions-card'), false, 'without Kafka there are no partitions')
     assert.equal(await page.isVisible('#plots figure:has-text("Kafka")'), false, 'nor a plot of their lag')
-    await page.context().route('**/status?*', async (route) => {
+    await page.route('**/status?*', async (route) => {
       const status = await (await route.fetch()).json()
       await route.fulfill({ json: { ...status, partitions: [{ partition: '0', lag: 0, age: null, canaryAge: null, lostEnds: 0 }] } })
     })
@@ -160,7 +160,7 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
 
   test('it says since when there is no answer', async (t) => {
     const { page, reads } = await openStatus(t, browser, inkcast.adminUrl, { mayComplain: /Failed to load/ })
-    await page.context().route('**/status?*', (route) => route.abort())
+    await page.route('**/status?*', (route) => route.abort())
     await reads('#state-text', /^no answer since \d\d:\d\d:\d\d/)
     assert.equal(await page.getAttribute('#state', 'data-state'), 'unreachable')
   })

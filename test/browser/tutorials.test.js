@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser, startBrowser } from '../helpers/browser.js'
 import { followTutorial } from '../helpers/tutorial.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -15,7 +15,7 @@ describe('tutorials', { skip: noBrowser }, () => {
     const browser = await startBrowser(t)
     await waitFor(async () => (await fetch(`${url}/page.js`)).ok, PATIENT)
     return Promise.all([1, 2].map(async () => {
-      const page = await (await browser.newContext()).newPage()
+      const page = await newTab(t, browser)
       page.setDefaultTimeout(60_000) // a tab is cut off for 20 s
       await page.goto(url)
       return {

@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import parser from 'socket.io-msgpack-parser'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser, startBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { startClient } from '../helpers/inkcast-client.js'
@@ -104,8 +104,7 @@ describe('values that a browser sends and receives', { skip: noBrowser, timeout:
           doc.on('value', (payload) => { seen.push(payload) })
           return { to, seen }
         }))
-        const page = await browser.newPage()
-        t.after(() => page.close())
+        const page = await newTab(t, browser)
         await page.goto(origin)
         await page.waitForFunction(() => 'ready' in globalThis)
         const { wrong, expected } = await page.evaluate(

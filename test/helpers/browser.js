@@ -27,10 +27,38 @@ export async function startBrowser (t) {
   return browser
 }
 
+/** @typedef {Map<string, Promise<import('playwright-core').BrowserContext>>} Contexts by options as JSON */
+/** @typedef {import('playwright-core').BrowserContextOptions & { apart?: boolean }} TabOptions */
+
+/** @type {WeakMap<import('playwright-core').Browser, Contexts>} with the options that a page cannot have by itself */
+const contexts = new WeakMap()
+
+/**
+ * A tab, closed after the test. Tabs with the same options share a context, because a new context starts processes and
+ * compiles each script again: 1 to 2 s of CPU time. So they share cookies and `localStorage`, as tabs of one person do.
+ *
+ * @param {{ after: (stop: () => unknown) => void }} t
+ * @param {import('playwright-core').Browser} browser
+ * @param {TabOptions} [options] apart: in a context, and so in a process, of its own
+ * @returns {Promise<import('playwright-core').Page>}
+ */
+export async function newTab (t, browser, { viewport, colorScheme, reducedMotion, apart = false, ...options } = {}) {
+  const shared = contexts.get(browser) ?? /** @type {Contexts} */ (new Map())
+  contexts.set(browser, shared)
+  const key = JSON.stringify(options)
+  const context = apart ? browser.newContext(options) : shared.get(key) ?? browser.newContext(options)
+  if (!apart) shared.set(key, context)
+  const page = await (await context).newPage()
+  t.after(async () => apart ? (await context).close() : page.close())
+  if (viewport) await page.setViewportSize(viewport)
+  await page.emulateMedia({ colorScheme: colorScheme ?? null, reducedMotion: reducedMotion ?? null })
+  return page
+}
+
 /** @typedef {Awaited<ReturnType<typeof openDemo>>} DemoPage */
 
 /**
- * Opens the demo in a browser context of its own, as another person. Unexpected messages on its console fail the test.
+ * Opens the demo in a tab of its own, as another person. Unexpected messages on its console fail the test.
  *
  * @param {import('node:test').TestContext} t
  * @param {import('playwright-core').Browser} browser
@@ -41,27 +69,23 @@ export async function startBrowser (t) {
  * @param {string} [options.name] of the person
  * @param {boolean} [options.second] with the second view, if there is room; default: without
  * @param {RegExp} [options.mayComplain] messages allowed on the console
- * @param {(context: import('playwright-core').BrowserContext) => Promise<unknown>} [options.prepare]
- * @param {import('playwright-core').BrowserContextOptions} [options.context]
+ * @param {(page: import('playwright-core').Page) => Promise<unknown>} [options.prepare]
+ * @param {TabOptions} [options.context]
  */
 export async function openDemo (
   t,
   browser,
   url,
-  { document = 'demo', query = '', name, second = false, mayComplain, prepare, context: contextOptions } = {}
+  { document = 'demo', query = '', name, second = false, mayComplain, prepare, context } = {}
 ) {
-  const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, ...contextOptions })
   /** @type {string[]} */
   const complaints = []
   const complain = (/** @type {string} */ text) => {
     if (!mayComplain?.test(text)) complaints.push(text)
   }
-  t.after(async () => {
-    await context.close()
-    assert.deepEqual(complaints, [], 'no errors on the console')
-  })
-  await prepare?.(context)
-  const page = await context.newPage()
+  const page = await newTab(t, browser, { viewport: { width: 1360, height: 860 }, ...context })
+  t.after(() => assert.deepEqual(complaints, [], 'no errors on the console'))
+  await prepare?.(page)
   page.setDefaultTimeout(PATIENCE)
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning')
@@ -83,7 +107,6 @@ export async function openDemo (
   const text = async (selector) => (await page.textContent(selector)) ?? ''
   return {
     page,
-    context,
     field,
     shown,
     text,

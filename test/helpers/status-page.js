@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { newTab } from './browser.js'
 import { waitFor } from './wait.js'
 
 export const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true }
 const LAPTOP = { viewport: { width: 1360, height: 860 } }
 
 /**
- * Opens the status page in a browser context of its own. Unexpected messages on its console fail the test.
+ * Opens the status page in a tab of its own. Unexpected messages on its console fail the test.
  *
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {import('playwright-core').Browser} browser
@@ -13,17 +14,14 @@ const LAPTOP = { viewport: { width: 1360, height: 860 } }
  * @param {object} [options]
  * @param {RegExp} [options.mayComplain]
  * @param {boolean} [options.ready] wait for the first figures; default true
- * @param {import('playwright-core').BrowserContextOptions} [options.context]
+ * @param {import('./browser.js').TabOptions} [options.context]
  */
 export async function openStatus (t, browser, url, { mayComplain, ready = true, context: options = LAPTOP } = {}) {
-  const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+  const page = await newTab(t, browser, { reducedMotion: 'reduce', ...options })
   /** @type {string[]} */
   const complaints = []
-  t.after(async () => {
-    await context.close()
-    assert.deepEqual(complaints.filter((text) => !mayComplain?.test(text)), [], 'no errors on the console')
-  })
-  const page = await context.newPage()
+  t.after(() =>
+    assert.deepEqual(complaints.filter((text) => !mayComplain?.test(text)), [], 'no errors on the console'))
   page.setDefaultTimeout(20_000)
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())

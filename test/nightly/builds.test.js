@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import sirv from 'sirv'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser, startBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { NoRegistry, npm, packAll, temporaryFolder } from '../helpers/tarballs.js'
 import { waitFor } from '../helpers/wait.js'
@@ -75,15 +75,12 @@ describe('builds of the examples', { skip: noBrowser, timeout: 800_000 }, () => 
    */
   async function use (t, page) {
     const open = async () => {
-      const tab = await browser.newPage()
+      const tab = await newTab(t, browser)
       /** @type {string[]} */
       const wrong = []
       tab.on('pageerror', (error) => wrong.push(String(error)))
       tab.on('console', (message) => { if (message.type() === 'error') wrong.push(message.text()) })
-      t.after(async () => {
-        await tab.close()
-        assert.deepEqual(wrong, [])
-      })
+      t.after(() => assert.deepEqual(wrong, []))
       await tab.goto(`${page}?gateway=${encodeURIComponent(gateway.url)}`)
       await tab.getByRole('status').getByText('connected', { exact: true }).waitFor({ timeout: 20_000 })
       await tab.locator('button:enabled').waitFor({ timeout: 20_000 })
