@@ -34,22 +34,22 @@ test('the built site has every page, all in the sidebar, and an index for the se
 })
 
 for (const [device, context] of /** @type {const} */ ([['laptop', LAPTOP], ['phone', PHONE]])) {
-  for (const [colorScheme, rules] of /** @type {const} */ ([['light', undefined], ['dark', COLORS]])) {
-    test(`pages of the site are accessible on a ${device}, ${colorScheme}`, { skip: noBrowser }, async (t) => {
-      const { page, complaints } = await open(t, { ...context, colorScheme })
-      for (const [name, path] of [['home', ''], ['settings', 'configuration.html'], ['client-api', 'client-api.html'], ['api', 'http-api.html']]) {
-        await page.goto(`${url}/docs/${path}`, { waitUntil: 'networkidle' })
+  test(`pages of the site are accessible on a ${device}, in light and dark`, { skip: noBrowser }, async (t) => {
+    const { page, complaints } = await open(t, context)
+    for (const [name, path] of [['home', ''], ['settings', 'configuration.html'], ['client-api', 'client-api.html'], ['api', 'http-api.html']]) {
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await page.goto(`${url}/docs/${path}`, { waitUntil: 'networkidle' })
+      for (const [colorScheme, rules] of /** @type {const} */ ([['dark', COLORS], ['light', {}]])) {
+        await page.emulateMedia({ colorScheme })
         // not page.waitForFunction, which the policy of the page stops when the first look does not suffice
-        await waitFor(() => page.evaluate('[...document.querySelectorAll(".VPSwitchAppearance")].every(({ title }) => title !== "")'), {
-          timeout: 20_000
-        })
-        assert.equal(await page.evaluate('document.documentElement.classList.contains("dark")'), colorScheme === 'dark')
+        await waitFor(() => page.evaluate(`document.documentElement.classList.contains("dark") === ${colorScheme === 'dark'} &&
+          [...document.querySelectorAll(".VPSwitchAppearance")].every(({ title }) => title !== "")`), { timeout: 20_000 })
         await page.screenshot({ path: `${SHOTS}docs-${name}-${device}-${colorScheme}.png` })
         await passesAxe(page, rules)
       }
-      assert.deepEqual(complaints, [])
-    })
-  }
+    }
+    assert.deepEqual(complaints, [])
+  })
 }
 
 test('the search finds a setting, and a copy button copies the code', { skip: noBrowser }, async (t) => {
