@@ -23,7 +23,7 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
   })
 
   /**
-   * @param {import('node:test').TestContext} t
+   * @param {Parameters<typeof openDemo>[0]} t
    * @param {Parameters<typeof openDemo>[3]} [options]
    */
   const open = (t, options) => openDemo(t, browser, inkcast.url, options)
@@ -117,13 +117,13 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
     ))
     assert.ok(one && other && other.y + other.height - one.y < 844, 'row 3 of both fits on the screen')
     await demo.screenshot('phone-second')
-    await passesAxe(demo.page)
   })
 
   test('from 1,024 px on both sheets show all their columns, with their headings', async (t) => {
+    const demo = await open(t, { document: 'columns', context: { viewport: { width: 1024, height: 768 } }, second: true })
+    await opensSecond(demo)
     for (const width of [1024, 1100, 1216, 1280]) {
-      const demo = await open(t, { document: 'columns', context: { viewport: { width, height: 768 } }, second: true })
-      await opensSecond(demo)
+      await demo.page.setViewportSize({ width, height: 768 })
       const cut = await demo.page.evaluate(`[...document.querySelectorAll('.view .scroller, .view :is([data-cell$="1"], [data-cell^="D"]) .text')]
         .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
         .map((element) => element.textContent.slice(0, 30))`)
@@ -145,60 +145,67 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
   })
 
   describe('two people in one cell', () => {
-    /** @param {import('node:test').TestContext} t @param {string} document */
-    async function writeTogether (t, document) {
-      const [ada, grace] = await Promise.all([open(t, { document, name: 'Ada' }), open(t, { document, name: 'Grace' })])
-      await ada.field('B7').focus()
-      await grace.field('B7').focus()
+    const pages = fileScope()
+    /** @type {DemoPage[]} */
+    let both
+    before(async () => {
+      both = await Promise.all(['Ada', 'Grace'].map((name) => open(pages, { document: 'one-cell', name })))
+    })
+
+    /** @param {string} cell of its own, empty */
+    async function writeTogether (cell) {
+      const [ada, grace] = both
+      await ada.field(cell).focus()
+      await grace.field(cell).focus()
       await ada.page.keyboard.type('Ad')
-      await grace.shows('B7', 'Ad')
+      await grace.shows(cell, 'Ad')
       // Grace replaces it, while Ada goes on
       await grace.page.keyboard.type('Gr')
-      await ada.reads('[data-conflict="B7"]', /Grace also writes here.*Gr.*in the sheet.*Ad/)
+      await ada.reads(`[data-conflict="${cell}"]`, /Grace also writes here.*Gr.*in the sheet.*Ad/)
       await ada.page.keyboard.type('a')
-      await grace.reads('[data-conflict="B7"]', /Ada also writes here.*Ada.*in the sheet.*Gr/)
-      assert.equal(await ada.field('B7').locator('input').inputValue(), 'Ada')
-      assert.equal(await grace.field('B7').locator('input').inputValue(), 'Gr')
+      await grace.reads(`[data-conflict="${cell}"]`, /Ada also writes here.*Ada.*in the sheet.*Gr/)
+      assert.equal(await ada.field(cell).locator('input').inputValue(), 'Ada')
+      assert.equal(await grace.field(cell).locator('input').inputValue(), 'Gr')
       return [ada, grace]
     }
 
-    /** @param {DemoPage[]} demos @param {string} text */
-    async function agree (demos, text) {
-      for (const demo of demos) {
-        await demo.shows('B7', text)
+    /** @param {string} cell @param {string} text */
+    async function agree (cell, text) {
+      for (const demo of both) {
+        await demo.shows(cell, text)
         await waitFor(async () => await demo.page.locator('.note, .waiting, .conflict').count() === 0, {
           message: 'no conflict to be left'
         })
       }
     }
 
-    test('see each other\'s text; one takes the other\'s', async (t) => {
-      const [ada, grace] = await writeTogether(t, 'take')
+    test('see each other\'s text; one takes the other\'s', async () => {
+      const [ada, grace] = await writeTogether('B7')
       await grace.screenshot('conflict')
       await passesAxe(grace.page)
       await grace.page.click('text=Use theirs')
       await ada.page.keyboard.press('Enter')
-      await agree([ada, grace], 'Ada')
+      await agree('B7', 'Ada')
     })
 
-    test('keep their text by Enter or a button; the other one is asked', async (t) => {
-      const [ada, grace] = await writeTogether(t, 'keep')
+    test('keep their text by Enter or a button; the other one is asked', async () => {
+      const [ada, grace] = await writeTogether('B8')
       await grace.page.keyboard.press('Enter')
-      await ada.reads('[data-conflict="B7"]', /Gr.*in the sheet.*Ada/)
+      await ada.reads('[data-conflict="B8"]', /Gr.*in the sheet.*Ada/)
       // leaving the cell destroys nothing
       await ada.field('A1').focus()
-      await ada.shows('B7', 'Gr')
+      await ada.shows('B8', 'Gr')
       await ada.page.click('text=Keep mine')
-      await grace.reads('[data-conflict="B7"]', /Ada.*in the sheet.*Gr/)
+      await grace.reads('[data-conflict="B8"]', /Ada.*in the sheet.*Gr/)
       await grace.page.click('text=Use theirs')
-      await agree([ada, grace], 'Ada')
+      await agree('B8', 'Ada')
     })
 
-    test('take back with Escape what they typed, in favor of the other\'s text', async (t) => {
-      const [ada, grace] = await writeTogether(t, 'escape')
+    test('take back with Escape what they typed, in favor of the other\'s text', async () => {
+      const [ada, grace] = await writeTogether('B9')
       await grace.page.keyboard.press('Escape')
       await ada.page.keyboard.press('Enter')
-      await agree([ada, grace], 'Ada')
+      await agree('B9', 'Ada')
     })
 
     test('are shown to a single visitor by a button', async (t) => {

@@ -60,7 +60,7 @@ export async function newTab (t, browser, { viewport, colorScheme, reducedMotion
 /**
  * Opens the demo in a tab of its own, as another person. Unexpected messages on its console fail the test.
  *
- * @param {import('node:test').TestContext} t
+ * @param {{ after: (stop: () => unknown) => void }} t
  * @param {import('playwright-core').Browser} browser
  * @param {string} url
  * @param {object} [options]
