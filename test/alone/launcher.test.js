@@ -193,7 +193,10 @@ describe('a cluster that keeps running', () => {
       await waitFor(() => traffic.connected > 3, { timeout: 10_000, message: 'traffic' })
 
       process.kill(cluster.pid, 'SIGHUP')
-      await waitFor(async () => !(await look()).includes(before[0]), {
+      await waitFor(async () => {
+        const now = await look()
+        return before.some((pid) => !now.includes(pid))
+      }, {
         timeout: 30_000,
         message: () => `the first process to be replaced: ${cluster.output()}`
       })
