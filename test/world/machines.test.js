@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { PROOF_HEADER, proofFor } from '../../src/peers/request-proof.js'
 import { WORKERS } from '../../src/redis/keys.js'
 import { tokenOf } from '../simulation/parts/page.js'
+import { follow } from '../simulation/script/follower.js'
 import { send } from '../simulation/script/send.js'
 
 /**
@@ -150,29 +151,11 @@ test('sessions of a machine without PEER_HOST are unknown to others', () =>
 test('a machine that loses its network loses no record and its sessions end; it is used again when it is back', () =>
   inCluster({ machines: 2 }, async (cluster) => {
     const { world, cluster: { machines: [lost] } } = cluster
-    /** @type {{ page: ScriptedClient, numbers: number[] }[]} */
+    /** @type {import('../simulation/script/follower.js').Follower[]} */
     const members = []
     for (let i = 0; i < 9; i++) {
-      /** @type {any} */
-      let position = null
-      /** @type {number[]} */
-      const numbers = []
-      const page = cluster.open(`user-${i}`, {
-        transports: [['websocket'], ['polling'], ['polling', 'websocket']][i % 3],
-        auth: (tell) => tell({ token: tokenOf(`user-${i}`), documents: { d: position } })
-      })
-      await cluster.until(() => page.socket !== undefined)
-      // as docs/protocol.md asks of clients whose handshake was refused for now
-      page.socket?.on('connect_error', () => {
-        if (page.socket?.active === false) page.process.clock.timer(1000, () => page.socket?.connect())
-      })
-      page.socket?.on('doc:joined', (answer) => { position = answer.position })
-      page.socket?.on('message', (number, { offset }) => {
-        numbers.push(number)
-        position = { ...position, offset }
-      })
-      await cluster.until(() => page.connected && position !== null, { message: () => page.failures })
-      members.push({ page, numbers })
+      const transports = [['websocket'], ['polling'], ['polling', 'websocket']][i % 3]
+      members.push(await follow(cluster, `user-${i}`, ['d'], { transports }))
     }
     let count = 0
     const publish = async () => {
@@ -193,12 +176,12 @@ test('a machine that loses its network loses no record and its sessions end; it 
     assert.ok(members.some(({ page }) => page.ends.length > 0) && members.some(({ page }) => page.ends.length === 0))
     assert.deepEqual(await poll(cluster, 'm2', sid), UNKNOWN)
     await publish()
-    await cluster.until(() => members.every(({ numbers }) => numbers.length === count), {
-      message: () => [count, members.map(({ numbers }) => numbers.length)]
+    await cluster.until(() => members.every(({ values }) => values.get('d')?.length === count), {
+      message: () => [count, members.map(({ values }) => values.get('d')?.length)]
     })
-    for (const { page, numbers } of members) {
-      assert.deepEqual(numbers, Array.from({ length: count }, (_, i) => i))
-      assert.deepEqual(page.got('doc:resync'), [])
+    for (const { values, resyncs } of members) {
+      assert.deepEqual(values.get('d'), Array.from({ length: count }, (_, i) => i))
+      assert.deepEqual(resyncs, [])
     }
 
     await cluster.pass(until + 15_000 - cluster.time)

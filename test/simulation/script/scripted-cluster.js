@@ -214,7 +214,11 @@ export class ScriptedCluster {
    */
   command (name, ...args) {
     const [{ name: host, port }] = this.redis.servers
-    return this.act(this.outside('operator'), () => (this.#operator ??= new Redis(port, host)).call(name, ...args))
+    return this.act(this.outside('operator'), () => {
+      // without a listener ioredis prints each error
+      this.#operator ??= new Redis(port, host).on('error', () => {})
+      return this.#operator.call(name, ...args)
+    })
   }
 
   get #kafka () {
