@@ -15,8 +15,6 @@ import { publication } from '../contract/bus-fixture.js'
 import { ensured } from '../contract/kafka-topics.js'
 import { startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { storeRedis } from '../helpers/store-redis.js'
-import { waitFor } from '../helpers/wait.js'
-import { startKafka } from '../services/kafka.js'
 
 /**
  * @param {Partial<import('../../src/uplink/contract.js').UplinkRecord>} [more]
@@ -262,70 +260,6 @@ for (const known of [true, false]) {
     )
   })
 }
-
-test('while Kafka does not respond records are refused: at once above the limit, else after the timeout; later ones are not lost', async (t) => {
-  const broker = await startKafka()
-  const kafka = await testKafka(t, { brokers: broker.brokers })
-  const { uplink, counted, pending } = startUplink(kafka, { records: 100, timeout: 3000 })
-  t.after(() => broker.stop())
-  await uplink.send(uplinkRecord({ value: Buffer.from('0') }))
-
-  await broker.kill('SIGSTOP')
-  let settled = 0
-  const waiting = Array.from({ length: 100 }, (_, i) =>
-    uplink
-      .send(uplinkRecord({ value: Buffer.from(`lost ${i}`) }))
-      .then(
-        () => 'ok',
-        (error) => error.code
-      )
-      .finally(() => settled++)
-  )
-  await assert.rejects(uplink.send(uplinkRecord()), {
-    code: 'unavailable',
-    message: 'too many records are waiting for Kafka'
-  })
-  assert.equal(settled, 0, 'it does not wait for the others')
-  assert.equal(await pending(), 100)
-  const codes = await Promise.all(waiting)
-  assert.ok(
-    codes.every((code) => code === 'timeout' || code === 'unavailable'),
-    codes.join()
-  )
-  assert.equal(await pending(), 0)
-
-  await broker.kill('SIGCONT')
-  await waitFor(() => uplink.send(uplinkRecord({ value: Buffer.from('1') })).then(() => true), { timeout: 30_000 })
-  await uplink.send(uplinkRecord({ value: Buffer.from('2') }))
-  // what was refused with `timeout` may be written, and a try that was answered late is written twice
-  /** @type {string[]} */
-  let values = []
-  await waitFor(async () => {
-    values = (await kafka.readAll(kafka.uplinkTopic, 3)).map(({ value }) => String(value))
-    return values.includes('1') && values.includes('2')
-  }, { message: () => values })
-  assert.deepEqual([...new Set(values.filter((value) => !value.startsWith('lost')))], ['0', '1', '2'])
-  const counts = await counted()
-  assert.equal(counts['message ok'], 3)
-  assert.ok(counts['message unavailable'] >= 1)
-})
-
-test('records that were never sent are not written after they were refused', async (t) => {
-  const broker = await startKafka()
-  const kafka = await testKafka(t, { brokers: broker.brokers })
-  const { uplink } = startUplink(kafka, { timeout: 2000 })
-  t.after(() => broker.stop())
-  await broker.kill()
-  const codes = await Promise.all(
-    [1, 2, 3].map((i) => uplink.send(uplinkRecord({ value: Buffer.from(String(i)) })).catch((error) => error.code))
-  )
-  assert.deepEqual(codes, ['unavailable', 'unavailable', 'unavailable'])
-  await broker.restart()
-  await waitFor(() => uplink.send(uplinkRecord({ value: Buffer.from('4') })).then(() => true), { timeout: 20_000 })
-  const values = (await kafka.readAll(kafka.uplinkTopic, 1)).map(({ value }) => String(value))
-  // a try that was answered late is written twice
-  assert.deepEqual([...new Set(values)], ['4'])
-})
 
 test('pending records are written before it stops; later ones are refused', async (t) => {
   const kafka = await testKafka(t)

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../src/common/clock.js'
 import { systemRandom } from '../../src/common/random.js'
 import { ensureTopics } from '../../src/kafka/topics.js'
 import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
-import { startKafka } from '../services/kafka.js'
 
 test('missing topics are created with the configured number of partitions, by one of many processes', async (t) => {
   const kafka = await testKafka(t, { topics: false, partitions: 3 })
@@ -58,40 +56,4 @@ test('ingest reports missing topics, and starts when they exist', async (t) => {
   await kafka.produce([broadcast('d', 1)])
   await published(1)
   await waitFor(() => ingest.status().ready, { message: () => ingest.status() })
-})
-
-test('while Kafka is unavailable the check is retried until it responds, or until it is aborted', async (t) => {
-  const broker = await startKafka()
-  const kafka = await testKafka(t, { brokers: broker.brokers, topics: false })
-  t.after(() => broker.stop())
-  await broker.kill()
-  const abort = new AbortController()
-  kafka.onEnd(() => abort.abort())
-  const ensure = () =>
-    ensureTopics({
-      kafka: kafka.kafka,
-      topics: [kafka.downlinkTopic],
-      settings: kafka.config.kafka,
-      log: kafka.log,
-      signal: abort.signal,
-      clock: systemClock,
-      random: systemRandom
-    })
-  const first = ensure()
-  const second = ensure()
-  second.catch(() => {})
-  await waitFor(() => kafka.lines.filter(({ text }) => text.includes('Kafka does not respond')).length >= 2, {
-    timeout: 20_000,
-    message: () => kafka.lines
-  })
-  assert.equal(kafka.lines.filter(({ level }) => level !== 'debug').length, 2, 'each of the two logs it once')
-  await broker.restart()
-  await first
-  await second
-  await broker.kill()
-  const third = ensure()
-  const given = assert.rejects(third, /no longer needed|aborted/)
-  await delay(100)
-  abort.abort(new Error('no longer needed'))
-  await given
 })
