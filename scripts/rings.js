@@ -61,7 +61,7 @@ export const RINGS = {
   },
   // clusters whose processes are replaced, and load balancers
   alone: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 205,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 100,
     about: 'clusters whose processes are replaced, and load balancers'
   },
   contract: {
@@ -69,7 +69,7 @@ export const RINGS = {
     about: 'the same tests for each implementation of an interface'
   },
   integration: {
-    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 120,
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 70,
     about: 'parts of the code with Redis and Kafka'
   },
   // clusters in virtual time, each with a schedule that its test writes
