@@ -10,17 +10,25 @@ const PATIENT = { timeout: 20_000 }
 
 /** A reader can follow the tutorials word for word: their files and commands are taken from the pages. */
 describe('tutorials', { skip: noBrowser }, () => {
-  /** @param {import('node:test').TestContext} t @param {string} url */
-  async function openTabs (t, url) {
+  /**
+   * @param {import('node:test').TestContext} t
+   * @param {string} url
+   * @param {object} [options]
+   * @param {boolean} [options.clock] a tab has its own clock, which runs as usual, but for `waits`
+   */
+  async function openTabs (t, url, { clock = false } = {}) {
     const browser = await startBrowser(t)
     await waitFor(async () => (await fetch(`${url}/page.js`)).ok, PATIENT)
     return Promise.all([1, 2].map(async () => {
-      const page = await newTab(t, browser)
-      page.setDefaultTimeout(60_000) // a tab is cut off for 20 s
+      const page = await newTab(t, browser, { apart: true })
+      if (clock) await page.clock.install()
+      page.setDefaultTimeout(60_000)
       await page.goto(url)
       return {
         page,
         lines: () => page.locator('li').allTextContents(),
+        /** @param {number} seconds that pass at once */
+        waits: (seconds) => page.clock.fastForward(1000 * seconds),
         /** @param {string[]} lines */
         shows: (...lines) => waitFor(async () =>
           JSON.stringify(await page.locator('li').allTextContents()) === JSON.stringify(lines),
@@ -49,7 +57,7 @@ describe('tutorials', { skip: noBrowser }, () => {
     await waitFor(() => gateway.lastOutput().includes('inkcast is running (a cluster of'), {
       ...PATIENT, message: gateway.lastOutput
     })
-    const [one, two] = await openTabs(t, `http://localhost:${tutorial.port(8000)}`)
+    const [one, two] = await openTabs(t, `http://localhost:${tutorial.port(8000)}`, { clock: true })
     for (const tab of [one, two]) await tab.says('status', 'connected')
     await one.send('from a tab')
     for (const tab of [one, two]) await tab.shows('from a tab (offset 1)')
@@ -64,6 +72,7 @@ describe('tutorials', { skip: noBrowser }, () => {
     const missed = [1, 2, 3].map((n) => `line ${n} (offset ${n + 2})`)
     await two.shows(...both, ...missed)
     await one.shows(...both)
+    await one.waits(20)
     await one.says('status', /^connected$/)
     await one.shows(...both, ...missed)
 
