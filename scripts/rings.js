@@ -35,7 +35,7 @@ export const RINGS = {
     about: 'parts of the code, without services'
   },
   browser: {
-    services: true, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 770,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 330,
     about: 'pages in a browser'
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
