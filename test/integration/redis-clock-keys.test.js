@@ -6,7 +6,7 @@ import { createRedisPublish } from '../../src/bus/redis-publish.js'
 import { systemClock } from '../../src/common/clock.js'
 import { documentKeys } from '../../src/redis/keys.js'
 import { readShiftedTime, stepClock } from '../helpers/redis-clock.js'
-import { startRedisPublisher } from '../helpers/redis-worker.js'
+import { startRedisPublisher } from '../helpers/redis-publisher.js'
 import { startRedis } from '../services/redis.js'
 import { entry } from '../contract/bus-fixture.js'
 

@@ -16,7 +16,7 @@ import { createWorkerWatch } from '../../src/workers/worker-watch.js'
 import { publication } from '../contract/bus-fixture.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { readShiftedTime, stepClock } from '../helpers/redis-clock.js'
-import { startRedisPublisher } from '../helpers/redis-worker.js'
+import { startRedisPublisher } from '../helpers/redis-publisher.js'
 import { waitFor } from '../helpers/wait.js'
 import { startRedis } from '../services/redis.js'
 
