@@ -105,7 +105,6 @@ describe('invalid packets', () => {
       '6',
       '3',
       '5',
-      '1',
       '42["doc:join"]',
       '425["doc:join",{"guid":"a"}]'
     )
