@@ -10,6 +10,7 @@
  * @property {string} [guid]
  * @property {string} [uid]
  * @property {string} traceid
+ * @property {string} time
  * @property {any} data
  */
 
@@ -28,6 +29,9 @@ export class UplinkChecker {
    * @type {Map<string, { asked: number, acknowledged: number, delivered: number, receipts: number }>}
    */
   receipts = new Map()
+  /** @type {Set<string>} */
+  #receipts = new Set()
+  receiptsTwice = 0
   events = 0
   repeated = 0
 
@@ -92,7 +96,12 @@ export class UplinkChecker {
   }
 
   /** @param {Event} event */
-  #receipt ({ traceid, data: { delivered, acknowledged, missing, more, unasked } }) {
+  #receipt ({ traceid, time, data }) {
+    const { delivered, acknowledged, missing, more, unasked } = data
+    // docs/webhooks.md, "Apply each event once": stored twice after an answer that did not come
+    const name = JSON.stringify([traceid, time, data])
+    if (this.#receipts.has(name)) return void this.receiptsTwice++
+    this.#receipts.add(name)
     if (delivered !== acknowledged + missing.length + more + unasked)
       this.violation(`a receipt of ${traceid}: ${delivered} are not ${acknowledged} + ${missing.length} + ${more} + ${unasked}`)
     const receipt = this.#of(traceid)

@@ -133,14 +133,15 @@ export class WebhookReceiver {
   }
 
   counts () {
-    const { events, repeated, messages, states, receipts } = this.checker
+    const { events, repeated, messages, states, receipts, receiptsTwice } = this.checker
     return {
       'webhook: events': events,
       'webhook: repeated': repeated,
       'webhook: refused': this.#errors,
       'webhook: messages': [...messages.values()].reduce((total, number) => total + number, 0),
       'webhook: states': states.size,
-      'webhook: receipts': [...receipts.values()].reduce((total, one) => total + one.receipts, 0)
+      'webhook: receipts': [...receipts.values()].reduce((total, one) => total + one.receipts, 0),
+      'webhook: receipts stored twice': receiptsTwice
     }
   }
 }
