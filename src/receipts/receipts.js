@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { Backoff, retry } from '../common/backoff.js'
 import { InkcastError, publicError } from '../common/errors.js'
 import { happened, receiptOpened } from '../metrics/points.js'
@@ -61,6 +62,8 @@ export function createReceipts ({
    */
   let timer
   const stopping = new AbortController()
+  // each try that is repeated listens to it: as many as receipts in progress
+  setMaxListeners(0, stopping.signal)
   /** Weight of all open receipts. */
   let pending = 0
   let stopped = false
