@@ -74,7 +74,7 @@ describe('a cluster that keeps running', () => {
   /** @type {Awaited<ReturnType<typeof start>>} */
   let cluster
   before(async () => {
-    cluster = await start(scope, { ...topics.env, DRAIN_TIMEOUT: '3000' })
+    cluster = await start(scope, { ...topics.env, DRAIN_TIMEOUT: '10000' })
   }, { timeout: 270_000 })
 
   test('only gateway workers run with the tuned V8 flags', async () => {
