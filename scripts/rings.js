@@ -79,7 +79,7 @@ export const RINGS = {
   },
   // whole clusters in virtual time: no test waits, so it takes both cores
   simulation: {
-    services: false, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 110, single: true,
+    services: false, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 210, single: true,
     about: 'a whole cluster in virtual time, with faults, by seed'
   },
   // attacks on a worker, with other clients: a few seconds each, or ATTACK_SECONDS
