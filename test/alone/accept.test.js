@@ -5,11 +5,13 @@ import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startCluster } from '../helpers/cluster.js'
-import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { childrenOf } from '../helpers/processes.js'
 import { noSlotSockets } from '../helpers/slot-sockets.js'
 import { waitFor } from '../helpers/wait.js'
+
+const REDIS_URL = await ownRedisUrl(fileScope())
 
 const TLS = fileURLToPath(new URL('../helpers/tls/', import.meta.url))
 /** The response names the worker. Requests for other paths leave no session behind. */
@@ -78,7 +80,7 @@ describe('workers accept connections themselves', () => {
   before(async () => {
     cluster = await startCluster(scope, {
       WORKERS: '2',
-      REDIS_URL: redisUrl(),
+      REDIS_URL,
       DRAIN_TIMEOUT: '2000',
       HOST: '::',
       TLS_FILES: `cert:${TLS}cert.pem,key:${TLS}key.pem`

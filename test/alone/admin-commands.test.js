@@ -4,11 +4,13 @@ import { before, describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { createClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
-import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { childrenOf } from '../helpers/processes.js'
 import { waitFor } from '../helpers/wait.js'
 import { freePort } from '../services/ports.js'
+
+const REDIS_URL = await ownRedisUrl(fileScope())
 
 const ADMIN = 'a-token-for-ADMIN_PORT'
 const READER = 'a-token-that-reads-only'
@@ -23,7 +25,7 @@ describe('commands to a cluster that keeps running', () => {
   before(async () => {
     agentPort = await freePort()
     cluster = await startCluster(scope, {
-      WORKERS: '2', REDIS_URL: redisUrl(), ADMIN_TOKEN: ADMIN, ADMIN_READ_TOKEN: READER, AGENT_PORT: String(agentPort)
+      WORKERS: '2', REDIS_URL, ADMIN_TOKEN: ADMIN, ADMIN_READ_TOKEN: READER, AGENT_PORT: String(agentPort)
     })
   }, { timeout: 270_000 })
 

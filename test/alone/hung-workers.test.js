@@ -5,12 +5,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { connectClient, createClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
-import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { openDocument, startClient } from '../helpers/inkcast-client.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { childrenOf } from '../helpers/processes.js'
 import { waitFor } from '../helpers/wait.js'
 import { freePort } from '../services/ports.js'
+
+const REDIS_URL = await ownRedisUrl(fileScope())
 
 /** Newcomers must be served within this time while a worker hangs, ms. */
 const SERVED = 3000
@@ -68,7 +70,7 @@ describe('processes that hang', () => {
   before(async () => {
     cluster = await startCluster(scope, {
       WORKERS: '4',
-      REDIS_URL: redisUrl(),
+      REDIS_URL,
       DRAIN_TIMEOUT: '2000',
       LOG_LEVEL: 'info',
       // the usual one may be in use

@@ -6,9 +6,12 @@ import tls from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { startCluster } from '../helpers/cluster.js'
 import { makeAuthority, replaceFile } from '../helpers/certificates.js'
-import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { waitFor } from '../helpers/wait.js'
+
+const scope = fileScope()
+const REDIS_URL = await ownRedisUrl(scope)
 
 /** Open connections while the certificate changes; TLS_CONNECTIONS=5000 is the run of docs/tls.md. */
 const CONNECTIONS = Number(process.env.TLS_CONNECTIONS ?? 60)
@@ -23,8 +26,6 @@ const CONNECT = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x34, 0x30])
 /** The composition root of a role, without a launcher. */
 const GATEWAY = fileURLToPath(new URL('../../src/gateway.js', import.meta.url))
 
-const scope = fileScope()
-
 /** @param {Record<string, string>} [env] @param {string} [file] */
 async function start (env = {}, file) {
   const authority = makeAuthority(scope)
@@ -37,7 +38,7 @@ async function start (env = {}, file) {
   }
   use('first')
   const cluster = await startCluster(scope, {
-    REDIS_URL: redisUrl(), WORKERS: '2', LOG_LEVEL: 'info', TLS_FILES: `cert:${cert},key:${key}`,
+    REDIS_URL, WORKERS: '2', LOG_LEVEL: 'info', TLS_FILES: `cert:${cert},key:${key}`,
     MAX_HANDSHAKES_PER_SECOND: '10000', MAX_CONNECTIONS: '10000', MAX_CONNECTIONS_PER_ADDRESS: '100000',
     // each connection is silent until then
     NETWORK: '60000:60000:20000', DRAIN_TIMEOUT: '3000', ...env
