@@ -24,7 +24,7 @@ import { join, relative, resolve, sep } from 'node:path'
  */
 export const RINGS = {
   unit: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 300_000, seconds: 90, together: 16,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 300_000, seconds: 190, together: 16,
     apart: [
       // replace the time and the environment of their process
       'test/unit/simulation/',
@@ -35,12 +35,12 @@ export const RINGS = {
     about: 'parts of the code, without services'
   },
   browser: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 330,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 530,
     about: 'pages in a browser'
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
   process: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 260, together: 8,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 640, together: 8,
     apart: [
       'test/process/simulation/',
       // measures the heap of its process
@@ -56,25 +56,25 @@ export const RINGS = {
   },
   // each file with its own Redis, and so with its own clusters
   cluster: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 150,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 240,
     about: 'clusters with a Redis for each file'
   },
   // clusters whose processes are replaced, and load balancers
   alone: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 100,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 220,
     about: 'clusters whose processes are replaced, and load balancers'
   },
   contract: {
-    services: true, byDefault: true, concurrency: 4, timeoutMs: 600_000, seconds: 170,
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 600_000, seconds: 280,
     about: 'the same tests for each implementation of an interface'
   },
   integration: {
-    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 70,
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 100,
     about: 'parts of the code with Redis and Kafka'
   },
   // clusters in virtual time, each with a schedule that its test writes
   world: {
-    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 60,
+    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 70,
     about: 'behavior over time, in virtual time'
   },
   // whole clusters in virtual time: no test waits, so it takes both cores

@@ -16,7 +16,7 @@ const ADMIN = 'a-token-for-ADMIN_PORT'
 const READER = 'a-token-that-reads-only'
 const CLIENTS = 20
 
-/** What an operator tells the launcher of one cluster: `/move`, `/cordon` and `/loglevel`. */
+/** Commands of an operator to the launcher of one cluster: `/move`, `/cordon` and `/loglevel`. */
 describe('commands to a cluster that keeps running', () => {
   const scope = fileScope()
   /** @type {Awaited<ReturnType<typeof startCluster>>} */

@@ -23,7 +23,7 @@ import { lacks } from '../services/install.js'
 /**
  * Three hosts with networks and names of their own. Two run inkcast with the settings of docs/deployment.md, without
  * Kafka; the third one runs Redis and HAProxy with deploy/haproxy/terminate.cfg, changed only in the path of the
- * certificate. What two machines do over time is in test/world/machines.test.js.
+ * certificate. Tests of two machines over time are in test/world/machines.test.js.
  */
 const skip = await lacksHosts() || await lacks(['haproxy', 'redis-server'])
 const scope = fileScope()

@@ -34,7 +34,7 @@ const changesOf = ({ received }) =>
 /** Loads the document as the page does. @param {Cluster} cluster @param {string} guid @returns {Promise<any>} */
 const load = async (cluster, guid) => (await fetch(`${cluster.url}/documents/${guid}`)).json()
 
-/** What holds over each uplink. @param {() => { cluster: Cluster, service: Service }} get */
+/** Tests for each uplink. @param {() => { cluster: Cluster, service: Service }} get */
 function serviceWorks (get) {
   test('a client\'s operation is checked, stored and published; a later client loads it and continues from there', {
     timeout: 180_000

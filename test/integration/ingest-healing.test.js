@@ -15,7 +15,7 @@ import { waitFor } from '../helpers/wait.js'
 import { startRedis } from '../services/redis.js'
 
 /**
- * What no world shows: a log with records from Kafka and others. The rest is in test/world/healing.test.js.
+ * A log with records from Kafka and others, which no world shows. The rest is in test/world/healing.test.js.
  */
 
 /** In an idle document, canaries detect that Redis is back and that healing is complete. */

@@ -192,7 +192,7 @@ export class ScriptedCluster {
     }]))
   }
 
-  /** What the cluster has written to Kafka for services. */
+  /** Records that the cluster has written to Kafka for services. */
   get uplink () { return this.records(UPLINK) }
 
   /** @param {string} topic @returns {{ headers: Record<string, string>, value: any }[]} partition by partition */

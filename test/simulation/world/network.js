@@ -296,7 +296,7 @@ export class Network {
 }
 
 /**
- * What a process writes to a connection in one turn arrives at once.
+ * Joins the writes of one turn to each connection: they arrive at once.
  * @param {{ from: SimSocket, what: Sent }[]} sent
  */
 function joined (sent) {
