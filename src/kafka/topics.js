@@ -21,7 +21,7 @@ const NOTICE_AFTER = 5000
  * @param {AbortSignal} [dependencies.signal] ends the retries
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {import('../common/random.js').Random} dependencies.random
- * @returns {Promise<string[]>} topics that were created
+ * @returns {Promise<void>} when they exist
  * @throws the signal's reason; MissingTopicsError when topics are missing and may not be created
  */
 export async function ensureTopics ({ kafka, topics, settings, maxBytes = 2 ** 20, log, signal, clock, random }) {
@@ -74,7 +74,5 @@ async function attempt ({ kafka, topics, settings: { partitions }, maxBytes, log
   })
   if (missing.length > 0 && partitions === 0) throw new MissingTopicsError(missing)
   await tellUnsafeTopics({ kafka, topics, log })
-  if (!created) return []
-  log.info({ topics: missing, partitions }, 'Kafka topics created')
-  return missing
+  if (created) log.info({ topics: missing, partitions }, 'Kafka topics created')
 }

@@ -6,10 +6,10 @@ import { ensureTopics } from '../../src/kafka/topics.js'
 import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
 
-test('missing topics are created with the configured number of partitions, by one of many processes', async (t) => {
+test('missing topics are created with the configured number of partitions, of one size, by many processes at once', async (t) => {
   const kafka = await testKafka(t, { topics: false, partitions: 3 })
   const topics = [kafka.downlinkTopic, kafka.deadLetterTopic, kafka.downlinkTopic]
-  const created = await Promise.all(
+  await Promise.all(
     Array.from({ length: 5 }, () =>
       ensureTopics({
         kafka: kafka.kafka, topics, settings: kafka.config.kafka, maxBytes: 3_000_000, log: kafka.log,
@@ -17,10 +17,14 @@ test('missing topics are created with the configured number of partitions, by on
       })
     )
   )
-  assert.ok(created.flat().includes(kafka.downlinkTopic))
-  const producer = await kafka.kafka.produce(kafka.downlinkTopic)
-  kafka.onEnd(() => producer.close())
-  assert.equal(producer.maxBytes, 3_065_536)
+  const inspector = await kafka.kafka.inspect({ retries: 1 })
+  kafka.onEnd(() => inspector.close())
+  for (const topic of new Set(topics)) {
+    assert.equal((await inspector.ends(topic)).length, 3)
+    const producer = await kafka.kafka.produce(topic)
+    kafka.onEnd(() => producer.close())
+    assert.equal(producer.maxBytes, 3_065_536)
+  }
 })
 
 test('with 0 partitions nothing is created and the error names the missing topics', async (t) => {
