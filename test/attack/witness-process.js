@@ -23,9 +23,9 @@ let answered = 0
 let delivered = 0
 /** First answers that were not `ok`. @type {string[]} */
 const refused = []
-/** Connections that ended. */
+/** Connections that ended unexpectedly. */
 let closed = 0
-let over = true
+let over = false
 /** @type {ReturnType<typeof startCallers>} */
 let beside
 
@@ -50,7 +50,7 @@ class Witness {
     this.ws.on('error', () => {})
     this.ws.on('close', () => {
       this.ready = false
-      closed++
+      if (!over) closed++
     })
   }
 
@@ -84,8 +84,8 @@ class Witness {
 }
 
 const commands = {
-  /** Connects the clients. @param {{ url: string, tokens: string[] }} options */
-  async open ({ url, tokens }) {
+  /** @param {{ url: string, tokens: string[], beside: Parameters<typeof startCallers>[0] }} options */
+  async open ({ url, tokens, beside: urls }) {
     witnesses.push(...tokens.map((token, i) => new Witness(url, token, i)))
     await waitFor(() => witnesses.every(({ ready }) => ready), {
       timeout: 30_000,
@@ -93,14 +93,10 @@ const commands = {
     })
     for (const [i, witness] of witnesses.entries()) {
       setTimeout(() => {
+        witness.signal()
         setInterval(() => { if (!over) witness.signal() }, EVERY)
       }, i * EVERY / witnesses.length)
     }
-  },
-
-  /** Begins with signals and requests. @param {Parameters<typeof startCallers>[0]} urls */
-  async begin (urls) {
-    over = false
     beside = startCallers(urls)
   },
 
@@ -110,7 +106,7 @@ const commands = {
     beside.measure()
   },
 
-  /** Stops sending, awaits pending responses, and reports. The clients stay connected. */
+  /** Stops sending, awaits pending responses, and reports. */
   async report () {
     over = true
     const expected = () => asked * (MEMBERS - 1)

@@ -212,16 +212,15 @@ export function recordingBus () {
 
 const UNWATCHED = { cycle: 1e9, wedged: 1e9 }
 
-/** @returns {import('../../src/ingest/redis-echo.js').Echo & { lost: boolean }} */
-export function localEcho () {
+/** Within this process. @returns {import('../../src/ingest/redis-echo.js').Echo} */
+function localEcho () {
   /** @type {(text: string) => void} */
   let tell = () => {}
   const id = randomBytes(6).toString('hex')
   return {
     id,
-    lost: false,
     start (onEcho) { tell = onEcho },
-    async send (to, text) { if (to === id && !this.lost) setImmediate(tell, text) },
+    async send (to, text) { if (to === id) setImmediate(tell, text) },
     stop () { tell = () => {} }
   }
 }
@@ -234,20 +233,20 @@ export function localEcho () {
  * @param {ReturnType<typeof recordingBus>} [options.bus]
  * @param {boolean} [options.ready] wait until it is ready, default true
  * @param {Parameters<typeof createIngest>[0]['markStore']} [options.markStore] default: an empty one
- * @param {import('../../src/ingest/redis-echo.js').Echo} [options.echo] default: one within this process
  * @param {Parameters<typeof createIngest>[0]['times']} [options.times] of the watchdog; default: without canaries,
  *   which would take up offsets
  */
 export async function startIngest (
   { kafka, config, log, onEnd },
-  { bus = recordingBus(), ready = true, markStore = createMemoryMarks(), echo = localEcho(), times = UNWATCHED } = {}
+  { bus = recordingBus(), ready = true, markStore = createMemoryMarks(), times = UNWATCHED } = {}
 ) {
   const metrics = createMetrics({ processMetrics: false })
   const deadLetter = createDeadLetter({
     kafka, topic: config.kafka.topics.deadLetter, log, clock: systemClock, random: systemRandom
   })
   const ingest = createIngest({
-    kafka, echo, markStore, deadLetter,
+    kafka, markStore, deadLetter,
+    echo: localEcho(),
     publisher: createPublisher({ bus, limits: config.limits, metrics, clock: systemClock }),
     settings: config,
     log,

@@ -149,32 +149,6 @@ test('a record that is too large for the dead-letter topic is kept without its v
   )
 })
 
-test('an offset is committed only after its dead letter is acknowledged', async (t) => {
-  const kafka = await testKafka(t, { partitions: 1 })
-  // without the dead-letter topic, ingest retries until the topic exists
-  const admin = kafka.client.admin()
-  kafka.onEnd(() => admin.disconnect())
-  await admin.connect()
-  const first = await startIngest(kafka)
-  await admin.deleteTopics({ topics: [kafka.deadLetterTopic] })
-  await waitFor(() => kafka.kafka.topicId(kafka.deadLetterTopic).then(() => false, () => true), { timeout: 20_000 })
-  await kafka.produce([broadcast('d', 1), { value: '{', headers: {} }, broadcast('d', 2)])
-  await first.published(2)
-  await first.stop()
-  const [
-    {
-      partitions: [{ offset }]
-    }
-  ] = await admin.fetchOffsets({ groupId: kafka.groupId, topics: [kafka.downlinkTopic] })
-  assert.ok(Number(offset) <= 1, offset)
-
-  const second = await startIngest(kafka, { bus: first.bus })
-  const [letter] = await kafka.readLetters(1)
-  assert.equal(letter.headers['x-offset'], '1')
-  await waitFor(() => second.bus.duplicates >= 1)
-  assert.equal(first.bus.published.length, 2)
-})
-
 /**
  * A dead letter is counted when Kafka has it, which may take longer than a publication.
  * @param {() => Promise<Record<string, number>>} counted

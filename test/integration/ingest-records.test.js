@@ -190,3 +190,27 @@ test('either all records of a transaction arrive or none, and its markers do not
   await second.published(4)
   assert.deepEqual(bus.byDocument().get('d'), ['1', '3', '5', '6'])
 })
+
+test('an open transaction holds back its partition, and the consumer does not count as wedged', async (t) => {
+  const kafka = await testKafka(t, { partitions: 2 })
+  const times = { cycle: 500, wedged: 4000 }
+  const { ingest, published, bus } = await startIngest(kafka, { times })
+  await kafka.produce([{ ...broadcast('d', 1), partition: 0 }])
+  await published(1)
+  const producer = kafka.client.producer({
+    transactionalId: `${kafka.groupId}.tx`,
+    idempotent: true,
+    maxInFlightRequests: 1
+  })
+  await producer.connect()
+  kafka.onEnd(() => producer.disconnect())
+  const transaction = await producer.transaction()
+  await transaction.send({ topic: kafka.downlinkTopic, messages: [{ ...broadcast('d', 2), partition: 0 }] })
+  await waitFor(() => kafka.lines.some(({ text }) => text.includes('an open transaction holds back')), {
+    timeout: 20_000,
+    message: () => ingest.status()
+  })
+  await transaction.commit()
+  await published(2)
+  assert.deepEqual(bus.byDocument().get('d'), ['1', '2'])
+})

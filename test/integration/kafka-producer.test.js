@@ -262,12 +262,3 @@ for (const known of [true, false]) {
     )
   })
 }
-
-test('pending records are written before it stops; later ones are refused', async (t) => {
-  const kafka = await testKafka(t)
-  const { uplink } = startUplink(kafka)
-  const sends = Array.from({ length: 500 }, () => uplink.send(uplinkRecord()))
-  await uplink.stop()
-  await Promise.all(sends)
-  await assert.rejects(uplink.send(uplinkRecord()), { code: 'unavailable' })
-})

@@ -84,6 +84,18 @@ test('records that were never sent are not written after they were refused', bes
   assert.deepEqual(written(cluster), ['4'])
 }))
 
+test('pending records are written before it stops; later ones are refused', beside(async ({ cluster, broker, process }) => {
+  const { uplink, send } = await cluster.act(process, () => startUplink(process, broker, {}))
+  const texts = Array.from({ length: 500 }, (_, i) => String(i))
+  const codes = await cluster.act(process, async () => {
+    const sends = texts.map(send)
+    await uplink.stop()
+    return [...await Promise.all(sends), await send('later')]
+  })
+  assert.deepEqual(codes, [...texts.map(() => 'ok'), 'unavailable'])
+  assert.deepEqual(written(cluster), texts)
+}))
+
 test('while Kafka is unavailable the check of topics is retried until it responds, or until it is aborted',
   beside(async ({ cluster, broker, process }) => {
     const { log, lines } = recordingLog()

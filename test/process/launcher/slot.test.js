@@ -6,7 +6,6 @@ import { test } from 'node:test'
 import { systemClock } from '../../../src/common/clock.js'
 import { systemRandom } from '../../../src/common/random.js'
 import { Backoff } from '../../../src/common/backoff.js'
-import { launcherHost } from '../../../src/launcher/host.js'
 import { Slot } from '../../../src/launcher/slot.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -52,7 +51,7 @@ function startSlot (t, script, { limits, stopTimeout = 5000 } = {}) {
     },
     { backoff: new Backoff({
       min: 10, max: 20, random: systemRandom
-    }), fork: launcherHost.fork, clock: systemClock, random: systemRandom, ...limits }
+    }), clock: systemClock, random: systemRandom, ...limits }
   )
   t.after(async () => {
     slot.kill()

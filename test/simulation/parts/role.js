@@ -17,7 +17,8 @@ import { worldLog } from './log.js'
  *
  * @typedef {object} RunningRole
  * @property {import('../world/sim-process.js').SimProcess} process
- * @property {boolean} isReady
+ * @property {boolean} isReady it has started, and does not stop
+ * @property {() => string[]} notReady reasons that /ready gives
  * @property {() => void} stop as SIGTERM: it ends in order, within DRAIN_TIMEOUT
  * @property {import('../../../src/role.js').Composed | undefined} composed
  * @property {import('../../../src/metrics/metrics.js').Metrics} metrics
@@ -46,6 +47,7 @@ export function runRoleIn ({ process, role, slot, config, compose, createKafka, 
   const running = {
     process,
     isReady: false,
+    notReady: () => status.notReady(),
     composed: undefined,
     metrics,
     privateRoutes: new Map(),
