@@ -3,9 +3,8 @@
  * Runs the attacks of test/attack, 60 s each (ATTACK_SECONDS), and writes their effect on other clients to
  * bench/results:
  *
- *   npm run test:attack                                                  all of them
- *   npm run test:attack -- anonymous                                     those of this file
- *   npm run test:attack -- admitted -- --test-name-pattern=JSON          options for node --test
+ *   npm run test:attack                                          all of them
+ *   npm run test:attack -- -- --test-name-pattern=JSON           options for node --test
  *
  * Exit code: that of scripts/test.js.
  */

@@ -84,7 +84,7 @@ export const RINGS = {
   },
   // attacks on a worker, with other clients: a few seconds each, or ATTACK_SECONDS
   attack: {
-    services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 550, single: true,
+    services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 250, single: true,
     about: 'attacks on a gateway worker'
   },
   // speed of the demo page; needs an otherwise idle machine

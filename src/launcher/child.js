@@ -1,5 +1,3 @@
-import cluster from 'node:cluster'
-import { fork } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 
 /**
@@ -19,9 +17,13 @@ import { EventEmitter, once } from 'node:events'
  * @property {Record<string, string | undefined>} env
  * @property {string[]} execArgv
  * @property {number} stopTimeout how long it may take to stop before it is killed, ms
+ *
+ * @callback Fork starts a process
+ * @param {Pick<ChildSettings, 'role' | 'slot' | 'file' | 'clustered' | 'env' | 'execArgv'>} settings
+ * @returns {Pick<import('node:child_process').ChildProcess, 'pid' | 'on' | 'send' | 'kill'>}
  */
 export class Child extends EventEmitter {
-  /** @type {import('node:child_process').ChildProcess | undefined} */
+  /** @type {ReturnType<Fork> | undefined} */
   #process
   /** @type {string | undefined} */
   #failure
@@ -54,9 +56,11 @@ export class Child extends EventEmitter {
   /**
    * @param {ChildSettings} settings
    * @param {boolean} urgent the one before it has died
-   * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer' | 'soon'>} clock
+   * @param {object} options
+   * @param {Fork} options.fork
+   * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer' | 'soon'>} options.clock
    */
-  constructor ({ role, slot, file, clustered, env, execArgv, stopTimeout }, urgent, clock) {
+  constructor ({ role, slot, file, clustered, env, execArgv, stopTimeout }, urgent, { fork, clock }) {
     super()
     this.#clock = clock
     this.startedAt = clock.monotonic()
@@ -65,8 +69,7 @@ export class Child extends EventEmitter {
     this.stopTimeout = stopTimeout
     const fullEnv = { ...env, INKCAST_SLOT: String(slot), INKCAST_RELAY: '1', INKCAST_URGENT: urgent ? '1' : '0' }
     try {
-      if (clustered) cluster.setupPrimary({ exec: file, execArgv, args: [] })
-      this.#process = clustered ? cluster.fork(fullEnv).process : fork(file, [], { env: fullEnv, execArgv })
+      this.#process = fork({ role, slot, file, clustered, env: fullEnv, execArgv })
     } catch (error) {
       clock.soon(() => this.#failToStart(error))
       return

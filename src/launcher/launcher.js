@@ -1,6 +1,5 @@
 import cluster from 'node:cluster'
 import { rm } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { createLogLevels } from '../admin/log-levels.js'
 import { makeRunDirectory, openRunDirectory, storeSocket } from '../admin/run-directory.js'
 import { serveAdmin } from '../admin/serve.js'
@@ -8,32 +7,17 @@ import { createStatus } from '../admin/status.js'
 import { banner } from '../process/banner.js'
 import { needsStore, processesOf } from '../config/load.js'
 import { settingWarnings } from '../workers/setting-warnings.js'
-import { createHangWatch } from '../process/hang-watch.js'
 import { createLifecycle } from '../process/lifecycle.js'
-import { within } from '../common/wait.js'
 import { createLog, exitAfterLog } from '../common/log.js'
 import { createLogLevel } from '../common/log-level-control.js'
 import { createMetrics } from '../metrics/metrics.js'
 import { createMemoryAtRest } from '../process/memory-at-rest.js'
-import { GATEWAY_FLAGS, MEMORY_ENV } from '../process/runtime-flags.js'
+import { MEMORY_ENV } from '../process/runtime-flags.js'
 import { reportInMemory } from '../process/in-memory.js'
 import { startError } from '../process/start-error.js'
-import { chooseAccepting } from './accepting.js'
-import { moveClients } from './paced-move.js'
+import { launcherHost } from './host.js'
+import { Places } from './places.js'
 import { canReusePort } from './reuse-port.js'
-import { Slot } from './slot.js'
-import { createSlotSockets } from './slot-sockets.js'
-
-/** Maximum time for a new process to become ready during a reload, ms. */
-const READY_TIMEOUT = 30_000
-/** Processes are killed this long after DRAIN_TIMEOUT, ms. */
-const KILL_AFTER = 3000
-/** Ingest and api stop first, so that their accepted records still reach the workers. */
-const STOP_ORDER = ['ingest', 'api', 'gateway', 'store']
-/** Maximum share of DRAIN_TIMEOUT that each step of the stop waits for the previous one. */
-const STOP_SHARE = 0.2
-
-/** @typedef {import('./child.js').Child} Child */
 
 /**
  * Runs the cluster on this machine: one gateway worker per core, ingest (with Kafka), api, and without REDIS_URL the
@@ -63,11 +47,6 @@ export async function launch (config, { configFile, clock, random }) {
   lifecycle.onStop('run directory', () => rm(runDirectory, { recursive: true, force: true }))
   /** Messages of processes that wait at their start; until all are ready. @type {Set<string>} */
   const waits = new Set()
-  let stopping = false
-  let reloading = false
-  let reloadAgain = false
-  /** During a reload: the gateway worker that was started last. @type {import('./child.js').Child | undefined} */
-  let newest
 
   // Processes accept connections themselves: passing each one through the launcher costs a handshake almost twice.
   cluster.schedulingPolicy = cluster.SCHED_NONE
@@ -84,79 +63,24 @@ export async function launch (config, { configFile, clock, random }) {
     INKCAST_SOCKETS: keepsSockets ? '1' : undefined,
     ...(needsStore(config) && { REDIS_URL: redisUrls[0] })
   }
-  const slots = Object.entries(expected).flatMap(([role, count]) => Array.from({ length: count }, (_, number) => {
-    /** @type {Slot} */
-    const slot = new Slot({
-      role,
-      slot: number,
-      file: fileURLToPath(new URL(`../${role}.js`, import.meta.url)),
-      // these listen, and while they are replaced old and new share the port
-      clustered: role === 'api' || (role === 'gateway' && !keepsSockets),
-      env,
-      execArgv: [...(role === 'gateway' ? GATEWAY_FLAGS : []), ...process.execArgv],
-      stopTimeout: config.gateway.drainTimeout + KILL_AFTER
-    }, {
+  const places = new Places(config, {
+    host: launcherHost,
+    env,
+    keepsSockets,
+    events: {
       onChange,
       onWaits,
-      onListen: (child) => sockets?.give(child),
-      onHandover,
-      onReplaced (child) { if (role === 'gateway') newest = child },
-      onRetire: async (old, child) => { if (role === 'gateway') await moveAway(old, child) },
-      onAnswer: (child, inspected) => hangWatch.answered(/** @type {any} */ (child), inspected),
-      onRestart ({ code, signal, message }) {
-        metrics.worker_restarts.inc({ role })
-        log.warn({ process: slot.name, code, signal }, message ?? 'process ended unexpectedly, starting it again')
-      },
       onGiveUp (reason) {
-        if (!stopping) console.error(`inkcast: ${slot.name}: ${reason}`)
+        if (!places.stopping) console.error(`inkcast: ${reason}`)
         stop(1)
       }
-    }, { clock, random })
-    return slot
-  }))
-  const sockets = keepsSockets
-    ? createSlotSockets({ ...config.gateway, slots: slots.filter((slot) => slot.settings.role === 'gateway') })
-    : undefined
-
-  const hangWatch = createHangWatch({
-    // a process that is starting or stopping has a timeout of its own
-    processes: () => /** @type {any[]} */ (slots.map(({ current }) => current).filter((child) =>
-      child !== undefined && child.ready && child.answers && !child.stopping && !child.exited)),
-    isReady: (name) => slots.find((slot) => slot.name === name)?.ready ?? true,
-    onChange,
-    metrics,
-    log,
-    clock
+    },
+    log, metrics, clock, random
   })
-
-  /** @param {Child} old @param {Child} child its successor in a reload */
-  async function moveAway (old, child) {
-    old.accept(false)
-    const begun = clock.monotonic()
-    const clients = await moveClients({ from: old, to: child, stopped: () => stopping, clock })
-    const ms = Math.round(clock.monotonic() - begun)
-    if (clients > 0) log.info({ process: old.name, clients, ms }, 'clients moved to its successor')
-  }
-
-  /** @param {string} name of a worker whose clients are being moved @param {number} seconds */
-  function sendAway (name, seconds) {
-    const child = slots.find((slot) => slot.name === name)?.serving
-    if (child === undefined) return
-    child.moves++
-    clock.timer(seconds * 1000, () => {
-      child.moves--
-      onChange()
-    }).unref()
-    onChange()
-  }
+  const { slots } = places
 
   function onChange () {
-    chooseAccepting(
-      slots.flatMap(({ settings: { role }, serving }) => role === 'gateway' && serving ? [serving] : []),
-      newest
-    )
-    sockets?.cover()
-    if (stopping || status.notReady().length === 0 || !slots.every((slot) => slot.ready)) return
+    if (places.stopping || status.notReady().length === 0 || !places.ready) return
     status.started()
     waits.clear()
     for (const line of banner(config, { port: config.gateway.port, apiPort: config.api.port })) console.log(line)
@@ -178,90 +102,19 @@ export async function launch (config, { configFile, clock, random }) {
     waits.add(message)
   }
 
-  /** @param {{ to: number }} message @param {any} handle a connection that belongs to worker number `to` */
-  function onHandover (message, handle) {
-    if (!handle) return
-    // a process that has just given its number back may still be there
-    const owner = slots
-      .flatMap((slot) => slot.children)
-      .filter((child) => child.workerNumber === message.to && !child.exited)
-      .sort((a, b) => b.startedAt - a.startedAt)[0]
-    // the client's connection is closed, and it reconnects
-    if (owner === undefined) handle.close()
-    else owner.handOver(message, handle)
-  }
-
-  /** @returns {Promise<string | null>} why not all processes were replaced */
-  async function reload () {
-    if (stopping) return 'everything is stopping'
-    reloadAgain = reloading
-    if (reloading) return 'a reload is in progress; another one follows it'
-    let problem
-    reloading = true
-    do {
-      reloadAgain = false
-      problem = await reloadOnce()
-      acceptAll()
-    } while (reloadAgain && !stopping)
-    reloading = false
-    return problem
-  }
-
-  function acceptAll () {
-    newest = undefined
-    onChange()
-  }
-
-  /** @returns {Promise<string | null>} why not all processes were replaced */
-  async function reloadOnce () {
-    log.info('reloading, one process at a time')
-    const lastGateway = slots.findLast((slot) => slot.settings.role === 'gateway')
-    // the data of the store ends with its process
-    for (const slot of slots.filter(({ settings }) => settings.role !== 'store')) {
-      const problem = await slot.reload(READY_TIMEOUT)
-      if (slot === lastGateway) acceptAll()
-      if (stopping) return 'everything is stopping'
-      if (problem !== null) {
-        log.error(
-          { process: slot.name },
-          `not reloaded: ${problem}; the reload ends here, and what has not been replaced serves as before`
-        )
-        return `${slot.name}: ${problem}`
-      }
-    }
-    log.info('reload finished')
-    return null
-  }
-
   /** @param {number} exitCode */
   async function stop (exitCode) {
-    if (stopping) return
-    stopping = true
+    if (places.stopping) return
     status.stopping()
-    sockets?.stop()
-    // a signal to the whole process group has reached them as well
-    for (const slot of slots) slot.expectEnd()
-    const timer = clock.timer(config.gateway.drainTimeout + KILL_AFTER, () => {
-      log.error('processes did not stop in time, killing them')
-      exitCode = 1
-      for (const slot of slots) slot.kill()
-    })
-    const stops = []
-    for (const role of STOP_ORDER) {
-      const stopped = Promise.all(slots.filter((slot) => slot.settings.role === role).map((slot) => slot.stop()))
-      stops.push(stopped)
-      await within(stopped, config.gateway.drainTimeout * STOP_SHARE, undefined, clock)
-    }
-    await Promise.all(stops)
-    timer.stop()
+    const inTime = await places.stop()
     await lifecycle.stop()
-    exitAfterLog(log, exitCode)
+    exitAfterLog(log, inTime ? exitCode : 1)
   }
 
   /** @param {NodeJS.Signals} signal */
   async function onSignal (signal) {
-    if (stopping) {
-      for (const slot of slots) slot.kill()
+    if (places.stopping) {
+      places.kill()
       await lifecycle.stop()
       process.exit(1)
     }
@@ -285,7 +138,7 @@ export async function launch (config, { configFile, clock, random }) {
   process.on('SIGUSR2', () => {
     logLevels.set(logLevel.toggled).catch((error) => log.error({ err: error }, 'the log level could not be changed'))
   })
-  process.on('SIGHUP', () => { reload().catch((error) => log.error({ err: error }, 'reload failed')) })
+  process.on('SIGHUP', () => { places.reload().catch((error) => log.error({ err: error }, 'reload failed')) })
 
   try {
     await serveAdmin({
@@ -297,7 +150,7 @@ export async function launch (config, { configFile, clock, random }) {
       logLevels,
       // processes that are started later
       onCordon (cordoned) { env.INKCAST_CORDONED = cordoned ? '1' : undefined },
-      onMove: sendAway,
+      onMove: (name, seconds) => places.sendAway(name, seconds),
       lifecycle,
       status,
       metrics,
@@ -310,21 +163,16 @@ export async function launch (config, { configFile, clock, random }) {
     if (!config.production) {
       const { startLauncherControl } = await import('../demo/control/launcher.js')
       await startLauncherControl({
-        config, runDirectory, redisUrls, slots, reload, status, lifecycle, log, clock, random
+        config, runDirectory, redisUrls, slots, reload: () => places.reload(), status, lifecycle, log, clock, random
       })
     }
-    await sockets?.start()
-    await lifecycle.start('hang watch', hangWatch)
+    await places.sockets?.start()
+    await lifecycle.start('hang watch', places.hangWatch)
     await lifecycle.start('memory at rest', createMemoryAtRest({ clock }))
   } catch (error) {
     console.error(`inkcast: ${startError(error)}`)
     await lifecycle.stop()
     process.exit(1)
   }
-  const store = slots.find((slot) => slot.settings.role === 'store')
-  const startOthers = () => { if (!stopping) for (const slot of slots) if (slot !== store) slot.start() }
-  if (store === undefined) return startOthers()
-  // first, so that the others find it
-  store.start()
-  store.current?.once('ready', startOthers)
+  places.start()
 }

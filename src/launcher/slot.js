@@ -25,6 +25,7 @@ export class Slot {
   #backoff
   #limits
   #clock
+  #fork
   /** @type {import('../common/clock.js').Timer | undefined} */
   #restart
 
@@ -45,6 +46,7 @@ export class Slot {
    * @param {number} [options.healthy] ms
    * @param {number} [options.maxCrashes]
    * @param {Backoff} [options.backoff]
+   * @param {import('./child.js').Fork} options.fork
    * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer' | 'soon'>} options.clock
    * @param {Pick<import('../common/random.js').Random, 'number'>} options.random
    */
@@ -52,7 +54,7 @@ export class Slot {
     settings,
     events,
     {
-      healthy = HEALTHY, maxCrashes = MAX_CRASHES, clock, random,
+      healthy = HEALTHY, maxCrashes = MAX_CRASHES, fork, clock, random,
       backoff = new Backoff({ min: 200, max: 10_000, random })
     }
   ) {
@@ -61,6 +63,7 @@ export class Slot {
     this.#limits = { healthy, maxCrashes }
     this.#backoff = backoff
     this.#clock = clock
+    this.#fork = fork
   }
 
   get name () {
@@ -87,7 +90,7 @@ export class Slot {
 
   /** @param {boolean} urgent see Child */
   #spawn (urgent) {
-    const child = new Child(this.settings, urgent, this.#clock)
+    const child = new Child(this.settings, urgent, { fork: this.#fork, clock: this.#clock })
     child.on('ready', () => {
       this.#wasReady = true
       this.events.onChange()

@@ -47,7 +47,7 @@ const client = (perSecond, next, { codec = 'json' } = {}) => async ({ port, secu
     }
     sent.bytes += line.written
     line.close()
-    await delay(500)
+    if (performance.now() < until) await delay(500)
   }
   return sent
 }

@@ -63,7 +63,7 @@ const UNFINISHED = {
   'a WebSocket without a packet': (line) => line.write(upgradeRequest()),
   'requests of a session on WebSocket': async (line) => {
     const sid = await begin(line)
-    const other = new Line({ port: /** @type {number} */ (line.socket.remotePort) })
+    const other = new Line({ port: line.port })
     await other.write(upgradeRequest({ query: `&transport=websocket&sid=${sid}` }))
     await other.answer(/ 101 /)
     await other.write(Buffer.concat([frame(TEXT, '2probe'), frame(TEXT, '5')]))
@@ -136,7 +136,7 @@ export const ANONYMOUS = {
   },
 
   // up to the read limit before a token, and up to the one after it
-  'deep JSON': (target) => floodFrames(target, 4, jsonOf(`{"token":${nested(30_000)}}`), { pause: 10 }),
+  'deep JSON of 60 KB': (target) => floodFrames(target, 4, jsonOf(`{"token":${nested(30_000)}}`), { pause: 10 }),
   'broad JSON of 60 KB': (target) =>
     floodFrames(target, 4, jsonOf(`{"token":[${'[],'.repeat(20_000)}0]}`), { pause: 10 }),
   'broad JSON of 1 MB': (target) =>
@@ -148,7 +148,7 @@ export const ANONYMOUS = {
     floodFrames(target, 4, msgpackOf(nestedKeys(900, 60_000)), { pause: 10 }),
   'msgpack maps with arrays as keys, of 1 MB': (target) =>
     floodFrames(target, 4, msgpackOf(nestedKeys(900, MB)), { pause: 10 }),
-  'unsigned tokens': (target) => {
+  'unsigned tokens of new connections': (target) => {
     const tokens = Array.from({ length: 10 }, (_, i) =>
       frame(
         TEXT,

@@ -1,9 +1,11 @@
 /**
- * The clusters that are attacked: one gateway worker with 1 GB of heap unless an attack says otherwise. Attacks of a
- * test file with the same settings share a cluster, because its start and stop take longer than a short attack.
- * Published attacks get a fresh one each, so that their memory is not that of an earlier attack.
+ * The clusters that are attacked, with the other clients: one gateway worker with 1 GB of heap unless an attack says
+ * otherwise. Attacks with the same settings share one, because its start and stop take longer than a short attack. Two
+ * kinds get one of their own: attacks that leave open what only a timeout closes, because others run meanwhile, and
+ * published ones, so that their memory is not that of an earlier attack.
  */
 import { fileURLToPath } from 'node:url'
+import { createSigner } from 'fast-jwt'
 import { usageOf } from '../../bench/measure/processes.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
@@ -11,8 +13,11 @@ import { ownRedisUrl } from '../helpers/own-redis.js'
 import { childrenOf, isAlive } from '../helpers/processes.js'
 import { SECRET } from '../helpers/tokens.js'
 import { waitFor } from '../helpers/wait.js'
+import { startWitnesses } from './witnesses.js'
 
 const TLS = fileURLToPath(new URL('../helpers/tls/', import.meta.url))
+
+const WITNESSES = 100
 
 /** Tokens of callers of the api with all rights: one for well-behaved ones, one for attackers. */
 export const [OBSERVER_TOKEN, ATTACKER_TOKEN] = ['token-of-an-observer', 'token-of-an-attacker']
@@ -23,35 +28,29 @@ export const [OBSERVER_TOKEN, ATTACKER_TOKEN] = ['token-of-an-observer', 'token-
  * @property {Record<string, string>} [env]
  */
 
-/** The cluster of the last attack. @type {{ key: string, cluster: Promise<AttackedCluster> } | undefined} */
-let current
-let fresh = 0
+/** By their settings. @type {Map<string, Promise<AttackedCluster>>} */
+const shared = new Map()
 const file = fileScope()
-file.after(() => stopCurrent())
 
 /**
- * @param {string} attack its name
  * @param {Settings} settings
- * @param {{ shared: boolean }} options shared: with other attacks of the file that have the same settings
- * @returns {Promise<AttackedCluster>}
- * @throws {Error} when a process of the shared cluster has ended during an earlier attack
+ * @returns {Promise<AttackedCluster>} shared with other attacks that have the same settings
  */
-export async function clusterFor (attack, settings, { shared }) {
-  const key = shared ? JSON.stringify(settings) : `fresh ${++fresh}`
-  if (current?.key !== key) {
-    await stopCurrent()
-    current = { key, cluster: AttackedCluster.start(settings) }
-  }
-  const cluster = await current.cluster
-  await cluster.begin(attack)
+export function sharedCluster (settings) {
+  const key = JSON.stringify(settings)
+  const cluster = shared.get(key) ?? startedCluster(file, settings)
+  shared.set(key, cluster)
   return cluster
 }
 
-async function stopCurrent () {
-  const cluster = current?.cluster
-  current = undefined
-  // its start is reported by the attack that waited for it
-  await (await cluster?.catch(() => undefined))?.stop()
+/**
+ * @param {import('../helpers/file-scope.js').Scope} scope
+ * @param {Settings} settings
+ */
+export async function startedCluster (scope, settings) {
+  const cluster = await AttackedCluster.start(settings)
+  scope.after(() => cluster.stop())
+  return cluster
 }
 
 class AttackedCluster {
@@ -59,6 +58,8 @@ class AttackedCluster {
   #usual
   /** The attack that runs, or ran last. @type {string | undefined} */
   #attack
+  /** @type {Promise<ReturnType<typeof startWitnesses>> | undefined} */
+  #witnesses
 
   /** @param {Settings} settings @returns {Promise<AttackedCluster>} */
   static async start ({ secure = false, env = {} }) {
@@ -77,7 +78,7 @@ class AttackedCluster {
         ...env
       })
       return new AttackedCluster(
-        server, [{ pid: server.pid, role: 'launcher' }, ...await childrenOf(server.pid)], stop
+        server, [{ pid: server.pid, role: 'launcher' }, ...await childrenOf(server.pid)], scope, stop
       )
     } catch (error) {
       await stop()
@@ -88,18 +89,45 @@ class AttackedCluster {
   /**
    * @param {Awaited<ReturnType<typeof startCluster>>} server
    * @param {{ pid: number, role: string }[]} processes
-   * @param {() => Promise<void>} stop
+   * @param {import('../helpers/file-scope.js').Scope} scope
+   * @param {() => Promise<void>} stop of what is in the scope
    */
-  constructor (server, processes, stop) {
+  constructor (server, processes, scope, stop) {
     this.server = server
     this.processes = processes
+    this.scope = scope
     this.stop = stop
   }
+
+  /** The well-behaved clients. They stay connected between attacks. */
+  witnesses () {
+    this.#witnesses ??= this.#connectWitnesses()
+    return this.#witnesses
+  }
+
+  async #connectWitnesses () {
+    const sign = createSigner({ key: SECRET, algorithm: 'HS256', expiresIn: 3_600_000 })
+    const witnesses = startWitnesses(this.scope)
+    await witnesses.ask('open', {
+      url: this.server.url, tokens: Array.from({ length: WITNESSES }, (_, i) => sign({ sub: `witness-${i}` }))
+    })
+    return witnesses
+  }
+
+  /** The next attack gets other clients: an attack has harmed these. */
+  async replaceWitnesses () {
+    const harmed = await this.#witnesses
+    this.#witnesses = undefined
+    harmed?.stop()
+  }
+
+  /** Whether no attack has begun. */
+  get isFresh () { return this.#usual === undefined }
 
   /** @param {string} role @returns {number} process id */
   pidOf (role) { return this.processes.find((each) => each.role === role)?.pid ?? 0 }
 
-  /** @param {string} attack @throws {Error} when a process has ended during an earlier attack */
+  /** An attack begins. @param {string} attack @throws {Error} when a process has ended during an earlier attack */
   async begin (attack) {
     const ended = await this.endedProcess()
     if (ended !== undefined)

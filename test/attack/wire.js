@@ -87,6 +87,7 @@ export class Line {
 
   /** @param {{ port: number, source?: string, secure?: boolean }} options */
   constructor ({ port, source = '127.0.0.1', secure = false }) {
+    this.port = port
     const address = { host: '127.0.0.1', port, localAddress: source, allowHalfOpen: true }
     this.socket = secure ? tls.connect({ ...address, rejectUnauthorized: false }) : net.connect(address)
     this.socket.setNoDelay(true)

@@ -23,9 +23,9 @@ let answered = 0
 let delivered = 0
 /** First answers that were not `ok`. @type {string[]} */
 const refused = []
-/** Connections that ended unexpectedly. */
+/** Connections that ended. */
 let closed = 0
-let over = false
+let over = true
 /** @type {ReturnType<typeof startCallers>} */
 let beside
 
@@ -50,7 +50,7 @@ class Witness {
     this.ws.on('error', () => {})
     this.ws.on('close', () => {
       this.ready = false
-      if (!over) closed++
+      closed++
     })
   }
 
@@ -84,8 +84,8 @@ class Witness {
 }
 
 const commands = {
-  /** @param {{ url: string, tokens: string[], beside: Parameters<typeof startCallers>[0] }} options */
-  async open ({ url, tokens, beside: urls }) {
+  /** Connects the clients. @param {{ url: string, tokens: string[] }} options */
+  async open ({ url, tokens }) {
     witnesses.push(...tokens.map((token, i) => new Witness(url, token, i)))
     await waitFor(() => witnesses.every(({ ready }) => ready), {
       timeout: 30_000,
@@ -93,10 +93,14 @@ const commands = {
     })
     for (const [i, witness] of witnesses.entries()) {
       setTimeout(() => {
-        witness.signal()
         setInterval(() => { if (!over) witness.signal() }, EVERY)
       }, i * EVERY / witnesses.length)
     }
+  },
+
+  /** Begins with signals and requests. @param {Parameters<typeof startCallers>[0]} urls */
+  async begin (urls) {
+    over = false
     beside = startCallers(urls)
   },
 
@@ -106,7 +110,7 @@ const commands = {
     beside.measure()
   },
 
-  /** Stops sending, awaits pending responses, and reports. */
+  /** Stops sending, awaits pending responses, and reports. The clients stay connected. */
   async report () {
     over = true
     const expected = () => asked * (MEMBERS - 1)

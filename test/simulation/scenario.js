@@ -4,7 +4,7 @@ import { KINDS } from './faults/kinds.js'
 import { FaultPlan } from './faults/plan.js'
 import { Answers } from './oracle/answers.js'
 import { Broker } from './parts/broker.js'
-import { Cluster } from './parts/cluster.js'
+import { Cluster, GRPC_SETTINGS } from './parts/cluster.js'
 import { Editor } from './parts/editor.js'
 import { KafkaService } from './parts/kafka-service.js'
 import { People } from './parts/people.js'
@@ -15,6 +15,7 @@ import { Tabs } from './parts/tabs.js'
 import { RECEIVER_SETTINGS, WebhookReceiver } from './parts/webhook-receiver.js'
 import { ReplicatedRedis } from './parts/redis/replicated.js'
 import { missingPublications } from './oracle/kept-publications.js'
+import { SeededRandom } from './world/random.js'
 import { World } from './world/world.js'
 
 /** Time for a cluster to be ready, and after the quiet time began for everything to be as promised, ms. */
@@ -22,6 +23,8 @@ const START = 60_000
 const CONVERGE = 180_000
 /** Topic of what pages send. */
 const UPLINK = 'documents.uplink'
+/** Share of worlds with the gRPC api. It is drawn apart, with a change of the seed: other worlds stay as they are. */
+const GRPC = { share: 0.3, change: 0x67525059 }
 /** Default duration of traffic and faults, ms. */
 const DURATION = 30_000
 
@@ -141,15 +144,17 @@ class Run {
     // without Kafka: what pages send goes to a service by webhook, or straight to the documents
     const receiver = this.broker === undefined && drawn.chance(0.5)
       ? new WebhookReceiver(world, { tabs: () => this.tabs, plan: () => this.plan }) : undefined
+    const grpc = new SeededRandom(world.seed ^ GRPC.change)
+    const ways = grpc.chance(GRPC.share) ? grpc : undefined
     this.cluster = new Cluster(world, {
-      machines, workers, redis, broker: this.broker, ...receiver && { env: RECEIVER_SETTINGS }
+      machines, workers, redis, broker: this.broker, env: { ...receiver && RECEIVER_SETTINGS, ...ways && GRPC_SETTINGS }
     })
     const ofService = world.process('service', { name: 'service', step: 0 })
     this.service = this.broker !== undefined && drawn.chance(0.5)
-      ? new KafkaService(ofService, this.broker) : new Service(ofService)
+      ? new KafkaService(ofService, this.broker, ways?.fork()) : new Service(ofService, ways?.fork())
     if (this.broker !== undefined) {
       const process = world.process('editor', { name: 'editor', step: 0 })
-      this.editor = new Editor(process, this.broker, new Service(process), UPLINK)
+      this.editor = new Editor(process, this.broker, new Service(process, ways?.fork()), UPLINK)
     }
     this.answers = new Answers(world)
     const { service, answers, guids } = this
@@ -166,7 +171,9 @@ class Run {
     this.traffic = [this.tabs, new People(world, this.tabs, service)]
     if (receiver !== undefined) this.traffic.push(receiver)
     if (drawn.chance(shape.rights))
-      this.traffic.push(new RightsTraffic(world, { cluster: this.cluster, drawn: drawn.fork() }))
+      this.traffic.push(new RightsTraffic(world, {
+        cluster: this.cluster, drawn: drawn.fork(), ways: ways?.fork()
+      }))
     this.plan = new FaultPlan(world, {
       cluster: this.cluster, pages: this.tabs.pages, broker: this.broker, duration: this.duration, kinds: shape.faults,
       without: without.faults ?? new Set()
@@ -258,6 +265,7 @@ class Run {
       'records accepted': [...this.service.accepted.values()].reduce((total, count) => total + count, 0),
       'requests answered': this.answers.answered,
       'requests rejected': this.answers.rejected,
+      'publications over gRPC': this.service.calls + (this.editor?.service.calls ?? 0),
       'failovers': this.cluster.redis.failovers,
       'kept publications': this.keptPublications,
       ...Object.assign({}, ...this.traffic.map((traffic) => traffic.counts())),

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { systemClock } from '../../../src/common/clock.js'
 import { systemRandom } from '../../../src/common/random.js'
 import { Backoff } from '../../../src/common/backoff.js'
+import { launcherHost } from '../../../src/launcher/host.js'
 import { Slot } from '../../../src/launcher/slot.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -51,7 +52,7 @@ function startSlot (t, script, { limits, stopTimeout = 5000 } = {}) {
     },
     { backoff: new Backoff({
       min: 10, max: 20, random: systemRandom
-    }), clock: systemClock, random: systemRandom, ...limits }
+    }), fork: launcherHost.fork, clock: systemClock, random: systemRandom, ...limits }
   )
   t.after(async () => {
     slot.kill()

@@ -10,6 +10,8 @@ export const SECRET = 'the secret by which the tokens of a simulated world are s
 export const API_TOKEN = 'a-token-of-a-simulated-service'
 /** Where pages connect: a balancer in front of all gateways. */
 export const PUBLIC = 'balancer:80'
+/** Settings of a cluster with the gRPC api. */
+export const GRPC_SETTINGS = { GRPC_PORT: '3002' }
 /** Time until an ended process is started again, ms. */
 const RESTART_AFTER = 400
 
@@ -66,6 +68,7 @@ export class Cluster {
     }
     world.network.alias(PUBLIC, () => this.machines.map(({ name }) => `${name}:3000`))
     world.network.alias('api:80', () => this.machines.map(({ name }) => `${name}:3001`))
+    world.network.alias('grpc:80', () => this.machines.map(({ name }) => `${name}:${GRPC_SETTINGS.GRPC_PORT}`))
   }
 
   /**

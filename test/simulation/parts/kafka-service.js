@@ -3,11 +3,15 @@ import { Service } from './service.js'
 /** Topic of records to pages. */
 export const DOWNLINK = 'documents.downlink'
 
-/** A service that publishes to documents by its own producer, and for all else over HTTP. */
+/** A service that publishes to documents by its own producer, and for all else over HTTP and gRPC. */
 export class KafkaService extends Service {
-  /** @param {import('../world/sim-process.js').SimProcess} process @param {import('./broker.js').Broker} broker */
-  constructor (process, broker) {
-    super(process)
+  /**
+   * @param {import('../world/sim-process.js').SimProcess} process
+   * @param {import('./broker.js').Broker} broker
+   * @param {import('../world/random.js').SeededRandom} [ways] see Service
+   */
+  constructor (process, broker, ways) {
+    super(process, ways)
     this.broker = broker
   }
 

@@ -46,14 +46,15 @@ export class RightsTraffic {
    * @param {object} options
    * @param {import('./cluster.js').Cluster} options.cluster
    * @param {SeededRandom} options.drawn
+   * @param {SeededRandom} [options.ways] see Service
    */
-  constructor (world, { cluster, drawn }) {
+  constructor (world, { cluster, drawn, ways }) {
     this.world = world
     this.cluster = cluster
     this.drawn = drawn
     this.ledger = new RightsLedger({ world, cluster })
     this.checker = new RightsChecker({ world, cluster, ledger: this.ledger })
-    this.service = new Service(world.process('control', { name: 'control', step: 0 }))
+    this.service = new Service(world.process('control', { name: 'control', step: 0 }), ways)
     this.#users = Array.from({ length: drawn.whole(1, 2) }, (_, i) => `member-${i + 1}`)
     this.#guids = Array.from({ length: drawn.whole(1, 2) }, (_, i) => `rights-${i + 1}`)
   }
@@ -194,7 +195,7 @@ export class RightsTraffic {
   /** @returns {Record<string, number>} */
   counts () {
     /** @type {Record<string, number>} */
-    const counts = {}
+    const counts = { 'orders over gRPC': this.service.calls }
     for (const { kind } of this.ledger.orders) counts[`orders: ${kind}`] = (counts[`orders: ${kind}`] ?? 0) + 1
     for (const [name, count] of Object.entries(this.checker.counts)) counts[`rights: ${name}`] = count
     return counts

@@ -1,17 +1,20 @@
 import http from 'node:http'
 import { API_TOKEN } from './cluster.js'
+import { GrpcDoor } from './grpc-door.js'
 import { logOf } from './page.js'
 
 /** Between two attempts, ms. */
 const PAUSE = 150
 /** Time for an answer; the api's own are shorter, ms. */
 const PATIENCE = 40_000
+/** Shares of the requests that are calls of gRPC. */
+const SHARES = [0.1, 0.5, 1]
 /** Answers after which a request is sent again. */
 const AGAIN = new Set([409, 429, 502, 503, 504])
 
 /**
- * A service of the application, which publishes to documents over HTTP: each record of a document after the answer to
- * the one before, again and again with the same key until it has one.
+ * A service of the application, which publishes to documents over HTTP and gRPC: each record of a document after the
+ * answer to the one before, again and again with the same key until it has one.
  */
 export class Service {
   #agent = new http.Agent({ keepAlive: true })
@@ -20,12 +23,23 @@ export class Service {
   /** Records that have no answer yet. */
   waiting = 0
   attempts = 0
+  #grpc
+  #share
 
-  /** @param {import('../world/sim-process.js').SimProcess} process */
-  constructor (process) {
+  /**
+   * @param {import('../world/sim-process.js').SimProcess} process
+   * @param {import('../world/random.js').SeededRandom} [ways] draws which requests are calls of gRPC; default: none
+   */
+  constructor (process, ways) {
     this.process = process
     process.isClient = true
+    this.ways = ways
+    this.#share = ways?.pick(SHARES) ?? 0
+    this.#grpc = new GrpcDoor(process, PATIENCE)
   }
+
+  /** Calls of gRPC. */
+  get calls () { return this.#grpc.calls }
 
   /** @param {string} guid @returns {Promise<void>} the next record of the document is accepted */
   publish (guid) {
@@ -85,6 +99,7 @@ export class Service {
    * @returns {Promise<{ status: number, text: string }>} 0: no answer
    */
   #request (method, path, body, headers) {
+    if (method !== 'GET' && this.ways?.chance(this.#share)) return this.#grpc.request(method, path, body, headers)
     return new Promise((resolve) => {
       const request = http.request({
         host: 'api', port: 80, path, method, agent: this.#agent, timeout: PATIENCE,

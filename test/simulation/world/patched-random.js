@@ -28,7 +28,7 @@ function tell (done, value) {
   setImmediate(() => done(null, value))
 }
 
-const { randomBytes, randomFill, randomFillSync, randomUUID, randomInt } = /** @type {any} */ (crypto)
+const { randomBytes, randomFill, randomFillSync, randomUUID, randomUUIDv7, randomInt } = /** @type {any} */ (crypto)
 Object.assign(crypto, {
   randomBytes: (/** @type {number} */ size, /** @type {unknown} */ done) => {
     const source = drawn()
@@ -42,6 +42,8 @@ Object.assign(crypto, {
     tell(done, fill(bytes, ...range))
   },
   randomUUID: (/** @type {unknown} */ options) => drawn()?.uuid() ?? randomUUID(options),
+  // Node 24
+  ...randomUUIDv7 && { randomUUIDv7: (/** @type {unknown} */ options) => drawn()?.uuid() ?? randomUUIDv7(options) },
   randomInt: (/** @type {number} */ low, /** @type {any} */ high, /** @type {unknown} */ done) => {
     const source = drawn()
     if (source === undefined) return randomInt(low, high, done)
