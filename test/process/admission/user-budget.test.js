@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { holdableTime } from '../../helpers/held-time.js'
@@ -16,14 +16,6 @@ const CONNECTIONS = 60
 const DECODING = 500 / 3
 const BURST = 2 * 2 ** 20
 
-/** What a user sends. @type {Record<string, { codec: 'json' | 'msgpack', data: unknown, bytes: number }>} */
-const VALUES = {
-  'strings of 150 KB': { codec: 'json', data: 'x'.repeat(150_000), bytes: 150_000 },
-  'strings of 150 KB as msgpack': { codec: 'msgpack', data: 'x'.repeat(150_000), bytes: 150_000 },
-  'broad JSON': { codec: 'json', data: Array(50_000).fill([]), bytes: 150_000 },
-  'broad msgpack': { codec: 'msgpack', data: Array(45_000).fill({}), bytes: 45_000 }
-}
-
 /** @typedef {Awaited<ReturnType<typeof connectClient>>} Client */
 
 /**
@@ -31,71 +23,82 @@ const VALUES = {
  *   Promise<any[]>} Way
  */
 
-/** How a user sends it. @type {Record<string, Way>} */
-const WAYS = {
-  async 'over many connections at once, on both transports' (connect, send) {
-    const clients = await Promise.all(
-      Array.from({ length: CONNECTIONS }, (_, i) => connect(i % 10 === 0 ? 'polling' : 'websocket'))
-    )
-    return Promise.all(clients.map(send))
-  },
-  async 'over a new connection each time' (connect, send) {
-    const answers = []
-    for (let i = 0; i < CONNECTIONS; i++) {
-      const client = await connect()
-      answers.push(await send(client))
-      client.disconnect()
-    }
-    return answers
-  }
+/** On both transports. @type {Way} */
+async function manyAtOnce (connect, send) {
+  const clients = await Promise.all(
+    Array.from({ length: CONNECTIONS }, (_, i) => connect(i % 10 === 0 ? 'polling' : 'websocket'))
+  )
+  return Promise.all(clients.map(send))
 }
 
-for (const [what, { codec, data, bytes }] of Object.entries(VALUES)) {
-  describe(`a user who sends ${what}`, () => {
-    for (const [how, way] of Object.entries(WAYS)) {
-      test(`${how} has one budget, and others have theirs`, async (t) => {
-        const time = holdableTime(t)
-        const server = await startEmbedded(t, { AUTH_JWT_SECRET: SECRET, MAX_CONNECTIONS_PER_USER: '0' })
-        /** @type {number[]} */
-        const charged = []
-        /** @param {string} uid @param {string} [transport] */
-        const connect = async (uid, transport = 'websocket') => {
-          const auth = { token: await signToken({ sub: uid }) }
-          const client = await connectClient(t, server.url, { codec, auth, transports: [transport] })
-          const socket = /** @type {any} */ (server.gateway.io.sockets.sockets.get(String(client.id)))
-          const connection = socket[kConnection]
-          const decoded = connection.decoded.bind(connection)
-          connection.decoded = (/** @type {number} */ ms) => {
-            charged.push(ms)
-            decoded(ms)
-          }
-          // each in a document of its own, so that nobody else gets its signals
-          await join(client)
-          return client
-        }
-        const join = (/** @type {Client} */ client) => client.ask('doc:join', { guid: String(client.id) })
-        const send = (/** @type {Client} */ client) =>
-          client.ask('doc:signal', { guid: String(client.id), event: 'noise', data })
-        time.hold()
-        const answers = await way((transport) => connect('ada', transport), send)
-        const served = answers.filter(({ ok }) => ok).length
-        assert.equal(answers.length, CONNECTIONS)
-        for (const { ok, error } of answers) if (!ok) assert.equal(error.code, 'rate_limited')
-        assert.ok(served >= 1 && served <= Math.ceil(BURST / bytes), `${served} were served`)
-        // in the order of decoding: none is served after the budget is spent
-        let spent = 0
-        const last = charged.findIndex((ms) => (spent += ms) > DECODING)
-        assert.ok(last === -1 || served <= last + 1, `${served} were served, decoding took ${charged.map(Math.round)} ms`)
-        // another user is not concerned
-        const other = await connect('bob')
-        assert.equal((await send(other)).ok, true)
-        // the budget is refilled
-        const client = await connect('ada')
-        if (served < CONNECTIONS) assert.equal((await send(client)).ok, false)
-        time.pass(9000) // less than the time after which a worker without an answer of Redis accepts nothing
-        assert.equal((await join(client)).ok, true)
-        assert.equal((await send(client)).ok, true)
-      })
+/** @type {Way} */
+async function newEachTime (connect, send) {
+  const answers = []
+  for (let i = 0; i < CONNECTIONS; i++) {
+    const client = await connect()
+    answers.push(await send(client))
+    client.disconnect()
+  }
+  return answers
+}
+
+/**
+ * What a user sends, and how.
+ * @type {Record<string, { way: Way, codec: 'json' | 'msgpack', data: unknown, bytes: number }>}
+ */
+const CASES = {
+  'strings of 150 KB over many connections at once':
+    { way: manyAtOnce, codec: 'json', data: 'x'.repeat(150_000), bytes: 150_000 },
+  'strings of 150 KB as msgpack over a new connection each time':
+    { way: newEachTime, codec: 'msgpack', data: 'x'.repeat(150_000), bytes: 150_000 },
+  'broad JSON over a new connection each time':
+    { way: newEachTime, codec: 'json', data: Array(50_000).fill([]), bytes: 150_000 },
+  'broad msgpack over many connections at once':
+    { way: manyAtOnce, codec: 'msgpack', data: Array(45_000).fill({}), bytes: 45_000 }
+}
+
+for (const [what, { way, codec, data, bytes }] of Object.entries(CASES)) {
+  test(`a user who sends ${what} has one budget, and others have theirs`, async (t) => {
+    const time = holdableTime(t)
+    const server = await startEmbedded(t, { AUTH_JWT_SECRET: SECRET, MAX_CONNECTIONS_PER_USER: '0' })
+    /** @type {number[]} */
+    const charged = []
+    /** @param {string} uid @param {string} [transport] */
+    const connect = async (uid, transport = 'websocket') => {
+      const auth = { token: await signToken({ sub: uid }) }
+      const client = await connectClient(t, server.url, { codec, auth, transports: [transport] })
+      const socket = /** @type {any} */ (server.gateway.io.sockets.sockets.get(String(client.id)))
+      const connection = socket[kConnection]
+      const decoded = connection.decoded.bind(connection)
+      connection.decoded = (/** @type {number} */ ms) => {
+        charged.push(ms)
+        decoded(ms)
+      }
+      // each in a document of its own, so that nobody else gets its signals
+      await join(client)
+      return client
     }
+    const join = (/** @type {Client} */ client) => client.ask('doc:join', { guid: String(client.id) })
+    const send = (/** @type {Client} */ client) =>
+      client.ask('doc:signal', { guid: String(client.id), event: 'noise', data })
+    time.hold()
+    const answers = await way((transport) => connect('ada', transport), send)
+    const served = answers.filter(({ ok }) => ok).length
+    assert.equal(answers.length, CONNECTIONS)
+    for (const { ok, error } of answers) if (!ok) assert.equal(error.code, 'rate_limited')
+    assert.ok(served >= 1 && served <= Math.ceil(BURST / bytes), `${served} were served`)
+    // in the order of decoding: none is served after the budget is spent
+    let spent = 0
+    const last = charged.findIndex((ms) => (spent += ms) > DECODING)
+    assert.ok(last === -1 || served <= last + 1, `${served} were served, decoding took ${charged.map(Math.round)} ms`)
+    // another user is not concerned
+    const other = await connect('bob')
+    assert.equal((await send(other)).ok, true)
+    // the budget is refilled
+    const client = await connect('ada')
+    if (served < CONNECTIONS) assert.equal((await send(client)).ok, false)
+    time.pass(9000) // less than the time after which a worker without an answer of Redis accepts nothing
+    assert.equal((await join(client)).ok, true)
+    assert.equal((await send(client)).ok, true)
   })
 }

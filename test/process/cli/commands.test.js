@@ -99,7 +99,6 @@ test('token signs a JWT that the gateway accepts, with grants, and says where it
   const none = await inkcast.run(['token'], { env: { INKCAST_ENV_FILE: '' } })
   assert.equal(none.code, 1)
   assert.match(none.stderr, /^inkcast: there is no key to sign with: set AUTH_JWT_SECRET/)
-  assert.equal((await inkcast.run(['token', '--ttl', 'soon'])).code, 2)
 })
 
 test('status shows processes and load; a machine without inkcast is exit code 1 and one line', async () => {
@@ -152,7 +151,6 @@ test('cordon tells balancers to send no new clients, until it is undone', async 
 test('move sends clients away, and says how many', async () => {
   assert.equal((await inkcast.run(['move', '--share', '50%', '--rate', '10'])).stdout, 'moves 0 connections in 0 s (embedded-0: 0)\n')
   assert.equal((await inkcast.run(['move', '--stop'])).stdout, 'no clients move any more\n')
-  assert.equal((await inkcast.run(['move', '--share', '0'])).code, 2)
   assert.equal((await inkcast.run(['move', '--process', 'gateway-3'])).code, 1)
 })
 
@@ -165,7 +163,6 @@ test('loglevel shows and changes levels, with the token of the settings', async 
   const refused = await inkcast.run(['loglevel', 'debug', '--token', 'another-token'])
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /^inkcast: ADMIN_PORT refuses: .*\(unauthorized\)\n$/)
-  assert.equal((await inkcast.run(['loglevel', 'loud'])).code, 2)
 })
 
 test('check knows that inkcast runs here', async () => {

@@ -5,7 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startEmbedded } from '../../helpers/embedded.js'
 
-/** The client without one Web API (as in React Native, older browsers and workers): everything of it still works. */
+/**
+ * The client without Web APIs (as in React Native, older browsers and workers): everything of it still works. APIs that
+ * do not replace each other are missing together, because each process loads all that a client needs.
+ */
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const CLIENT = `${ROOT}client/index.js`
@@ -16,27 +19,22 @@ const NO_THROW_IF_ABORTED = 'delete AbortSignal.prototype.throwIfAborted; remove
 
 /** What is removed before the client is loaded, after socket.io-client, which is not ours. */
 const REMOVED = {
-  'nothing': '',
-  'crypto': 'remove("crypto")',
-  'crypto.getRandomValues':
-    'Object.defineProperty(globalThis, "crypto", { value: {}, configurable: true })',
-  'structuredClone': 'remove("structuredClone")',
-  'TextEncoder': 'remove("TextEncoder"); remove("TextDecoder")',
-  'AbortSignal.throwIfAborted': NO_THROW_IF_ABORTED,
-  'AbortSignal.any, timeout and abort':
-    'delete AbortSignal.any; delete AbortSignal.timeout; delete AbortSignal.abort',
-  'AbortSignal.reason':
-    `delete AbortSignal.prototype.reason; ${NO_THROW_IF_ABORTED}`,
-  'BroadcastChannel': 'remove("BroadcastChannel")',
-  'Web Locks and navigator': 'remove("navigator")',
-  'a complete URL': `globalThis.URL = class extends URL {
-    get pathname () { throw new Error('not implemented') }
-    get protocol () { throw new Error('not implemented') }
-  }`,
-  'events of a window': 'globalThis.window = globalThis; remove("addEventListener")',
-  'storage that may be read':
-    'Object.defineProperty(globalThis, "sessionStorage", { get () { throw new Error("forbidden") }, configurable: true })',
-  'String.toWellFormed': 'delete String.prototype.toWellFormed; delete String.prototype.isWellFormed'
+  'crypto, structuredClone, BroadcastChannel, and AbortSignal.any, timeout and abort':
+    `remove("crypto"); remove("structuredClone"); remove("BroadcastChannel")
+    delete AbortSignal.any; delete AbortSignal.timeout; delete AbortSignal.abort`,
+  'crypto.getRandomValues, TextEncoder, Web Locks and navigator, events of a window':
+    `Object.defineProperty(globalThis, "crypto", { value: {}, configurable: true })
+    remove("TextEncoder"); remove("TextDecoder"); remove("navigator")
+    globalThis.window = globalThis; remove("addEventListener")`,
+  'AbortSignal.throwIfAborted, String.toWellFormed, and a complete URL': `${NO_THROW_IF_ABORTED}
+    delete String.prototype.toWellFormed; delete String.prototype.isWellFormed
+    globalThis.URL = class extends URL {
+      get pathname () { throw new Error('not implemented') }
+      get protocol () { throw new Error('not implemented') }
+    }`,
+  'AbortSignal.reason, and storage that may be read':
+    `delete AbortSignal.prototype.reason; ${NO_THROW_IF_ABORTED}
+    Object.defineProperty(globalThis, "sessionStorage", { get () { throw new Error("forbidden") }, configurable: true })`
 }
 
 const program = (/** @type {string} */ removal, /** @type {string} */ guid) => `

@@ -13,6 +13,9 @@ const gateway = await startEmbedded({ after }, {
   MAX_STATE_BYTES: '60000'
 })
 
+/** Records that are sent without waiting for each. */
+const AT_ONCE = 8
+
 const WAYS = /** @type {const} */ ([
   ['json', 'websocket'], ['json', 'polling'], ['msgpack', 'websocket'], ['msgpack', 'polling']
 ])
@@ -55,7 +58,8 @@ for (const [from, transport] of WAYS) {
     test(`arrive as they were sent, as records and in the history: ${values.length} values, 4 receivers`, async (t) => {
       const receivers = await openAll(t, `records-${from}-${transport}`)
       const sender = await start(t, from, transport).open(`records-${from}-${transport}`)
-      for (const { value } of values) await sender.send(value, { event: 'value' })
+      for (let at = 0; at < values.length; at += AT_ONCE)
+        await Promise.all(values.slice(at, at + AT_ONCE).map(({ value }) => sender.send(value, { event: 'value' })))
       for (const { doc, codec: to, seen, name } of receivers) {
         await waitFor(() => seen.length === values.length, { message: () => `${name}: ${seen.length}` })
         assertArrived(seen, values, { from, to }, `records, ${name}`)
@@ -71,7 +75,8 @@ for (const [from, transport] of WAYS) {
       }
     })
 
-    test('arrive as they were sent, as signals', async (t) => {
+    // over a transport each: that of a sender makes the same difference to records
+    if ((from === 'json') === (transport === 'websocket')) test('arrive as they were sent, as signals', async (t) => {
       const receivers = await openAll(t, `signals-${from}-${transport}`)
       const sender = await start(t, from, transport).open(`signals-${from}-${transport}`)
       for (const [i, { value }] of values.entries()) {
@@ -81,10 +86,7 @@ for (const [from, transport] of WAYS) {
           message: () => receivers.map(({ seen }) => seen.length)
         })
       }
-      for (const { codec: to, seen, name } of receivers) {
-        await waitFor(() => seen.length === values.length, { message: () => `${name}: ${seen.length}` })
-        assertArrived(seen, values, { from, to }, `signals, ${name}`)
-      }
+      for (const { codec: to, seen, name } of receivers) assertArrived(seen, values, { from, to }, `signals, ${name}`)
     })
 
     test('arrive as they were sent, as presence state: at the handshake, at a join, and set later', async (t) => {

@@ -71,11 +71,17 @@ const lacking = await lacksHelm()
 describe('the Helm chart', { skip: lacking }, () => {
   /** @type {import('../../../scripts/chart/render.js').Rendered} */
   let rendered
+  /** Resources by the name of their case. @type {Map<string, any[]>} */
+  const parsed = new Map()
   /** @type {(name: string) => any[]} resources of a case */
-  const resources = (name) => Object.entries(rendered.cases[name].files)
-    .filter(([path]) => path.endsWith('.yaml'))
-    .flatMap(([, text]) => parseAllDocuments(text).map((document) => document.toJS()))
-    .filter((resource) => resource !== null)
+  const resources = (name) => {
+    const all = parsed.get(name) ?? Object.entries(rendered.cases[name].files)
+      .filter(([path]) => path.endsWith('.yaml'))
+      .flatMap(([, text]) => parseAllDocuments(text).map((document) => document.toJS()))
+      .filter((resource) => resource !== null)
+    parsed.set(name, all)
+    return all
+  }
   /** @param {string} name of a case @param {string} kind @param {string} called */
   const find = (name, kind, called) => {
     const found = resources(name).find((one) => one.kind === kind && one.metadata.name === called)
