@@ -131,6 +131,7 @@ const GROUPS = [
         'why-a-log.md': 'what a log per document costs, and what it makes possible',
         'security-model.md': 'the parties, what each may do, and what stops them',
         'comparison.md': 'inkcast compared with Socket.IO alone, Centrifugo, AnyCable and Ably',
+        'guarantees.md': 'what arrives, how often and in which order; with and without Kafka',
         'durability.md': 'what an acknowledgement means, by set-up; `PUBLISH_WAIT`',
         'promises.md': 'what inkcast promises, and the checks, tests and mutations that hold each promise',
         'simulation.md': 'whole clusters in virtual time, with faults by seed: how it works, what it checks, how to read a failure',
