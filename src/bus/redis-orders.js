@@ -61,7 +61,8 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
   /**
    * @param {Publication} publication
    * @param {number} now
-   * @returns {Promise<{ at: number, workers: (number | string)[] }>}
+   * @returns {Promise<{ at: number, workers: (number | string)[], userKey?: string }>} userKey: where the workers of
+   *   the user are from
    */
   async function keep ({ operator, guid, uid, sid, ttl }, now) {
     // owners, not leases: a worker whose lease has ended may continue, with its connections
@@ -70,17 +71,17 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
       const owner = workerOfSid(sid)
       return { at: now, workers: owner === undefined ? [] : [owner] }
     }
-    const workersKey = userWorkers(/** @type {string} */ (uid))
+    const userKey = userWorkers(/** @type {string} */ (uid))
     if (operator === 'join' || operator === 'leave')
-      return { at: now, workers: await redis.client.zrange(workersKey, '0', '-1') }
+      return { at: now, workers: await redis.client.zrange(userKey, '0', '-1'), userKey }
     const [at, ...workers] = await redis.scripts.order(
-      [workersKey, userOrders(/** @type {string} */ (uid)), userOrdered(/** @type {string} */ (uid))],
+      [userKey, userOrders(/** @type {string} */ (uid)), userOrdered(/** @type {string} */ (uid))],
       [
         orderName({ operator, guid, ttl }), ORDER_TTL, MAX_ORDERS, EVERY_DOCUMENT, ttl ?? '',
         ...(operator === 'restore' ? restoredNames(guid) : [])
       ]
     )
-    return { at: Number(at), workers }
+    return { at: Number(at), workers, userKey }
   }
 
   /** @param {number | string} worker */
@@ -132,7 +133,7 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
    * @returns {Promise<CarriedOut>}
    */
   return async (publication, now) => {
-    const { at, workers } = await keep(publication, now)
+    const { at, workers, userKey } = await keep(publication, now)
     const id = random.uuid()
     // clients never receive the value of other orders
     const value = publication.operator === 'close' || publication.operator === 'leave' ? publication.value : NO_VALUE
@@ -140,7 +141,7 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
     const [counts] = await Promise.all([
       Promise.all(workers.map((worker) => tell(worker, id, message))),
       // after the list was read: before, it could be lost in between
-      registry.assertComplete()
+      registry.assertComplete(userKey)
     ])
     // with a cluster the channels of worker and document may use two connections: on the document's channel the revoke
     // arrives before the records that follow it

@@ -104,7 +104,7 @@ export function createRedis ({ urls, connect, name, log, metrics, onWaits = () =
     })
   }
   const scripts = defineScripts(client)
-  const markers = client instanceof Cluster ? createMarkers({ client, random }) : undefined
+  const markers = client instanceof Cluster ? createMarkers({ client, scripts }) : undefined
   const topology = client instanceof Cluster ? clusterTopology(client, clock) : singleTopology(client)
   const moves = client instanceof Cluster ? slotMoves(client, topology) : undefined
   const channels = createChannels({
@@ -179,6 +179,8 @@ export function createRedis ({ urls, connect, name, log, metrics, onWaits = () =
   return {
     client,
     isCluster: client instanceof Cluster,
+    /** Whether it is the store of this process, which ends with the process. */
+    isInProcess: connect !== undefined,
     scripts,
     channels,
     topology,
@@ -213,9 +215,19 @@ export function createRedis ({ urls, connect, name, log, metrics, onWaits = () =
     /**
      * Checks whether a node of Redis Cluster has lost its data since the last check. With a single Redis any missing
      * key shows that.
+     * @param {import('./markers.js').Worker} worker
+     * @param {boolean} isWhole whether all its users are registered (markers.js)
      * @returns {Promise<boolean>} never rejects
      */
-    hasLost: async () => await markers?.look() ?? false,
+    hasLost: async (worker, isWhole) => await markers?.look(worker, isWhole) ?? false,
+
+    /**
+     * @param {string} key of a user
+     * @param {import('./markers.js').Worker[]} workers
+     * @returns {Promise<boolean>} whether the node of this key has the registrations of all workers; true with a single
+     *   Redis
+     */
+    areRegistered: async (key, workers) => await markers?.areWhole(key, workers) ?? true,
 
     /**
      * The two clients for `@socket.io/redis-adapter`. They use the connections of `client` and `channels`, so

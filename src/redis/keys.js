@@ -51,7 +51,7 @@ export const sourceMark = (source) => `${PREFIX}{k:${source}}:mark`
 export const sourceHealing = (source) => `${PREFIX}{k:${source}}:healing`
 
 /**
- * @param {number} tag
+ * @param {number | string} tag
  * @param {string} id of a process
  * @returns {string} string: proves by its existence that a node of Redis Cluster still has its data
  */
@@ -157,7 +157,9 @@ export const WORKERS = Object.freeze({
   /** Hash: workers that register their users again after a loss of data, by number. */
   settling: `${PREFIX}{workers}:settling`,
   /** String: names this data about the workers; another one after Redis has lost it. */
-  registry: `${PREFIX}{workers}:registry`
+  registry: `${PREFIX}{workers}:registry`,
+  /** String: exists while this data may lack workers that are alive (include/data_name.lua). */
+  doubted: `${PREFIX}{workers}:doubted`
 })
 
 /** Reports of all processes (report.lua). */

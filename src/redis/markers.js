@@ -1,47 +1,84 @@
+import { hashSlot, tagsOf } from './hash-slot.js'
 import { nodeMarker } from './keys.js'
-import { hashSlot } from './hash-slot.js'
 
 /** Lifetime of a marker, s: each look renews it, and it expires after its process has ended. */
 const TTL = 3600
-/** Maximum number of tags to try: a node without a hit among them has hardly any hash slots. */
-const MAX_TAGS = 1000
+/** What `nodeMarker` has in front of the tag. */
+const PREFIX = 'm:'
 
 /**
- * Markers on the nodes of a Redis Cluster: one key of this process on each master. A missing key proves that its node
- * has lost its data, even without a lost connection (FLUSHALL on one node). Markers move with their hash slots.
+ * Markers on the nodes of a Redis Cluster: one key of each worker on each master. It says that the users of this worker
+ * whose keys are on this node are registered. A missing one proves that its node has lost its data, even without a lost
+ * connection (FLUSHALL on one node); one of an earlier generation, that the last writes may be lost.
  *
- * @param {{ client: import('ioredis').Cluster, random: import('../common/random.js').Random }} dependencies
+ * @typedef {[number: number | string, incarnation: number | string]} Worker
+ *
+ * @param {object} dependencies
+ * @param {import('ioredis').Cluster} dependencies.client
+ * @param {Pick<import('./scripts.js').Scripts, 'registered' | 'whole'>} dependencies.scripts
  */
-export function createMarkers ({ client, random }) {
-  const id = random.uuid()
-  /** Tags of written markers; bounded by MAX_TAGS. @type {Set<number>} */
-  const written = new Set()
+export function createMarkers ({ client, scripts }) {
+  const named = tagsOf(PREFIX)
+  /** @param {number} slot */
+  const tagOf = (slot) => named(slot).slice(PREFIX.length)
+  /** Keys of the markers that this process has written; one for each node. @type {Set<string>} */
+  let written = new Set()
+  /** @type {Promise<boolean> | null} */
+  let looking = null
 
-  /** @returns {number[]} a tag for each master that has hash slots; stable unless hash slots move */
+  /** @param {string} tag @param {Worker} worker */
+  const keyOf = (tag, [number, incarnation]) => nodeMarker(tag, `${number}.${incarnation}`)
+
+  /** @returns {Map<string, string>} a tag for each master that has hash slots: of its first one */
   function tags () {
-    /** @type {Map<string, number>} */
+    /** @type {Map<string, string>} */
     const byNode = new Map()
     const nodes = client.nodes('master').length
-    for (let tag = 0; tag < MAX_TAGS && byNode.size < nodes; tag++) {
-      const node = client.slots[hashSlot(nodeMarker(tag, id))]?.[0]
-      if (node !== undefined && !byNode.has(node)) byNode.set(node, tag)
+    for (let slot = 0; slot < client.slots.length && byNode.size < nodes; slot++) {
+      const node = client.slots[slot]?.[0]
+      if (node !== undefined && !byNode.has(node)) byNode.set(node, tagOf(slot))
     }
-    return [...byNode.values()]
+    return byNode
+  }
+
+  /** @param {Worker} worker @param {boolean} isWhole @returns {Promise<boolean>} */
+  async function look (worker, isWhole) {
+    let lost = false
+    /** @type {Set<string>} */
+    const kept = new Set()
+    await Promise.allSettled([...tags().values()].map(async (tag) => {
+      const key = keyOf(tag, worker)
+      // an unavailable node has it, or has lost it when it returns
+      if (written.has(key)) kept.add(key)
+      if (await scripts.registered([key], [written.has(key) ? '1' : '', isWhole ? '1' : '', TTL]) === 1) lost = true
+      kept.add(key)
+    }))
+    written = kept
+    return lost
   }
 
   return {
     /**
+     * @param {Worker} worker
+     * @param {boolean} isWhole whether its users are registered, and are not being registered again
      * @returns {Promise<boolean>} whether a node has lost a marker. An unavailable node does not count: `onBack` covers
      *   it when it returns
      */
-    async look () {
-      let lost = false
-      await Promise.allSettled(tags().map(async (tag) => {
-        const before = await client.set(nodeMarker(tag, id), '1', 'EX', TTL, 'GET')
-        if (before === null && written.has(tag)) lost = true
-        written.add(tag)
-      }))
-      return lost
+    look (worker, isWhole) {
+      // one at a time: the next one must know what this one finds
+      looking ??= look(worker, isWhole).finally(() => { looking = null })
+      return looking
+    },
+
+    /**
+     * @param {string} key
+     * @param {Worker[]} workers
+     * @returns {Promise<boolean>} whether each one has registered its users on the node of this key
+     */
+    async areWhole (key, workers) {
+      const tag = tags().get(client.slots[hashSlot(key)]?.[0])
+      if (tag === undefined) return false
+      return workers.length === 0 || await scripts.whole(workers.map((worker) => keyOf(tag, worker)), []) === 1
     }
   }
 }

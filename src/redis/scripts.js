@@ -40,8 +40,10 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<[number: number, incarnation: string]>} claim
  * @property {(keys: string[], args: Argument[]) => Promise<[secret: string, incarnation: string, lost: 0 | 1,
  *   time: string, name: string]>} renew
- * @property {(keys: string[], args: Argument[]) => Promise<[name: string, settling: number, workers:
- *   string[]]>} registry
+ * @property {(keys: string[], args: Argument[]) => Promise<[name: string, settling: number,
+ *   isDoubted: 0 | 1, workers: string[]]>} registry
+ * @property {(keys: string[], args: Argument[]) => Promise<0 | 1>} registered
+ * @property {(keys: string[], args: Argument[]) => Promise<0 | 1>} whole
  * @property {(keys: string[], args: Argument[]) => Promise<[newest: string, nextExpiry: number, ended: string[],
  *   claimed: string[]]>} watch
  * @property {(keys: string[], args: Argument[]) => Promise<string>} presence

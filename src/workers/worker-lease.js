@@ -83,7 +83,7 @@ export function createWorkerLease ({
     redis.scripts.renew(
       [
         WORKERS.expiry, WORKERS.owners, WORKERS.secret, WORKERS.incarnations, WORKERS.ending, WORKERS.settling,
-        WORKERS.registry, WORKERS.watched
+        WORKERS.registry, WORKERS.watched, WORKERS.doubted
       ],
       [
         /** @type {number} */ (number), token, duration, owner, secrets[0], incarnation,
@@ -121,7 +121,7 @@ export function createWorkerLease ({
       logLimit.reset()
       if (secret !== secrets[0]) secrets = [secret, secrets[0]]
       const step = Math.round(time.note(asked, Number(now)))
-      const lost = await redis.hasLost() || missing === 1
+      const lost = await redis.hasLost([/** @type {number} */ (number), incarnation], !settling) || missing === 1
       if (step !== 0) {
         log.warn(
           { workerNumber: number, stepMs: step },

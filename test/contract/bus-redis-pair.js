@@ -4,7 +4,7 @@ import { createRedisBus } from '../../src/bus/redis-bus.js'
 import { createLog } from '../../src/common/log.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
-import { documentLog, documentMeta } from '../../src/redis/keys.js'
+import { documentLog, documentMeta, WORKERS } from '../../src/redis/keys.js'
 
 /**
  * Two workers and a publisher, each with connections of its own, as in three processes.
@@ -29,6 +29,7 @@ export async function createRedisPair (url, { handlers, workers, history, idempo
   }
   try {
     await Promise.all(connections.map((redis) => redis.start()))
+    await knowWorkers(connections[0])
     await Promise.all(buses.map((bus, i) => bus.start(handlers[i])))
   } catch (error) {
     await stop()
@@ -36,6 +37,16 @@ export async function createRedisPair (url, { handlers, workers, history, idempo
   }
   const [first, second, publisher] = buses
   return { first, second, publisher, connections, metrics, stop }
+}
+
+/**
+ * These buses have no leases: as if the workers had been known for long, so that orders are accepted.
+ * @param {import('../../src/redis/client.js').RedisConnection} redis
+ */
+export async function knowWorkers ({ client, scripts }) {
+  await client.set(WORKERS.registry, 'test', 'NX')
+  await scripts.registry([WORKERS.registry, WORKERS.incarnations, WORKERS.settling, WORKERS.doubted], [''])
+  await client.del(WORKERS.doubted)
 }
 
 /**

@@ -18,6 +18,7 @@ import { waitFor } from '../helpers/wait.js'
 import { lacks } from '../services/install.js'
 import { clusterAddresses, clusterArgs, startRedis, startRedisCluster } from '../services/redis.js'
 import { entry, fresh, range } from './bus-fixture.js'
+import { knowWorkers } from './bus-redis-pair.js'
 
 /** The permissions in docs/operations.md. */
 const ALL = '~inkcast:* &inkcast:* +@all -@admin -@dangerous +info'.split(' ')
@@ -37,6 +38,7 @@ async function open (t, url, { mode = 'replicas', timeout = TIMEOUT } = {}) {
   const redis = createRedis({ urls: url.split(','), name: 'test', log, clock: systemClock, random: systemRandom })
   t.after(() => redis.stop())
   await redis.start()
+  await knowWorkers(redis)
   const durability = createDurability({
     redis, settings: { publishWait: mode }, timeout, name: 'test', metrics, log,
     clock: systemClock, random: systemRandom

@@ -1,6 +1,6 @@
 import {
-  documentHolders, orderReport, receiptParts, REPORTS, requestState, uplinkQueueMarks, userHolders, userOrdered,
-  userOrders, userWorkers, workerChannel, workerOrders, WORKERS
+  documentHolders, nodeMarker, orderReport, receiptParts, REPORTS, requestState, uplinkQueueMarks, userHolders,
+  userOrdered, userOrders, userWorkers, workerChannel, workerOrders, WORKERS
 } from '../../src/redis/keys.js'
 import { NUMBERS, QUEUES, UIDS, UPLINK } from './world.js'
 
@@ -35,7 +35,7 @@ export const WORKER_CALLS = {
   renew: (draw, { generation }) => ({
     keys: [
       WORKERS.expiry, WORKERS.owners, WORKERS.secret, WORKERS.incarnations, WORKERS.ending, WORKERS.settling,
-      WORKERS.registry, WORKERS.watched
+      WORKERS.registry, WORKERS.watched, WORKERS.doubted
     ],
     args: [
       draw.pick(NUMBERS), draw.pick(TOKENS), draw.pick(['0', '1000', '5000', '5000']), owner(draw),
@@ -58,8 +58,12 @@ export const WORKER_CALLS = {
   owner: (draw) => ({ keys: [WORKERS.expiry, WORKERS.owners, WORKERS.watched], args: [draw.pick(NUMBERS)] }),
   slot: (draw) => ({ keys: [WORKERS.owners, WORKERS.slots], args: [draw.pick(SLOTS)] }),
   registry: (draw, { generation }) => ({
-    keys: [WORKERS.registry, WORKERS.incarnations, WORKERS.settling], args: [draw.pick(['', 'name', `name ${generation}`])]
+    keys: [WORKERS.registry, WORKERS.incarnations, WORKERS.settling, WORKERS.doubted], args: [draw.pick(['', 'name', `name ${generation}`])]
   }),
+  registered: (draw) => ({
+    keys: [nodeMarker('aaaa', draw.pick(HOLDERS))], args: [draw.pick(['', '1']), draw.pick(['', '1']), draw.pick(['1', '60'])]
+  }),
+  whole: (draw) => ({ keys: draw.list(1, 2, () => nodeMarker('aaaa', draw.pick(HOLDERS))), args: [] }),
   ordered: (draw, { ms }) => ({
     keys: [userOrdered(draw.pick(UIDS))], args: [String(ms + draw.int(-5000, 5000)), draw.pick(['1', '1000'])]
   }),

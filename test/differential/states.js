@@ -1,4 +1,4 @@
-import { documentLog, documentMeta, queueMarks, requestState, sourceHealing, sourceMark, WORKERS } from '../../src/redis/keys.js'
+import { documentLog, documentMeta, nodeMarker, queueMarks, requestState, sourceHealing, sourceMark, WORKERS } from '../../src/redis/keys.js'
 import { ALL, EPOCHS, GUIDS, NUMBERS, QUEUES, SOURCES, UPLINK } from './world.js'
 
 /** @typedef {import('./draw.js').Draw} Draw */
@@ -33,6 +33,8 @@ const STATES = [
   (draw) => ['HSET', queueMarks(draw.pick(GUIDS), 'ada'), draw.pick(QUEUES), draw.pick(['3', '3 x', '2 50'])],
   (_, { ms }) => ['HSET', requestState('r1'), 'f', 'f1', 'p', 'p1', 's', '1', 'u', String(ms - 1)],
   (draw, { generation }) => ['SET', WORKERS.registry, draw.pick(['name', `name ${draw.pick([generation, 'older'])}`])],
+  (draw, { generation }) =>
+    ['SET', nodeMarker('aaaa', '1.100'), `${draw.pick(['', '-'])}${draw.pick([generation, 'older'])}`],
   (draw) => ['HDEL', WORKERS.incarnations, draw.pick(NUMBERS)],
   (draw) => draw.chance(0.2) ? ['XADD', UPLINK.log, LAST_ID, 'h', '', 'v', '', 'c', '1'] : ['DEL', UPLINK.meta],
   (draw) => ['XDEL', documentLog(draw.pick(GUIDS)), `${draw.int(1, 4)}-0`],

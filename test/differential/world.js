@@ -1,8 +1,8 @@
 import {
   documentChannel, documentHolders, documentKeys, documentLog, documentMeta, documentNewest, documentPresence,
-  emptyEpoch, EVERYONE_CHANNEL, orderReport, queueMarks, receiptParts, REPORTS, requestState, sourceHealing, sourceMark,
-  uplinkPart, uplinkQueueMarks, userHolders, userOrdered, userOrders, userWorkers, workerChannel, workerDocuments,
-  workerOrders, workerPresence, WORKERS
+  emptyEpoch, EVERYONE_CHANNEL, nodeMarker, orderReport, queueMarks, receiptParts, REPORTS, requestState,
+  sourceHealing, sourceMark, uplinkPart, uplinkQueueMarks, userHolders, userOrdered, userOrders, userWorkers,
+  workerChannel, workerDocuments, workerOrders, workerPresence, WORKERS
 } from '../../src/redis/keys.js'
 
 /** Few names, so that the steps of a sequence meet in the same keys. */
@@ -21,7 +21,7 @@ export const UPLINK = uplinkPart('up', 0)
 export const KEYS = {
   string: [
     EMPTY, 'inkcast:generation', ...SOURCES.flatMap((source) => [sourceMark(source), sourceHealing(source)]), userOrdered('ada'), orderReport(1, 'o1'), WORKERS.secret, WORKERS.watched,
-    WORKERS.registry
+    WORKERS.registry, WORKERS.doubted, nodeMarker('aaaa', '1.100')
   ],
   hash: [
     ...GUIDS.flatMap((guid) => [documentMeta(guid), documentNewest(guid), queueMarks(guid, 'ada'), documentPresence(guid)[0], documentPresence(guid)[2], documentHolders(guid)]), workerOrders(1),

@@ -103,6 +103,11 @@ for (const [name, start] of /** @type {const} */ ([
     const server = await start()
     t.after(() => server.stop())
     const { redis, bus, sessions, events, kicked, presenceLost } = await worker(t, server.url)
+    const kick = (/** @type {string} */ uid) =>
+      bus.publish([{ publication: { ...entry('', 0).publication, operator: 'kick', guid: undefined, uid } }])
+    // as if this Redis had workers for longer: its publisher knows them
+    await redis.client.del(WORKERS.doubted)
+    await waitFor(() => kick(randomUUID()).then(() => true))
     // with Redis Cluster both users, but not the workers, are on the flushed node
     const { client } = redis
     const nodeOf = (/** @type {string} */ key) => ('slots' in client ? client.slots[hashSlot(key)]?.[0] : '')
@@ -147,9 +152,10 @@ for (const [name, start] of /** @type {const} */ ([
     await waitFor(async () => (await client.zrange(userWorkers(ada), '0', '-1')).length === 1, {
       message: 'the user to be registered again'
     })
-    await bus.publish([{ publication: { ...entry('', 0).publication, operator: 'kick', guid: undefined, uid: ada } }])
+    // refused until the registrations of all workers are certain; the worker carries each of these kicks out
+    await waitFor(() => kick(ada).then(() => true))
     await waitFor(() => kicked.length > 0, { message: 'the kick' })
-    assert.deepEqual(kicked, [ada])
+    assert.deepEqual([...new Set(kicked)], [ada])
     assert.ok(presenceLost() >= 1)
     await waitFor(
       async () => {
