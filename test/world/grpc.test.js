@@ -24,6 +24,7 @@ function callerIn (cluster) {
 test('publications and orders over gRPC do what they do over HTTP', () =>
   inCluster({ env: GRPC_SETTINGS }, async (cluster) => {
     const { call } = callerIn(cluster)
+    await cluster.takesOrders()
     const page = await cluster.connect('ada')
     assert.equal((await page.ask('doc:join', { guid: 'doc' })).ok, true)
     const value = { 'x-event': 'record', 'idempotency-key': 'one' }

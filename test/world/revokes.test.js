@@ -35,8 +35,7 @@ test('revokes, bans and restores hold on every worker, also for one that starts 
     const accepted = async (/** @type {any[]} */ tabs) => {
       for (const tab of tabs) assert.equal((await tab.ask('doc:join', { guid: 'doc' })).ok, true)
     }
-    // Redis was empty when the first worker came: until others of before it would be back, orders are refused
-    await cluster.pass(4000)
+    await cluster.takesOrders()
     const tabs = await connect(tokenFrom(cluster, -5))
     await accepted(tabs)
     assert.deepEqual(await order(cluster, 'DELETE', '/v1/documents/doc/connections?code=moved'), [4, 2])

@@ -59,6 +59,9 @@ export class ScriptedCluster {
   /** @param {number} ms of virtual time pass @returns {Promise<void>} */
   async pass (ms) { await this.world.run(this.world.time + ms) }
 
+  /** Orders are accepted after it: workers from before the empty Redis would be back. */
+  async takesOrders () { await this.pass(4000) }
+
   /**
    * @template T
    * @param {() => T} condition asked after each turn; only looks
