@@ -1,8 +1,12 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createRedisBus } from '../../src/bus/redis-bus.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
 import { sourceMark } from '../../src/redis/keys.js'
+import { publication } from '../contract/bus-fixture.js'
 import { follow } from '../simulation/script/follower.js'
+import { startPart } from '../simulation/script/part.js'
 
 /**
  * Records from Kafka that Redis lost are restored at their offsets, without a resync.
@@ -57,12 +61,14 @@ class Scene {
    * Redis loses what was shown last.
    * @param {number} count of records
    * @param {() => Promise<unknown>} down runs while Redis is down
+   * @param {() => Promise<unknown>} [alsoLost]
    */
-  async lose (count, down) {
+  async lose (count, down, alsoLost = async () => {}) {
     const { redis: { servers: [server] } } = this.cluster
     const saved = server.store.snapshot()
     await this.produce(count)
     await this.shown(this.sent)
+    await alsoLost()
     server.restart(saved, 3000)
     await down()
     await this.cluster.until(() => server.isAlive)
@@ -125,6 +131,30 @@ test('without the mark of a partition, its documents start over, and the next lo
   const { records } = await historyOf(cluster, GUIDS[0])
   const lost = records.filter((/** @type {any} */ record) => record.lost)
   assert.deepEqual(lost.map((/** @type {any} */ { value }) => value), [31], 'history shows where records may be missing')
+}))
+
+test('documents with a record that did not come from Kafka start over, the others are healed', inScene(async (scene) => {
+  const { cluster, follower } = scene
+  const [mixed, ...others] = GUIDS
+  const { act, redis, log, clock, random } = await startPart(cluster, 'without Kafka')
+  const bus = createRedisBus({ redis, log, metrics: createMetrics({ processMetrics: false }), clock, random })
+  await act(() => bus.start())
+  const { position: before } = await historyOf(cluster, mixed)
+  /** @type {any} */
+  let position
+  await scene.lose(5, () => scene.produce(20), async () => {
+    const direct = publication({ guid: mixed, value: Buffer.from('"direct"') })
+    ;[{ position }] = await act(() => bus.publish([{ publication: direct }]))
+    await cluster.until(() => follower.resyncs.length === 1)
+  })
+  assert.notEqual(position.epoch, before.epoch, 'a log with another source gets a new epoch')
+  await scene.shown(35, others)
+  for (const guid of others) assert.deepEqual(scene.values(guid), range(35))
+  await cluster.until(() => follower.resyncs.length === 2)
+  assert.deepEqual(follower.resyncs.map(({ guid }) => guid), [mixed, mixed])
+  const late = await cluster.connect('bob')
+  const { ok, recovered } = await late.ask('doc:join', { guid: mixed, position })
+  assert.deepEqual([ok, recovered], [true, false])
 }))
 
 test('records without a log are not carried out again after Redis and ingest have ended together', inScene(async (scene) => {

@@ -57,3 +57,73 @@ test('a gateway that starts after another worker died cleans up after it', () =>
     assert.equal((await listed(cluster)).count, 0)
     assert.deepEqual(await cluster.command('ZRANGE', WORKERS.unclean, 0, -1), [])
   }))
+
+/**
+ * A page that follows the members of a document from its join on, as docs/protocol.md says.
+ * @param {import('../simulation/script/scripted-cluster.js').ScriptedCluster} cluster
+ * @param {string} uid
+ * @param {import('../simulation/parts/cluster.js').Slot} on
+ */
+async function member (cluster, uid, on) {
+  const client = await cluster.connect(uid, { on })
+  /** @type {any} */
+  let answer
+  return {
+    client,
+    async join () {
+      answer = await client.ask('doc:join', { guid: 'doc', state: {} })
+      assert.equal(answer.ok, true)
+    },
+    /** @returns {string} uids that it shows; each has one connection */
+    get shown () {
+      /** @type {Map<string, string>} */
+      let shown = new Map()
+      let known = 0
+      for (const { members, version, joined = [], left = [] } of [answer, ...client.got('doc:presence')]) {
+        if (!members && version <= known) continue
+        known = version
+        if (members) shown = new Map()
+        for (const id of left) shown.delete(id)
+        for (const { id, uid } of [...members ?? [], ...joined]) shown.set(id, uid)
+      }
+      return [...shown.values()].sort().join()
+    }
+  }
+}
+
+/** @param {import('../simulation/script/scripted-cluster.js').ScriptedCluster} cluster */
+const uids = async (cluster) =>
+  (await listed(cluster)).members.map((/** @type {{ uid: string }} */ { uid }) => uid).sort().join()
+
+test('members are listed again when Redis has lost its data, and pages are told all of them', () => inCluster({}, async (cluster) => {
+  const [here, there] = cluster.gateways
+  const pages = [await member(cluster, 'ada', here), await member(cluster, 'bob', there)]
+  for (const page of pages) await page.join()
+  await cluster.until(() => pages.every(({ shown }) => shown === 'ada,bob'))
+  const told = pages.map(({ client }) => client.got('doc:presence').length)
+  await cluster.command('FLUSHALL')
+  assert.equal(await uids(cluster), '')
+  await cluster.until(() => pages.every(({ client }, i) =>
+    client.got('doc:presence').slice(told[i]).some(({ members }) => members)), { timeout: 5000 })
+  await cluster.pass(1000)
+  assert.deepEqual(pages.map(({ shown }) => shown), ['ada,bob', 'ada,bob'])
+  assert.equal(await uids(cluster), 'ada,bob')
+}))
+
+test('what changed while Redis was unavailable is in the list afterwards, and pages are told', () => inCluster({}, async (cluster) => {
+  const [here, there] = cluster.gateways
+  const [ada, bob, cyd] =
+    [await member(cluster, 'ada', here), await member(cluster, 'bob', there), await member(cluster, 'cyd', there)]
+  for (const page of [ada, bob]) await page.join()
+  await cluster.until(() => ada.shown === 'ada,bob')
+  const [server] = cluster.redis.servers
+  server.restart(undefined, 5000)
+  await cluster.pass(2000)
+  // the document is open on both workers
+  await cyd.join()
+  assert.equal(cyd.shown, '')
+  await bob.client.close()
+  await cluster.until(() => server.isAlive)
+  await cluster.until(() => [ada, cyd].every(({ shown }) => shown === 'ada,cyd'), { message: () => [ada.shown, cyd.shown] })
+  assert.equal(await uids(cluster), 'ada,cyd')
+}))
