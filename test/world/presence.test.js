@@ -95,7 +95,7 @@ async function member (cluster, uid, on) {
 const uids = async (cluster) =>
   (await listed(cluster)).members.map((/** @type {{ uid: string }} */ { uid }) => uid).sort().join()
 
-test('members are listed again when Redis has lost its data, and pages are told all of them', () => inCluster({}, async (cluster) => {
+test('members are listed again when Redis has lost its data, and pages get all of them', () => inCluster({}, async (cluster) => {
   const [here, there] = cluster.gateways
   const pages = [await member(cluster, 'ada', here), await member(cluster, 'bob', there)]
   for (const page of pages) await page.join()
@@ -110,7 +110,7 @@ test('members are listed again when Redis has lost its data, and pages are told 
   assert.equal(await uids(cluster), 'ada,bob')
 }))
 
-test('what changed while Redis was unavailable is in the list afterwards, and pages are told', () => inCluster({}, async (cluster) => {
+test('what changed while Redis was unavailable is in the list afterwards, and pages show it', () => inCluster({}, async (cluster) => {
   const [here, there] = cluster.gateways
   const [ada, bob, cyd] =
     [await member(cluster, 'ada', here), await member(cluster, 'bob', there), await member(cluster, 'cyd', there)]
