@@ -251,12 +251,14 @@ export class Room {
         }
         const page = await store.page(this.guid, { limit: PAGE })
         gate.ok()
+        // changes that members do not have are in the list, and no message follows it: also without a loss
+        const isBehind = this.version !== 0 && page.version !== this.#sent
         this.version = page.version
         this.count = page.count
         busy.out = null
         busy.page = page
         busy.pageAt = now()
-        if (busy.tell) this.#tell(busy, listPayload(this.guid, page))
+        if (busy.tell || isBehind) this.#tell(busy, listPayload(this.guid, page))
         busy.tell = false
       } catch (error) {
         gate.failed('page', error)

@@ -78,16 +78,21 @@ async function setUp (t, { maxMembers = 500 } = {}) {
     }
   }
   const [one, two] = [await worker(1), await worker(2)]
+  // both have replied, and after another turn what was published has arrived
+  const reply = async () => {
+    await Promise.all(connections.map(({ client }) => client.ping()))
+    await turn()
+  }
   return {
     one, two, redis,
+    /** Everything that was asked for is answered, and nothing more is done. */
+    async replies () { for (let i = 0; i < 10; i++) await reply() },
     /** Runs everything that is due. @param {number} [ms] */
     async pass (ms = 0) {
       time += ms
       for (let i = 0; i < 10; i++) {
         for (const { room } of [one, two]) room.work(time)
-        // both have replied, and after another turn what was published has arrived
-        await Promise.all(connections.map(({ client }) => client.ping()))
-        await turn()
+        await reply()
       }
     }
   }
@@ -185,6 +190,33 @@ describe('a room', () => {
       (await two.metrics.presence_repairs.get()).values.find(({ labels }) => labels.reason === 'gap')?.value,
       1
     )
+  })
+
+  test('a list that is read once more, without a loss, hides no change from members', async (t) => {
+    const { one, two, pass, replies } = await setUp(t)
+    one.join('watcher')
+    await pass(1000)
+    const { told } = two.join('first')
+    two.room.work(0)
+    // it comes while the list is being read, which is read again for it
+    two.join('second')
+    await replies()
+    let { version } = two.room
+    assert.ok(version > 0)
+    // a change of another worker that is not sent yet
+    one.join('other')
+    one.room.work(2000)
+    await replies()
+    await pass(1000)
+    one.join('later')
+    await pass(1000)
+    await pass(1000)
+    assert.ok(two.control.pages >= 2, `${two.control.pages} pages`)
+    for (const message of told) {
+      assert.ok(message.from <= version, `from ${message.from}, and it has ${version}`)
+      version = message.version
+    }
+    assert.equal(told.at(-1)?.count, 5)
   })
 
   test('continues when the store is back, with the changes in between', async (t) => {
