@@ -18,6 +18,8 @@ test('each operation has an example, whose answer is like the real one', async (
   assert.deepEqual(Object.keys(EXAMPLES).sort(), operations.map(({ operation }) => operation).sort())
   const inkcast = await startEmbedded(t, { AUTH_JWT_SECRET: SECRET })
   const get = async (/** @type {string} */ path) => (await fetch(inkcast.apiUrl + path)).json()
+  // its first report is of the time before it was ready
+  await waitFor(async () => (await get('/v1/overview')).processes?.[0].notReady.length === 0)
   for (const { method, path, operation } of operations) {
     const { ids = {}, query = {}, body, answer } = EXAMPLES[operation]
     // each has a user and a document of its own: some operations end connections

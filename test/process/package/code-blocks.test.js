@@ -240,7 +240,7 @@ const SCENARIOS = {
     t.after(() => client.disconnect())
     const shipped = new Promise((resolve) => client.once('order shipped', resolve))
     await new Promise((resolve) => client.once('connect', () => resolve(undefined)))
-    sockets.in(String(client.id)).socketsJoin('orders')
+    await sockets.sockets.sockets.get(String(client.id))?.join('orders')
     await runBlock(code, {}, async (specifier) => specifier === 'ioredis' ? { Redis } : load(specifier))
     assert.deepEqual(await shipped, { number: 7 })
   },
