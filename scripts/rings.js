@@ -35,7 +35,9 @@ export const RINGS = {
     about: 'parts of the code, without services'
   },
   browser: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 530,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 480, together: 5,
+    // builds the site, which would keep the others waiting
+    apart: ['test/browser/docs-site.test.js'],
     about: 'pages in a browser'
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
@@ -95,7 +97,7 @@ export const RINGS = {
   // installs and builds each example with Vite and Next
   nightly: {
     services: false, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 100, single: true,
-    about: 'builds of the examples, from the registry of npm'
+    about: 'builds of the examples, from the registry of npm, and of a program in Go'
   },
   // the services of test/services themselves: these tests start their own
   services: {

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 
 const OUTPUT = new URL('../output/browser/', import.meta.url).pathname
 
 test('the page of the api shows each operation, and tries one out', { skip: noBrowser }, async (t) => {
   const inkcast = await startEmbedded(t)
-  const browser = await startBrowser(t)
-  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  const browser = await sharedBrowser()
+  const page = await newTab(t, browser, { viewport: { width: 1280, height: 900 } })
   page.setDefaultTimeout(60_000)
   /** @type {string[]} */
   const complaints = []

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
 import { test } from 'node:test'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { noBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { openDocument, startClient } from '../helpers/inkcast-client.js'
 import { seededRandom } from '../helpers/random.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
 import { bundleClient } from '../../scripts/build-packages.js'
 
@@ -59,7 +60,8 @@ test('a page that stores positions in its own transaction applies each record on
     server.closeAllConnections()
   })
   const { port } = /** @type {import('net').AddressInfo} */ (server.address())
-  const context = await (await startBrowser(t)).newContext()
+  const context = await (await sharedBrowser()).newContext()
+  t.after(() => context.close())
   const address = `http://127.0.0.1:${port}/?gateway=${encodeURIComponent(gateway.url)}`
   const start = async () => {
     const page = await context.newPage()

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, describe, test } from 'node:test'
-import { noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
+import { noBrowser, openDemo } from '../helpers/browser.js'
 import { startCluster } from '../helpers/cluster.js'
 import { startDocumentService } from '../helpers/document-service.js'
 import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { childrenOf } from '../helpers/processes.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
 import { freePort } from '../services/ports.js'
 
@@ -27,7 +28,7 @@ describe('the demo with a cluster, Kafka and the document service', { skip: noBr
       ...topics.env
     })
     await startDocumentService(scope, { port, apiUrl: inkcast.apiUrl, kafka: topics.env })
-    browser = await startBrowser(scope)
+    browser = await sharedBrowser()
   }, { timeout: 360_000 })
 
   test('when workers are killed, pages reconnect by themselves and miss nothing', async (t) => {

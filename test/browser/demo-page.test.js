@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { COLORS, passesAxe } from '../helpers/axe.js'
-import { noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
+import { noBrowser, openDemo } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
 
 /** @typedef {import('../helpers/browser.js').DemoPage} DemoPage */
@@ -19,7 +20,7 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
   /** @type {import('playwright-core').Browser} */
   let browser
   before(async () => {
-    [inkcast, browser] = await Promise.all([startEmbedded(scope), startBrowser(scope)])
+    [inkcast, browser] = await Promise.all([startEmbedded(scope), sharedBrowser()])
   })
 
   /**

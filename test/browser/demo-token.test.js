@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { passesAxe } from '../helpers/axe.js'
-import { newTab, noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser, openDemo } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { SECRET, signToken } from '../helpers/tokens.js'
 
 const LAPTOP = { viewport: { width: 1280, height: 800 } }
@@ -15,7 +16,7 @@ describe('the demo of a gateway that needs tokens', { skip: noBrowser, timeout: 
   /** @type {import('playwright-core').Browser} */
   let browser
   before(async () => {
-    [inkcast, browser] = await Promise.all([startEmbedded(scope, { AUTH_JWT_SECRET: SECRET }), startBrowser(scope)])
+    [inkcast, browser] = await Promise.all([startEmbedded(scope, { AUTH_JWT_SECRET: SECRET }), sharedBrowser()])
   })
 
   /** The page as a proxy, or another machine, would get it: the gateway signs nothing for it. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { COLORS, passesAxe } from '../helpers/axe.js'
-import { noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
+import { noBrowser, openDemo } from '../helpers/browser.js'
 import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
 
 /** @typedef {import('../helpers/browser.js').DemoPage} DemoPage */
@@ -18,7 +19,7 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
   /** @type {import('playwright-core').Browser} */
   let browser
   before(async () => {
-    [inkcast, browser] = await Promise.all([startCluster(scope, {}), startBrowser(scope)])
+    [inkcast, browser] = await Promise.all([startCluster(scope, {}), sharedBrowser()])
   })
 
   /**

@@ -7,9 +7,10 @@ import { fileURLToPath } from 'node:url'
 import axe from 'axe-core'
 import { bundlePages } from '../../scripts/build-packages.js'
 import { COLORS } from '../helpers/axe.js'
-import { noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
+import { noBrowser, openDemo } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
 
 const OUTPUT = fileURLToPath(new URL('../output/browser/', import.meta.url))
@@ -24,7 +25,7 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
   let browser
   before(async () => {
     [gateway, browser] = await Promise.all([
-      startEmbedded(scope, { HISTORY_SIZE: String(HISTORY) }), startBrowser(scope)
+      startEmbedded(scope, { HISTORY_SIZE: String(HISTORY) }), sharedBrowser()
     ])
   })
 

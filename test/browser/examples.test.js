@@ -9,8 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import sirv from 'sirv'
 import { bundleClient } from '../../scripts/build-packages.js'
-import { newTab, noBrowser, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
@@ -19,7 +20,7 @@ describe('examples in a browser', { skip: noBrowser }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
   /** @type {Awaited<ReturnType<typeof startEmbedded>>} */
   let gateway
-  /** @type {Awaited<ReturnType<typeof startBrowser>>} */
+  /** @type {Awaited<ReturnType<typeof sharedBrowser>>} */
   let browser
   let pages = ''
   /** @type {(() => unknown)[]} */
@@ -30,7 +31,7 @@ describe('examples in a browser', { skip: noBrowser }, () => {
   // like a product: pages and bundles on a server of their own, the gateway elsewhere
   before(async () => {
     gateway = await startEmbedded(suite, { ALLOWED_ORIGINS: '*' })
-    browser = await startBrowser(suite)
+    browser = await sharedBrowser()
     await bundleClient(join(folder, 'inkcast-client.min.js'))
     await build({
       entryPoints: [join(EXAMPLES, 'react', 'app.jsx')],

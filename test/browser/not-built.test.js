@@ -7,7 +7,8 @@ import { createPageFiles } from '../../src/demo/page-files.js'
 import { createLog } from '../../src/common/log.js'
 import { listen } from '../../src/process/listen.js'
 import { passesAxe } from '../helpers/axe.js'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { noBrowser } from '../helpers/browser.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { PHONE } from '../helpers/status-page.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
@@ -22,7 +23,7 @@ test('a page of docs that are not built is accessible in light and dark, on a la
   t.after(() => server.close())
   await listen(server, { host: '127.0.0.1', port: 0 })
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  const browser = await startBrowser(t)
+  const browser = await sharedBrowser()
   for (const device of [{ viewport: { width: 1280, height: 800 } }, PHONE]) {
     for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
       const context = await browser.newContext({ ...device, colorScheme })

@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { createClientFiles } from '../../src/demo/client-files.js'
-import { newTab, noBrowser, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 
 describe('a page of another origin', { skip: noBrowser }, () => {
-  /** @type {Awaited<ReturnType<typeof startBrowser>>} */
+  /** @type {Awaited<ReturnType<typeof sharedBrowser>>} */
   let browser
   let pages = ''
   /** @type {(() => unknown)[]} */
@@ -16,7 +17,7 @@ describe('a page of another origin', { skip: noBrowser }, () => {
   after(async () => { for (const stop of stops) await stop() })
 
   before(async () => {
-    browser = await startBrowser(suite)
+    browser = await sharedBrowser()
     const client = createClientFiles()
     const server = http.createServer((req, res) => {
       if (req.url?.startsWith('/client/')) client(req, res, () => res.writeHead(404).end())

@@ -4,11 +4,12 @@ import http from 'node:http'
 import { before, describe, test } from 'node:test'
 import { build } from 'esbuild'
 import { fileURLToPath } from 'node:url'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { noBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { openDocument, startClient } from '../helpers/inkcast-client.js'
 import { storeContract } from '../helpers/outbox-store.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
 import { freePort } from '../services/ports.js'
 
@@ -28,7 +29,7 @@ describe('the outbox in a browser', { skip: noBrowser, timeout: 240_000 }, () =>
   let browser
   let origin = ''
   before(async () => {
-    browser = await startBrowser(scope)
+    browser = await sharedBrowser()
     const { outputFiles: [script] } = await build({
       stdin: { contents: PAGE, resolveDir: ROOT },
       // a test's helper imports it for its default

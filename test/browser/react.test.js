@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { newTab, noBrowser, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { installIn, NoRegistry } from '../helpers/tarballs.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -17,7 +18,7 @@ const VERSIONS = ['18', '19']
 describe('inkcast-react in a browser', { skip: noBrowser }, () => {
   /** @type {Awaited<ReturnType<typeof startEmbedded>>} */
   let gateway
-  /** @type {Awaited<ReturnType<typeof startBrowser>>} */
+  /** @type {Awaited<ReturnType<typeof sharedBrowser>>} */
   let browser
   let url = ''
   /** @type {Record<string, string>} bundles by the version of React */
@@ -29,7 +30,7 @@ describe('inkcast-react in a browser', { skip: noBrowser }, () => {
 
   before(async () => {
     gateway = await startEmbedded(suite, { ALLOWED_ORIGINS: '*' })
-    browser = await startBrowser(suite)
+    browser = await sharedBrowser()
     // the dependencies of this repository have React 19
     const older = await installIn(suite, { react: '18.3.1', 'react-dom': '18.3.1' }).catch((error) => {
       if (error instanceof NoRegistry) return null

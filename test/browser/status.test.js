@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { COLORS, passesAxe } from '../helpers/axe.js'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { noBrowser } from '../helpers/browser.js'
 import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { openStatus, PHONE } from '../helpers/status-page.js'
 
 const READ = 'reading-0123456789'
@@ -22,7 +23,7 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
     [inkcast, guarded, browser] = await Promise.all([
       startCluster(scope, {}),
       startCluster(scope, { ADMIN_READ_TOKEN: READ, ADMIN_TOKEN: CONTROL }),
-      startBrowser(scope)
+      sharedBrowser()
     ])
     const clients = await Promise.all(Array.from({ length: 3 }, () => connectClient(scope, inkcast.url)))
     await Promise.all(clients.map((client) => client.ask('doc:join', { guid: 'watched' })))

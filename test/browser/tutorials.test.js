@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { newTab, noBrowser, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser } from '../helpers/browser.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { followTutorial } from '../helpers/tutorial.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -17,7 +18,7 @@ describe('tutorials', { skip: noBrowser }, () => {
    * @param {boolean} [options.clock] a tab has its own clock, which runs as usual, but for `waits`
    */
   async function openTabs (t, url, { clock = false } = {}) {
-    const browser = await startBrowser(t)
+    const browser = await sharedBrowser()
     await waitFor(async () => (await fetch(`${url}/page.js`)).ok, PATIENT)
     return Promise.all([1, 2].map(async () => {
       const page = await newTab(t, browser, { apart: true })

@@ -5,11 +5,12 @@ import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import parser from 'socket.io-msgpack-parser'
-import { newTab, noBrowser, startBrowser } from '../helpers/browser.js'
+import { newTab, noBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { startClient } from '../helpers/inkcast-client.js'
 import { shown } from '../helpers/sent-values.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
 
 /** The values of test/process/client/values.test.js in a browser, whose build of the msgpack parser is another one. */
@@ -65,13 +66,13 @@ globalThis.ready = true
 
 describe('values that a browser sends and receives', { skip: noBrowser, timeout: 120_000 }, () => {
   const scope = fileScope()
-  /** @type {Awaited<ReturnType<typeof startBrowser>>} */
+  /** @type {Awaited<ReturnType<typeof sharedBrowser>>} */
   let browser
   /** @type {Awaited<ReturnType<typeof startEmbedded>>} */
   let gateway
   let origin = ''
   before(async () => {
-    browser = await startBrowser(scope)
+    browser = await sharedBrowser()
     gateway = await startEmbedded(scope, {
       ALLOWED_ORIGINS: '*', MAX_EVENTS_PER_SECOND: '100000', MAX_BYTES_PER_SECOND: '1000000000'
     })

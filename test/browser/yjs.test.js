@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { noBrowser } from '../helpers/browser.js'
 import { startCluster } from '../helpers/cluster.js'
 import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { childrenOf } from '../helpers/processes.js'
+import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
 import { startYjsService } from '../helpers/yjs-service.js'
 import { freePort } from '../services/ports.js'
@@ -32,7 +33,7 @@ describe('the Yjs page in a cluster', { skip: noBrowser, timeout: 540_000 }, () 
     })
     inkcast = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl() })
     service = await startYjsService(scope, { apiUrl: inkcast.apiUrl })
-    browser = await startBrowser(scope)
+    browser = await sharedBrowser()
   }, { timeout: 360_000 })
 
   /**

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { transports } from 'engine.io'
 import { makeRunDirectory, privateSocket } from '../../src/admin/run-directory.js'
 import { composeEmbedded } from '../../src/roles/embedded.js'
 import { describeProcess } from '../../src/admin/figures/describe.js'
@@ -12,6 +13,16 @@ import { createInspectParts } from '../../src/inspect/parts.js'
 import { systemHost } from '../../src/process/host.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { Tracing } from '../../src/tracing/tracing.js'
+
+/** Longest time for which a session on polling waits for one more poll before it ends, ms. */
+const CLOSE_TIMEOUT = 5000
+const kCloseTimeout = Symbol('closeTimeout')
+// Engine.IO waits 30 s, also for sessions that have ended. Nothing clears its timer, so it would keep the process of a
+// test file alive after the last test.
+Object.defineProperty(Object.getPrototypeOf(transports.polling(/** @type {any} */ ({ _query: {} }))), 'closeTimeout', {
+  get () { return this[kCloseTimeout] },
+  set (ms) { this[kCloseTimeout] = Math.min(ms, CLOSE_TIMEOUT) }
+})
 
 /**
  * A whole inkcast in this process, on free ports, stopped after the test.

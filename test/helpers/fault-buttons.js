@@ -1,8 +1,9 @@
 import { before } from 'node:test'
-import { openDemo, startBrowser } from './browser.js'
+import { openDemo } from './browser.js'
 import { startCluster } from './cluster.js'
 import { fileScope } from './file-scope.js'
 import { ownRedisUrl } from './own-redis.js'
+import { sharedBrowser } from './shared-browser.js'
 import { waitFor } from './wait.js'
 
 /** @typedef {import('./browser.js').DemoPage} DemoPage */
@@ -22,7 +23,7 @@ export function faultCluster () {
   before(async () => {
     const REDIS_URL = await ownRedisUrl(scope)
     inkcast = await startCluster(scope, { WORKERS: '2', REDIS_URL })
-    browser = await startBrowser(scope)
+    browser = await sharedBrowser()
   }, { timeout: 120_000 })
 
   return {

@@ -174,23 +174,10 @@ describe('publishing from frameworks', () => {
     execFileSync('ruby', ['-c', join(folder, 'task.rb')])
   })
 
-  test('Go: a record, and the reason of a refusal', { skip: without('go'), timeout: 300_000 }, async (t) => {
-    const { apiUrl } = await startEmbedded(t)
-    const folder = folderOf(t, {
-      'go.mod': 'module run\n\ngo 1.21\n',
-      'inkcast/inkcast.go': block('go', 'package inkcast'),
-      'main.go': [
-        'package main', 'import ("context"; "fmt"; "run/inkcast")', 'func main() {',
-        `c := inkcast.Client{API: "${apiUrl}", Token: "none"}`,
-        'fmt.Println(c.Publish(context.Background(), "a/b", "edit", "one", map[string]int{"line": 1}))',
-        'fmt.Println(c.Publish(context.Background(), "a/b", "doc:edit", "two", 1))', '}', ''
-      ].join('\n')
-    })
-    const { stdout } = await promisify(execFile)('go', ['run', '.'], { cwd: folder, env: { ...process.env, GOFLAGS: '-mod=mod', GOTOOLCHAIN: 'local' } })
-    assert.match(stdout, /^<nil>\nnot published: 400 Bad Request .*reserved_event/)
-    assert.equal(execFileSync('gofmt', ['-l', join(folder, 'inkcast')]).toString(), '')
-    const { records } = await (await fetch(`${apiUrl}/v1/documents/a%2Fb/history`)).json()
-    assert.deepEqual(records.map((/** @type {any} */ { event, value }) => [event, value]), [['edit', { line: 1 }]])
+  // test/nightly/go.test.js runs it: its first build compiles Go's library, which takes 35 s of CPU time
+  test('Go: well formed', { skip: without('gofmt') }, (t) => {
+    const folder = folderOf(t, { 'inkcast.go': block('go', 'package inkcast') })
+    assert.equal(execFileSync('gofmt', ['-l', '-e', folder]).toString(), '')
   })
 
   // Spring itself is not here: its names are unknown to the compiler, which reads the syntax first

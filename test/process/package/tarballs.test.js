@@ -219,7 +219,6 @@ describe('the three packages', () => {
   })
 
   for (const [title, resolution, extensions] of /** @type {[string, object, string[]][]} */ ([
-    ['node16', { module: 'node16' }, ['mts', 'cts']],
     ['nodenext', { module: 'nodenext' }, ['mts', 'cts']],
     ['a bundler', { module: 'esnext', moduleResolution: 'bundler' }, ['ts']]
   ])) {
