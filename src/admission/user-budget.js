@@ -107,11 +107,12 @@ export class UserBudget {
   }
 
   /**
+   * @param {Rates} rates
    * @param {number} now ms
-   * @returns {boolean} whether something was used that matters after the user has gone: it must not be given twice
+   * @returns {boolean} whether it is not full: nothing of it may be given twice, over one connection after the other
    */
-  used (now) {
-    return this.#bytes < 0 || this.#work < 2 * WORK || this.#events < 1 ||
+  used (rates, now) {
+    return this.#bytes < rates.byteBurst || this.#work < 2 * WORK || this.#events < 2 * FULL_RATES * rates.events ||
       (this.#documents !== undefined && this.#documents.refill(now) < DOCUMENTS.burst)
   }
 }

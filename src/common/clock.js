@@ -12,7 +12,8 @@ import { setTimeout as delay } from 'node:timers/promises'
  * @property {() => number} now ms since 1970
  * @property {() => number} monotonic ms, with a fraction, since some moment of this process; never goes back and is
  *   never set
- * @property {() => number} cpu CPU time of this thread, before Node 23.9 of all threads of the process, ms
+ * @property {() => number} cpu CPU time of this thread, before Node 23.9 of all threads of the process, ms. Kernels
+ *   that count a thread's time in ticks say 0 or a whole tick for short work; only sums are right
  * @property {(ms: number, signal?: AbortSignal) => Promise<void>} sleep resolves after ms, rejects with the signal's
  *   reason
  * @property {(ms: number, run: () => void) => Timer} timer runs once, after ms

@@ -48,7 +48,7 @@ export function createLocalUsers ({ bus, orders, rates, metrics, log, clock }) {
     const now = clock.monotonic()
     user.refill(rates, now)
     forgetFull(now)
-    if (!user.used(now)) return
+    if (!user.used(rates, now)) return
     if (gone.size >= MAX_GONE) gone.delete(/** @type {string} */ (gone.keys().next().value))
     gone.set(uid, user)
   }
@@ -60,7 +60,7 @@ export function createLocalUsers ({ bus, orders, rates, metrics, log, clock }) {
   function forgetFull (now) {
     for (const [uid, user] of gone) {
       user.refill(rates, now)
-      if (user.used(now)) return
+      if (user.used(rates, now)) return
       gone.delete(uid)
     }
   }

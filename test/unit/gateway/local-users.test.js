@@ -35,7 +35,9 @@ function start () {
 const USES = /** @type {const} */ ([
   ['CPU time', 1, (/** @type {any} */ budget, /** @type {any} */ _clock) => budget.decoded(10)],
   ['bytes', 10, (/** @type {any} */ budget) => budget.received(rates, 5000)],
-  ['events', 1, (/** @type {any} */ budget) => { while (budget.event()); }],
+  ['some of its bytes', 0.5, (/** @type {any} */ budget) => budget.received(rates, 500)],
+  ['events', 2, (/** @type {any} */ budget) => { while (budget.event()); }],
+  ['some of its events', 0.2, (/** @type {any} */ budget) => { for (let i = 0; i < 10; i++) budget.event() }],
   ['documents', 10, (/** @type {any} */ budget, /** @type {any} */ clock) => budget.beginsSending(clock.monotonic())]
 ])
 
