@@ -60,9 +60,10 @@ export function createDelivery ({ request, answers, log, metrics, clock, random 
   /**
    * @param {readonly Entry[]} entries
    * @param {AbortSignal} signal
+   * @param {() => Promise<void>} beforeRetry
    * @returns {Promise<WebhookError | null>} null: accepted; otherwise it is refused for good
    */
-  async function send (entries, signal) {
+  async function send (entries, signal, beforeRetry) {
     // the same for each try and each process, because the batch is
     const id = `${entries[0].id}.${entries.length}`
     const body = encodeBatch(entries)
@@ -77,6 +78,8 @@ export function createDelivery ({ request, answers, log, metrics, clock, random 
         const wait = backoff.next()
         if (error.final && (entries.length > 1 || backoff.tries >= REFUSALS)) return error
         await clock.sleep(Math.max(wait, error.retryAfter ?? 0), signal)
+        await beforeRetry()
+        signal.throwIfAborted()
       }
     }
   }
@@ -90,16 +93,17 @@ export function createDelivery ({ request, answers, log, metrics, clock, random 
      * @param {object} options
      * @param {AbortSignal} options.signal
      * @param {(entry: Entry, reason: string) => Promise<void>} options.onRefused keeps an event for people
+     * @param {() => Promise<void>} [options.beforeRetry] may abort the signal: the events are another process's now
      * @returns {Promise<void>} rejects with the reason of the signal, or the error of `onRefused`
      */
-    async deliver (entries, { signal, onRefused }) {
-      const refusal = await send(entries, signal)
+    async deliver (entries, { signal, onRefused, beforeRetry = async () => {} }) {
+      const refusal = await send(entries, signal, beforeRetry)
       if (refusal === null) {
         for (const { record } of entries) metrics.webhook_events.inc({ operator: record.operator, result: 'ok' })
       } else if (entries.length > 1) {
         const half = Math.ceil(entries.length / 2)
-        await this.deliver(entries.slice(0, half), { signal, onRefused })
-        await this.deliver(entries.slice(half), { signal, onRefused })
+        await this.deliver(entries.slice(0, half), { signal, onRefused, beforeRetry })
+        await this.deliver(entries.slice(half), { signal, onRefused, beforeRetry })
       } else {
         const [entry] = entries
         metrics.webhook_events.inc({ operator: entry.record.operator, result: 'refused' })

@@ -73,6 +73,8 @@ export function createStreamSender ({ stream, group, holder, delivery, log, metr
     try {
       await delivery.deliver(entries, {
         signal: AbortSignal.any([signal, ended.signal]),
+        // Redis may have lost the lease since the last renewal
+        beforeRetry: () => renewOnce(part, ended),
         onRefused: (entry, reason) => stream.keepRefused(part, entry, reason)
       })
     } finally {
@@ -82,22 +84,26 @@ export function createStreamSender ({ stream, group, holder, delivery, log, metr
     if (!await stream.done(part, reader, upTo)) log.info({ part }, 'another process reads this part of the uplink now')
   }
 
-  /**
-   * Keeps the lease while a batch is on its way; ends the batch when another process has the lease.
-   * @param {number} part @param {AbortController} batch
-   */
+  /** Keeps the lease while a batch is on its way. @param {number} part @param {AbortController} batch */
   async function renew (part, batch) {
     const until = AbortSignal.any([signal, batch.signal])
-    for (;;) {
-      try {
-        await clock.sleep(RENEWAL, until)
-        if (await stream.take(part, reader, { failing: delivery.failing }) === null)
-          batch.abort(new Error('another process reads this part of the uplink now'))
-      } catch (error) {
-        // without Redis the lease ends, and with it comes back if no other process was there
-        if (until.aborted) return
-        log.debug({ err: error, part }, 'a lease of the uplink was not renewed')
-      }
+    while (!until.aborted) {
+      await clock.sleep(RENEWAL, until).catch(() => {})
+      if (!until.aborted) await renewOnce(part, batch)
+    }
+  }
+
+  /**
+   * Renews the lease; ends the batch when another process has it. Never rejects.
+   * @param {number} part @param {AbortController} batch
+   */
+  async function renewOnce (part, batch) {
+    try {
+      if (await stream.take(part, reader, { failing: delivery.failing }) === null)
+        batch.abort(new Error('another process reads this part of the uplink now'))
+    } catch (error) {
+      // without Redis the lease ends, and with it comes back if no other process was there
+      log.debug({ err: error, part }, 'a lease of the uplink was not renewed')
     }
   }
 
