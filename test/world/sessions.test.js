@@ -1,7 +1,8 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { documentHolders } from '../../src/redis/keys.js'
+import { WORKERS, documentHolders, userHolders, userWorkers } from '../../src/redis/keys.js'
+import { slotOf } from '../simulation/parts/redis/keys-of.js'
 
 const DOCUMENTS = 3
 
@@ -70,3 +71,45 @@ test('after a worker is killed its users go offline and its documents are vacate
       assert.equal((await sessionsOf(cluster, uid)).length, left.some((one) => one.uid === uid) ? 1 : 0)
     }
   }))
+
+/** Longest time between two renewals of a lease, which notice the loss, and some for the rest, ms. */
+const NOTICED = 5000
+
+for (const [name, redis] of /** @type {const} */ ([['Redis', 'single'], ['one node of Redis Cluster', 'shards']])) {
+  test(`${name} is flushed while its connections stay open: users are reached, and events published, within seconds`,
+    () => inCluster({ kafka: true, redis, env: { PRESENCE_GRACE: '0' } }, async (cluster) => {
+      const serverOf = (/** @type {string} */ key) => redis === 'single' ? 0 : Math.floor(slotOf(key) * 3 / 16_384)
+      // with Redis Cluster both users, but not the workers, are on the flushed node
+      const found = Array.from({ length: 100 }, (_, i) => `user-${i}`)
+        .filter((uid) => redis === 'single' || serverOf(userWorkers(uid)) !== serverOf(WORKERS.owners))
+      const [ada, bob] = found.filter((uid) => serverOf(userWorkers(uid)) === serverOf(userWorkers(found[0])))
+      const server = cluster.redis.servers[serverOf(userWorkers(ada))]
+      const has = (/** @type {string} */ key) => server.store.keyspace.entry(key) !== undefined
+      const page = await cluster.connect(ada, { socket: { reconnection: false } })
+      const other = await cluster.connect(bob)
+      await cluster.pass(3000)
+      assert.deepEqual(events(cluster).sort(), [`online ${ada}`, `online ${bob}`])
+      assert.deepEqual([has(userHolders(ada)), has(userWorkers(ada))], [true, true])
+
+      const { time } = cluster
+      const soon = () => ({ timeout: time + NOTICED - cluster.time, message: () => events(cluster) })
+      server.process.enter('FLUSHALL', () => { server.store.keyspace.clear() })
+      await cluster.pass(0)
+      assert.deepEqual([has(userHolders(ada)), has(userWorkers(ada))], [false, false])
+      // a user who leaves before the worker detects the loss
+      await other.close()
+      await cluster.until(() => has(userHolders(ada)) && has(userWorkers(ada)), soon())
+      await cluster.until(() => events(cluster).length === 3, soon())
+      const before = [`offline ${bob} closed`, `online ${ada}`, `online ${bob}`]
+      assert.deepEqual(events(cluster).sort(), before)
+
+      // orders are refused until no worker can be missing, docs/api.md
+      const kick = () => cluster.request('DELETE', `/v1/users/${ada}/connections`)
+      for (let tries = 0; tries < 20 && (await kick()).status === 503; tries++) await cluster.pass(1000)
+      assert.equal((await kick()).status, 202)
+      assert.equal(page.connected, false)
+      assert.deepEqual(page.got('gateway:disconnect').map(({ code }) => code), ['kicked'])
+      await cluster.pass(5000)
+      assert.deepEqual(events(cluster).sort(), [`offline ${ada} kicked`, ...before])
+    }))
+}
