@@ -23,8 +23,11 @@ const START = 60_000
 const CONVERGE = 180_000
 /** Topic of what pages send. */
 const UPLINK = 'documents.uplink'
-/** Share of worlds with the gRPC api. It is drawn apart, with a change of the seed: other worlds stay as they are. */
-const GRPC = { share: 0.3, change: 0x67525059 }
+/** Shares of worlds. They are drawn apart, each with a change of the seed: other worlds stay as they are. */
+const SOME = {
+  grpc: { share: 0.3, change: 0x67525059 },
+  launcher: { share: 0.4, change: 0x6c6176a5 }
+}
 /** Default duration of traffic and faults, ms. */
 const DURATION = 30_000
 
@@ -123,6 +126,12 @@ export async function runSeed (seed, { lines = false, checked = false, scenario 
  * @property {() => Record<string, number>} counts
  */
 
+/** @param {World} world @param {{ share: number, change: number }} some @returns {SeededRandom | undefined} */
+function drawnApart (world, { share, change }) {
+  const drawn = new SeededRandom(world.seed ^ change)
+  return drawn.chance(share) ? drawn : undefined
+}
+
 class Run {
   /** Newest publications that were looked for after failovers. */
   keptPublications = 0
@@ -144,10 +153,10 @@ class Run {
     // without Kafka: what pages send goes to a service by webhook, or straight to the documents
     const receiver = this.broker === undefined && drawn.chance(0.5)
       ? new WebhookReceiver(world, { tabs: () => this.tabs, plan: () => this.plan }) : undefined
-    const grpc = new SeededRandom(world.seed ^ GRPC.change)
-    const ways = grpc.chance(GRPC.share) ? grpc : undefined
+    const ways = drawnApart(world, SOME.grpc)
     this.cluster = new Cluster(world, {
-      machines, workers, redis, broker: this.broker, env: { ...receiver && RECEIVER_SETTINGS, ...ways && GRPC_SETTINGS }
+      machines, workers, redis, broker: this.broker, launches: drawnApart(world, SOME.launcher) !== undefined,
+      env: { ...receiver && RECEIVER_SETTINGS, ...ways && GRPC_SETTINGS }
     })
     const ofService = world.process('service', { name: 'service', step: 0 })
     this.service = this.broker !== undefined && drawn.chance(0.5)
@@ -232,7 +241,7 @@ class Run {
     let isOver = false
     /** @returns {string | undefined} what is missing */
     const missing = () => {
-      const unready = cluster.slots.filter(({ running }) => !running.isReady || !running.process.isAlive)
+      const unready = cluster.slots.filter(({ running }) => !running?.isReady || !running.process.isAlive)
       if (unready.length > 0) return `not ready: ${unready.map(({ name }) => name).join(', ')}`
       if (service.waiting > 0) return 'publications without an answer'
       return this.#firstOf((traffic) => traffic.missing()) ?? this.answers.missing

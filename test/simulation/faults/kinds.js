@@ -14,7 +14,7 @@ import { seconds } from './words.js'
  * @property {boolean} [onlyNamed] only in scenarios that name it
  * @property {boolean | 'beside others' | ((scene: import('./plan.js').Scene) => boolean)} [mayResync] records may be
  *   lost, so pages may have to load a document again; a function is asked after the fault was made
- * @property {'kafka' | import('../parts/redis/kinds.js').RedisKind} [needs]
+ * @property {'kafka' | 'launcher' | import('../parts/redis/kinds.js').RedisKind} [needs]
  */
 
 /** @param {Scene} scene @param {SeededRandom} drawn @param {string} [role] */
@@ -48,11 +48,37 @@ export const KINDS = {
   },
   'reload': {
     make ({ cluster }, drawn) {
+      if (cluster.launchers.length > 0) {
+        const launcher = drawn.pick(cluster.launchers)
+        launcher.reload()
+        return `the launcher of ${launcher.machine.name} reloads`
+      }
       const slots = cluster.slots.filter(({ running }) => running.isReady)
       if (slots.length === 0) return undefined
       const some = drawn.chance(0.4) ? slots : [drawn.pick(slots)]
       for (const slot of some) cluster.reload(slot)
       return `reload of ${some.map(({ name }) => name).join(', ')}`
+    }
+  },
+  'cordon': {
+    needs: 'launcher',
+    make ({ world, cluster }, drawn) {
+      const launcher = drawn.pick(cluster.launchers)
+      const ms = drawn.duration(4000)
+      launcher.cordon(true)
+      world.schedule(ms, 'uncordon', () => launcher.cordon(false), null)
+      return `${launcher.machine.name} is cordoned for ${seconds(ms)}`
+    }
+  },
+  'move': {
+    needs: 'launcher',
+    make ({ cluster }, drawn) {
+      const launcher = drawn.pick(cluster.launchers)
+      const move = { share: drawn.pick([0.5, 1]), rate: drawn.whole(1, 40) }
+      const { workers } = launcher.config.gateway
+      const name = drawn.chance(0.3) ? undefined : `gateway-${drawn.whole(0, workers - 1)}`
+      launcher.move(move, name)
+      return `${100 * move.share} % of the clients of ${launcher.machine.name} ${name ?? ''} move, ${move.rate} per second`
     }
   },
   'cut connection of a page': {

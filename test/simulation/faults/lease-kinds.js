@@ -42,8 +42,12 @@ export const LEASE_KINDS = {
     process.pause(ms)
     return `${process.name} is paused for ${seconds(ms)}`
   }),
-  'a worker is lost for longer than its lease': ofWorker(({ world }, slot, ms) => {
+  'a worker is lost for longer than its lease': ofWorker(({ world, cluster }, slot, ms) => {
     const { process } = slot.running
+    if (cluster.launchers.length > 0) {
+      process.end(null)
+      return `${process.name} is killed`
+    }
     slot.restarts = false
     process.end(null)
     world.schedule(ms, 'late restart', () => {

@@ -48,9 +48,11 @@ export class FaultPlan {
     this.scene = { world, cluster, pages, broker }
     this.without = without
     const drawn = world.random.fork()
+    /** @type {Record<string, boolean>} */
+    const has = { kafka: broker !== undefined, launcher: cluster.launchers.length > 0, [cluster.redis.kind]: true }
     const possible = Object.entries(KINDS).filter(([name, { needs, onlyNamed }]) =>
       (kinds?.includes(name) ?? !onlyNamed) &&
-      (needs === undefined || (needs === 'kafka' ? broker !== undefined : cluster.redis.kind === needs)))
+      (needs === undefined || has[needs]))
     /** Some kinds do not happen at all, others often. @type {string[]} */
     const mix = []
     for (const [name] of possible) {
@@ -103,6 +105,7 @@ export class FaultPlan {
     // as NTP does
     for (const machine of cluster.machines) machine.step = 0
     for (const process of world.processes) if (process.isPaused) process.resume()
+    for (const launcher of cluster.launchers) if (launcher.isCordoned) launcher.cordon(false)
     for (const server of cluster.redis.servers) server.empty()
     cluster.redis.heal()
   }

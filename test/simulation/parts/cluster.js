@@ -3,6 +3,7 @@ import { loadConfig } from '../../../src/config/load.js'
 import { composeApi } from '../../../src/roles/api.js'
 import { composeGateway } from '../../../src/roles/gateway.js'
 import { composeIngest } from '../../../src/roles/ingest.js'
+import { Launcher } from './launcher.js'
 import { runRoleIn } from './role.js'
 
 /** Known to services and pages of each world. */
@@ -27,12 +28,17 @@ const RESTART_AFTER = 400
  * @property {boolean} restarts
  */
 
+/** @type {Record<string, any>} */
+const COMPOSE = { gateway: composeGateway, api: composeApi, ingest: composeIngest }
+
 /** inkcast as in production: machines with gateway workers, an api and perhaps an ingest each, and Redis. */
 export class Cluster {
   /** @type {Slot[]} */
   slots = []
   /** @type {Machine[]} */
   machines = []
+  /** Of the machines; none: processes are started as by PM2. @type {Launcher[]} */
+  launchers = []
 
   /**
    * @param {World} world
@@ -43,8 +49,9 @@ export class Cluster {
    * @param {import('./broker.js').Broker} [shape.broker] default: publications go straight to Redis
    * @param {Record<string, string>} [shape.env]
    * @param {boolean} [shape.inspects] whether processes have inspectors
+   * @param {boolean} [shape.launches] whether each machine has a launcher
    */
-  constructor (world, { machines, workers, redis, broker, env = {}, inspects = false }) {
+  constructor (world, { machines, workers, redis, broker, env = {}, inspects = false, launches = false }) {
     this.world = world
     this.broker = broker
     this.inspects = inspects
@@ -62,35 +69,84 @@ export class Cluster {
           ...env
         }
       })
-      for (let slot = 0; slot < workers; slot++) this.#addSlot(machine, 'gateway', slot, config, composeGateway)
-      this.#addSlot(machine, 'api', 0, config, composeApi)
-      if (broker !== undefined) this.#addSlot(machine, 'ingest', 0, config, composeIngest)
+      const add = launches ? this.#addLauncher(machine, config) : this.#addSlot.bind(this, machine, config)
+      for (let slot = 0; slot < workers; slot++) add('gateway', slot)
+      add('api', 0)
+      if (broker !== undefined) add('ingest', 0)
     }
-    world.network.alias(PUBLIC, () => this.machines.map(({ name }) => `${name}:3000`))
+    world.network.alias(PUBLIC, () => {
+      const cordoned = new Set(this.launchers.filter(({ isCordoned }) => isCordoned).map(({ machine }) => machine))
+      const some = this.machines.filter((machine) => !cordoned.has(machine))
+      return (some.length > 0 ? some : this.machines).map(({ name }) => `${name}:3000`)
+    })
     world.network.alias('api:80', () => this.machines.map(({ name }) => `${name}:3001`))
     world.network.alias('grpc:80', () => this.machines.map(({ name }) => `${name}:${GRPC_SETTINGS.GRPC_PORT}`))
   }
 
   /**
    * @param {Machine} machine
+   * @param {import('../../../src/config/load.js').Config} config
+   * @returns {(role: string, number: number) => void} adds a place of it
+   */
+  #addLauncher (machine, config) {
+    /** @type {Record<string, number>} */
+    const started = {}
+    const launcher = new Launcher(this.world, {
+      machine, config,
+      startRole: (role, slot, env) => {
+        const name = `${machine.name}/${role}-${slot}`
+        started[name] = (started[name] ?? 0) + 1
+        return this.#run(name, started[name], { machine, config, role, slot, env })
+      }
+    })
+    this.launchers.push(launcher)
+    return (role, number) => {
+      /** @type {RunningRole | undefined} */
+      let last
+      this.slots.push({
+        name: `${machine.name}/${role}-${number}`,
+        restarts: true,
+        start () { throw new Error('the launcher starts it') },
+        // the last one, while there is none
+        get running () { return /** @type {RunningRole} */ (last = launcher.running(role, number) ?? last) }
+      })
+    }
+  }
+
+  /**
+   * @param {string} name
+   * @param {number} starts
+   * @param {object} of
+   * @param {Machine} of.machine
+   * @param {import('../../../src/config/load.js').Config} of.config
+   * @param {string} of.role
+   * @param {number} of.slot
+   * @param {Record<string, string | undefined>} [of.env]
+   */
+  #run (name, starts, { machine, ...of }) {
+    const process = this.world.process(starts === 1 ? name : `${name}.${starts}`, machine)
+    return runRoleIn({
+      process, ...of, compose: COMPOSE[of.role], inspects: this.inspects,
+      createKafka: () => {
+        if (this.broker === undefined) throw new Error('this world has no Kafka')
+        return this.broker.driver(process)
+      }
+    })
+  }
+
+  /**
+   * @param {Machine} machine
+   * @param {import('../../../src/config/load.js').Config} config
    * @param {string} role
    * @param {number} number
-   * @param {import('../../../src/config/load.js').Config} config
-   * @param {any} compose
    */
-  #addSlot (machine, role, number, config, compose) {
+  #addSlot (machine, config, role, number) {
     const { world } = this
     const name = `${machine.name}/${role}-${number}`
     let started = 0
     const start = () => {
-      const process = world.process(started++ === 0 ? name : `${name}.${started}`, machine)
-      const running = runRoleIn({
-        process, role, slot: number, config, compose, inspects: this.inspects,
-        createKafka: () => {
-          if (this.broker === undefined) throw new Error('this world has no Kafka')
-          return this.broker.driver(process)
-        }
-      })
+      const running = this.#run(name, ++started, { machine, config, role, slot: number })
+      const { process } = running
       process.onEnd(() => {
         if (slot.running === running && slot.restarts)
           world.schedule(RESTART_AFTER, 'restart', () => { if (slot.running === running) slot.running = start() }, null)
@@ -105,12 +161,12 @@ export class Cluster {
   /** @param {string} [role] @returns {RunningRole[]} that are alive */
   running (role) {
     return this.slots.filter(({ name }) => role === undefined || name.includes(role)).map(({ running }) => running)
-      .filter(({ process }) => process.isAlive)
+      .filter((running) => running?.process.isAlive)
   }
 
-  get isReady () { return this.slots.every(({ running }) => running.isReady && running.process.isAlive) }
+  get isReady () { return this.slots.every(({ running }) => running?.isReady && running.process.isAlive) }
 
-  /** As the launcher does in a reload: the next process first, then the end of the one before. @param {Slot} slot */
+  /** Without a launcher: the next process first, then the end of the one before. @param {Slot} slot */
   reload (slot) {
     const before = slot.running
     const next = slot.running = slot.start()

@@ -107,6 +107,7 @@ export class OwnPage extends Page {
     const doc = this.#open.get(guid)
     if (state === undefined || doc === undefined) return
     this.options.answers.to(this.process, `a state in ${guid}`, REQUEST, doc.setState(state)).catch((error) => {
+      if (error.code === 'closed' && this.#client?.state === 'closed') return
       if (!error.retryable && error.code !== 'disconnected')
         return this.violation(`${this.name}: a state in ${guid} is refused: ${error.code} ${error.message}`)
       this.process.clock.timer(500, () => { if (part.state === state) this.sendState(guid, part) })

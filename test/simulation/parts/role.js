@@ -1,9 +1,11 @@
+import { createPrivateListener } from '../../../src/admin/private-listener.js'
 import { createStatus } from '../../../src/admin/status.js'
 import { launcherContext } from '../../../src/config/load.js'
 import { createInspectParts } from '../../../src/inspect/parts.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createLifecycle } from '../../../src/process/lifecycle.js'
 import { VERSION } from '../../../src/process/version.js'
+import { directoryOf } from './launcher.js'
 import { worldLog } from './log.js'
 
 /**
@@ -23,6 +25,7 @@ import { worldLog } from './log.js'
  * @property {import('../../../src/role.js').Composed | undefined} composed
  * @property {import('../../../src/metrics/metrics.js').Metrics} metrics
  * @property {import('../../../src/inspect/parts.js').PrivateRoutes} privateRoutes
+ * @property {ReturnType<typeof createStatus>} status
  * @property {unknown} failure why it did not start
  *
  * @param {object} options
@@ -33,15 +36,22 @@ import { worldLog } from './log.js'
  * @param {Compose} options.compose
  * @param {() => import('../../../src/kafka/contract.js').KafkaDriver} options.createKafka
  * @param {boolean} [options.inspects] whether the process has an inspector
+ * @param {Record<string, string | undefined>} [options.env] of its launcher; default: it has none, as with PM2
  * @returns {RunningRole}
  */
-export function runRoleIn ({ process, role, slot, config, compose, createKafka, inspects = false }) {
+export function runRoleIn ({ process, role, slot, config, compose, createKafka, inspects = false, env }) {
   const { clock, random, host, world } = process
   const log = worldLog(process)
   const lifecycle = createLifecycle({ log })
   const metrics = createMetrics({ role, processMetrics: false })
   const status = createStatus({ name: `${role}-${slot}`, metrics })
-  const directory = `/run/${process.machine.name}`
+  const directory = directoryOf(process.machine)
+  // no handle is passed on in a world
+  const launcher = launcherContext({
+    ...env, INKCAST_SLOT: String(slot), INKCAST_RUN_DIRECTORY: directory, INKCAST_RELAY: undefined
+  })
+  status.cordon(launcher.cordoned)
+  const tell = (/** @type {object} */ message) => { if (env !== undefined) host.send(message) }
   let isStopping = false
   /** @type {RunningRole} */
   const running = {
@@ -50,6 +60,7 @@ export function runRoleIn ({ process, role, slot, config, compose, createKafka, 
     notReady: () => status.notReady(),
     composed: undefined,
     metrics,
+    status,
     privateRoutes: new Map(),
     failure: undefined,
     stop () {
@@ -67,12 +78,23 @@ export function runRoleIn ({ process, role, slot, config, compose, createKafka, 
       })
     }
   }
+  let isListening = false
+  const listenPrivately = async () => {
+    if (isListening || env === undefined) return
+    isListening = true
+    const path = `${directory}/${role}-${slot}.${process.pid}.sock`
+    await lifecycle.start(
+      'private listener', createPrivateListener({ path, status, routes: running.privateRoutes, log, clock })
+    )
+  }
   process.enter('start', async () => {
+    host.onMessage((message) => {
+      if (message?.type === 'ask') tell({ type: 'answer', inspected: false, connections: running.composed?.connections?.() })
+    })
     try {
       const composed = await compose({
         config,
-        launcher: launcherContext({ INKCAST_SLOT: String(slot), INKCAST_RUN_DIRECTORY: directory }),
-        clock, random, host, log, lifecycle, metrics, status,
+        launcher, clock, random, host, log, lifecycle, metrics, status,
         privatePath: `${directory}/${role}-${slot}`,
         privateRoutes: running.privateRoutes,
         inspect: async (transport) => inspects && lifecycle.start('inspector', createInspectParts({
@@ -86,15 +108,18 @@ export function runRoleIn ({ process, role, slot, config, compose, createKafka, 
         onWaits () {},
         createKafka: async () => createKafka(),
         rehearses: false,
-        listenPrivately: async () => {}
+        listenPrivately
       })
       running.composed = composed ?? {}
+      await listenPrivately()
       status.started()
       running.isReady = !isStopping
+      tell({ type: 'ready', workerNumber: running.composed.workerNumber, answers: true })
     } catch (error) {
       if (lifecycle.isStopping) return
       running.failure = error
       world.trace.note(world.time, `does not start: ${error}`, process)
+      tell({ type: 'failed', message: String(error) })
       await lifecycle.stop()
       process.end(1)
     }

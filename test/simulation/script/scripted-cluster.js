@@ -31,6 +31,7 @@ const PATIENCE = 60_000
  * @property {boolean} [kafka] default: publications go straight to Redis
  * @property {Record<string, string>} [env] settings
  * @property {boolean} [inspects] whether processes have inspectors
+ * @property {boolean} [launches] whether each machine has a launcher; default: processes are started as by PM2
  * @property {readonly string[]} [errors] parts of the error lines that the test brings about
  * @property {number} [seed] of latencies, choices of listeners and random values; default 1
  */
@@ -45,11 +46,15 @@ export class ScriptedCluster {
   #agent = new http.Agent({ keepAlive: true })
 
   /** @param {Shape} shape */
-  constructor ({ machines = 1, workers = 2, redis = 'single', kafka = false, env, inspects, errors = [], seed = 1 }) {
+  constructor ({
+    machines = 1, workers = 2, redis = 'single', kafka = false, env, inspects, launches, errors = [], seed = 1
+  }) {
     this.world = new World(seed)
     this.broker = kafka ? new Broker(this.world) : undefined
     this.redis = createRedisIn(this.world, redis)
-    this.cluster = new Cluster(this.world, { machines, workers, redis: this.redis, broker: this.broker, env, inspects })
+    this.cluster = new Cluster(this.world, {
+      machines, workers, redis: this.redis, broker: this.broker, env, inspects, launches
+    })
     for (const part of errors) this.world.expected.add(part)
   }
 
@@ -255,7 +260,7 @@ export class ScriptedCluster {
 export async function inCluster (shape, play) {
   const scripted = new ScriptedCluster(shape)
   await scripted.until(() => scripted.cluster.isReady, {
-    message: () => [...scripted.world.violations, ...scripted.cluster.slots.map(({ running }) => running.failure)]
+    message: () => [...scripted.world.violations, ...scripted.cluster.slots.map(({ running }) => running?.failure)]
   })
   await play(scripted)
   assert.deepEqual(scripted.world.violations, [])

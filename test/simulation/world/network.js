@@ -80,6 +80,13 @@ export class Network {
   /** @param {string} address @returns {number} */
   listenersAt (address) { return this.#listeners.get(address)?.size ?? 0 }
 
+  /** @param {import('./sim-process.js').Machine} machine @param {string} directory @returns {string[]} unix sockets */
+  socketsIn (machine, directory) {
+    const prefix = `unix:${machine.name}:${directory}/`
+    return [...this.#listeners.keys()].filter((address) => address.startsWith(prefix))
+      .map((address) => address.slice(prefix.length))
+  }
+
   /**
    * Connections to an address are passed to one of others that is open, as by a balancer.
    * @param {string} address

@@ -7,7 +7,7 @@ import { currentWorld } from './now.js'
 /**
  * A world has no files: what they hold, and how long they take, no seed decides. What uses one while a world runs is a
  * violation, except what reads the program itself at once: libraries load some of their modules when they need them.
- * Unix sockets have no files in a world, so nothing is to be removed.
+ * Unix sockets have no files in a world, so nothing is to be removed; a directory shows those that listen in it.
  */
 const PROGRAM = fileURLToPath(new URL('../../../', import.meta.url))
 
@@ -38,6 +38,11 @@ function watch (functions, prefix) {
 
 watch(fs, 'fs.')
 watch(fsPromises, 'fs.promises.')
-const { rm } = fsPromises
+const { readdir, rm } = fsPromises
+fsPromises.readdir = /** @type {any} */ (async (/** @type {string} */ path, /** @type {any} */ options) => {
+  const world = currentWorld()
+  if (world === undefined || world.current === null) return readdir(path, options)
+  return world.network.socketsIn(world.current.machine, path)
+})
 fsPromises.rm = async (path, options) => { if (currentWorld() === undefined) return rm(path, options) }
 syncBuiltinESMExports()

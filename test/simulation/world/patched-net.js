@@ -41,14 +41,15 @@ proto.listen = function (...args) {
   if (options.path == null && !(options.port > 0)) options.port = world.network.freePort()
   // Node would check the connections of an HTTP server by the real time
   for (const listener of this.listeners('listening')) if (/setupConnectionsTracking/.test(listener.name)) this.off('listening', listener)
-  const sockets = new Set()
+  // a server that listens again has its open connections
+  const sockets = this[kListening]?.sockets ?? new Set()
   const stop = world.network.listen(process, addressOf(process.machine.name, options), (socket) => {
     sockets.add(socket)
     this._connections = sockets.size
     socket.once('close', () => {
       sockets.delete(socket)
       this._connections = sockets.size
-      ended()
+      this[kListening]?.ended()
     })
     this.emit('connection', socket)
   }, { allowHalfOpen: this.allowHalfOpen })
@@ -61,6 +62,7 @@ proto.listen = function (...args) {
   const own = this[kListening] = {
     sockets,
     address: options.path ?? { address: '127.0.0.1', port: options.port, family: 'IPv4' },
+    ended,
     get isOpen () { return isOpen },
     stop () {
       stop()

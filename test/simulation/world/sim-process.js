@@ -22,6 +22,8 @@ export class SimProcess {
   #onEnd = []
   /** Its messages to the launcher. @type {(message: any) => void} */
   toLauncher = () => {}
+  /** @type {SimProcess | null} */
+  launcher = null
   /** Whether it is a page or a service, far away from the cluster. */
   isClient = false
   /** Used share of its heap, for code that looks at it. */
@@ -54,7 +56,7 @@ export class SimProcess {
         this.#listeners.add(listener)
         return () => { this.#listeners.delete(listener) }
       },
-      send: (message) => { world.schedule(0.05, 'to launcher', () => this.toLauncher(message), null) }
+      send: (message) => { world.schedule(0.05, 'to launcher', () => this.toLauncher(message), this.launcher) }
     }
   }
 
