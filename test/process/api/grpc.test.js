@@ -115,17 +115,17 @@ test('a stream publishes in order, with one result for each publication in its p
   /** @type {any[]} */
   const results = []
   publishing.on('data', (/** @type {any} */ message) => results.push(...message.results))
-  for (let i = 0; i < 3000; i++) {
+  for (let i = 0; i < 1000; i++) {
     publishing.write({ publications: [
       { guid: 'a', value: Buffer.from(String(i)) }, { guid: `other-${i % 7}`, value: Buffer.from(i % 10 === 0 ? '{' : '1') }
     ] })
   }
   publishing.end()
   await once(publishing, 'end')
-  assert.equal(results.length, 6000)
+  assert.equal(results.length, 2000)
   assert.ok(results.every(({ ok, error }, i) => i % 20 === 1 ? error.code === 'bad_value' : ok === true))
-  await doc.has(2999)
-  assert.deepEqual(doc.seen, Array.from({ length: 3000 }, (_, i) => i))
+  await doc.has(999)
+  assert.deepEqual(doc.seen, Array.from({ length: 1000 }, (_, i) => i))
 })
 
 test('a stream ends when the process stops, after the results of what was read', async (t) => {

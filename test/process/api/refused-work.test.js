@@ -61,7 +61,7 @@ test('publications of single requests that the publish path refuses are charged'
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', 'x-event': event }, body: '1'
   })
   const statuses = new Set()
-  for (let i = 0; i < 60; i++) {
+  for (let i = 0; i < 60 && !statuses.has(429); i++) {
     const answers = await Promise.all(Array.from({ length: 50 }, () => send('doc:join')))
     for (const { status } of answers) statuses.add(status)
   }
