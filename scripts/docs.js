@@ -7,7 +7,6 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
-import { BLOCKS } from '../src/config/blocks.js'
 import { ERRORS } from '../src/common/errors.js'
 import { HOOKS } from '../src/common/hooks.js'
 import { METRICS } from '../src/metrics/table/metrics-table.js'
@@ -20,11 +19,10 @@ import { httpApiPage } from './http-api-page.js'
 import { markdownTable } from './markdown-table.js'
 import { proto } from './proto.js'
 import { scalePage } from './scale.js'
-import { settingsPage } from './settings-page.js'
+import { settingsPage, startHere } from './settings-page.js'
 
 const ROOT = new URL('../', import.meta.url)
 
-/** @typedef {import('../src/config/setting.js').Setting} Setting */
 /** @typedef {import('../src/metrics/table/metric-entry.js').MetricEntry} MetricEntry */
 /** @typedef {import('../src/common/errors.js').ErrorEntry} ErrorEntry */
 
@@ -56,38 +54,16 @@ export async function outdated () {
   return paths
 }
 
-/** Settings that production needs, in the order of docs/deployment.md: .env.example begins with them. */
-const FIRST = [
-  'REDIS_URL', 'KAFKA_BROKERS', 'AUTH_JWT_SECRET', 'AUTH_JWKS_URL', 'AUTH_ALLOW_ANONYMOUS', 'AUTH_ACCESS_URL', 'API_TOKENS',
-  'API_CALLERS_FILE', 'UPLINK_URL', 'UPLINK_SECRETS', 'HOST', 'API_HOST', 'ADMIN_HOST', 'ADMIN_TOKEN', 'ALLOWED_ORIGINS',
-  'PEER_HOST', 'TRUSTED_PROXIES', 'MAX_CONNECTIONS'
-]
-
 function envExample () {
-  const all = new Map(Object.values(BLOCKS).flatMap(({ settings }) => settingsOf(settings)))
-  /** @param {string} title @param {string[]} names */
-  const block = (title, names) => [`# ${title}`, ...names.flatMap((name) => {
-    const setting = /** @type {Setting} */ (all.get(name))
-    const isDefault =
-      setting.default === undefined && setting.defaultText !== undefined ? ` Default: ${setting.defaultText}.` : ''
-    return [
-      '',
-      ...wrap(plain(setting.describe + isDefault)).map((line) => `# ${line}`),
-      `#${name}=${setting.secret ? '' : (setting.default ?? '')}`
-    ]
-  })].join('\n')
-  const blocks = [
-    block('Start here: what production needs, besides NODE_ENV=production in the environment (docs/deployment.md)', FIRST),
-    ...Object.values(BLOCKS).map(({ title, settings }) =>
-      block(title, Object.keys(settings).filter((name) => !FIRST.includes(name))))
-  ]
-  return (
-    [
-      '# Settings of inkcast, each with its default. Generated from src/config/blocks.js by "npm run docs": do not edit.\n' +
-      '# Copy it to .env, or to a file for --config, and set what should differ.',
-      ...blocks
-    ].join('\n\n') + '\n'
-  )
+  const lines = startHere().flatMap(({ name, setting, sentence }) => [
+    `# ${plain(sentence)}`, `#${name}=${setting.secret ? '' : (setting.default ?? '')}`
+  ])
+  return [
+    '# Start here: what production needs, besides NODE_ENV=production in the environment (docs/deployment.md).',
+    '# Copy it to .env, or to a file for --config. All settings: docs/configuration.md, and "inkcast config" prints them.',
+    '# Generated from src/config/blocks.js by "npm run docs": do not edit.',
+    ...lines
+  ].join('\n') + '\n'
 }
 
 function errors () {
@@ -166,18 +142,12 @@ function hooks () {
   ])
 }
 
-/** @param {object} settings */
-const settingsOf = (settings) => /** @type {[string, Setting][]} */ (Object.entries(settings))
-
 /** @param {string} title @param {string} source @param {string[]} parts */
 const page = (title, source, parts) =>
   [`# ${title}`, `<!-- Generated from ${source} by "npm run docs": do not edit. -->`, ...parts].join('\n\n') + '\n'
 
 /** @param {string} text without Markdown */
 const plain = (text) => text.replaceAll('`', '')
-
-/** @param {string} text @returns {string[]} lines of at most 100 characters */
-const wrap = (text) => text.match(/\S.{0,99}(?=\s|$)/g) ?? []
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const paths = await outdated()

@@ -6,6 +6,23 @@ import { markdownTable } from './markdown-table.js'
 
 /** @typedef {import('../src/config/setting.js').Setting} Setting */
 
+/** Settings that production needs, in the order of docs/deployment.md. */
+const FIRST = [
+  'REDIS_URL', 'KAFKA_BROKERS', 'AUTH_JWT_SECRET', 'AUTH_JWKS_URL', 'AUTH_ALLOW_ANONYMOUS', 'AUTH_ACCESS_URL',
+  'API_TOKENS', 'API_CALLERS_FILE', 'UPLINK_URL', 'UPLINK_SECRETS', 'HOST', 'API_HOST', 'ADMIN_HOST', 'ADMIN_TOKEN', 'ALLOWED_ORIGINS',
+  'PEER_HOST', 'TRUSTED_PROXIES', 'MAX_CONNECTIONS'
+]
+
+/** @returns {{ name: string, setting: Setting, sentence: string }[]} sentence: the first of its description */
+export function startHere () {
+  const all = new Map(Object.values(BLOCKS).flatMap(({ settings }) =>
+    /** @type {[string, Setting][]} */ (Object.entries(settings))))
+  return FIRST.map((name) => {
+    const setting = /** @type {Setting} */ (all.get(name))
+    return { name, setting, sentence: /^.*?[^.]\.(?= [A-Z]|$)/s.exec(setting.describe)?.[0] ?? setting.describe }
+  })
+}
+
 /** @returns {string} the page */
 export function settingsPage () {
   return [
@@ -15,6 +32,9 @@ export function settingsPage () {
     'A wrong value stops the start, and all problems are listed at once. An unknown name stops it only in a file of `--config`, because the environment and `.env` may have variables of other programs. ' +
     '`NODE_ENV=production` makes defaults stricter: [required settings](deployment.md#required-settings) says which settings production needs, and what happens without them. ' +
     'A setting `NAME` that is marked *Secret* can also be read from a file, as orchestrators mount secrets: `NAME_FILE` is the path of the file.',
+    '## Start here',
+    'Production needs these, besides `NODE_ENV=production`. All others have defaults that serve most teams.',
+    markdownTable(['Name', 'Meaning'], startHere().map(({ name, sentence }) => [`\`${name}\``, sentence])),
     ...Object.values(BLOCKS).map(({ title, settings }) => [
       `## ${title}`,
       markdownTable(

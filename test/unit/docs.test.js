@@ -22,7 +22,7 @@ const settings = Object.values(BLOCKS).flatMap((block) => Object.entries(block.s
 test('every setting, error and metric has a row', () => {
   const rows = (/** @type {string} */ page) => page.split('\n').filter((line) => line.startsWith('| `'))
   const [configuration, errors, metrics] = [
-    rows(PAGES['docs/configuration.md']()),
+    rows(PAGES['docs/configuration.md']().split('\n## ').slice(2).join('\n')),
     rows(PAGES['docs/errors.md']()),
     rows(PAGES['docs/metrics.md']().split('\n## ', 1)[0])
   ]
@@ -40,7 +40,7 @@ test('defaults of secrets are not shown', () => {
   assert.ok(secrets.length >= 4)
   for (const [name] of secrets) {
     assert.match(PAGES['docs/configuration.md'](), new RegExp(`^\\| \`${name}\` \\|  \\| .* Secret\\. \\|$`, 'm'))
-    assert.match(PAGES['.env.example'](), new RegExp(`^#${name}=$`, 'm'))
+    assert.doesNotMatch(PAGES['.env.example'](), new RegExp(`^#${name}=.`, 'm'))
   }
 })
 
@@ -56,15 +56,16 @@ test('every setting has bounds or choices, and an example that is valid and not 
   assert.deepEqual(Object.keys(EXAMPLES).filter((name) => !known.includes(name)), [])
 })
 
-test('.env.example begins with the settings that production needs, and has every setting once', () => {
-  const names = [...PAGES['.env.example']().matchAll(/^#([A-Z_]+)=/gm)].map(([, name]) => name)
-  assert.deepEqual([...names].sort(), settings.map(([name]) => name).sort())
+test('.env.example has the settings that production needs, on one screen', () => {
+  const text = PAGES['.env.example']()
+  assert.ok(text.split('\n').length <= 40)
+  const names = [...text.matchAll(/^#([A-Z_]+)=/gm)].map(([, name]) => name)
   const required = readFileSync(new URL('../../docs/deployment.md', import.meta.url), 'utf8')
     .split('\n## ').find((part) => part.startsWith('Required settings')) ?? ''
   const cells = [...required.matchAll(/^\| ([^|]+) \|/gm)].map(([, cell]) => cell).join()
   const needed = [...cells.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name)
   assert.ok(needed.length >= 14)
-  assert.deepEqual(needed.filter((name) => !names.slice(0, needed.length + 4).includes(name)), [])
+  assert.deepEqual(needed.filter((name) => !names.includes(name)), [])
 })
 
 test('.env.example sets nothing, and with every line enabled it is valid and equals the defaults', (t) => {

@@ -9,6 +9,7 @@ import { METRICS } from '../../../src/metrics/table/metrics-table.js'
 import { startAdmin } from '../../helpers/admin.js'
 import { readExpression } from '../../helpers/promql.js'
 import { ensureInstalled, onPath } from '../../services/install.js'
+import { SETTINGS } from '../../helpers/settings.js'
 
 /** Every expression of the dashboards and of the alerts, compared with what `/metrics` of a process serves. */
 
@@ -157,8 +158,7 @@ describe('alerts', () => {
   test('name settings, metrics and pages that exist', () => {
     const text = alerts.map(({ annotations }) => annotations.runbook).join(' ')
     for (const [, name] of text.matchAll(/inkcast_(\w+?)(?:_total)?\b/g)) assert.ok(name in METRICS, name)
-    const settings = readFileSync(new URL('../../../.env.example', import.meta.url), 'utf8')
-    for (const [name] of text.matchAll(/\b[A-Z]+(?:_[A-Z]+)+\b/g)) assert.ok(settings.includes(`#${name}=`), name)
+    for (const [name] of text.matchAll(/\b[A-Z]+(?:_[A-Z]+)+\b/g)) assert.ok(SETTINGS.has(name), name)
     for (const [name] of text.matchAll(/\bdocs\/\w+\.md\b/g)) readFileSync(new URL(`../../../${name}`, import.meta.url))
   })
 

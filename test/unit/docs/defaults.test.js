@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { pages } from '../../helpers/code-blocks.js'
+import { SETTINGS } from '../../helpers/settings.js'
 
 /** A default that a page mentions beside its setting, as in `HISTORY_SIZE` (1,000), is the one in the code. */
 
@@ -12,7 +13,7 @@ const FACTORS = /** @type {Record<string, number[]>} */ ({
   '': [1], s: [1, 1000], ms: [1], minutes: [60, 60_000], hour: [3600], KB: [1024], MB: [2 ** 20], '%': [1]
 })
 const defaults = new Map(
-  [...readFileSync(`${ROOT}.env.example`, 'utf8').matchAll(/^#([A-Z_]+)=(\d+)$/gm)].map(([, name, value]) => [name, Number(value)])
+  [...SETTINGS].flatMap(([name, { default: value = '' }]) => /^\d+$/.test(value) ? [[name, Number(value)]] : [])
 )
 
 test('defaults beside the names of settings are those of the code', () => {

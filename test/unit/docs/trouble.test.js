@@ -3,6 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { ERRORS } from '../../../src/common/errors.js'
+import { SETTINGS } from '../../helpers/settings.js'
 
 /** Codes, metrics, settings and log lines that the how-tos quote exist in the code. */
 
@@ -28,10 +29,9 @@ test('metrics that the how-tos name are documented', () => {
 const ENVIRONMENT = ['NODE_ENV', 'INKCAST_ENV_FILE']
 
 test('settings that the how-tos name exist', () => {
-  const settings = read('.env.example')
   const named = all(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g).filter(({ found }) => !ENVIRONMENT.includes(found))
   assert.ok(named.length > 30)
-  assert.deepEqual(named.filter(({ found }) => !settings.includes(`#${found}=`)), [])
+  assert.deepEqual(named.filter(({ found }) => !SETTINGS.has(found)), [])
 })
 
 test('log lines that the how-tos quote are in the code', () => {
