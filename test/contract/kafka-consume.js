@@ -65,24 +65,30 @@ export function kafkaConsumeContract (createDriver, openKafka) {
   test('records of a partition arrive in order, from the first one, with their offsets', async (t) => {
     const kafka = await openKafka(t, { partitions: 2 })
     await kafka.produce([...numbered(0, 0, 50), ...numbered(1, 100, 30)])
-    /** @type {Map<number, number>} */
+    /** Offsets after the last delivery, by assignment and partition. @type {Map<string, number>} */
     const nexts = new Map()
+    /** @type {unknown[]} */
+    const wrong = []
     const member = join(kafka, ({ partition, messages, from, end, highWatermark }) => {
-      const next = nexts.get(partition) ?? 0
-      assert.equal(from, next)
-      assert.equal(Number(messages[0].offset), next)
-      assert.equal(end, next + messages.length)
-      assert.ok(highWatermark >= end)
-      nexts.set(partition, end)
+      // a member that is starved of CPU joins again, and reads again what it has not committed
+      const place = `${member.events.length} ${partition}`
+      const next = nexts.get(place) ?? 0
+      const isRight = from === next && Number(messages[0].offset) === next && end === next + messages.length
+      if (!isRight || highWatermark < end) wrong.push({ place, next, from, end, highWatermark })
+      nexts.set(place, end)
     })
+    const all = (/** @type {number} */ partition) => [...new Set(member.of(partition))]
+    /** @param {number} partition @param {number} count */
+    const received = (partition, count) =>
+      waitFor(() => all(partition).length >= count, { timeout: 20_000, message: () => [...member.got] })
     await member.subscription.start()
-    await received(member, 0, 50)
-    await received(member, 1, 30)
+    await received(0, 50)
+    await received(1, 30)
     await kafka.produce([...numbered(0, 50, 50), ...numbered(1, 130, 1)])
-    await received(member, 0, 100)
-    await received(member, 1, 31)
-    assert.deepEqual([member.of(0), member.of(1)], [numbers(0, 100), numbers(100, 31)])
-    assert.deepEqual([member.events, member.failures], [[[0, 1]], []])
+    await received(0, 100)
+    await received(1, 31)
+    assert.deepEqual([all(0), all(1)], [numbers(0, 100), numbers(100, 31)])
+    assert.deepEqual([wrong, member.assigned(), member.failures], [[], [0, 1], []])
     assert.ok(member.responses > 0)
   })
 
