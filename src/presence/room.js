@@ -172,6 +172,8 @@ export class Room {
       return
     }
     if (diff.removed.length > 0) this.#keepMine(diff.removed)
+    // the next list has it; if Redis has lost its last writes, it may follow another version of that number
+    if (this.#busy?.lost) return
     if (diff.version <= this.version) return
     if (diff.from !== this.version) return this.lose('gap')
     this.version = diff.version
