@@ -26,7 +26,8 @@ const UPLINK = 'documents.uplink'
 /** Shares of worlds. They are drawn apart, each with a change of the seed: other worlds stay as they are. */
 const SOME = {
   grpc: { share: 0.3, change: 0x67525059 },
-  launcher: { share: 0.4, change: 0x6c6176a5 }
+  launcher: { share: 0.4, change: 0x6c6176a5 },
+  upgrade: { share: 0.3, change: 0x757067ba }
 }
 /** Default duration of traffic and faults, ms. */
 const DURATION = 30_000
@@ -185,7 +186,7 @@ class Run {
       }))
     this.plan = new FaultPlan(world, {
       cluster: this.cluster, pages: this.tabs.pages, broker: this.broker, duration: this.duration, kinds: shape.faults,
-      without: without.faults ?? new Set()
+      upgrades: drawnApart(world, SOME.upgrade) !== undefined, without: without.faults ?? new Set()
     })
     if (redis instanceof ReplicatedRedis) redis.onFailover = ({ store }) => this.#failedOver(redis, store)
   }

@@ -14,7 +14,7 @@ import { seconds } from './words.js'
  * @property {boolean} [onlyNamed] only in scenarios that name it
  * @property {boolean | 'beside others' | ((scene: import('./plan.js').Scene) => boolean)} [mayResync] records may be
  *   lost, so pages may have to load a document again; a function is asked after the fault was made
- * @property {'kafka' | 'launcher' | import('../parts/redis/kinds.js').RedisKind} [needs]
+ * @property {'kafka' | 'launcher' | 'upgrade' | import('../parts/redis/kinds.js').RedisKind} [needs]
  */
 
 /** @param {Scene} scene @param {SeededRandom} drawn @param {string} [role] */
@@ -58,6 +58,15 @@ export const KINDS = {
       const some = drawn.chance(0.4) ? slots : [drawn.pick(slots)]
       for (const slot of some) cluster.reload(slot)
       return `reload of ${some.map(({ name }) => name).join(', ')}`
+    }
+  },
+  'upgrade': {
+    needs: 'upgrade',
+    make ({ cluster }, drawn) {
+      const machine = drawn.pick(cluster.machines)
+      const isNext = !machine.isNext
+      cluster.install(machine, isNext)
+      return `${machine.name} is upgraded to ${isNext ? 'the next version' : 'this version again'}`
     }
   },
   'cordon': {

@@ -41,15 +41,18 @@ export class FaultPlan {
    * @param {import('../parts/broker.js').Broker} [options.broker]
    * @param {number} options.duration ms
    * @param {readonly string[]} [options.kinds] default: all
+   * @param {boolean} [options.upgrades] whether machines may get another version
    * @param {ReadonlySet<number>} options.without
    */
-  constructor (world, { cluster, pages, broker, duration, kinds, without }) {
+  constructor (world, { cluster, pages, broker, duration, kinds, upgrades = false, without }) {
     this.world = world
     this.scene = { world, cluster, pages, broker }
     this.without = without
     const drawn = world.random.fork()
     /** @type {Record<string, boolean>} */
-    const has = { kafka: broker !== undefined, launcher: cluster.launchers.length > 0, [cluster.redis.kind]: true }
+    const has = {
+      kafka: broker !== undefined, launcher: cluster.launchers.length > 0, upgrade: upgrades, [cluster.redis.kind]: true
+    }
     const possible = Object.entries(KINDS).filter(([name, { needs, onlyNamed }]) =>
       (kinds?.includes(name) ?? !onlyNamed) &&
       (needs === undefined || has[needs]))

@@ -3,6 +3,7 @@ import { loadConfig } from '../../../src/config/load.js'
 import { composeApi } from '../../../src/roles/api.js'
 import { composeGateway } from '../../../src/roles/gateway.js'
 import { composeIngest } from '../../../src/roles/ingest.js'
+import '../world/next-version.js'
 import { Launcher } from './launcher.js'
 import { runRoleIn } from './role.js'
 
@@ -125,6 +126,7 @@ export class Cluster {
    */
   #run (name, starts, { machine, ...of }) {
     const process = this.world.process(starts === 1 ? name : `${name}.${starts}`, machine)
+    process.isNext = machine.isNext === true
     return runRoleIn({
       process, ...of, compose: COMPOSE[of.role], inspects: this.inspects,
       createKafka: () => {
@@ -166,16 +168,36 @@ export class Cluster {
 
   get isReady () { return this.slots.every(({ running }) => running?.isReady && running.process.isAlive) }
 
-  /** Without a launcher: the next process first, then the end of the one before. @param {Slot} slot */
-  reload (slot) {
+  /**
+   * Without a launcher: the next process first, then the end of the one before.
+   * @param {Slot} slot
+   * @param {() => void} [done] called when the one before begins to end
+   */
+  reload (slot, done = () => {}) {
     const before = slot.running
     const next = slot.running = slot.start()
-    const ended = () => { if (before.process.isAlive) before.stop() }
     const look = () => {
-      if (slot.running !== next) return ended()
-      if (next.isReady) ended()
-      else this.world.schedule(50, 'reload', look, null)
+      if (slot.running === next && !next.isReady) return void this.world.schedule(50, 'reload', look, null)
+      if (before.process.isAlive) before.stop()
+      done()
     }
     this.world.schedule(50, 'reload', look, null)
+  }
+
+  /**
+   * Another version is installed on a machine, and its processes are replaced one after the other.
+   * @param {Machine} machine
+   * @param {boolean} isNext
+   */
+  install (machine, isNext) {
+    machine.isNext = isNext
+    const launcher = this.launchers.find((one) => one.machine === machine)
+    if (launcher !== undefined) return launcher.reload()
+    const left = this.slots.filter(({ name }) => name.startsWith(`${machine.name}/`))
+    const reloadNext = () => {
+      const slot = left.shift()
+      if (slot !== undefined) this.reload(slot, reloadNext)
+    }
+    reloadNext()
   }
 }

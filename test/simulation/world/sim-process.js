@@ -2,6 +2,7 @@
  * @typedef {object} Machine
  * @property {string} name
  * @property {number} step of its wall clock, ms
+ * @property {boolean} [isNext] what starts on it runs the next version
  */
 
 /**
@@ -24,6 +25,8 @@ export class SimProcess {
   toLauncher = () => {}
   /** @type {SimProcess | null} */
   launcher = null
+  /** Whether it runs the next version (next-version.js). */
+  isNext = false
   /** Whether it is a page or a service, far away from the cluster. */
   isClient = false
   /** Used share of its heap, for code that looks at it. */

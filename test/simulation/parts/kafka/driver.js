@@ -1,3 +1,4 @@
+import { nextRecords } from '../../world/next-version.js'
 import { KafkaError } from './errors.js'
 import { PATIENT } from './link.js'
 import { SimProducer } from './producer.js'
@@ -48,7 +49,7 @@ export function createDriver (broker, process) {
       await producer.connect()
       return {
         maxBytes: producer.maxBytes,
-        send: (messages) => producer.send(messages),
+        send: (messages) => producer.send(nextRecords(messages)),
         close: () => producer.close()
       }
     },
