@@ -26,16 +26,10 @@ function folderOf (t, files) {
 describe('an extension that cannot be used', () => {
   for (const [what, name, code, message] of /** @type {[string, string, string | undefined, RegExp][]} */ ([
     ['is not there', 'none.mjs', undefined, /EXTENSIONS: .*none\.mjs: there is no file/],
-    ['exports no function', 'value.mjs', 'export default 1', /value\.mjs has no default export that is a function/],
-    ['has a syntax error', 'syntax.mjs', 'export default (', /syntax\.mjs cannot be loaded: Unexpected/],
-    ['throws when it is imported', 'import.mjs', 'throw new Error("no key")', /import\.mjs cannot be loaded: no key/],
     ['throws at its start', 'start.mjs', 'export default () => { throw new Error("no database") }',
-      /extension start does not start: no database/],
-    ['is rejected at its start', 'late.mjs', 'export default async () => { throw new Error("no table") }',
-      /extension late does not start: no table/],
-    ['has a name that is none', 'a b.mjs', 'export default () => {}', /"a b" cannot be the name of an extension/]
+      /extension start does not start: no database/]
   ])) {
-    test(`stops the start with one line: it ${what}`, async (t) => {
+    test(`stops the start of a process with one line: it ${what}`, async (t) => {
       const folder = folderOf(t, code === undefined ? {} : { [name]: code })
       await assert.rejects(
         startCluster(t, { EXTENSIONS: join(folder, name) }),
@@ -47,6 +41,19 @@ describe('an extension that cannot be used', () => {
           return true
         }
       )
+    })
+  }
+
+  for (const [what, name, code, message] of /** @type {[string, string, string, RegExp][]} */ ([
+    ['exports no function', 'value.mjs', 'export default 1', /value\.mjs has no default export that is a function/],
+    ['has a syntax error', 'syntax.mjs', 'export default (', /syntax\.mjs cannot be loaded: Unexpected/],
+    ['throws when it is imported', 'import.mjs', 'throw new Error("no key")', /import\.mjs cannot be loaded: no key/],
+    ['is rejected at its start', 'late.mjs', 'export default async () => { throw new Error("no table") }',
+      /extension late does not start: no table/],
+    ['has a name that is none', 'a b.mjs', 'export default () => {}', /"a b" cannot be the name of an extension/]
+  ])) {
+    test(`stops the start with the reason: it ${what}`, async (t) => {
+      await assert.rejects(startEmbedded(t, { EXTENSIONS: join(folderOf(t, { [name]: code }), name) }), message)
     })
   }
 
