@@ -29,7 +29,7 @@ export function createLogLevels ({ directory, own, onAll = () => {} }) {
     const change = level === undefined ? {} : { method: 'PUT', body: { level } }
     return (await askProcesses(processes, '/loglevel', { timeout: TIMEOUT, ...change }))
       .map(({ name, answer, error }) => error === undefined ? { name, level: answer.level } : { name, error })
-      .sort((a, b) => a.name.localeCompare(b.name))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   /** @param {string | undefined} name @returns {typeof own} */
