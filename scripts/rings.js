@@ -71,12 +71,12 @@ export const RINGS = {
     about: 'the same tests for each implementation of an interface'
   },
   integration: {
-    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 100,
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 50,
     about: 'parts of the code with Redis and Kafka'
   },
   // clusters in virtual time, each with a schedule that its test writes
   world: {
-    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 70,
+    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 95,
     about: 'behavior over time, in virtual time'
   },
   // whole clusters in virtual time: no test waits, so it takes both cores
