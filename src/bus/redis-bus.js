@@ -60,7 +60,9 @@ export function createRedisBus ({
   const registry = createRegistry({ redis, clock })
   const publish = createRedisPublish({ redis, registry, historyOf, durability, idempotency, clock, random })
   const users =
-    workerNumber === undefined ? undefined : createUserRoutes({ redis, metrics, workerNumber, onOrders, clock })
+    workerNumber === undefined
+      ? undefined
+      : createUserRoutes({ redis, metrics, workerNumber, isOwner, onOrders, clock })
   const kept =
     workerNumber === undefined
       ? undefined

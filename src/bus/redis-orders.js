@@ -223,6 +223,8 @@ export function createKeptOrders ({
 
   /** @param {string} id of an order @param {Promise<number>} outcome */
   async function report (id, outcome) {
+    // the process that has the number now reports for its own connections
+    if (!isOwner()) return
     try {
       await redis.scripts.carried([key, orderReport(workerNumber, id)], [id, await outcome, REPORT_KEPT])
     } catch {

@@ -42,19 +42,21 @@ class Batch {
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} dependencies.workerNumber
+ * @param {() => boolean} [dependencies.isOwner] false: another process may have the number, and registrations may be
+ *   its own, so they are not removed
  * @param {(uid: string, orders: import('./orders.js').Order[]) => void} dependencies.onOrders called after each
  *   registration with the orders about the user, if there are any; must not throw
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
-export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, clock }) {
+export function createUserRoutes ({ redis, metrics, workerNumber, isOwner = () => true, onOrders, clock }) {
   /**
    * Users of this worker, the one with the oldest renewal first; bounded by the number of connections.
    * @type {Map<string, { renewedAt: number }>}
    */
   const users = new Map()
   /**
-   * Users without connections here that Redis may still have because a call about them failed: they are removed
-   * again. Until then each publication for them costs a message without a receiver.
+   * Users without connections here that Redis may still have, because a call about them failed or this worker had no
+   * lease: they are removed later. Until then each publication for them costs a message without a receiver.
    * @type {Set<string>}
    */
   const unsure = new Set()
@@ -126,6 +128,7 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
 
   function removeUnsure () {
     let sent = 0
+    if (!isOwner()) return
     for (const uid of unsure) {
       if (sent++ === RENEWALS) break
       unsure.delete(uid)
@@ -209,6 +212,7 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
     /** @param {string} uid @returns {Promise<void>} */
     async remove (uid) {
       users.delete(uid)
+      if (!isOwner()) return removeLater(uid)
       await change(uid, '-').catch((error) => {
         removeLater(uid)
         throw error

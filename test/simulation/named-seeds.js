@@ -13,5 +13,6 @@ export const NAMED_SEEDS = [
   { seed: 17, scenario: 'kafka', found: 'a batch that waited for Redis while its member was cut off from Kafka ended the consumer' },
   { seed: 12, scenario: 'rights', found: 'a clock of Redis that was set back made pages of a document load again with its first record' },
   { seed: 34, scenario: 'rights', found: 'a worker that was cut off past its lease did not tell again that its users are online' },
-  { seed: 25, scenario: 'rights', found: 'a member whose departure Redis had lost stayed, as nobody else of its worker had the document open' }
+  { seed: 25, scenario: 'rights', found: 'a member whose departure Redis had lost stayed, as nobody else of its worker had the document open' },
+  { seed: 116, scenario: 'default', found: 'a process whose number another one had removed the registration of its user, and orders did not reach the user' }
 ]

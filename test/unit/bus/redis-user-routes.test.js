@@ -11,11 +11,11 @@ import { waitFor } from '../../helpers/wait.js'
 /**
  * User routes over a Redis that records calls.
  * @param {{
- *   isCluster?: boolean, failing?: boolean, ordered?: [number, ...string[]][]
+ *   isCluster?: boolean, failing?: boolean, ordered?: [number, ...string[]][], isOwner?: () => boolean
  *   clock?: import('../../../src/common/clock.js').Clock
  * }} [options]
  */
-function fixture ({ isCluster = false, failing = false, ordered = [], clock = systemClock } = {}) {
+function fixture ({ isCluster = false, failing = false, ordered = [], isOwner, clock = systemClock } = {}) {
   /** @type {[string, import('../../../src/bus/orders.js').Order[]][]} */
   const told = []
   /** @type {{ keys: string[], ops: string }[]} */
@@ -39,6 +39,7 @@ function fixture ({ isCluster = false, failing = false, ordered = [], clock = sy
       redis,
       metrics: createMetrics({ processMetrics: false }),
       workerNumber: 7,
+      isOwner,
       onOrders: (uid, orders) => {
         told.push([uid, orders])
       },
@@ -107,6 +108,25 @@ describe('users of a worker in Redis', () => {
     assert.equal(calls[1].ops, '--', 'Redis may have executed the call')
     users.stop()
     assert.equal(time.timers, 0)
+  })
+
+  // the number, and with it the registration, may be of another process
+  test('are not removed by a process whose lease has ended', async (t) => {
+    const time = manualClock()
+    let isOwner = true
+    const { calls, users } = fixture({ clock: { ...systemClock, every: time.every }, isOwner: () => isOwner })
+    t.after(() => users.stop())
+    await users.add('ada')
+    isOwner = false
+    await users.remove('ada')
+    users.start()
+    time.advance(5000)
+    await endOfTurn()
+    assert.deepEqual(calls.map(({ ops }) => ops), ['+'])
+    isOwner = true
+    time.advance(1000)
+    await waitFor(() => calls.length === 2)
+    assert.equal(calls[1].ops, '-')
   })
 
   test('are removed again until Redis has confirmed it, unless they are back', async (t) => {
