@@ -88,7 +88,12 @@ test('a worker follows the master through failovers, with its subscriptions', { 
   }, { timeout: 20_000, message: 'another failover' })
   const client = /** @type {import('ioredis').Redis} */ (redis.client)
   // the Sentinels wait for 10 s before they demote a master that still runs
-  await waitFor(() => redis.ready && client.stream.remotePort !== secondPort, { timeout: 1500, message: 'the new master' })
+  const before = new Redis({ port: secondPort, password: 'of-redis' })
+  before.on('error', () => {})
+  t.after(() => before.disconnect())
+  const hasMoved = () => redis.ready && client.stream.remotePort !== secondPort
+  await waitFor(async () => hasMoved() || (await before.role())[0] !== 'master', { timeout: 20_000, message: 'the new master' })
+  assert.ok(hasMoved(), 'not only when the master before is demoted')
   await arrives()
 
   // one Sentinel hangs: the others are asked
