@@ -59,7 +59,7 @@ export async function attacked (t, name, options) {
   prepared.catch(() => {}) // awaited when it is this attack's turn
   const begun = before.ended.then(() => prepared)
   const turn = begun.then(async ({ cluster, attacker }) => {
-    const attack = await run(t, name, cluster, attacker, options)
+    const attack = await run(t, name, cluster ?? await sharedCluster(settingsOf(options)), attacker, options)
     return { ...attack, freed: own ? undefined : await attack.free() }
   })
   last = { begun: settled(begun), ended: settled(turn) }
@@ -78,14 +78,17 @@ const settled = (promise) => promise.then(() => {}, () => {})
  * @param {boolean} own against a cluster of its own
  * @param {Options} options
  */
-async function prepare (t, name, own, { secure = false, env = {} }) {
-  const settings = { secure, env }
+async function prepare (t, name, own, options) {
   const [cluster, attacker] = await Promise.all([
-    own ? startedCluster(t, settings) : sharedCluster(settings), startAttacker(t, name)
+    // a shared one is not started beside an attack that takes a whole core
+    own ? startedCluster(t, settingsOf(options)) : undefined, startAttacker(t, name)
   ])
-  await cluster.witnesses()
+  await cluster?.witnesses()
   return { cluster, attacker }
 }
+
+/** @param {Options} options */
+const settingsOf = ({ secure = false, env = {} }) => ({ secure, env })
 
 /** @param {import('node:test').TestContext} t @param {string} name */
 async function startAttacker (t, name) {
