@@ -45,7 +45,7 @@ export class Keyspace {
   /** @param {string} key @returns {Entry | undefined} */
   entry (key) {
     const entry = this.#entries.get(key)
-    if (entry === undefined || entry.expiresAt === 0 || this.now <= entry.expiresAt) return entry
+    if (entry === undefined || this.#lives(entry)) return entry
     this.delete(key)
     this.expired++
     return undefined
@@ -124,8 +124,11 @@ export class Keyspace {
     else this.#volatile.set(key, entry)
   }
 
-  /** @returns {IterableIterator<string>} also of keys that have expired */
-  keys () { return this.#entries.keys() }
+  /** @param {Entry} entry */
+  #lives ({ expiresAt }) { return expiresAt === 0 || this.now <= expiresAt }
+
+  /** @returns {string[]} keys that have not expired. The others stay: the clock may be set back */
+  keys () { return [...this.#entries].flatMap(([key, entry]) => this.#lives(entry) ? [key] : []) }
 
   clear () {
     this.#entries.clear()

@@ -55,7 +55,7 @@ export const keys = {
   keys: {
     arity: 2,
     run: ({ keyspace }, [, pattern]) =>
-      [...keyspace.keys()].filter((key) => matches(pattern, key) && keyspace.entry(key))
+      keyspace.keys().filter((key) => matches(pattern, key))
   },
 
   flushall: {

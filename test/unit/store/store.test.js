@@ -120,6 +120,16 @@ describe('keys that expire', () => {
     assert.equal(await infoOf(one, 'expired_keys'), '5000')
   })
 
+  it('are not listed, but are there again if nothing has touched them and the clock is set back', async (t) => {
+    const { clock, client } = testStore(t)
+    const one = client()
+    await one.ask('SET', 'key', 'v', 'EX', '1')
+    clock.step(1500)
+    assert.equal(await one.ask('KEYS', '*'), '*0\r\n')
+    clock.step(-1000)
+    assert.equal(await one.ask('KEYS', '*'), '*1\r\n$3\r\nkey\r\n')
+  })
+
   it('follow the wall clock: it decides at the moment of a command, and a script has one moment', async (t) => {
     const { clock, client } = testStore(t)
     const one = client()
