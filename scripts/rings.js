@@ -24,7 +24,7 @@ import { join, relative, resolve, sep } from 'node:path'
  */
 export const RINGS = {
   unit: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 300_000, seconds: 190, together: 16,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 300_000, seconds: 105, together: 16,
     apart: [
       // replace the time and the environment of their process
       'test/unit/simulation/',
@@ -35,14 +35,14 @@ export const RINGS = {
     about: 'parts of the code, without services'
   },
   browser: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 480, together: 5,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 360, together: 5,
     // builds the site, which would keep the others waiting
     apart: ['test/browser/docs-site.test.js'],
     about: 'pages in a browser'
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
   process: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 640, together: 8,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 395, together: 8,
     apart: [
       'test/process/simulation/',
       // measures the heap of its process
@@ -58,35 +58,35 @@ export const RINGS = {
   },
   // each file with its own Redis, and so with its own clusters
   cluster: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 240,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 180,
     about: 'clusters with a Redis for each file'
   },
   // clusters whose processes are replaced, and load balancers
   alone: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 220,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 140,
     about: 'clusters whose processes are replaced, and load balancers'
   },
   contract: {
-    services: true, byDefault: true, concurrency: 4, timeoutMs: 600_000, seconds: 280,
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 600_000, seconds: 200,
     about: 'the same tests for each implementation of an interface'
   },
   integration: {
-    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 50,
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 40,
     about: 'parts of the code with Redis and Kafka'
   },
   // clusters in virtual time, each with a schedule that its test writes
   world: {
-    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 95,
+    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 65,
     about: 'behavior over time, in virtual time'
   },
   // whole clusters in virtual time: no test waits, so it takes both cores
   simulation: {
-    services: false, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 210, single: true,
+    services: false, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 155, single: true,
     about: 'a whole cluster in virtual time, with faults, by seed'
   },
   // attacks on a worker, with other clients: a few seconds each, or ATTACK_SECONDS
   attack: {
-    services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 250, single: true,
+    services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 285, single: true,
     about: 'attacks on a gateway worker'
   },
   // speed of the demo page; needs an otherwise idle machine
