@@ -37,11 +37,14 @@ function option (draw, options, share = 0.4) {
 const limit = (draw, share = 0.3) => draw.chance(share) ? ['LIMIT', integer(draw), integer(draw)] : []
 /** @param {Draw} draw */
 const fields = (draw) => draw.list(1, 3, () => draw.pick(FIELDS))
+/** A lifetime beyond 2^53 ms is not exact in the store. */
+const TOO_LONG = '9007199254740993'
+/** Lifetimes that the calls of scripts have. */
+const LIFETIMES = ['5', '60', '100', '600', '1000', '3600']
 /** @param {Draw} draw */
 const seconds = (draw) => {
   const text = draw.mostly(0.1, () => draw.pick(['1', '2', '60', '1000']))
-  // a lifetime beyond 2^53 ms is not exact in the store
-  return text === '9007199254740993' ? '60' : text
+  return text === TOO_LONG ? '60' : text
 }
 /** @param {Draw} draw @param {number} [most] */
 const channels = (draw, most = 2) => draw.list(1, most, () => draw.pick(CHANNELS))
@@ -211,8 +214,11 @@ export function mistaken (draw, args) {
   const at = draw.int(1, Math.max(1, args.length - 1))
   // another cursor is free to begin anywhere, and the store pops one only
   const most = ['HSCAN', 'LPOP', 'ZPOPMIN'].includes(args[0]) ? 2 : OWNING.includes(args[0]) ? 3 : 4
+  const more = draw.hostile()
+  const other = draw.hostile()
   const mistakes = [
-    [args[0]], args.slice(0, -1), [...args, draw.hostile()], args.with(at < args.length ? at : 0, draw.hostile())
+    [args[0]], args.slice(0, -1), [...args, more],
+    args.with(at < args.length ? at : 0, other === TOO_LONG && LIFETIMES.includes(args[at]) ? '60' : other)
   ]
   // of an entry without its envelope Lua makes a list with a hole
   if (args[0] === 'publish') mistakes.splice(1, 1)
