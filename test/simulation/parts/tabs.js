@@ -138,10 +138,14 @@ export class Tabs {
 
   behind () {
     const { service } = this
+    const newest = (/** @type {string} */ log) =>
+      Math.max(...this.open.map((page) => new Map(page.logs).get(log)?.position?.offset ?? 0))
     for (const page of this.open) {
-      for (const [log, { last }] of page.logs) {
+      for (const [log, { last, position }] of page.logs) {
         const accepted = service.accepted.get(log)
         const has = last.get(service.process.name)
+        // a page that was opened after the last record has none
+        if (has === undefined && position?.offset === newest(log)) continue
         if (accepted !== undefined && has !== accepted) return `${page.name} has record ${has} of ${log}, and not ${accepted}`
       }
       const missing = this.#missingEdit(page)
