@@ -1,6 +1,6 @@
 import { InkcastError } from '../common/errors.js'
 import { isLogLevel, LOG_LEVELS } from '../common/log-level.js'
-import { askProcesses, processesIn } from './ask-processes.js'
+import { askProcesses, byName, processesIn } from './ask-processes.js'
 
 /**
  * The log levels of all processes of this machine: `GET` and `PUT /loglevel` on ADMIN_PORT, and SIGUSR2.
@@ -29,7 +29,7 @@ export function createLogLevels ({ directory, own, onAll = () => {} }) {
     const change = level === undefined ? {} : { method: 'PUT', body: { level } }
     return (await askProcesses(processes, '/loglevel', { timeout: TIMEOUT, ...change }))
       .map(({ name, answer, error }) => error === undefined ? { name, level: answer.level } : { name, error })
-      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .sort(byName)
   }
 
   /** @param {string | undefined} name @returns {typeof own} */

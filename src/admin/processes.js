@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
-import { nameOf, socketsIn } from './ask-processes.js'
+import { byName, nameOf, socketsIn } from './ask-processes.js'
 import { readStatus } from './private-listener.js'
 import { isStale, peerOf } from './run-directory.js'
 
@@ -56,7 +56,7 @@ export function createProcesses ({ directory, expected, own, isHung = () => fals
         const itself = own ? [own().then((status) => ({ ...status, id: OWN }))] : []
         const answers = await Promise.all([...files.map(ask), ...itself])
         const now = await socketsIn(directory)
-        const processes = answers.filter((answer) => answer !== null).sort((a, b) => (a.name < b.name ? -1 : 1))
+        const processes = answers.filter((answer) => answer !== null).sort(byName)
         // a process may have been replaced by one that was not in the list yet: then neither counts as ready
         const settled = now.join() === files.join() && !wereReplaced(processes)
         if (settled || repeats === MAX_REPEATS) return { processes, reasons: reasonsOf(processes, expected) }

@@ -4,6 +4,8 @@ import { UserBudget } from '../admission/user-budget.js'
  * Users that left with a part of their budget used, and may come back; beyond this the oldest are forgotten.
  */
 const MAX_GONE = 10_000
+/** Of these, the oldest ones that are looked at when a user leaves: one that stays long must not keep the others. */
+const LOOKED_AT = 16
 
 /** A user with an open or connecting connection on this worker, and the budget of these connections. */
 class LocalUser extends UserBudget {
@@ -58,10 +60,11 @@ export function createLocalUsers ({ bus, orders, rates, metrics, log, clock }) {
    * @param {number} now ms
    */
   function forgetFull (now) {
+    let looked = 0
     for (const [uid, user] of gone) {
+      if (looked++ === LOOKED_AT) return
       user.refill(rates, now)
-      if (user.used(rates, now)) return
-      gone.delete(uid)
+      if (!user.used(rates, now)) gone.delete(uid)
     }
   }
 

@@ -20,7 +20,7 @@ const STOP_SHARE = 0.2
 /**
  * @typedef {import('./child.js').Child} Child
  *
- * What starts processes and looks at them; a simulation has its own.
+ * The parts of the system that start processes and look at them; a simulation has its own.
  * @typedef {object} LauncherHost
  * @property {import('./child.js').Fork} fork
  * @property {typeof import('../process/usage.js').readUsage} usageOf

@@ -6,8 +6,8 @@ const scope = fileScope()
 let browser
 
 /**
- * One Chromium for all test files of a process, because its start takes seconds of CPU time. What a test opens in it,
- * it closes.
+ * One Chromium for all test files of a process, because its start takes seconds of CPU time. A test closes
+ * the pages that it opens.
  */
 export function sharedBrowser () {
   browser ??= startBrowser(scope)

@@ -43,7 +43,7 @@ async function newEachTime (connect, send) {
 }
 
 /**
- * What a user sends, and how.
+ * The values that a user sends, and the way.
  * @type {Record<string, { way: Way, codec: 'json' | 'msgpack', data: unknown, bytes: number }>}
  */
 const CASES = {

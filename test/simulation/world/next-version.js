@@ -7,7 +7,7 @@ import { currentWorld } from './now.js'
  * in what they read.
  */
 
-/** What each message has more. */
+/** The additional field of each message. */
 export const ADDED = Object.freeze({ added: 'by the next version' })
 
 /** Keys by which the heads of records and orders, addresses of workers, and members of documents are known. */
@@ -22,7 +22,7 @@ JSON.stringify = (/** @type {any} */ value, /** @type {any[]} */ ...rest) =>
 /** @param {any} value */
 const isMessage = (value) => value?.constructor === Object && SHAPES.some((keys) => keys.every((key) => key in value))
 
-/** What the presence script publishes begins with it. */
+/** The beginning of each message of the presence script. */
 const PRESENCE = `'{"kind":"'`
 
 /** @param {string} command @param {string} lua */

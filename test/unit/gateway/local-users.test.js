@@ -57,6 +57,16 @@ for (const [what, seconds, use] of USES) {
   })
 }
 
+test('a user whose budget takes long to fill does not keep the users that left after it', async () => {
+  const { clock, visit } = start()
+  const slow = await visit('slow', (budget) => budget.beginsSending(clock.monotonic()))
+  const quick = await visit('quick', (budget) => budget.received(rates, 500))
+  clock.advance(501)
+  await visit('another', () => {})
+  assert.notEqual(await visit('quick', () => {}), quick)
+  assert.equal(await visit('slow', () => {}), slow)
+})
+
 test('a user who has used nothing is forgotten at once', async () => {
   const { visit } = start()
   const before = await visit('ada', () => {})
