@@ -13,7 +13,8 @@ export function holdableTime (t) {
   const goOn = () => { held = undefined }
   t.after(goOn)
   return {
-    hold () { held = monotonic() },
+    // whole milliseconds: a sum with a fraction is rounded, so that 250 later were sometimes 249.99… later
+    hold () { held = Math.ceil(monotonic()) },
     /** @param {number} ms */
     pass (ms) { if (held !== undefined) held += ms },
     goOn
