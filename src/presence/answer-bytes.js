@@ -14,14 +14,3 @@ export function bytesOf (members) {
   if (bytes === undefined) sizes.set(members, bytes = JSON.stringify(members).length)
   return bytes
 }
-
-/**
- * @param {Member[]} members
- * @param {Member} own
- * @returns {Member[]} a new list; its size is derived from that of the first one
- */
-export function withOwn (members, own) {
-  const all = [...members, own]
-  sizes.set(all, bytesOf(members) + JSON.stringify(own).length)
-  return all
-}

@@ -1,6 +1,3 @@
-import { withOwn } from './answer-bytes.js'
-import { makeMember } from './member-view.js'
-
 /**
  * The payloads of `doc:presence` and of the answers to joins.
  *
@@ -39,13 +36,11 @@ export function listPayload (guid, { version, count, countOnly, members, cursor 
 }
 
 /**
- * The answer to a join. The page may not include the client itself yet.
+ * The answer to a join: the list as it was read, so that the next message fits. In a large document it may lack the
+ * client itself, which is then in the next message (Room.written).
  * @param {Page} page
- * @param {{ id: string, uid: string, body: string }} own
  */
-export function joinAnswer ({ version, count, countOnly, members, cursor }, own) {
+export function joinAnswer ({ version, count, countOnly, members, cursor }) {
   if (countOnly) return { members: [], count, version, countOnly: true }
-  if (cursor !== undefined) return { members, count, version, cursor }
-  if (members.some(({ uid }) => uid === own.uid)) return { members, count, version }
-  return { members: withOwn(members, makeMember(own.uid, [[own.id, JSON.parse(own.body)]])), count: count + 1, version }
+  return { members, count, version, ...cursor === undefined ? {} : { cursor } }
 }

@@ -225,7 +225,7 @@ export function createPresence ({
       }
       try {
         await membership.room.written(membership)
-        return joinAnswer(await membership.room.page(), membership)
+        return joinAnswer(await membership.room.page())
       } catch (error) {
         log.debug({ err: error, guid }, 'the answer to a join has no members')
         return {}

@@ -14,5 +14,6 @@ export const NAMED_SEEDS = [
   { seed: 12, scenario: 'rights', found: 'a clock of Redis that was set back made pages of a document load again with its first record' },
   { seed: 34, scenario: 'rights', found: 'a worker that was cut off past its lease did not tell again that its users are online' },
   { seed: 25, scenario: 'rights', found: 'a member whose departure Redis had lost stayed, as nobody else of its worker had the document open' },
-  { seed: 116, scenario: 'default', found: 'a process whose number another one had removed the registration of its user, and orders did not reach the user' }
+  { seed: 116, scenario: 'default', found: 'a process whose number another one had removed the registration of its user, and orders did not reach the user' },
+  { seed: 20, scenario: 'default', found: 'the answer to a join counted the page itself, which Redis had lost, and the next message did not' }
 ]

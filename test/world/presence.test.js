@@ -2,6 +2,7 @@ import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WORKERS } from '../../src/redis/keys.js'
+import { PresenceChecker } from '../simulation/oracle/presence-checker.js'
 
 /** @typedef {import('../simulation/script/scripted-client.js').ScriptedClient} Client */
 
@@ -128,4 +129,27 @@ test('what changed while Redis was unavailable is in the list afterwards, and pa
   // the api may connect to Redis later than the workers
   await cluster.pass(3000)
   assert.equal(await uids(cluster), 'ada,cyd')
+}))
+
+test('the members that a page shows are those of the count in each message, also while many join', () => inCluster({}, async (cluster) => {
+  /** @type {string[]} */
+  const wrong = []
+  /** @type {{ client: Client, checker: PresenceChecker }[]} */
+  const pages = []
+  for (let i = 0; i < 40; i++) {
+    const client = await cluster.connect(`user-${i}`)
+    const checker = new PresenceChecker(client.uid, (sentence) => { wrong.push(sentence) }, () => false)
+    pages.push({ client, checker })
+  }
+  for (const { client: { process, socket }, checker } of pages) {
+    process.enter('join', () => {
+      socket?.on('doc:presence', (message) => { checker.update(message) })
+      socket?.emit('doc:join', { guid: 'doc', state: {} }, (/** @type {any} */ answer) => checker.list(answer))
+    })
+    await cluster.pass(20)
+  }
+  await cluster.until(() => pages.every(({ checker }) => checker.members.size === pages.length), {
+    message: () => pages.map(({ checker }) => checker.members.size)
+  })
+  assert.deepEqual(wrong, [])
 }))
