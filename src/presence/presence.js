@@ -300,17 +300,19 @@ export function createPresence ({
     },
 
     /**
-     * Waits for reconnects, at most for the grace, and writes the last changes.
+     * Waits for reconnects, at most for the grace, and writes the last changes. While the store is unavailable it
+     * tries again, because one node of it may be down, and others have members to remove.
      * @param {number} wait ms at most
      */
     async stop (wait) {
+      const latest = now() + wait
       const end = now() + Math.min(wait, settings.grace)
       while (lapsing.size > 0 && now() < end) await clock.sleep(TICK)
       for (const { membership } of lapsing.values()) membership.room.leave(membership, '~')
       lapsing.clear()
       stopping.abort(new InkcastError('unavailable', 'presence is stopped'))
       const deadline = now() + STOP_TIME
-      while (busy.size > 0 && gate.open && now() < deadline) {
+      while (busy.size > 0 && now() < (gate.open ? deadline : Math.min(deadline, latest))) {
         for (const room of busy) if (!room.work(Infinity)) busy.delete(room)
         await clock.sleep(TICK / 4)
       }

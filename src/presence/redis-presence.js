@@ -78,7 +78,7 @@ export function createRedisPresence ({
 
   redis.onBack(() => {
     if (!running) return
-    // Redis may have lost the set, so write it again
+    // Redis may have lost the set: `documents` writes it again, or the next update
     noted.clear()
     handlers?.onLost()
   })
@@ -202,7 +202,8 @@ export function createRedisPresence ({
 
     update: (guid, changes) =>
       attempt('update', async () => {
-        if (!noted.has(guid)) await note(guid, true)
+        // departures need no entry: the set may be on another node, which is down while this worker stops
+        if (!noted.has(guid) && changes.some(({ op }) => op === '+' || op === '=')) await note(guid, true)
         await change(guid, changes)
       }),
 
@@ -240,7 +241,13 @@ export function createRedisPresence ({
       ),
 
     documents: () =>
-      attempt('documents', () => redis.client.smembers(workerPresence(/** @type {number} */ (workerNumber)))),
+      attempt('documents', async () => {
+        const missing = [...watched.keys()].filter((guid) => !noted.has(guid))
+        await Promise.all(missing.map((guid) => note(guid, true)))
+        const guids = await redis.client.smembers(workerPresence(/** @type {number} */ (workerNumber)))
+        for (const guid of guids) noted.add(guid)
+        return guids
+      }),
 
     forget: (number, gone, { surely = false } = {}) =>
       attempt('forget', async () => {

@@ -8,8 +8,8 @@ import { spawnGuarded } from '../services/guard.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /**
- * The same in each run: a commit that breaks nothing must not fail. `npm run simulate` plays others. Left out are the
- * named ones, and those of docs/simulation.md, "Open".
+ * The same in each run: a commit that breaks nothing must not fail. `npm run simulate` plays others. The named
+ * ones are left out.
  */
 const SEEDS = '1..19,21..50,52..115,117..150'
 

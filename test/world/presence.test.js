@@ -1,7 +1,9 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { WORKERS } from '../../src/redis/keys.js'
+import { documentPresence, workerPresence, WORKERS } from '../../src/redis/keys.js'
+import { slotOf } from '../simulation/parts/redis/keys-of.js'
+import { workerOfSid } from '../../src/wire/session-id.js'
 import { PresenceChecker } from '../simulation/oracle/presence-checker.js'
 
 /** @typedef {import('../simulation/script/scripted-client.js').ScriptedClient} Client */
@@ -153,3 +155,56 @@ test('the members that a page shows are those of the count in each message, also
   })
   assert.deepEqual(wrong, [])
 }))
+
+/**
+ * @param {import('../simulation/script/scripted-cluster.js').ScriptedCluster} cluster
+ * @param {string} key
+ * @returns its master
+ */
+const masterOf = ({ redis: { servers } }, key) => servers[Math.floor(slotOf(key) * servers.length / 16_384)]
+
+/**
+ * Ada is a member on one worker, bob on another one, of a document on another node of Redis Cluster than the list of
+ * the documents of ada's worker.
+ * @param {import('../simulation/script/scripted-cluster.js').ScriptedCluster} cluster
+ */
+async function membersOnTwoNodes (cluster) {
+  const [here, there] = cluster.gateways
+  const [ada, bob] = [
+    await cluster.connect('ada', { on: there, socket: { reconnection: false } }),
+    await cluster.connect('bob', { on: here })
+  ]
+  const number = Number(workerOfSid(String(ada.id)))
+  const node = masterOf(cluster, workerPresence(number))
+  const guids = Array.from({ length: 20 }, (_, i) => `doc-${i}`)
+  const isOnNode = (/** @type {string} */ guid) => masterOf(cluster, documentPresence(guid)[0]) === node
+  const guid = String(guids.find((one) => !isOnNode(one)))
+  for (const client of [ada, bob]) assert.equal((await client.ask('doc:join', { guid, state: {} })).ok, true)
+  // departures from it cannot be written while the node is down
+  assert.equal((await ada.ask('doc:join', { guid: guids.find(isOnNode), state: {} })).ok, true)
+  const uids = async () => (await cluster.request('GET', `/v1/documents/${guid}/presence`)).body.members
+    .map((/** @type {{ uid: string }} */ { uid }) => uid).sort().join()
+  await cluster.pass(5000)
+  assert.equal(await uids(), 'ada,bob')
+  return { there, node, uids }
+}
+
+test('one node of Redis Cluster loses the list of the documents of a worker: when that worker is killed later, its members leave', () =>
+  inCluster({ redis: 'shards', env: { PRESENCE_GRACE: '1000' } }, async (cluster) => {
+    const { there, node, uids } = await membersOnTwoNodes(cluster)
+    node.process.enter('FLUSHALL', () => node.store.keyspace.clear())
+    await cluster.pass(10_000)
+    cluster.kill(there)
+    await cluster.pass(20_000)
+    assert.equal(await uids(), 'bob')
+  }))
+
+test('one node of Redis Cluster comes back empty while a worker stops: its members leave', () =>
+  inCluster({ redis: 'shards', env: { PRESENCE_GRACE: '1000' } }, async (cluster) => {
+    const { there, node, uids } = await membersOnTwoNodes(cluster)
+    node.restart(undefined, 4000)
+    await cluster.pass(500)
+    there.running.stop()
+    await cluster.pass(20_000)
+    assert.equal(await uids(), 'bob')
+  }))
