@@ -4,7 +4,7 @@ import { LogLimit } from '../common/log-limit.js'
 import { withTimeLimit } from '../common/wait.js'
 import { createAttempt } from '../redis/errors.js'
 import { documentChannel, EVERYONE_CHANNEL, queueMarks, userOrdered, workerChannel } from '../redis/keys.js'
-import { isOrder } from '../wire/publication.js'
+import { isOrder, logOf } from '../wire/publication.js'
 import { HISTORY, MAX_QUEUES, QUEUE_MARK_TTL } from './contract.js'
 import { ORDER_TTL } from './orders.js'
 import { createRedisLogs } from './redis-logs.js'
@@ -13,7 +13,6 @@ import { createRedisPublish, META_TTL } from './redis-publish.js'
 import { createKeptOrders } from './redis-orders.js'
 import { createRegistry } from './registry.js'
 import { createUserRoutes } from './redis-user-routes.js'
-import { createRollback } from './rollback.js'
 
 /**
  * The bus over Redis 7 or Redis Cluster: a stream, a hash and a sharded channel per document, all in one hash slot.
@@ -25,8 +24,7 @@ import { createRollback } from './rollback.js'
  *
  * A Redis that fails over to a replica, or restarts from its disk, may have lost the last records. It would assign
  * their offsets to other records under the same epoch. Each script therefore compares the generation of Redis with the
- * one in the document's meta, and begins another epoch if they differ (include/generation.lua). In addition each worker
- * compares the positions that it reads with those that it has seen (rollback.js).
+ * one in the document's meta, and begins another epoch if they differ (include/generation.lua).
  *
  * @typedef {import('./contract.js').Bus} Bus
  */
@@ -71,16 +69,10 @@ export function createRedisBus ({
           onMessage: (message) => onDirect(message),
           onDropped: () => handlers?.onOrdersDropped?.()
         })
-  const rollback = createRollback({
-    redis,
-    readEnd: async (guid) => (await attempt('positions', () => logs.ends([guid])))[0],
-    onReset: (guid) => tellInterrupted([guid]),
-    metrics,
-    log,
-    random
-  })
+  /** Documents whose records are delivered; one object for each subscription. @type {Map<string, object>} */
+  const subscriptions = new Map()
   const logs = createRedisLogs({
-    redis, rollback, metrics, random,
+    redis, metrics, random,
     metaTtlOf: (guid) => Math.max(META_TTL, historyOf(guid).ttl)
   })
   const stopping = new AbortController()
@@ -118,7 +110,7 @@ export function createRedisBus ({
     }
   }
   const onRecord = receiver(decodeRecord, (record, to) => {
-    if (rollback.accepts(record)) to.onRecord(record)
+    if (subscriptions.has(logOf(record.publication) ?? '')) to.onRecord(record)
   })
   const onDirect = receiver(decodeDirect, (envelopes, to) => {
     for (const envelope of envelopes) {
@@ -144,14 +136,11 @@ export function createRedisBus ({
   channels.onRestored((restored) => {
     if (!running) return
     const names = new Set(restored)
-    const guids = [...rollback.guids()].filter((guid) => names.has(documentChannel(guid)))
+    const guids = [...subscriptions.keys()].filter((guid) => names.has(documentChannel(guid)))
     metrics.bus_interruptions.inc(guids.length)
     log.info({ documents: guids.length }, 'live delivery was interrupted and works again')
     // orders first: a repair must not deliver records that follow a revoke to the revoked user
-    readOrders().then(() => {
-      const subscribed = new Set(rollback.guids())
-      tellInterrupted(guids.filter((guid) => subscribed.has(guid)))
-    })
+    readOrders().then(() => tellInterrupted(guids.filter((guid) => subscriptions.has(guid))))
   })
 
   /**
@@ -219,8 +208,8 @@ export function createRedisBus ({
       registry.stop()
       users?.stop()
       kept?.stop()
-      for (const guid of rollback.guids()) channels.unsubscribe(documentChannel(guid))
-      rollback.clear()
+      for (const guid of subscriptions.keys()) channels.unsubscribe(documentChannel(guid))
+      subscriptions.clear()
       if (workerNumber === undefined) return
       channels.unsubscribe(workerChannel(workerNumber))
       channels.unsubscribe(EVERYONE_CHANNEL)
@@ -230,20 +219,24 @@ export function createRedisBus ({
 
     subscribe: (guid) =>
       attempt('subscribe', async () => {
-        const subscription = rollback.subscribe(guid)
+        const subscription = {}
+        subscriptions.set(guid, subscription)
         try {
           await channels.subscribe(documentChannel(guid), onDocument)
           // read after the subscription: later records arrive live
           return await logs.open(guid)
         } catch (error) {
           // a failed call has no effect, but must not undo a later call for the same document
-          if (rollback.unsubscribe(guid, subscription)) channels.unsubscribe(documentChannel(guid))
+          if (subscriptions.get(guid) === subscription) {
+            subscriptions.delete(guid)
+            channels.unsubscribe(documentChannel(guid))
+          }
           throw error
         }
       }),
 
     async unsubscribe (guid) {
-      if (rollback.unsubscribe(guid)) channels.unsubscribe(documentChannel(guid))
+      if (subscriptions.delete(guid)) channels.unsubscribe(documentChannel(guid))
     },
 
     history: (guid, since, limit) => attempt('history', () => logs.history(guid, since, limit)),
@@ -260,12 +253,7 @@ export function createRedisBus ({
         await redis.scripts.note([queueMarks(guid, uid)], [`${number} ${id}`, QUEUE_MARK_TTL, MAX_QUEUES])
       }),
 
-    positions: (guids) =>
-      attempt('positions', async () => {
-        const ends = await logs.ends(guids)
-        ends.forEach((end, i) => rollback.note(guids[i], end))
-        return ends
-      }),
+    positions: (guids) => attempt('positions', () => logs.ends(guids)),
 
     async catchUp (known = []) {
       if (!running) return

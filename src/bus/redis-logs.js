@@ -3,12 +3,9 @@ import { emptyEpochBeside } from '../redis/empty-epoch.js'
 import { groupBySlot, slotIn } from '../redis/hash-slot.js'
 import { decodeEnvelope } from '../wire/envelope.js'
 import { newEpoch } from '../wire/position.js'
-import { moveAsked, moveTold } from './redis-move.js'
-import { hasLost } from './rollback.js'
 
 /**
- * Reads the logs of documents in Redis: their ends, and the records after a position. If an end lies before a position
- * that the worker knows, the document is reset first (rollback.js).
+ * Reads the logs of documents in Redis: their ends, and the records after a position.
  *
  * @typedef {import('../wire/position.js').Position} Position
  */
@@ -24,43 +21,20 @@ const ENDS_PER_CALL = 500
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
  * @param {(guid: string) => number} dependencies.metaTtlOf s
- * @param {ReturnType<typeof import('./rollback.js').createRollback>} dependencies.rollback
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../wire/position.js').EpochSource} dependencies.random
  */
-export function createRedisLogs ({ redis, metaTtlOf, rollback, metrics, random }) {
+export function createRedisLogs ({ redis, metaTtlOf, metrics, random }) {
   const { scripts } = redis
-
-  /**
-   * @template {{ position: Position }} T
-   * @param {string} guid
-   * @param {() => Promise<T>} read resolves with the end of the document's log, among others
-   * @returns {Promise<T>} with an end that is not before the known one
-   */
-  async function readEnd (guid, read) {
-    const known = rollback.knownOf(guid)
-    let answer = await read()
-    if (hasLost(answer.position, known)) {
-      await rollback.reset(guid, answer.position.epoch)
-      answer = await read()
-    }
-    rollback.note(guid, answer.position)
-    return answer
-  }
 
   /** @param {string} guid @returns {Promise<Position>} end of the log, which has an epoch also without a record */
   async function open (guid) {
     const keys = [documentLog(guid), documentMeta(guid), emptyEpochBeside(redis, documentMeta(guid))]
-    const call = (/** @type {string} */ move) =>
+    const [epoch, offset, lost] = await redis.afterMove(keys[1], (move) =>
       scripts.open(keys, [newEpoch(random), metaTtlOf(guid), move, HEAL_WITHIN.begin, HEAL_WITHIN.end])
-    const { position } = await readEnd(guid, async () => {
-      const [epoch, offset, lost] = await call(moveAsked(redis)).catch(async (error) =>
-        call(await moveTold(redis, keys[1], error))
-      )
-      if (lost === 1) metrics.bus_errors.inc({ operation: 'rollback' })
-      return { position: { epoch, offset: Number(offset) } }
-    })
-    return position
+    )
+    if (lost === 1) metrics.bus_errors.inc({ operation: 'rollback' })
+    return { epoch, offset: Number(offset) }
   }
 
   /**
@@ -130,22 +104,11 @@ export function createRedisLogs ({ redis, metaTtlOf, rollback, metrics, random }
     }))
   }
 
-  /** @param {string[]} guids of one call @returns {Promise<(Position | null)[]>} no end lies before the known one */
-  async function endsOf (guids) {
-    const known = guids.map(rollback.knownOf)
-    const ends = await readEnds(guids)
-    return Promise.all(ends.map(async (end, i) => {
-      if (end === null || !hasLost(end, known[i])) return end
-      await rollback.reset(guids[i], end.epoch)
-      return (await readEnds([guids[i]]))[0]
-    }))
-  }
-
   return {
     open,
 
     /** @param {string} guid @param {Position} since @param {number} limit */
-    history: (guid, since, limit) => readEnd(guid, () => readHistory(guid, since, limit)),
+    history: (guid, since, limit) => readHistory(guid, since, limit),
 
     /**
      * Removes records: a snapshot contains them.
@@ -163,8 +126,7 @@ export function createRedisLogs ({ redis, metaTtlOf, rollback, metrics, random }
     },
 
     /**
-     * The ends of many logs; `rollback` does not note them. A node that does not respond never delays the ends on other
-     * nodes.
+     * The ends of many logs. A node that does not respond never delays the ends on other nodes.
      * @param {string[]} guids
      * @returns {Promise<(Position | null | undefined)[]>} undefined: the read failed; rejects with the error of Redis
      *   if all reads fail
@@ -174,7 +136,7 @@ export function createRedisLogs ({ redis, metaTtlOf, rollback, metrics, random }
       /** @type {(Position | null | undefined)[]} */
       const ends = Array(guids.length).fill(undefined)
       const results = await Promise.allSettled(calls.map(async (places) => {
-        const found = await endsOf(places.map((i) => guids[i]))
+        const found = await readEnds(places.map((i) => guids[i]))
         places.forEach((place, i) => { ends[place] = found[i] })
       }))
       const failures = results.filter((result) => result.status === 'rejected')

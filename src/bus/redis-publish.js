@@ -12,7 +12,6 @@ import { isOrder, logOf, userLog } from '../wire/publication.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { IDEMPOTENCY, MAX_QUEUES, oneLane, QUEUE_MARK_TTL } from './contract.js'
 import { sequenceText } from './origin.js'
-import { moveAsked, moveTold } from './redis-move.js'
 import { createOrderPublish } from './redis-orders.js'
 import { encodeDirect } from './redis-payload.js'
 import { createRegistry } from './registry.js'
@@ -77,7 +76,7 @@ export function createRedisPublish ({
       Math.max(META_TTL, ttl),
       idempotency.ttl,
       idempotency.keys,
-      moveAsked(redis),
+      '',
       // records of users are not read again from Kafka
       redis.isCluster || encoded[0].entry.publication.keep ? '-' : (encoded[0].entry.origin?.healed ?? '-'),
       queue === undefined ? '' : `${queue.number} ${queue.id}`,
@@ -99,8 +98,8 @@ export function createRedisPublish ({
     const keys = [
       log, documentMeta(guid), channel, documentKeys(guid), marks, documentNewest(guid), emptyEpochBeside(redis, log)
     ]
-    const [epoch, ...results] = await maybeDone(redis.scripts.publish(keys, args).catch(async (error) => {
-      args[MOVE] = await moveTold(redis, keys[1], error)
+    const [epoch, ...results] = await maybeDone(redis.afterMove(keys[1], (move) => {
+      args[MOVE] = move
       return redis.scripts.publish(keys, args)
     }))
     return results.map((result) => {

@@ -190,7 +190,7 @@ export class Feed {
 
   /**
    * @param {Position | null} end of the log; null: there is no log
-   * @returns {boolean} whether this feed has fewer records, and no repair is in progress
+   * @returns {boolean} whether this feed may have other records, and no repair is in progress
    */
   lags (end) {
     if (this.closed || !this.#live) return false
@@ -198,7 +198,8 @@ export class Feed {
     // The end of a log with records is kept for days after the last one. Without it, the backend has lost its data, and
     // perhaps a record that this feed did not get.
     if (end === null) return offset > 0
-    return end.epoch !== epoch ? !areEmpty(end, this.position) : end.offset > offset
+    // an end before this position: the log has lost records, or a record came live while the end was on its way
+    return end.epoch !== epoch ? !areEmpty(end, this.position) : end.offset !== offset
   }
 
   /** @param {BusRecord} record */

@@ -27,8 +27,8 @@ export function checkFeeds ({ feeds, bus, metrics, log, clock, random, signal })
 
   /** @param {import('./feed.js').Feed} feed @param {import('../wire/position.js').Position | null} end of its log */
   function lookAgain (feed, end) {
-    // a record that came meanwhile is the first one of its log
-    if (!feed.lags(end) || (end === null && feed.heard)) return
+    // a record that came meanwhile shows by its offset what is missing before it, and this end is too old
+    if (feed.heard || !feed.lags(end)) return
     metrics.silent_losses.inc()
     feed.check(end)
   }

@@ -2,7 +2,7 @@ import { Backoff } from '../common/backoff.js'
 import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
 import { PATIENCE, createEntry, group, push, wait } from './channel-entry.js'
-import { createSameServer } from './same-server.js'
+import { createSameServer } from './identity/same-server.js'
 import { SubscriberConnection } from './subscriber-connection.js'
 
 /**

@@ -4,7 +4,9 @@ import { addressesOf, parseSentinelUrl, socketPathOf } from '../config/redis-url
 import { LogLimit } from '../common/log-limit.js'
 import { createRedisClientMetrics } from '../metrics/redis-client.js'
 import { createChannels } from './channels.js'
-import { createElsewhere, runIdOf } from './moved-address.js'
+import { createElsewhere } from './identity/moved-address.js'
+import { identityIn, identityOf } from './identity/identity.js'
+import { createSlotMoves } from './identity/moved-slots.js'
 import { isRefusal, withoutArguments } from './errors.js'
 import { inProcess } from './in-process.js'
 import { RECONNECT, clusterOptions, connectionOptions } from './options.js'
@@ -14,7 +16,6 @@ import { createMarkers } from './markers.js'
 import { createRefusals } from './refusals.js'
 import { defineScripts, scriptNames } from './scripts.js'
 import { checkServer } from './server-check.js'
-import { createSlotMoves, generationIn } from './slot-moves.js'
 import { createAdapterPublisher, createAdapterSubscriber } from './adapter/adapter-clients.js'
 import { createPatternSubscriber } from './adapter/pattern-subscriber.js'
 import { hashSlot } from './hash-slot.js'
@@ -133,7 +134,7 @@ export function createRedis ({ urls, connect, name, log, metrics, onWaits = () =
     // the address may be from before a failover: a master that hung while it was connected to, and comes back
     if (sentinel !== undefined) elsewhere?.lookForAWhile()
     // after a failure the next reconnect retries
-    if (!(client instanceof Cluster)) runIdOf(client).then((runId) => channels.follow(runId), () => {})
+    if (!(client instanceof Cluster)) identityOf(client).then(channels.follow, () => {})
   })
   const onTrouble = (/** @type {Error & { lastNodeError?: Error }} */ error) => {
     if (stopped) return
@@ -186,13 +187,12 @@ export function createRedis ({ urls, connect, name, log, metrics, onWaits = () =
     topology,
 
     /**
-     * Whether a document with another generation than its node's came with a moved hash slot: see `of` in
-     * slot-moves.js. '' with a single Redis.
-     * @param {string} key any of its keys
-     * @param {string} noted
-     * @param {string} current
+     * Calls a script that may ask whether a hash slot has moved.
+     * @template T
+     * @param {string} key in this hash slot
+     * @param {(move: string) => Promise<T>} call the script, with `move` as goesOn in include/generation.lua wants it
      */
-    moveOf: async (key, noted, current) => moves === undefined ? '' : moves.of(hashSlot(key), noted, current),
+    afterMove: (key, call) => moves === undefined ? call('') : moves.answer(hashSlot(key), call),
 
     /** Whether Redis is connected. */
     get ready () { return client.status === 'ready' },
@@ -322,7 +322,7 @@ function slotMoves (cluster, topology) {
     refresh: () => cluster.refreshSlotsCache(),
     ask: async (nodeKey) => {
       const info = await cluster.nodes('master').find((node) => keyOf(node) === nodeKey)?.info('replication')
-      return info && generationIn(info)
+      return info && identityIn(info).generation
     }
   })
   topology.onChange(() => { moves.look() })

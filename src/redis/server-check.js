@@ -14,7 +14,7 @@ export async function checkServer (client, log) {
     /** @type {string} */
     let info
     try {
-      info = await node.info('server')
+      info = await node.info()
     } catch (error) {
       // proves nothing: the user may lack the permission for INFO, or a node of the cluster may be down
       log.warn(
@@ -31,6 +31,8 @@ export async function checkServer (client, log) {
     const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? '0'
     if (Number.parseInt(version) < LEAST_VERSION)
       throw new Error(`redis: version ${LEAST_VERSION} or later is needed (sharded pub/sub), this is ${version}`)
+    if (!/^master_replid:\w/m.test(info))
+      throw new Error('redis: this server reports no replication id (master_replid of INFO), which shows whether it may have lost data')
     if (!isCluster && /^(?:redis|server)_mode:cluster/m.test(info)) {
       throw new Error(
         'redis: this is a node of Redis Cluster; give the URLs of several of its nodes, comma separated (the same one twice if it has one address)'

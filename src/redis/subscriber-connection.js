@@ -1,4 +1,4 @@
-import { runIdOf } from './moved-address.js'
+import { identityOf } from './identity/identity.js'
 import { connectionOptions } from './options.js'
 import { ReconnectingConnection } from './reconnecting-connection.js'
 import { ONE_ATTEMPT } from './sentinel/options.js'
@@ -7,7 +7,7 @@ import { ONE_ATTEMPT } from './sentinel/options.js'
  * @typedef {object} SubscriberEvents
  * @property {(connection: SubscriberConnection, again: boolean) => void} onReady connected (again), with no channel
  *   subscribed
- * @property {(connection: SubscriberConnection) => void} onServer its run id is known
+ * @property {(connection: SubscriberConnection) => void} onServer its server is known
  * @property {(connection: SubscriberConnection) => void} onClose all its subscriptions are lost
  * @property {(connection: SubscriberConnection) => void} onMoved the server has unsubscribed channels, because their
  *   hash slots have moved
@@ -19,8 +19,8 @@ import { ONE_ATTEMPT } from './sentinel/options.js'
 /** One connection for sharded pub/sub, to one node. Reconnects without a limit; its owner subscribes the channels. */
 export class SubscriberConnection {
   #connection
-  /** Run id of the connected server, if known. @type {string | undefined} */
-  runId
+  /** The connected server, if known (identity.js). @type {string | undefined} */
+  server
 
   /**
    * @param {string} nodeKey
@@ -41,10 +41,10 @@ export class SubscriberConnection {
         return redis
       },
       onUp: (redis, again) => {
-        this.runId = undefined
+        this.server = undefined
         // before the first channel: a subscriber may send few commands other than PING
-        runIdOf(redis).then((runId) => {
-          this.runId = runId
+        identityOf(redis).then(({ server }) => {
+          this.server = server
           onServer(this)
         }, () => {})
         onReady(this, again)

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { systemRandom } from '../../src/common/random.js'
 import { documentChannel, documentLog, documentMeta, documentNewest, queueMarks, workerChannel } from '../../src/redis/keys.js'
-import { encodeEnvelope } from '../../src/wire/envelope.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { waitFor } from '../helpers/wait.js'
 import { arrived, createFixture, entry, fresh, of, offsets, range, texts } from './bus-fixture.js'
-import { createRedisPair, rollBackLog } from './bus-redis-pair.js'
+import { createRedisPair } from './bus-redis-pair.js'
 
 /**
  * Data in Redis: bounds, expiry, and the handling of lost, restored and foreign data.
@@ -221,130 +219,6 @@ for (const [name, url] of BACKENDS) {
       assert.deepEqual(await first.history(guid, at(39), 10), { position: at(40), records: [], gap: 'trimmed' })
       assert.deepEqual((await publisher.publish([entry(guid, 41)]))[0].position, at(41))
       assert.deepEqual(offsets((await first.history(guid, at(40), 10)).records), [41])
-    })
-
-    const rollBack = (/** @type {string} */ guid, /** @type {number} */ offset) => rollBackLog(client(), guid, offset)
-
-    test('an offset received live a second time begins another epoch, and the worker is notified', async () => {
-      const { first, second, publisher, one } = fixture.pair
-      const guid = fresh()
-      const start = await first.subscribe(guid)
-      await publisher.publish(range(5, 1).map((i) => entry(guid, i)))
-      await arrived(one, guid, 5)
-      await rollBack(guid, 2)
-      const [{ position }] = await publisher.publish([entry(guid, 'another third')])
-      assert.deepEqual(position, { ...start, offset: 3 }, 'redis does not know that it assigned this offset before')
-      await waitFor(() => one.reconnects.flat().includes(guid), { message: 'onReconnect' })
-      const [end] = await second.positions([guid])
-      assert.equal(end?.offset, 0)
-      assert.notEqual(end?.epoch, start.epoch)
-      for (const offset of [0, 2, 3, 5])
-        assert.equal((await second.history(guid, { ...start, offset }, 10)).gap, 'epoch')
-      assert.deepEqual(texts(of(one, guid)), range(5, 1))
-      await publisher.publish([entry(guid, 'new')])
-      await arrived(one, guid, 6)
-      assert.deepEqual(of(one, guid).at(-1)?.epoch, end?.epoch)
-    })
-
-    for (const how of /** @type {const} */ (['positions', 'history', 'subscribe'])) {
-      test(`an end before a live record begins another epoch: seen by ${how}`, async () => {
-        const { first, second, publisher, one } = fixture.pair
-        const guid = fresh()
-        const start = await first.subscribe(guid)
-        await publisher.publish(range(5, 1).map((i) => entry(guid, i)))
-        await arrived(one, guid, 5)
-        await rollBack(guid, 2)
-        const end = { ...start, offset: 5 }
-        // without that record the other worker cannot detect the loss: a client may claim any position
-        assert.deepEqual(await second.history(guid, end, 10), {
-          position: { ...start, offset: 2 },
-          records: [],
-          gap: 'epoch'
-        })
-        if (how === 'positions') assert.equal((await first.positions([guid]))[0]?.offset, 0)
-        if (how === 'history')
-          assert.deepEqual(
-            [(await first.history(guid, end, 10)).gap, (await first.history(guid, start, 10)).gap],
-            ['epoch', 'epoch']
-          )
-        if (how === 'subscribe') assert.equal((await first.subscribe(guid)).offset, 0)
-        assert.notEqual((await second.positions([guid]))[0]?.epoch, start.epoch)
-      })
-    }
-
-    /** Calls that read the end of a log. */
-    const READS = /** @type {const} */ (['positions', 'history', 'subscribe'])
-
-    /**
-     * A document with five records of which a subscribed worker knows only the end: it received no live record.
-     * @param {typeof READS[number]} how
-     */
-    async function endRead (how) {
-      const { first } = fixture.pair
-      const guid = fresh()
-      const start = await first.subscribe(guid)
-      for (const i of range(5, 1))
-        await client().xadd(documentLog(guid), `${i}-0`, 'v', encodeEnvelope(entry(guid, i).publication, 0, systemRandom))
-      await client().hset(documentMeta(guid), 'e', start.epoch, 'o', '5')
-      const end = { ...start, offset: 5 }
-      if (how === 'positions') assert.deepEqual(await first.positions([guid]), [end])
-      if (how === 'history') assert.deepEqual((await first.history(guid, start, 1)).position, end)
-      if (how === 'subscribe') assert.deepEqual(await first.subscribe(guid), end)
-      return { guid, start }
-    }
-
-    for (const how of READS) {
-      test(`a live record at or before an end read by ${how} makes the worker read the end again: another epoch after a loss`, async () => {
-        const { second, publisher, one } = fixture.pair
-        const { guid, start } = await endRead(how)
-        await rollBack(guid, 2)
-        const [{ position }] = await publisher.publish([entry(guid, 'another third')])
-        assert.deepEqual(position, { ...start, offset: 3 })
-        await waitFor(() => one.reconnects.flat().includes(guid), { message: 'onReconnect' })
-        const [end] = await second.positions([guid])
-        assert.equal(end?.offset, 0)
-        assert.notEqual(end?.epoch, start.epoch)
-      })
-
-      test(`an end before an earlier read one begins another epoch: seen by ${how}`, async () => {
-        const { first, second } = fixture.pair
-        const { guid, start } = await endRead('subscribe')
-        await rollBack(guid, 2)
-        assert.deepEqual(await second.positions([guid]), [{ ...start, offset: 2 }])
-        if (how === 'positions') assert.equal((await first.positions([guid]))[0]?.offset, 0)
-        if (how === 'history') assert.equal((await first.history(guid, { ...start, offset: 2 }, 10)).gap, 'epoch')
-        if (how === 'subscribe') assert.equal((await first.subscribe(guid)).offset, 0)
-        assert.notEqual((await second.positions([guid]))[0]?.epoch, start.epoch)
-      })
-    }
-
-    test('live records at positions that were read before make the worker look once, and do not count as a loss', async () => {
-      const { first, publisher, one } = fixture.pair
-      const { guid, start } = await endRead('subscribe')
-      const { scripts } = redisPair.connections[0]
-      const { positions } = scripts
-      let looks = 0
-      scripts.positions = (...args) => {
-        looks++
-        return positions(...args)
-      }
-      try {
-        // as if they were in flight while the end was read
-        for (const i of [3, 4, 5]) {
-          await client().spublish(
-            documentChannel(guid),
-            Buffer.concat([Buffer.from(`${start.epoch}:${i}:`), encodeEnvelope(entry(guid, i).publication, 0, systemRandom)])
-          )
-        }
-        await publisher.publish([entry(guid, 6)])
-        await arrived(one, guid, 4)
-        assert.deepEqual(offsets(of(one, guid)), range(4, 3))
-        assert.equal(looks, 1)
-      } finally {
-        scripts.positions = positions
-      }
-      assert.deepEqual(await first.positions([guid]), [{ ...start, offset: 6 }])
-      assert.ok(!one.reconnects.flat().includes(guid))
     })
 
     test('reads during live delivery do not count as a loss', async () => {

@@ -50,7 +50,8 @@ export async function knowWorkers ({ client, scripts }) {
 }
 
 /**
- * Removes the last records of a document, as a failover to a replica that was behind does.
+ * Removes the last records of a document, as a failover to a replica that was behind does: it is from another
+ * generation.
  * @param {import('../../src/redis/client.js').RedisConnection['client']} client
  * @param {string} guid
  * @param {number} offset of the last remaining record
@@ -59,5 +60,5 @@ export async function rollBackLog (client, guid, offset) {
   const records = await client.xrangeBuffer(documentLog(guid), '-', '+', 'COUNT', offset)
   await client.del(documentLog(guid))
   for (const [id, fields] of records) await client.xadd(documentLog(guid), id, ...fields)
-  await client.hset(documentMeta(guid), 'o', offset)
+  await client.hset(documentMeta(guid), 'o', offset, 'g', 'before')
 }

@@ -81,10 +81,6 @@ export const LOG_CALLS = {
     const guid = draw.pick(GUIDS)
     return { keys: [documentLog(guid), documentMeta(guid), documentNewest(guid)], args: [epoch(draw), offset(draw)] }
   },
-  reset (draw) {
-    const guid = draw.pick(GUIDS)
-    return { keys: [documentLog(guid), documentMeta(guid)], args: [epoch(draw), epoch(draw), draw.pick(['10', '604800'])] }
-  },
   positions: (draw) => ({
     keys: [...draw.list(0, 3, () => draw.chance(0.1) ? documentLog('doc') : documentMeta(draw.pick(GUIDS))), EMPTY], args: [epoch(draw)]
   }),

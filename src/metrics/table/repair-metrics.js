@@ -42,7 +42,7 @@ export const REPAIR_METRICS = Object.freeze({
   bus_errors: {
     type: 'counter',
     labels: ['operation'],
-    help: 'Failed operations on the bus. `decode`: malformed messages; `deliver`: a defect; `rollback`: Redis has lost records that a worker had delivered, or knew of.',
+    help: 'Failed operations on the bus. `decode`: malformed messages; `deliver`: a defect; `rollback`: a worker has found that Redis may have lost records of a document.',
     worry: 'Any growth: Redis is unavailable or overloaded.'
   },
   bus_interruptions: {

@@ -1,4 +1,4 @@
-import { generationIn } from '../slot-moves.js'
+import { identityIn } from '../identity/identity.js'
 
 /**
  * The server behind a connection for commands, as one period in which it can have lost nothing: one TCP connection and
@@ -32,7 +32,7 @@ class CommandServer {
     if (this.#period !== undefined) return this.#period
     const connection = this.#connection
     const asked = this.client.info('replication').then((info) => {
-      const generation = generationIn(info)
+      const { generation } = identityIn(info)
       if (generation === undefined) throw new Error('redis: this is not a master, or it reports no replication id')
       return { client: this.client, connection, generation }
     })

@@ -4,7 +4,7 @@ import { unlessAborted, withTimeLimit } from '../../common/wait.js'
 import { forgetPeriod, isConnected, periodOf } from './command-server.js'
 import { explain, MODES, neverConfirms, NOT_CONNECTED, NotConfirmed } from './modes.js'
 import { connectFor, versionOf } from './wait-connection.js'
-import { generationIn } from '../slot-moves.js'
+import { identityIn } from '../identity/identity.js'
 
 /**
  * Waits on one node of Redis until writes are safe. WAIT and WAITAOF block their connection and count its own writes
@@ -103,7 +103,7 @@ export function createNodeWait ({ nodeKey, topology, name, mode, timeout, metric
     for (const reply of [written, waited, info]) if (reply.status === 'rejected') throw reply.reason
     if (!isDone(/** @type {PromiseFulfilledResult<unknown>} */ (waited).value)) throw new NotConfirmed(mode)
     return {
-      generation: generationIn(String(/** @type {PromiseFulfilledResult<unknown>} */ (info).value)),
+      generation: identityIn(String(/** @type {PromiseFulfilledResult<unknown>} */ (info).value)).generation,
       moved: new Set(keys.filter((_, i) => found[i].status === 'rejected'))
     }
   }

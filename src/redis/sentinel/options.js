@@ -2,9 +2,9 @@ import { ANSWER_TIMEOUT, RECONNECT } from '../options.js'
 
 /**
  * Redis behind Sentinel: each connection asks the Sentinels, one after the other, for the master, and connects to it if
- * that server says that it is one. After a failover the connection to the old master breaks, or moved-address.js
- * leaves it, and the next attempt asks again. The `failoverDetector` of ioredis is not used: it holds a connection to
- * each Sentinel, whose errors cannot be caught; watch.js holds one in all.
+ * that server says that it is one. After a failover the connection to the old master breaks, or is left
+ * (identity/moved-address.js), and the next attempt asks again. The `failoverDetector` of ioredis is not used: it holds
+ * a connection to each Sentinel, whose errors cannot be caught; watch.js holds one in all.
  *
  * `disconnect(true)` while ioredis asks the Sentinels ends the client for good: call it on a ready one only.
  *

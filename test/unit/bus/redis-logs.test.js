@@ -15,7 +15,6 @@ function logsOf (away) {
   return createRedisLogs({
     redis: /** @type {any} */ ({ isCluster: true, scripts }),
     metaTtlOf: () => 60,
-    rollback: /** @type {any} */ ({ knownOf: () => undefined }),
     metrics: /** @type {any} */ ({}),
     random: systemRandom
   })

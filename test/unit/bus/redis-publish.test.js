@@ -15,6 +15,7 @@ describe('publish over redis', () => {
     /** @type {(() => void)[]} */
     const answers = []
     const redis = /** @type {any} */ ({
+      afterMove: (/** @type {string} */ _, /** @type {(move: string) => unknown} */ call) => call(''),
       scripts: {
         publish: (/** @type {string[]} */ _keys, /** @type {any[]} */ args) =>
           new Promise((resolve) => {
@@ -38,6 +39,7 @@ describe('publish over redis', () => {
     /** @type {number[]} */
     const calls = []
     const redis = /** @type {any} */ ({
+      afterMove: (/** @type {string} */ _, /** @type {(move: string) => unknown} */ call) => call(''),
       scripts: {
         publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
           const count = (args.length - 11) / 6
@@ -56,6 +58,7 @@ describe('publish over redis', () => {
   test('the outcome is unknown if a record is in the log of its user and does not go to the workers', async () => {
     for (const [result, code] of /** @type {const} */ ([['1', 'timeout'], ['', 'unavailable']])) {
       const redis = /** @type {any} */ ({
+        afterMove: (/** @type {string} */ _, /** @type {(move: string) => unknown} */ call) => call(''),
         scripts: {
           async publish () {
             if (result === '') throw new Error('redis does not answer')
@@ -79,6 +82,7 @@ describe('publish over redis', () => {
     /** @type {number[]} */
     const calls = []
     const redis = /** @type {any} */ ({
+      afterMove: (/** @type {string} */ _, /** @type {(move: string) => unknown} */ call) => call(''),
       scripts: {
         publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
           const count = (args.length - 11) / 6

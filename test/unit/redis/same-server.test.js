@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/common/clock.js'
 import { systemRandom } from '../../../src/common/random.js'
-import { createSameServer } from '../../../src/redis/same-server.js'
+import { createSameServer } from '../../../src/redis/identity/same-server.js'
 import { waitFor } from '../../helpers/wait.js'
 
-/** @param {string | undefined} runId @returns {any} */
-const connectionTo = (runId) => ({ ready: true, runId, reconnects: 0, reconnect () { this.reconnects++ } })
+/** @param {string | undefined} server @returns {any} */
+const connectionTo = (server) => ({ ready: true, server, reconnects: 0, reconnect () { this.reconnects++ } })
 
 test('subscribers of another server than that of the commands reconnect, at once or when they know their server', async () => {
   const [same, other, unknown] = ['new', 'old', undefined].map(connectionTo)
   const all = [same, other, unknown]
   const sameServer = createSameServer(() => all, { clock: systemClock, random: systemRandom })
   sameServer.known(other)
-  sameServer.follow('new')
+  sameServer.follow({ server: 'new', generation: '' })
   assert.deepEqual(all.map(({ reconnects }) => reconnects), [0, 1, 0])
-  sameServer.follow(undefined)
+  sameServer.follow({ server: undefined, generation: '' })
   sameServer.known(same)
   const late = connectionTo('old')
   all.push(late)
@@ -29,10 +29,10 @@ test('a subscriber that is there before the commands does not reconnect', async 
   const early = connectionTo('new')
   const all = [early]
   const sameServer = createSameServer(() => all, { clock: systemClock, random: systemRandom })
-  sameServer.follow('old')
+  sameServer.follow({ server: 'old', generation: '' })
   early.reconnects = 0
   sameServer.known(early)
-  sameServer.follow('new')
+  sameServer.follow({ server: 'new', generation: '' })
   const late = connectionTo('old')
   all.push(late)
   sameServer.known(late)

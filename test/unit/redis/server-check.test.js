@@ -22,18 +22,22 @@ describe('the check of the server', () => {
 
   test('accepts 7 and later', async () => {
     for (const version of ['7.0.15', '7.4.1', '8.0.0', '10.1.0']) {
-      await checkServer(serverThatSays(`# Server\r\nredis_version:${version}\r\nredis_mode:standalone\r\n`), log)
+      await checkServer(serverThatSays(`# Server\r\nredis_version:${version}\r\nredis_mode:standalone\r\nmaster_replid:0123\r\n`), log)
     }
+  })
+
+  test('refuses a server that cannot show whether it has lost data', async () => {
+    await assert.rejects(checkServer(serverThatSays('redis_version:7.2.0\r\n'), log), /reports no replication id/)
   })
 
   test('refuses a cluster node in place of a single server', async () => {
     await assert.rejects(
-      checkServer(serverThatSays('redis_version:7.2.0\r\nredis_mode:cluster\r\n'), log),
+      checkServer(serverThatSays('redis_version:7.2.0\r\nredis_mode:cluster\r\nmaster_replid:0123\r\n'), log),
       /node of Redis Cluster/
     )
     // Valkey
     await assert.rejects(
-      checkServer(serverThatSays('redis_version:7.2.4\r\nserver_mode:cluster\r\n'), log),
+      checkServer(serverThatSays('redis_version:7.2.4\r\nserver_mode:cluster\r\nmaster_replid:0123\r\n'), log),
       /node of Redis Cluster/
     )
   })

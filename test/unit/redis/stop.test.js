@@ -3,9 +3,9 @@ import { EventEmitter } from 'node:events'
 import { describe, test } from 'node:test'
 import { createChannels } from '../../../src/redis/channels.js'
 import { createNodeWait } from '../../../src/redis/durability/node-wait.js'
-import { createElsewhere } from '../../../src/redis/moved-address.js'
+import { createElsewhere } from '../../../src/redis/identity/moved-address.js'
 import { ReconnectingConnection } from '../../../src/redis/reconnecting-connection.js'
-import { createSameServer } from '../../../src/redis/same-server.js'
+import { createSameServer } from '../../../src/redis/identity/same-server.js'
 import { clusterTopology } from '../../../src/redis/topology.js'
 import { systemRandom as random } from '../../../src/common/random.js'
 import { manualClock } from '../../helpers/manual-clock.js'
@@ -82,9 +82,9 @@ const WAITING = {
     return channels
   },
   'a subscriber at another server' (clock) {
-    const other = /** @type {any} */ ({ ready: true, runId: 'old', reconnect () {} })
+    const other = /** @type {any} */ ({ ready: true, server: 'old', reconnect () {} })
     const sameServer = createSameServer(() => [other], { clock, random })
-    sameServer.follow('new')
+    sameServer.follow({ server: 'new', generation: '' })
     sameServer.known(other)
     return sameServer
   },

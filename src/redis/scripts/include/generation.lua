@@ -11,7 +11,7 @@ local function generation ()
 end
 
 -- Whether data written in the generation `noted` (false: by a version that noted none) is complete in the current one.
--- `move` is `<generation>><generation>` if a hash slot has moved between two live nodes (src/redis/slot-moves.js).
+-- `move` is `<generation>><generation>` if a hash slot has moved between two live nodes (src/redis/identity/moved-slots.js).
 local function goesOn (noted, current, move)
   return not noted or noted == current or noted .. '>' .. current == move
 end

@@ -4,17 +4,6 @@
  * Why: docs/decisions/0094-generations-of-redis.md
  */
 
-/** The replication id of a master, as include/generation.lua shortens it. */
-const ID_LENGTH = 20
-
-/**
- * @param {string} info INFO replication
- * @returns {string | undefined} undefined: not a master, or without a replication id
- */
-export function generationIn (info) {
-  return /^role:master/m.test(info) ? /^master_replid:(\w+)/m.exec(info)?.[1].slice(0, ID_LENGTH) : undefined
-}
-
 /**
  * @typedef {object} Nodes the required part of a Cluster
  * @property {(slot: number) => string | undefined} ownerOf key of the node that had a hash slot at the last refresh
@@ -26,6 +15,8 @@ export function generationIn (info) {
  */
 
 const SLOTS = 16_384
+/** The error of a script (`asksForMove` in include/generation.lua). */
+const QUESTION = /^GENERATION (\S+) (\S+)/
 
 /** @param {Nodes} nodes */
 export function createSlotMoves ({ ownerOf, ask, refresh }) {
@@ -75,21 +66,36 @@ export function createSlotMoves ({ ownerOf, ask, refresh }) {
     forget (nodeKey) { seen = new Map([...seen].filter(([key]) => key !== nodeKey)) },
 
     /**
+     * Calls a script; if it asks whether the hash slot has moved, calls it again with the answer.
+     * @template T
      * @param {number} slot
-     * @param {string} noted generation of the document
-     * @param {string} current generation of the node that has it now
-     * @returns {Promise<string>} `<noted>><current>` if the hash slot was moved from a node that is still alive to a
-     *   node that was alive at that time, otherwise ''. Never rejects
+     * @param {(move: string) => Promise<T>} call
      */
-    async of (slot, noted, current) {
-      for (const { owner, seen: then } of [
-        { owner: owners[slot], seen },
-        before.get(slot) ?? { owner: undefined, seen }
-      ]) {
-        if (owner === undefined || then.get(owner) !== noted || ![...then.values()].includes(current)) continue
-        if ((await askQuietly(owner)) === noted) return `${noted}>${current}`
+    async answer (slot, call) {
+      try {
+        return await call('?')
+      } catch (error) {
+        const [, noted, current] = QUESTION.exec(/** @type {Error} */ (error).message) ?? []
+        if (noted === undefined) throw error
+        return call(await moveOf(slot, noted, current))
       }
-      return ''
     }
+  }
+
+  /**
+   * @param {number} slot
+   * @param {string} noted generation of the document
+   * @param {string} current generation of the node that has it now
+   * @returns {Promise<string>} `<noted>><current>` if the hash slot was moved from a node that is still alive to a
+   *   node that was alive at that time, otherwise ''. Never rejects
+   */
+  async function moveOf (slot, noted, current) {
+    for (const place of [{ owner: owners[slot], seen }, before.get(slot)]) {
+      if (place?.owner === undefined) continue
+      const { owner, seen: then } = place
+      if (then.get(owner) !== noted || ![...then.values()].includes(current)) continue
+      if ((await askQuietly(owner)) === noted) return `${noted}>${current}`
+    }
+    return ''
   }
 }

@@ -1,11 +1,11 @@
-import { Backoff } from '../common/backoff.js'
+import { Backoff } from '../../common/backoff.js'
 
 /**
  * Keeps subscribers at the server that receives commands: no publication reaches the master before a failover, which
  * may go on, isolated, or come back from a hang as a master for a while. A subscriber that gets there after the
  * connection for commands has left it is found when it knows its server.
  *
- * @typedef {import('./subscriber-connection.js').SubscriberConnection} SubscriberConnection
+ * @typedef {import('../subscriber-connection.js').SubscriberConnection} SubscriberConnection
  */
 
 /** Before a subscriber that is alone at a server reconnects, ms: the connection for commands may be the late one. */
@@ -13,18 +13,18 @@ const PAUSE = { min: 500, max: 5000 }
 
 /**
  * @param {() => Iterable<SubscriberConnection>} connections
- * @param {import('./reconnecting-connection.js').Sources} sources
+ * @param {import('../reconnecting-connection.js').Sources} sources
  */
 export function createSameServer (connections, { clock, random }) {
   const backoff = new Backoff({ ...PAUSE, random })
   /** Of the server that receives commands; undefined: unknown. @type {string | undefined} */
   let followed
-  /** @type {import('../common/clock.js').Timer | undefined} */
+  /** @type {import('../../common/clock.js').Timer | undefined} */
   let checking
 
   /** @param {SubscriberConnection} connection */
-  const isElsewhere = ({ ready, runId }) =>
-    followed !== undefined && ready && runId !== undefined && runId !== followed
+  const isElsewhere = ({ ready, server }) =>
+    followed !== undefined && ready && server !== undefined && server !== followed
 
   /** Subscribers that are elsewhere reconnect. */
   function check () {
@@ -32,10 +32,10 @@ export function createSameServer (connections, { clock, random }) {
   }
 
   return {
-    /** @param {string | undefined} runId of the server that receives commands from now on; undefined: unknown */
-    follow (runId) {
-      if (runId === undefined) return
-      followed = runId
+    /** @param {import('./identity.js').Identity} identity of the server that receives commands from now on */
+    follow ({ server }) {
+      if (server === undefined) return
+      followed = server
       check()
     },
 

@@ -1,5 +1,6 @@
-import { Backoff } from '../common/backoff.js'
-import { ONE_ATTEMPT } from './sentinel/options.js'
+import { Backoff } from '../../common/backoff.js'
+import { ONE_ATTEMPT } from '../sentinel/options.js'
+import { identityOf } from './identity.js'
 
 /**
  * Detects that the address of a single Redis leads to another server: a failover moves the address (virtual IP, proxy,
@@ -23,41 +24,35 @@ const WHILE = 12_000
 const REPEAT = 500
 
 /**
- * @param {import('ioredis').Redis} redis
- * @returns {Promise<string | undefined>} id of the server from its start to its end; undefined: unknown
- */
-export const runIdOf = async (redis) => /^run_id:(\w+)/m.exec(await redis.info('server'))?.[1]
-
-/**
  * @param {object} dependencies
  * @param {import('ioredis').Redis} dependencies.client
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../common/random.js').Random} dependencies.random
  */
 export function createElsewhere ({ client, log, clock, random }) {
   const backoff = new Backoff({ ...PAUSE, random })
   let looking = false
   let lookUntil = -Infinity
-  /** @type {import('../common/clock.js').Timer | undefined} */
+  /** @type {import('../../common/clock.js').Timer | undefined} */
   let repeating
   let nextAt = -Infinity
   let notedAt = -Infinity
 
-  /** @returns {Promise<string | undefined>} run id of the server at the address now */
-  async function runIdThere () {
+  /** Of the server at the address now. */
+  async function identityThere () {
     const probe = client.duplicate({ lazyConnect: true, ...ONE_ATTEMPT })
     probe.on('error', () => {}) // connect rejects as well
     try {
       await probe.connect()
-      return await runIdOf(probe)
+      return await identityOf(probe)
     } finally {
       probe.disconnect()
     }
   }
 
   async function look () {
-    const [here, there] = await Promise.all([runIdOf(client), runIdThere()])
+    const [{ server: here }, { server: there }] = await Promise.all([identityOf(client), identityThere()])
     if (here === undefined || there === undefined || here === there || client.status !== 'ready') return
     log.warn('the address of redis leads to another server now: leaving the server that accepts no writes')
     client.disconnect(true)
