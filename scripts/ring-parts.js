@@ -15,14 +15,21 @@ import { pathToFileURL } from 'node:url'
  * @returns {Part[]} neighbors share a process
  */
 export function partsOf (files, { together = 1, apart = [] }, directory) {
-  const own = together === 1 ? files : files.filter((file) => apart.some((start) => file.startsWith(start)))
-  const sharing = files.filter((file) => !own.includes(file))
-  const parts = own.map((file) => ({ path: resolve(file), files: [file] }))
-  for (let at = 0; at < sharing.length; at += together) {
-    const some = sharing.slice(at, at + together)
-    const path = some.length === 1 ? resolve(some[0]) : join(directory, `part-${1 + at / together}.test.mjs`)
-    if (some.length > 1) writeFileSync(path, loading(some))
-    parts.push({ path, files: some })
+  /** @type {Map<string, string[]>} by the entry of `apart`: a folder's files share processes with each other only */
+  const groups = new Map()
+  for (const file of files) {
+    const group = apart.includes(file) ? file : apart.find((entry) => entry.endsWith('/') && file.startsWith(entry)) ?? ''
+    groups.set(group, [...groups.get(group) ?? [], file])
+  }
+  /** @type {Part[]} */
+  const parts = []
+  for (const group of groups.values()) {
+    for (let at = 0; at < group.length; at += together) {
+      const some = group.slice(at, at + together)
+      const path = some.length === 1 ? resolve(some[0]) : join(directory, `part-${parts.length + 1}.test.mjs`)
+      if (some.length > 1) writeFileSync(path, loading(some))
+      parts.push({ path, files: some })
+    }
   }
   return parts
 }

@@ -14,8 +14,10 @@ import { join, relative, resolve, sep } from 'node:path'
  * @property {number} seconds approximate duration beside another ring on two idle cores; only used to show the
  *   remaining time
  * @property {number} [together] test files of one process; default 1. In a run of one file it has its own
- * @property {string[]} [apart] files and folders/ whose files need a process of their own
+ * @property {string[]} [apart] files that need a process of their own, and folders/ whose files share processes with
+ *   each other only
  * @property {boolean} [single] no other ring runs at the same time
+ * @property {boolean} [beside] runs beside all others from the beginning, and gives way to them
  * @property {string} about for the help
  */
 
@@ -24,10 +26,13 @@ import { join, relative, resolve, sep } from 'node:path'
  */
 export const RINGS = {
   unit: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 300_000, seconds: 105, together: 16,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 300_000, seconds: 105, together: 32,
     apart: [
       // replace the time and the environment of their process
       'test/unit/simulation/',
+      // look at what a process loads, or at its connections
+      'test/unit/simulation/world/checks.test.js', 'test/unit/simulation/redis-down-shard.test.js',
+      'test/unit/simulation/redis-shards.test.js',
       // measure its heap
       'test/unit/admin/figures.test.js', 'test/unit/common/fetch-json.test.js', 'test/unit/engine/frame-reader.test.js',
       'test/unit/kafka/codecs/', 'test/unit/wire/msgpack.test.js'
@@ -35,14 +40,12 @@ export const RINGS = {
     about: 'parts of the code, without services'
   },
   browser: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 360, together: 5,
-    // builds the site, which would keep the others waiting
-    apart: ['test/browser/docs-site.test.js'],
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 360, together: 9,
     about: 'pages in a browser'
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
   process: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 395, together: 8,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 900_000, seconds: 395, together: 16,
     apart: [
       'test/process/simulation/',
       // measures the heap of its process
@@ -67,7 +70,9 @@ export const RINGS = {
     about: 'clusters whose processes are replaced, and load balancers'
   },
   contract: {
-    services: true, byDefault: true, concurrency: 4, timeoutMs: 600_000, seconds: 200,
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 200, together: 4,
+    // start clusters
+    apart: ['test/contract/rooms-embedded.test.js', 'test/contract/rooms-emitting.test.js', 'test/contract/rooms-redis.test.js'],
     about: 'the same tests for each implementation of an interface'
   },
   integration: {
@@ -76,12 +81,13 @@ export const RINGS = {
   },
   // clusters in virtual time, each with a schedule that its test writes
   world: {
-    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 65,
+    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 65, together: 10,
     about: 'behavior over time, in virtual time'
   },
-  // whole clusters in virtual time: no test waits, so it takes both cores
+  // whole clusters in virtual time: nothing in it waits or depends on real time, so it takes what the others leave of
+  // the cores. Its timeout is that of the whole run
   simulation: {
-    services: false, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 155, single: true,
+    services: false, byDefault: true, concurrency: 1, timeoutMs: 3_600_000, seconds: 155, beside: true,
     about: 'a whole cluster in virtual time, with faults, by seed'
   },
   // attacks on a worker, with other clients: a few seconds each, or ATTACK_SECONDS
@@ -94,10 +100,10 @@ export const RINGS = {
     services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 30, single: true,
     about: 'speed of the demo page, on an idle machine'
   },
-  // installs and builds each example with Vite and Next
+  // builds the docs site; installs and builds each example with Vite and Next
   nightly: {
     services: false, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 100, single: true,
-    about: 'builds of the examples, from the registry of npm, and of a program in Go'
+    about: 'the docs site, and builds of the examples from the registry of npm and of a program in Go'
   },
   // the services of test/services themselves: these tests start their own
   services: {

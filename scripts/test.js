@@ -72,14 +72,14 @@ async function main (args) {
 }
 
 /**
- * Runs the rings, two at a time, and afterwards those that must run alone.
+ * Runs the rings, two at a time, beside them those that give way, and afterwards those that must run alone.
  * @param {Selection[]} selections
  * @param {(selection: Selection, beside: boolean) => RingRun} start
  * @returns {Promise<RingResult[]>} in the order of the selections
  */
 async function runAll (selections, start) {
   const shared = selections.filter(({ name }) => !RINGS[name].single)
-  const waiting = [...shared]
+  const waiting = shared.filter(({ name }) => !RINGS[name].beside)
   const beside = shared.length > 1
   /** @type {Set<RingRun>} */
   const running = new Set()
@@ -94,10 +94,11 @@ async function runAll (selections, start) {
   }
   const over = new AbortController()
   const telling = beside ? tell(shared, running, ended, over.signal) : undefined
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+  const lanes = Array.from({ length: AT_ONCE }, async () => {
     for (let next = waiting.shift(); next !== undefined && !interruption.signal.aborted; next = waiting.shift())
       await begin(next)
-  }))
+  })
+  await Promise.all([...lanes, ...shared.filter(({ name }) => RINGS[name].beside).map(begin)])
   over.abort()
   await telling
   for (const selection of selections) {

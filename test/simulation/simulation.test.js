@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { makeDirectory, removeDirectory } from '../services/directory.js'
 import { spawnGuarded } from '../services/guard.js'
+import { giveWay } from '../services/priority.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /**
@@ -19,6 +20,7 @@ test('no promise is broken in simulated worlds: named seeds, and a fixed block',
   const log = join(directory, 'output')
   const args = ['scripts/simulate.js', '--seeds', SEEDS, '--page', 'test/output/simulation.html']
   const child = spawnGuarded(process.execPath, args, { cwd: ROOT, log })
+  giveWay(child.pid)
   t.after(() => child.stop(1000))
   const { code } = await child.finished()
   const output = readFileSync(log, 'utf8')

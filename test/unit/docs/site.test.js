@@ -7,7 +7,7 @@ import { ROOT, readDecisions, readGroups } from '../../../scripts/site/groups.js
 import { addressOf, linksOf, markdownFiles, sitePages, siteFileOf, targetOf } from '../../../scripts/site/links.js'
 import { PAGES } from '../../../scripts/docs.js'
 
-/** The sources of the docs site. test/browser/docs-site.test.js builds it. */
+/** The sources of the docs site. test/nightly/docs-site.test.js builds it. */
 
 const grouped = () => readGroups().flatMap(({ sections }) => sections.flatMap(({ pages }) => pages))
 

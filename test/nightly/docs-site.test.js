@@ -16,6 +16,7 @@ import { waitFor } from '../helpers/wait.js'
 
 const SHOTS = `${ROOT}test/output/browser/`
 const LAPTOP = { viewport: { width: 1280, height: 800 } }
+const DEVICES = { laptop: LAPTOP, phone: PHONE }
 
 // also the test that the site builds, without dead links. A build that is newer than all its sources is kept
 if (isOutdated()) await promisify(execFile)(process.execPath, ['scripts/docs-site.js'], { cwd: ROOT, timeout: 600_000 })
@@ -34,22 +35,26 @@ test('the built site has every page, all in the sidebar, and an index for the se
   for (const id of ['client.html#the-log-of-the-user', 'configuration.html#limits']) assert.ok(index.includes(id), id)
 })
 
-for (const [device, context] of /** @type {const} */ ([['laptop', LAPTOP], ['phone', PHONE]])) {
-  // the dark colors are the same on every device
-  const schemes = device === 'laptop' ? /** @type {const} */ (['dark', 'light']) : /** @type {const} */ (['light'])
-  test(`pages of the site are accessible on a ${device}, in ${schemes.join(' and ')}`, { skip: noBrowser }, async (t) => {
-    const { page, complaints } = await open(t, context)
-    for (const [name, path] of [['home', ''], ['settings', 'configuration.html'], ['client-api', 'client-api.html'], ['api', 'http-api.html']]) {
-      await page.emulateMedia({ colorScheme: schemes[0] })
-      await page.goto(`${url}/docs/${path}`, { waitUntil: 'networkidle' })
-      for (const colorScheme of schemes) {
-        await page.emulateMedia({ colorScheme })
-        // not page.waitForFunction, which the policy of the page stops when the first look does not suffice
-        await waitFor(() => page.evaluate(`document.documentElement.classList.contains("dark") === ${colorScheme === 'dark'} &&
-          [...document.querySelectorAll(".VPSwitchAppearance")].every(({ title }) => title !== "")`), { timeout: 20_000 })
-        await page.screenshot({ path: `${SHOTS}docs-${name}-${device}-${colorScheme}.png` })
-        await passesAxe(page, colorScheme === 'dark' ? COLORS : {})
-      }
+/** @type {[string, string, keyof typeof DEVICES, ('light' | 'dark')[]][]} */
+const PAGES = [
+  ['home', '', 'laptop', ['dark', 'light']],
+  ['settings', 'configuration.html', 'laptop', ['dark', 'light']],
+  ['client-api', 'client-api.html', 'phone', ['light']],
+  ['api', 'http-api.html', 'phone', ['light']]
+]
+
+for (const [name, path, device, schemes] of PAGES) {
+  test(`the page "${name}" is accessible on a ${device}, in ${schemes.join(' and ')}`, { skip: noBrowser }, async (t) => {
+    const { page, complaints } = await open(t, DEVICES[device])
+    await page.emulateMedia({ colorScheme: schemes[0] })
+    await page.goto(`${url}/docs/${path}`, { waitUntil: 'networkidle' })
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme })
+      // not page.waitForFunction, which the policy of the page stops when the first look does not suffice
+      await waitFor(() => page.evaluate(`document.documentElement.classList.contains("dark") === ${colorScheme === 'dark'} &&
+        [...document.querySelectorAll(".VPSwitchAppearance")].every(({ title }) => title !== "")`), { timeout: 20_000 })
+      await page.screenshot({ path: `${SHOTS}docs-${name}-${device}-${colorScheme}.png` })
+      await passesAxe(page, colorScheme === 'dark' ? COLORS : {})
     }
     assert.deepEqual(complaints, [])
   })
