@@ -26,14 +26,13 @@ export function createClientPool (t, size) {
   return {
     /**
      * Distributes clients over the processes; resolves when all have joined.
-     * @param {{ kind?: 'stock' | 'light', url: string, guids: string[][], first?: number }} options guids: of each
-     *   client; first: number of the first one
+     * @param {{ url: string, guids: string[][] }} options guids: of each client
      */
-    async open ({ kind = 'stock', url, guids, first = opened }) {
+    async open ({ url, guids }) {
       const share = Math.ceil(guids.length / size)
       await Promise.all(
         processes.map((process, i) =>
-          process.call('open', { kind, url, first: first + i * share, guids: guids.slice(i * share, (i + 1) * share) })
+          process.call('open', { url, first: opened + i * share, guids: guids.slice(i * share, (i + 1) * share) })
         )
       )
       opened += guids.length
@@ -41,9 +40,6 @@ export function createClientPool (t, size) {
 
     /** Resets the measurements. */
     async measure () { await callAll('measure') },
-
-    /** Each client loses its connection, all at once. */
-    async cut () { await callAll('cut') },
 
     /** @param {Record<string, number>} published number of the last record by document */
     async progress (published) {

@@ -2,11 +2,9 @@
  * Clients in a process of their own, so that their CPU time is not measured. The process takes commands from its parent
  * (client-pool.js) and ends with it.
  */
-import { LightClient } from './light-client.js'
 import { StockClient } from './stock-client.js'
 import { waitFor } from '../helpers/wait.js'
 
-const KINDS = { stock: StockClient, light: LightClient }
 /** Clients that connect in parallel without a fault. */
 const AT_ONCE = 50
 const CONNECT_TIMEOUT = 60_000
@@ -15,7 +13,7 @@ const MAX_SAMPLES = 20_000
 /** Faults of a client that are reported in detail. */
 const MAX_DETAILS = 3
 
-/** @type {(StockClient | LightClient)[]} */
+/** @type {StockClient[]} */
 const clients = []
 /** @type {number[]} */
 let samples = []
@@ -23,7 +21,6 @@ const onRecord = (/** @type {number} */ latency) => { if (samples.length < MAX_S
 
 /**
  * @typedef {object} OpenOptions
- * @property {keyof typeof KINDS} kind
  * @property {string} url
  * @property {number} first number of the first client
  * @property {string[][]} guids of each client
@@ -42,11 +39,11 @@ const onRecord = (/** @type {number} */ latency) => { if (samples.length < MAX_S
 
 const commands = {
   /** @param {OpenOptions} options */
-  async open ({ kind, url, first, guids }) {
+  async open ({ url, first, guids }) {
     for (let at = 0; at < guids.length; at += AT_ONCE) {
       const opened = guids
         .slice(at, at + AT_ONCE)
-        .map((own, i) => new KINDS[kind]({ url, number: first + at + i, guids: own }, onRecord))
+        .map((own, i) => new StockClient({ url, number: first + at + i, guids: own }, onRecord))
       clients.push(...opened)
       await waitFor(() => opened.every(({ ready }) => ready), {
         timeout: CONNECT_TIMEOUT,
@@ -92,12 +89,10 @@ const commands = {
     return { samples, clients: clients.map(reportOf), refusals }
   },
 
-  cut () { for (const client of clients) client.cut() },
-
   close () { for (const client of clients.splice(0)) client.close() }
 }
 
-/** @param {StockClient | LightClient} client @param {number} number @returns {ClientReport} */
+/** @param {StockClient} client @param {number} number @returns {ClientReport} */
 function reportOf (client, number) {
   const checkers = [...client.documents.entries()]
   const sum = (/** @type {'received' | 'repeated' | 'resyncs' | 'bridged'} */ what) =>

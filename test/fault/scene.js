@@ -41,7 +41,6 @@ const TELL = 2000
  * @param {{ brokers: string, topic: string }} [options.kafka] every second document is published here, the others
  *   through the API
  * @param {number} [options.clients]
- * @param {'stock' | 'light'} [options.kind]
  * @param {number} [options.documents]
  * @param {number} [options.each] documents per client
  * @param {number} [options.perSecond] records
@@ -49,7 +48,7 @@ const TELL = 2000
  */
 export async function openScene (
   t,
-  { urls, apiUrl, kafka, clients: count = 200, kind = 'stock', documents = 20, each = 2, perSecond = 100, bytes = 200 }
+  { urls, apiUrl, kafka, clients: count = 200, documents = 20, each = 2, perSecond = 100, bytes = 200 }
 ) {
   const run = randomUUID().slice(0, 8)
   const guids = Array.from({ length: documents }, (_, i) => `${run}-${i}`)
@@ -67,7 +66,7 @@ export async function openScene (
     const own = Array.from({ length: count }, (_, number) =>
       Array.from({ length: each }, (_, j) => guids[(number + 7 * j) % documents])
     )
-    await clients.open({ kind, url, guids: own.filter((_, number) => number % urls.length === i) })
+    await clients.open({ url, guids: own.filter((_, number) => number % urls.length === i) })
   }
   say(`${count} clients follow ${documents} documents, after ${Math.round(performance.now() - begin)} ms`)
 

@@ -6,7 +6,6 @@ import { Worker } from 'node:worker_threads'
 import { entry, range } from '../../contract/bus-fixture.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 
-/** The same with 2,000, in a cluster: test/fault/crowds.test.js. */
 const CLIENTS = 500
 const RECORDS = 60
 
