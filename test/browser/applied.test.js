@@ -10,8 +10,8 @@ import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
 import { bundleClient } from '../../scripts/build-packages.js'
 
-const RECORDS = 600
-const DEATHS = 12
+const RECORDS = 300
+const DEATHS = 6
 
 /** As docs/client.md shows it: the record's effect and its position are written in one transaction. */
 const PAGE = `<!doctype html><title>page</title><script type="module">

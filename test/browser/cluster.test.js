@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, describe, test } from 'node:test'
 import { noBrowser, openDemo } from '../helpers/browser.js'
@@ -9,7 +8,6 @@ import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { childrenOf } from '../helpers/processes.js'
 import { sharedBrowser } from '../helpers/shared-browser.js'
-import { waitFor } from '../helpers/wait.js'
 import { freePort } from '../services/ports.js'
 
 describe('the demo with a cluster, Kafka and the document service', { skip: noBrowser, timeout: 540_000 }, () => {
@@ -69,30 +67,5 @@ describe('the demo with a cluster, Kafka and the document service', { skip: noBr
     await ada.page.click('#reset')
     for (const page of [ada, grace]) await page.shows('B7', '')
     await grace.reads('#version', /^[1-9]/)
-  })
-
-  /** @param {string} document @returns {Promise<string>} offset and number of each numbered record */
-  async function numbersInLog (document) {
-    const answer = await fetch(`${inkcast.apiUrl}/v1/documents/${document}/history?limit=1000`)
-    const { records } = await answer.json()
-    return records.map((/** @type {any} */ { offset, value }) => `${offset}:${value?.number}`).join(' ')
-  }
-
-  test('the fault button kills a worker, and no record is lost on the way over Kafka', async (t) => {
-    // a log that another topic wrote would be replaced by a new one at the first record
-    const document = `pressed-${randomUUID()}`
-    const ada = await openDemo(t, browser, inkcast.url, { document, mayComplain: /ERR_|WebSocket|503/ })
-    await ada.page.waitForSelector('#faults:not([hidden])')
-    await ada.page.click('#hops-show')
-    await ada.page.click('#fault-kill')
-    await waitFor(async () => (await ada.page.getAttribute('#faults', 'data-state')) === 'idle', {
-      timeout: 60_000, message: async () => `the end of the fault; ${await ada.text('#faults')}`
-    })
-    const count = await ada.text('#faults-count')
-    const [, published, received] = /^published (\d+) · received (\d+) · lost 0$/.exec(count) ??
-      assert.fail(`${count} · ${await ada.text('#faults-more')} · in the log: ${await numbersInLog(document)}`)
-    assert.equal(received, published)
-    assert.match(await ada.text('#faults-story'), /was killed with .* 0 records lost\.$/)
-    await ada.reads('#hops-list', /Kafka → ingest-0/)
   })
 })

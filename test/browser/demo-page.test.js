@@ -355,14 +355,15 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
       await type('B3', LONG_NAME)
       await field('B4').focus()
       await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
-      for (const [colorScheme, rules] of /** @type {const} */ ([['light', undefined], ['dark', COLORS]])) {
-        await page.emulateMedia({ colorScheme })
-        await passesAxe(page, rules)
-        assert.equal(
-          await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, `${name} does not scroll sideways`
-        )
-        await screenshot(`every-state-${name}-${colorScheme}`)
-      }
+      await passesAxe(page)
+      assert.equal(
+        await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, `${name} does not scroll sideways`
+      )
+      await screenshot(`every-state-${name}-light`)
+      if (name === 'phone') continue // its dark colors are those of the laptop
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await passesAxe(page, COLORS)
+      await screenshot(`every-state-${name}-dark`)
     }
   })
 })

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { COLORS, passesAxe } from '../helpers/axe.js'
+import { passesAxe } from '../helpers/axe.js'
 import { noBrowser, openDemo } from '../helpers/browser.js'
 import { connectClient } from '../helpers/clients.js'
-import { startCluster } from '../helpers/cluster.js'
+import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
+import { freePort } from '../services/ports.js'
 
 /** @typedef {import('../helpers/browser.js').DemoPage} DemoPage */
 
@@ -14,12 +15,14 @@ const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isM
 
 describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () => {
   const scope = fileScope()
-  /** @type {Awaited<ReturnType<typeof startCluster>>} */
+  /** @type {Awaited<ReturnType<typeof startEmbedded>>} */
   let inkcast
   /** @type {import('playwright-core').Browser} */
   let browser
   before(async () => {
-    [inkcast, browser] = await Promise.all([startCluster(scope, {}), sharedBrowser()])
+    // the page shows a command with the port
+    const API_PORT = String(await freePort())
+    ;[inkcast, browser] = await Promise.all([startEmbedded(scope, { API_PORT }), sharedBrowser()])
   })
 
   /**
@@ -88,6 +91,7 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await ada.page.mouse.move(600, 400)
     await grace.page.locator('#laser').waitFor({ state: 'visible' })
     await grace.screenshot('following')
+    await passesAxe(grace.page)
 
     const late = await open(t, { document, name: 'Edsger' })
     await late.page.click('#follow')
@@ -142,27 +146,6 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await ada.reads('#version', /^[1-9]/)
   })
 
-  test('the page is accessible, in light and dark', async (t) => {
-    // no animations: half faded in, colors differ from the final ones
-    const ada = await open(t, { document: 'access', context: { reducedMotion: 'reduce' } })
-    await ada.page.click('#guests')
-    await ada.reads('#people', /Grace/)
-    await ada.field('B3').focus()
-    await ada.page.fill('#comment', 'All good?')
-    await ada.page.press('#comment', 'Enter')
-    await ada.reads('#comments', /All good/)
-    await ada.screenshot('desktop-light')
-    await passesAxe(ada.page)
-    await ada.page.emulateMedia({ colorScheme: 'dark' })
-    await ada.screenshot('desktop-dark')
-    await passesAxe(ada.page, COLORS)
-    await ada.page.click('#present')
-    await ada.page.keyboard.press('ArrowRight')
-    await ada.reads('#slide-number', /2 /)
-    await ada.screenshot('slide')
-    await passesAxe(ada.page)
-  })
-
   test('it fits on a phone', async (t) => {
     const ada = await open(t, { document: 'phone', context: { ...PHONE } })
     assert.equal(
@@ -174,6 +157,5 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await ada.page.keyboard.type('by thumb')
     await ada.reads('#version', /^[1-9]/)
     await ada.screenshot('phone')
-    await passesAxe(ada.page)
   })
 })

@@ -82,16 +82,17 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
     }
     await passesAxe(page)
     await page.emulateMedia({ colorScheme: 'dark' })
-    await passesAxe(page)
+    await passesAxe(page, COLORS)
   })
 
   test('it is accessible in light and dark, on a laptop and a phone, and fits on the phone', async (t) => {
     for (const context of [undefined, PHONE]) {
       const { page } = await openStatus(t, browser, inkcast.adminUrl, { context })
       await passesAxe(page)
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
+      if (context !== undefined) continue // its dark colors are those of the laptop
       await page.emulateMedia({ colorScheme: 'dark' })
       await passesAxe(page, COLORS)
-      assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
     }
   })
 
@@ -135,10 +136,11 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
       await page.click('#records tbody tr:first-child button')
       await reads('#hops', /produced/)
       await page.click('#watch-stop')
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
       await passesAxe(page)
+      if (context !== undefined) continue
       await page.emulateMedia({ colorScheme: 'dark' })
       await passesAxe(page, COLORS)
-      assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
     }
   })
 
@@ -147,7 +149,7 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
     await reads('#state-text', /needs a token/)
     await passesAxe(page)
     await page.emulateMedia({ colorScheme: 'dark' })
-    await passesAxe(page)
+    await passesAxe(page, COLORS)
     assert.equal(await page.isVisible('#status'), false)
     await page.fill('#token', 'unknown-0123456789')
     await page.press('#token', 'Enter')

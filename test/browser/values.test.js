@@ -13,7 +13,10 @@ import { shown } from '../helpers/sent-values.js'
 import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
 
-/** The values of test/process/client/values.test.js in a browser, whose build of the msgpack parser is another one. */
+/**
+ * The values of test/process/client/values.test.js, which sends them over polling as well, in a browser: its build of
+ * the msgpack parser is another one.
+ */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -22,22 +25,21 @@ import { connect } from ${JSON.stringify(`${ROOT}client/index.js`)}
 import { sentValues, shown } from ${JSON.stringify(`${ROOT}test/helpers/sent-values.js`)}
 import parser from 'socket.io-msgpack-parser'
 
-const start = (url, codec, transport) =>
-  connect(url, { transports: [transport], ...(codec === 'msgpack' && { parser }) })
+const start = (url, codec) => connect(url, { transports: ['websocket'], ...(codec === 'msgpack' && { parser }) })
 
 /** Sends all values, and resolves with what has not arrived on this page as it should. */
-globalThis.run = async ({ url, guid, from, transport }) => {
+globalThis.run = async ({ url, guid, from }) => {
   const values = sentValues()
   const receivers = []
   for (const to of ['json', 'msgpack']) {
-    const doc = await start(url, to, transport).open(guid)
+    const doc = await start(url, to).open(guid)
     const seen = []
     doc.on('value', (payload) => { seen.push(payload) })
     const signals = []
     doc.on('signal', (data) => { signals.push(data) })
     receivers.push({ doc, to, seen, signals })
   }
-  const sender = await start(url, from, transport).open(guid)
+  const sender = await start(url, from).open(guid)
   const wrong = []
   const check = (what, i, got, to) => {
     const expected = shown(values[i].value, { from, to })
@@ -45,7 +47,7 @@ globalThis.run = async ({ url, guid, from, transport }) => {
   }
   for (const { value } of values) await sender.send(value, { event: 'value' })
   // one after the other, because a connection with much in its queue gets no signals
-  if (transport === 'websocket') for (const [i, { value }] of values.entries()) {
+  for (const [i, { value }] of values.entries()) {
     sender.signal('signal', value, { combine: false })
     while (!receivers.every(({ signals }) => signals.length === i + 1)) await new Promise((resolve) => setTimeout(resolve))
   }
@@ -95,28 +97,26 @@ describe('values that a browser sends and receives', { skip: noBrowser, timeout:
   })
 
   for (const from of /** @type {const} */ (['json', 'msgpack'])) {
-    for (const transport of ['websocket', 'polling']) {
-      test(`arrive as they were sent: ${from} over ${transport}`, async (t) => {
-        const guid = `${from}-${transport}`
-        const nodes = await Promise.all(/** @type {const} */ (['json', 'msgpack']).map(async (to) => {
-          const doc = await startClient(t, gateway.url, to === 'msgpack' ? { parser } : {}).open(guid)
-          /** @type {any[]} */
-          const seen = []
-          doc.on('value', (payload) => { seen.push(payload) })
-          return { to, seen }
-        }))
-        const page = await newTab(t, browser)
-        await page.goto(origin)
-        await page.waitForFunction(() => 'ready' in globalThis)
-        const { wrong, expected } = await page.evaluate(
-          (options) => /** @type {any} */ (globalThis).run(options), { url: gateway.url, guid, from, transport }
-        )
-        assert.deepEqual(wrong, [])
-        for (const { to, seen } of nodes) {
-          await waitFor(() => seen.length === expected[to].length)
-          assert.deepEqual(seen.map((value) => shown(value)), expected[to], `in Node, ${to}`)
-        }
-      })
-    }
+    test(`arrive as they were sent: ${from}`, async (t) => {
+      const guid = from
+      const nodes = await Promise.all(/** @type {const} */ (['json', 'msgpack']).map(async (to) => {
+        const doc = await startClient(t, gateway.url, to === 'msgpack' ? { parser } : {}).open(guid)
+        /** @type {any[]} */
+        const seen = []
+        doc.on('value', (payload) => { seen.push(payload) })
+        return { to, seen }
+      }))
+      const page = await newTab(t, browser)
+      await page.goto(origin)
+      await page.waitForFunction(() => 'ready' in globalThis)
+      const { wrong, expected } = await page.evaluate(
+        (options) => /** @type {any} */ (globalThis).run(options), { url: gateway.url, guid, from }
+      )
+      assert.deepEqual(wrong, [])
+      for (const { to, seen } of nodes) {
+        await waitFor(() => seen.length === expected[to].length)
+        assert.deepEqual(seen.map((value) => shown(value)), expected[to], `in Node, ${to}`)
+      }
+    })
   }
 })

@@ -15,7 +15,7 @@ import { freePort } from '../services/ports.js'
 const PAGE = fileURLToPath(new URL('../../examples/yjs/page/', import.meta.url))
 const PATIENCE = { timeout: 20_000 }
 /** Characters typed by each person, and the delay between two of them, ms. */
-const TYPED = 150
+const TYPED = 60
 const DELAY = 25
 
 describe('the Yjs page in a cluster', { skip: noBrowser, timeout: 540_000 }, () => {
