@@ -58,7 +58,7 @@ describe('a failed start logs the reason in one line, exits with code 1, and lea
     assert.deepEqual(readdirSync(temporary), [])
   }
 
-  for (const [name, role] of [['PORT', 'gateway-\\d'], ['API_PORT', 'api-0'], ['ADMIN_PORT', '']]) {
+  for (const [name, role] of [['PORT', 'gateway-\\d'], ['ADMIN_PORT', '']]) {
     test(`${name} is taken`, { timeout: 90_000 }, async (t) => {
       const server = createServer()
       // the port is taken even if the other process allows sharing it

@@ -85,13 +85,6 @@ for (const [name, text, problem] of /** @type {[string, string, RegExp][]} */ ([
   })
 }
 
-test('a target that is not this machine has to be confirmed', async (t) => {
-  const { run } = commandFolder(t)
-  const { code, stderr } = await run(['load', '--url', 'http://192.0.2.1:3000', '--api', cluster.apiUrl])
-  assert.equal(code, 1)
-  assert.match(stderr, /192\.0\.2\.1:3000 is not this machine: confirm with --remote/)
-})
-
 test('metrics of all processes are merged, and readiness names each of them', async (t) => {
   const clients = await Promise.all(Array.from({ length: 10 }, () => connectClient(t, cluster.url)))
   const text = await cluster.metrics()

@@ -136,13 +136,3 @@ test('the file changes under load, in all roles: every record arrives live once,
   const keyed = records.map((/** @type {any} */ { payload }) => payload.key).filter((/** @type {string} */ key) => key !== 'none')
   assert.deepEqual(keyed.sort(), ['k0', 'k1', 'k2'])
 })
-
-test('a wrong file fails the start, and the message says what is wrong with it', { timeout: 60_000 }, async (t) => {
-  const wrong = rulesFile(t, { rules: [{ prefix: 'slides/', history: { size: 'large' } }] })
-  const start = startCluster(t, { WORKERS: '1', REDIS_URL, DOCUMENT_RULES_FILE: wrong.path, ...topics.env })
-  await assert.rejects(start, ({ message }) => {
-    assert.match(message, /the cluster ended with 1/)
-    assert.ok(message.includes(`DOCUMENT_RULES_FILE=${wrong.path}: rule "slides/": history.size: `), message)
-    return true
-  })
-})

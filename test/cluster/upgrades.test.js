@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { sum } from '../helpers/behind-balancer.js'
-import { createClient } from '../helpers/clients.js'
+import { upgraded } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
@@ -13,8 +13,6 @@ import { waitFor } from '../helpers/wait.js'
 const REDIS_URL = await ownRedisUrl(fileScope())
 
 /** @typedef {Awaited<ReturnType<typeof startCluster>>} Cluster */
-
-const CLIENTS = Number(process.env.STRAY_CLIENTS ?? 150)
 
 /** @param {Cluster} cluster @param {string} result @returns {Promise<number>} */
 const misroutedTotal = async (cluster, result) =>
@@ -87,62 +85,3 @@ describe('TLS', () => {
     }
   )
 })
-
-/**
- * A stock client that starts with polling and upgrades to WebSocket.
- * @param {{ after: (stop: () => unknown) => void }} t
- * @param {string} url
- * @param {Parameters<typeof createClient>[2]} [more] options
- */
-async function upgraded (t, url, more) {
-  const client = createClient(t, url, { transports: ['polling', 'websocket'], ...more })
-  await new Promise((resolve, reject) => {
-    client.once('connect', () => resolve(undefined))
-    client.once('connect_error', reject)
-  })
-  const { engine } = client.io
-  if (engine.transport.name !== 'websocket') {
-    await new Promise((resolve, reject) => {
-      engine.once('upgrade', resolve)
-      engine.once('upgradeError', reject)
-      engine.once('close', reject)
-    })
-  }
-  return client
-}
-
-test(
-  `${CLIENTS} clients start with polling and upgrade, 32 at a time, without a failure`,
-  { timeout: 240_000 },
-  async (t) => {
-    const cluster = await startCluster(t, { WORKERS: '3', REDIS_URL })
-    /** @type {string[]} */
-    const failures = []
-    let left = CLIENTS
-    await Promise.all(
-      Array.from({ length: 32 }, async () => {
-        while (left-- > 0) {
-          /** @type {(() => unknown)[]} */
-          const stops = []
-          try {
-            const client = await upgraded({ after: (stop) => stops.push(stop) }, cluster.url)
-            const answer = await client.ask('doc:join', { guid: `document-${left % 50}` })
-            if (!answer.ok) failures.push(answer.error.code)
-          } catch (error) {
-            failures.push(error instanceof Error ? error.message : String(error))
-          }
-          for (const stop of stops) stop()
-        }
-      })
-    )
-    assert.deepEqual(failures, [])
-    assert.ok((await misroutedTotal(cluster, 'handed_over')) > CLIENTS / 20)
-    assert.ok((await misroutedTotal(cluster, 'forwarded')) > CLIENTS / 20)
-    assert.equal(await misroutedTotal(cluster, 'failed'), 0)
-    assert.equal(await misroutedTotal(cluster, 'unknown'), 0)
-    await waitFor(async () => /^inkcast_connections\{.*transport="websocket".*\} 0$/m.test(await cluster.metrics()), {
-      timeout: 10_000,
-      message: 'all connections to end'
-    })
-  }
-)

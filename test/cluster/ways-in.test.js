@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { before, describe, test } from 'node:test'
 import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
+import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
@@ -223,16 +224,27 @@ const reduced = (seen, expected) => seen.map(({ event, payload, meta, asks }, i)
   ...(asks && { asks })
 }))
 
+const scope = fileScope()
+
+/** @param {Record<string, string>} settings @returns {Promise<import('../helpers/ways-in.js').Inkcast>} */
+async function severalProcesses (settings) {
+  const [grpcPort, REDIS_URL] = [await freePort(), await ownRedisUrl(scope)]
+  return { grpcPort, ...await startCluster(scope, { WORKERS: '2', REDIS_URL, GRPC_PORT: String(grpcPort), ...settings }) }
+}
+
+/** @param {Record<string, string>} settings @returns {Promise<import('../helpers/ways-in.js').Inkcast>} */
+async function oneProcess (settings) {
+  const { url, apiUrl, grpcPort, post, metrics } = await startEmbedded(scope, { GRPC_PORT: '0', ...settings })
+  return { url, apiUrl, grpcPort: grpcPort(), post, metrics: () => metrics.registry.metrics() }
+}
+
 for (const withKafka of [true, false]) {
   describe(`everything published behaves the same in every way, ${withKafka ? 'with' : 'without'} Kafka`, () => {
-    const scope = fileScope()
-    /** @type {Awaited<ReturnType<typeof startCluster>>} */
+    /** @type {import('../helpers/ways-in.js').Inkcast} */
     let cluster
     /** @type {Record<string, import('../helpers/ways-in.js').Way>} */
     let ways
     before(async () => {
-      const topics = withKafka ? freshTopics(scope) : undefined
-      const grpcPort = await freePort()
       /** @type {Map<string, any>} */
       const answers = new Map()
       const { url } = await startWebhookService(scope, {
@@ -241,18 +253,15 @@ for (const withKafka of [true, false]) {
           return publish.length === 0 ? undefined : { body: { publish } }
         }
       })
-      cluster = await startCluster(scope, {
-        WORKERS: '2',
-        REDIS_URL: await ownRedisUrl(scope),
-        GRPC_PORT: String(grpcPort),
-        UPLINK_URL: url,
-        UPLINK_SECRETS: WEBHOOK_SECRET,
-        AUTH_JWT_SECRET: SECRET,
-        MAX_RECORD_BYTES: '16384',
-        ...topics?.env
-      })
+      const settings = {
+        UPLINK_URL: url, UPLINK_SECRETS: WEBHOOK_SECRET, AUTH_JWT_SECRET: SECRET, MAX_RECORD_BYTES: '16384'
+      }
+      const topics = withKafka ? freshTopics(scope) : undefined
+      cluster = topics === undefined
+        ? await oneProcess(settings)
+        : await severalProcesses({ ...settings, ...topics.env })
       const token = await signToken({ sub: 'who sends messages to the service' })
-      ways = await waysIn(scope, cluster, { grpcPort, service: { answers, token }, topics })
+      ways = await waysIn(scope, cluster, { service: { answers, token }, topics })
       // orders are refused for a moment after the first worker in an empty Redis
       await waitFor(async () => await ways.HTTP({ operator: 'kick', uid: 'nobody' }) === undefined)
     }, { timeout: 120_000 })

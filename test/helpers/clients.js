@@ -92,3 +92,26 @@ export async function connectToWorkers (t, url, workers, count, options = () => 
   }
   return clients
 }
+
+/**
+ * A stock client that starts with polling and upgrades to WebSocket.
+ * @param {{ after: (stop: () => unknown) => void }} t
+ * @param {string} url
+ * @param {Parameters<typeof createClient>[2]} [more] options
+ */
+export async function upgraded (t, url, more) {
+  const client = createClient(t, url, { transports: ['polling', 'websocket'], ...more })
+  await new Promise((resolve, reject) => {
+    client.once('connect', () => resolve(undefined))
+    client.once('connect_error', reject)
+  })
+  const { engine } = client.io
+  if (engine.transport.name !== 'websocket') {
+    await new Promise((resolve, reject) => {
+      engine.once('upgrade', resolve)
+      engine.once('upgradeError', reject)
+      engine.once('close', reject)
+    })
+  }
+  return client
+}

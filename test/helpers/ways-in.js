@@ -14,6 +14,9 @@ import { waitFor } from './wait.js'
  * @property {Map<string, Item>} answers it answers a message with the item of that name
  * @property {string} token of a user who sends such messages
  *
+ * @typedef {{ grpcPort: number } & Pick<Awaited<ReturnType<typeof import('./cluster.js').startCluster>>,
+ *   'url' | 'apiUrl' | 'post' | 'metrics'>} Inkcast
+ *
  * @typedef {(item: Item) => Promise<string | undefined | typeof NOT_EXPRESSIBLE>} Way
  */
 
@@ -152,19 +155,18 @@ async function kafka (topics) {
 
 /**
  * @param {{ after: (stop: () => unknown) => void }} t
- * @param {any} cluster
- * @param {{ grpcPort: number, service: Service, topics?: ReturnType<typeof
- *   import('./kafka.js').freshTopics> }} options
+ * @param {Inkcast} inkcast
+ * @param {{ service: Service, topics?: ReturnType<typeof import('./kafka.js').freshTopics> }} options
  * @returns {Promise<Record<string, Way>>}
  */
-export async function waysIn (t, cluster, { grpcPort, service, topics }) {
-  const client = grpcClient(t, grpcPort)
+export async function waysIn (t, inkcast, { service, topics }) {
+  const client = grpcClient(t, inkcast.grpcPort)
   return {
-    HTTP: http(cluster),
-    batch: batch(cluster),
+    HTTP: http(inkcast),
+    batch: batch(inkcast),
     gRPC: grpc(client),
     stream: stream(client, t),
-    webhook: await webhook(cluster, service, t),
+    webhook: await webhook(inkcast, service, t),
     ...(topics && { Kafka: await kafka(topics) })
   }
 }

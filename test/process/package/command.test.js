@@ -180,17 +180,13 @@ describe('the command', { concurrency: 2 }, () => {
     const hanging = /** @type {import('node:net').AddressInfo} */ (silent.address()).port
     await Promise.all([
       ['error', `127.0.0.1:${port}`, `connect ECONNREFUSED 127.0.0.1:${port}`],
-      ['silent', `127.0.0.1:${port}, 127.0.0.1:${port}`, '.+'],
-      ['fatal', `127.0.0.1:${hanging}`, '.+']
+      ['silent', `127.0.0.1:${hanging}`, '.+']
     ].map(async ([level, address, cause]) => {
       const started = inkcast(t, [], {
         ...FREE,
         LOG_LEVEL: level,
         WORKERS: '1',
-        REDIS_URL: address
-          .split(', ')
-          .map((host) => `redis://user:secret@${host}`)
-          .join()
+        REDIS_URL: `redis://user:secret@${address}`
       })
       await waitFor(() => started.output.stderr.includes('\n'), {
         timeout: 30_000,
@@ -206,18 +202,14 @@ describe('the command', { concurrency: 2 }, () => {
     }))
   })
 
-  for (const setting of /** @type {const} */ (['PORT', 'ADMIN_PORT'])) {
-    test(`logs in one line that ${setting} is in use`, async (t) => {
-      const port = await takenPort(t)
-      const { code, stdout, stderr } = await inkcast(t, [], { ...FREE, [setting]: String(port), LOG_LEVEL: 'error' })
-        .closed
-      assert.equal(
-        stderr,
-        `inkcast: port ${port} is in use: stop what uses it, or set PORT, API_PORT or ADMIN_PORT to a free one\n`
-      )
-      assert.deepEqual([code, stdout], [1, ''])
-    })
-  }
+  test('logs in one line that a port is in use', async (t) => {
+    const port = await takenPort(t)
+    const { code, stdout, stderr } = await inkcast(t, [], { ...FREE, PORT: String(port), LOG_LEVEL: 'error' }).closed
+    assert.equal(
+      stderr, `inkcast: port ${port} is in use: stop what uses it, or set PORT, API_PORT or ADMIN_PORT to a free one\n`
+    )
+    assert.deepEqual([code, stdout], [1, ''])
+  })
 
   test('is ready within three seconds of CPU time, logs its address, and stops on a signal', async (t) => {
     const started = inkcast(t, [], FREE)
