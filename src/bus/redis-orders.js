@@ -38,8 +38,8 @@ const PATIENCE = 2500
 const LOOK_AFTER = 1
 /** How long Redis keeps the report of a worker, s. */
 const REPORT_KEPT = 60
-/** What `outcome` returns without a report. */
-const NOT_DONE = -1
+/** What `outcome` returns without a report: the order is kept; Redis has neither. */
+const [NOT_DONE, FORGOTTEN] = [-1, -2]
 /** Interval of repeated notifications while the publisher waits, ms. */
 const TELL_AGAIN = 100
 /**
@@ -109,7 +109,9 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
       if (heard > 0) {
         await clock.sleep(wait)
         const outcome = await redis.scripts.outcome([kept, orderReport(worker, id)], [id])
-        if (outcome !== NOT_DONE) return Math.max(0, outcome)
+        if (outcome > NOT_DONE) return outcome
+        // Redis has lost it, or a process that has the number now has dropped it: a retry is told to the workers of now
+        if (outcome === FORGOTTEN) throw new InkcastError('unavailable', 'the order of a worker is lost')
       }
       // a worker that has ended may leave its subscription for a while
       const isSlow = wait === TELL_AGAIN

@@ -1,7 +1,7 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { userWorkers, WORKERS } from '../../src/redis/keys.js'
+import { userWorkers, workerOrders, WORKERS } from '../../src/redis/keys.js'
 import { slotOf } from '../simulation/parts/redis/keys-of.js'
 import { signToken } from '../simulation/parts/tokens.js'
 
@@ -133,4 +133,23 @@ test('an api that starts while nothing is lost accepts orders at once', () => in
   await cluster.pass(LONG)
   await restartApi(cluster)
   assert.equal(await orderOn(cluster, tabs, CLOSE, 'doc:closed'), 0)
+}))
+
+test('an order that Redis loses before its worker has read it is refused, and a retry is carried out', () => inCluster({ workers: 1 }, async (cluster) => {
+  const ada = await cluster.connect('ada')
+  assert.equal((await ada.ask('doc:join', { guid: 'd' })).ok, true)
+  await cluster.pass(LONG)
+  const [{ process, store }] = cluster.redis.servers
+  const kept = workerOrders(0)
+  process.enter('cut pub/sub', () => {
+    for (const connection of [...store.connections]) if (connection.isSubscriber) connection.destroy()
+  })
+  let lost = 0
+  const lose = () => {
+    if (store.keyspace.delete(kept)) lost++
+    else cluster.world.schedule(1, 'lose', lose, process)
+  }
+  process.enter('lose', lose)
+  assert.ok(await orderOn(cluster, [ada], revokeOf('ada'), 'doc:revoked') > 0)
+  assert.equal(lost, 1)
 }))
