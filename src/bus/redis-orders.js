@@ -110,7 +110,7 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
         await clock.sleep(wait)
         const outcome = await redis.scripts.outcome([kept, orderReport(worker, id)], [id])
         if (outcome > NOT_DONE) return outcome
-        // Redis has lost it, or a process that has the number now has dropped it: a retry is told to the workers of now
+        // Redis has lost it, or a process that has the number now has dropped it: a retry reaches the current workers
         if (outcome === FORGOTTEN) throw new InkcastError('unavailable', 'the order of a worker is lost')
       }
       // a worker that has ended may leave its subscription for a while
