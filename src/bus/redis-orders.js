@@ -61,10 +61,11 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
   /**
    * @param {Publication} publication
    * @param {number} now
+   * @param {import('../redis/durability/durability.js').ScriptsOf} scriptsOf
    * @returns {Promise<{ at: number, workers: (number | string)[], userKey?: string }>} userKey: where the workers of
    *   the user are from
    */
-  async function keep ({ operator, guid, uid, sid, ttl }, now) {
+  async function keep ({ operator, guid, uid, sid, ttl }, now, scriptsOf) {
     // owners, not leases: a worker whose lease has ended may continue, with its connections
     if (operator === 'close') return { at: now, workers: await redis.client.hkeys(WORKERS.owners) }
     if (sid !== undefined && operator !== 'revoke' && operator !== 'restore') {
@@ -74,7 +75,7 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
     const userKey = userWorkers(/** @type {string} */ (uid))
     if (operator === 'join' || operator === 'leave')
       return { at: now, workers: await redis.client.zrange(userKey, '0', '-1'), userKey }
-    const [at, ...workers] = await redis.scripts.order(
+    const [at, ...workers] = await scriptsOf(userKey).order(
       [userKey, userOrders(/** @type {string} */ (uid)), userOrdered(/** @type {string} */ (uid))],
       [
         orderName({ operator, guid, ttl }), ORDER_TTL, MAX_ORDERS, EVERY_DOCUMENT, ttl ?? '',
@@ -132,10 +133,11 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
    * Resolves when each live worker concerned has carried out the order.
    * @param {Publication} publication an order
    * @param {number} now ms since 1970; an order about a user gets the time of Redis, with which tokens are compared
+   * @param {import('../redis/durability/durability.js').ScriptsOf} scriptsOf
    * @returns {Promise<CarriedOut>}
    */
-  return async (publication, now) => {
-    const { at, workers, userKey } = await keep(publication, now)
+  return async (publication, now, scriptsOf) => {
+    const { at, workers, userKey } = await keep(publication, now, scriptsOf)
     const id = random.uuid()
     // clients never receive the value of other orders
     const value = publication.operator === 'close' || publication.operator === 'leave' ? publication.value : NO_VALUE

@@ -21,6 +21,7 @@ import { createRegistry } from './registry.js'
  *
  * @typedef {import('./contract.js').PublishEntry} PublishEntry
  * @typedef {import('./contract.js').Published} Published
+ * @typedef {import('../redis/durability/durability.js').ScriptsOf} ScriptsOf
  *
  * @typedef {{ entry: PublishEntry, envelope: Buffer }} Encoded
  */
@@ -58,8 +59,13 @@ export function createRedisPublish ({
   const order = createOrderPublish({ redis, registry, clock, random })
   let pendingBytes = 0
 
-  /** @param {string} guid @param {Encoded[]} encoded @returns {Promise<Published[]>} */
-  async function toDocument (guid, encoded) {
+  /**
+   * @param {string} guid
+   * @param {Encoded[]} encoded
+   * @param {ScriptsOf} scriptsOf
+   * @returns {Promise<Published[]>}
+   */
+  async function toDocument (guid, encoded, scriptsOf) {
     const channel = documentChannel(guid)
     if (encoded.length === 1 && encoded[0].entry.publication.ephemeral) {
       // without the log and its order this is half the work for Redis, and cursors are the most frequent publications
@@ -100,7 +106,7 @@ export function createRedisPublish ({
     ]
     const [epoch, ...results] = await maybeDone(redis.afterMove(keys[1], (move) => {
       args[MOVE] = move
-      return redis.scripts.publish(keys, args)
+      return scriptsOf(log).publish(keys, args)
     }))
     return results.map((result) => {
       if (result === 0) return DIRECT
@@ -144,9 +150,10 @@ export function createRedisPublish ({
    * @param {Encoded[]} encoded
    * @param {import('../wire/publication.js').Publication} target
    * @param {number} now ms since 1970
+   * @param {ScriptsOf} scriptsOf
    * @returns {Promise<Published[]>}
    */
-  async function write (encoded, target, now) {
+  async function write (encoded, target, now, scriptsOf) {
     /** @type {string[] | undefined} */
     let channels
     /** @type {Published[]} */
@@ -157,11 +164,11 @@ export function createRedisPublish ({
       for (const call of split(encoded)) {
         const { publication } = call[0].entry
         if (publication.operator === 'broadcast') {
-          published.push(...await toDocument(/** @type {string} */ (target.guid), call))
+          published.push(...await toDocument(/** @type {string} */ (target.guid), call, scriptsOf))
         } else if (isOrder(publication)) {
-          published.push({ ...DIRECT, carriedOut: await order(publication, now) })
+          published.push({ ...DIRECT, carriedOut: await order(publication, now, scriptsOf) })
         } else if (publication.keep) {
-          const kept = await toDocument(userLog(/** @type {string} */ (publication.uid)), call)
+          const kept = await toDocument(userLog(/** @type {string} */ (publication.uid)), call, scriptsOf)
           begun = true
           // the log decides what is a duplicate; connections that do not read it get each record with its first try
           const fresh = call.filter((_, i) => !kept[i].duplicate)
@@ -197,7 +204,9 @@ export function createRedisPublish ({
       // duplicates wait as well: the first one may not be confirmed yet. Orders about access are carried out in
       // any case
       const regardless = entries.some(({ publication }) => isOrder(publication))
-      return await durability.confirmed([...kept], () => write(encoded, target, now), { regardless })
+      return await durability.confirmed(
+        [...kept], (scriptsOf = () => redis.scripts) => write(encoded, target, now, scriptsOf), { regardless }
+      )
     } finally {
       pendingBytes -= bytes
     }

@@ -194,6 +194,19 @@ export function createRedis ({ urls, connect, name, log, metrics, onWaits = () =
      */
     afterMove: (key, call) => moves === undefined ? call('') : moves.answer(hashSlot(key), call),
 
+    /**
+     * Counts the commands of another connection to it, and notes their errors.
+     * @param {Redis} connection
+     */
+    track (connection) {
+      catchRejections(connection, (error) => {
+        counted?.failed(error)
+        refusals.note(error)
+        elsewhere?.note(error)
+        if (error instanceof Error && error.message.startsWith('MOVED ')) topology.refresh()
+      }, counted?.sent)
+    },
+
     /** Whether Redis is connected. */
     get ready () { return client.status === 'ready' },
 

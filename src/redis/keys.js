@@ -57,6 +57,9 @@ export const sourceHealing = (source) => `${PREFIX}{k:${source}}:healing`
  */
 export const nodeMarker = (tag, id) => `${PREFIX}{m:${tag}}:${id}`
 
+/** @param {string} key @returns {string} string in the same hash slot: a write whose confirmation is waited for */
+export const waitKey = (key) => `${key.slice(0, key.indexOf('}') + 1)}:wait`
+
 /** @param {number | string} workerNumber @returns {string} sharded channel of publications for one worker */
 export const workerChannel = (workerNumber) => `${PREFIX}{w:${workerNumber}}`
 /** Sharded channel of publications for all workers. */

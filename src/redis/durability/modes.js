@@ -30,11 +30,7 @@ export const NOT_CONNECTED = 'there is no connection to Redis'
 
 /** Redis has answered in time that the writes are not safe yet. */
 export class NotConfirmed extends Error {
-  /** @param {Mode} mode */
-  constructor (mode) {
-    super(MODES[mode].missing)
-    this.name = 'NotConfirmed'
-  }
+  name = 'NotConfirmed'
 }
 
 /**
@@ -65,4 +61,10 @@ export function neverConfirms (mode, error, version) {
   if (/^NOPERM/.test(message))
     return `PUBLISH_WAIT=${mode}: the Redis user lacks a permission of docs/operations.md (${message})`
   return undefined
+}
+
+/** @param {import('ioredis').Redis | undefined} redis @returns {Promise<string>} */
+export async function versionOf (redis) {
+  const info = await redis?.info('server').catch(() => '') ?? ''
+  return /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'an unknown version'
 }

@@ -1,244 +1,246 @@
 import { Backoff } from '../../common/backoff.js'
 import { InkcastError } from '../../common/errors.js'
-import { unlessAborted, withTimeLimit } from '../../common/wait.js'
-import { forgetPeriod, isConnected, periodOf } from './command-server.js'
-import { explain, MODES, neverConfirms, NOT_CONNECTED, NotConfirmed } from './modes.js'
-import { connectFor, versionOf } from './wait-connection.js'
-import { identityIn } from '../identity/identity.js'
+import { waitKey } from '../keys.js'
+import { Line } from './line.js'
+import { explain, MODES, neverConfirms, NOT_CONNECTED, NotConfirmed, versionOf } from './modes.js'
 
 /**
- * Waits on one node of Redis until writes are safe. WAIT and WAITAOF block their connection and count its own writes
- * only, so they run on a connection of their own, after a write that follows the ones to confirm: replication and the
- * append-only file keep the order of all writes of a server. One call at a time; those that come meanwhile share the
- * next one.
+ * Writes to one node of Redis, and waits until they are safe. WAIT and WAITAOF block their connection and count its own
+ * writes only. So two connections take turns: one takes writes while the other one waits for those that it took. One
+ * call at a time; the writes that come meanwhile share the next one.
  *
- * @typedef {import('./command-server.js').Period} Period
+ * @typedef {import('./line.js').Place} Place
+ *
+ * @typedef {object} Dependencies
+ * @property {Pick<import('../client.js').RedisConnection, 'topology' | 'track'>} redis
+ * @property {string} name of the process
+ * @property {import('./modes.js').Mode} mode
+ * @property {number} timeout ms
+ * @property {import('./modes.js').DurabilityMetrics} metrics
+ * @property {import('../../common/log.js').Log} log
+ * @property {import('../../common/clock.js').Clock} clock
+ * @property {import('../../common/random.js').Random} random
  *
  * @typedef {object} Waiter
- * @property {Period} period before its write
- * @property {readonly string[]} keys that it wrote
+ * @property {Place} place of its write
+ * @property {string} key that it wrote
+ * @property {boolean} settled
  * @property {(error?: InkcastError) => void} settle
  */
 
 /** Writes that wait on a node at most; further ones are refused before they are made. */
 const MAX_WAITING = 50_000
+/** One call takes no longer, ms: a Redis that hangs is noticed so much later. */
+const CALL = 1000
 /** Pause between two tries while writes are not confirmed, ms; it grows. */
 const PAUSE = { min: 100, max: 1000 }
-/** After this number of failed tries the connection is opened again: the address may lead to another server now. */
+/** After this number of failed tries connections are opened again: the address may lead to another server now. */
 const TRIES = 5
 
-/**
- * @param {object} dependencies
- * @param {string} dependencies.nodeKey
- * @param {import('../topology.js').Topology} dependencies.topology
- * @param {string} dependencies.name of the process
- * @param {import('./modes.js').Mode} dependencies.mode
- * @param {number} dependencies.timeout ms
- * @param {import('./modes.js').DurabilityMetrics} dependencies.metrics
- * @param {import('../../common/log.js').Log} dependencies.log
- * @param {import('../../common/clock.js').Clock} dependencies.clock
- * @param {import('../../common/random.js').Random} dependencies.random
- */
-export function createNodeWait ({ nodeKey, topology, name, mode, timeout, metrics, log, clock, random }) {
-  const { wait, isDone, missing } = MODES[mode]
-  const connection = connectFor({ nodeKey, topology, name: `${name}-wait`, timeout, clock, random })
-  const stopping = new AbortController()
-  /** Waiters for the next call, and all that are not settled. @type {Waiter[]} */
-  let next = []
-  let waiting = 0
-  let running = false
-  let probing = false
-  /** Why writes are not confirmed. @type {string | null} */
-  let trouble = null
+export class NodeWait {
+  #nodeKey
+  #dependencies
+  #mode
+  #lines
+  /** Where the last write went. @type {Line} */
+  #last
+  /** Resolves when a write on `last` overtakes none on the other line. @type {Promise<unknown>} */
+  #turned = Promise.resolve()
+  #stopping = new AbortController()
+  #waiting = 0
+  #isRunning = false
+  /** Why writes are not confirmed; null: they are. @type {string | null} */
+  trouble = null
+  /** A key in a hash slot whose writes were not confirmed. @type {string | undefined} */
+  #unconfirmed
 
-  /** @param {string | null} reason */
-  function setTrouble (reason) {
-    if (reason !== null && trouble === null && !stopping.signal.aborted) {
-      log.warn({ node: nodeKey, reason }, 'redis does not confirm writes, publications are refused')
-      trouble = reason
-      if (!probing) probe()
-    } else if (reason === null && trouble !== null) {
-      log.info({ node: nodeKey }, 'redis confirms writes again')
-    }
-    trouble = reason
-  }
-
-  /** Tries until Redis confirms a write. Never rejects. */
-  async function probe () {
-    probing = true
-    const backoff = new Backoff({ ...PAUSE, random })
-    while (trouble !== null && !stopping.signal.aborted) {
-      await clock.sleep(backoff.next(), stopping.signal).catch(() => {})
-      if (running || stopping.signal.aborted) continue
-      if (backoff.tries % TRIES === 0) connection.reconnect()
-      await run()
-    }
-    probing = false
+  /** @param {string} nodeKey @param {Dependencies} dependencies */
+  constructor (nodeKey, dependencies) {
+    this.#nodeKey = nodeKey
+    this.#dependencies = dependencies
+    this.#mode = dependencies.mode
+    const name = `${dependencies.name}-wait`
+    this.#lines = [0, 1].map(() => new Line({ nodeKey, redis: dependencies.redis, name, blocks: CALL }, dependencies))
+    this.#last = this.#lines[0]
   }
 
   /**
-   * One write, and the wait for it.
-   * @param {readonly Waiter[]} waiters
-   * @returns {Promise<{ generation: string | undefined, moved: Set<string> }>} the generation after the wait, and keys
-   *   that are on another node. Rejects with the reason why nothing is confirmed
+   * Connects, and tries once.
+   * @throws {Error} with the fix in its message: this Redis can never confirm
    */
-  async function confirm (waiters) {
-    const client = await withTimeLimit(
-      timeout, stopping.signal, (signal) => unlessAborted(connection.ready(), signal), clock
-    )
-    const marker = connection.marker()
-    // all hash slots have moved away: there is nothing to confirm here
-    if (marker === undefined) return { generation: undefined, moved: new Set() }
-    const keys = topology.single ? [] : [...new Set(waiters.flatMap((waiter) => waiter.keys))]
-    // in this order over one connection: the write, then what it stands for
-    const calls = [
-      client.set(marker, '1', 'EX', 60),
-      wait(client, timeout),
-      client.info('replication'),
-      // a key that a hash slot's migration has moved, or written elsewhere, is answered with MOVED or ASK
-      ...keys.map((key) => client.exists(key))
-    ]
-    const [written, waited, info, ...found] = await Promise.allSettled(calls)
-    if (written.status === 'rejected') connection.markerFailed()
-    for (const reply of [written, waited, info]) if (reply.status === 'rejected') throw reply.reason
-    if (!isDone(/** @type {PromiseFulfilledResult<unknown>} */ (waited).value)) throw new NotConfirmed(mode)
-    return {
-      generation: identityIn(String(/** @type {PromiseFulfilledResult<unknown>} */ (info).value)).generation,
-      moved: new Set(keys.filter((_, i) => found[i].status === 'rejected'))
+  async start () {
+    await this.#begun()
+    const [line] = this.#lines
+    try {
+      await this.#confirm(line)
+    } catch (error) {
+      const problem = neverConfirms(this.#mode, error, await versionOf(line.place?.redis))
+      if (problem !== undefined) throw new Error(problem, { cause: error })
+      this.#setTrouble(explain(this.#mode, error))
     }
+  }
+
+  /**
+   * @param {boolean} regardless also while writes are not confirmed
+   * @returns {Promise<Place | undefined>} for a write, and then for `confirmed`; undefined (with `regardless` only):
+   *   there is no connection that could confirm it. Rejects with `unavailable` if it must not be made
+   */
+  async before (regardless) {
+    if (this.#waiting >= MAX_WAITING) throw this.#refused('too many publications wait for Redis')
+    await this.#begun()
+    const line = this.#taking()
+    await this.#turned
+    if (this.trouble !== null && !regardless) throw this.#refused(this.trouble)
+    if (line?.place === undefined && !regardless) throw this.#refused(this.#lost())
+    return line?.place
+  }
+
+  #begun () { return Promise.all(this.#lines.map(({ begun }) => begun)) }
+
+  /** @returns {Line | undefined} that takes writes now: the same one until it waits */
+  #taking () {
+    const up = [this.#last, ...this.#lines].filter(({ place }) => place !== undefined)
+    const line = up.find(({ isWaiting }) => !isWaiting) ?? up[0]
+    if (line !== undefined && line !== this.#last) {
+      this.#turned = this.#last.executed
+      this.#last = line
+    }
+    return line
+  }
+
+  /**
+   * Resolves when everything that was written there before the call is safe.
+   * @param {Place | undefined} place from `before`
+   * @param {string} key that was written
+   * @returns {Promise<void>} rejects with `timeout`: the write may be lost with this server
+   */
+  confirmed (place, key) {
+    const { metrics, clock, timeout } = this.#dependencies
+    const since = clock.monotonic()
+    return new Promise((resolve, reject) => {
+      this.#waiting++
+      metrics.write_waits_pending.inc()
+      /** @param {InkcastError} [error] */
+      const settle = (error) => {
+        if (waiter.settled) return
+        waiter.settled = true
+        this.#waiting--
+        timer.stop()
+        metrics.write_waits_pending.dec()
+        metrics.write_waits.inc({ result: error === undefined ? 'ok' : 'unknown' })
+        metrics.write_wait_seconds.observe((clock.monotonic() - since) / 1000)
+        if (error === undefined) resolve()
+        else reject(error)
+      }
+      const giveUp = () => {
+        if (waiter.settled) return
+        const reason = line?.place === undefined ? NOT_CONNECTED : MODES[this.#mode].missing
+        // now, not when the call ends: Redis may answer up to 100 ms late, and who sends again at once is refused
+        this.#unconfirmed = key
+        this.#setTrouble(reason)
+        settle(unknown(reason))
+      }
+      // if this process was late itself, the answer may be there, and is read first
+      const timer = clock.timer(timeout, () => { clock.soon(giveUp) })
+      const waiter = { place: /** @type {Place} */ (place), key, settled: false, settle }
+      const line = this.#lines.find((line) => place !== undefined && line.place?.redis === place.redis)
+      if (this.#stopping.signal.aborted) return settle(unknown('stopped'))
+      if (place === undefined || line === undefined) return settle(unknown(this.#lost()))
+      line.waiters.push(waiter)
+      if (!this.#isRunning) this.#run()
+    })
   }
 
   /** Calls until no write waits. Never rejects. */
-  async function run () {
-    running = true
-    do {
-      const waiters = next
-      next = []
-      try {
-        const { generation, moved } = await confirm(waiters)
-        setTrouble(null)
-        /** @type {Set<import('ioredis').Redis>} */
-        const others = new Set()
-        for (const { period, keys, settle } of waiters) {
-          const isSame = period.generation === generation
-          settle(isSame && !keys.some((key) => moved.has(key)) ? undefined : unknown(FAILED_OVER))
-          if (!isSame) others.add(period.client)
-        }
-        for (const client of others) await compare(client, generation)
-      } catch (error) {
-        const reason = explain(mode, error)
-        setTrouble(reason)
-        for (const { settle } of waiters) settle(unknown(reason))
-      }
-    } while (next.length > 0 && !stopping.signal.aborted)
-    running = false
+  async #run () {
+    this.#isRunning = true
+    for (let line; (line = this.#lines.find(({ waiters }) => waiters.length > 0)) !== undefined;)
+      await this.#confirm(line).catch((error) => this.#setTrouble(explain(this.#mode, error)))
+    this.#isRunning = false
   }
 
   /**
-   * After a failover the two connections may reach different servers, if an address has moved while the previous
-   * server still runs. New connections reach the server that the address leads to.
-   * @param {import('ioredis').Redis} client for commands
-   * @param {string | undefined} generation of the server behind the connection that waits
+   * Waits for the writes on a line.
+   * @param {Line} line
+   * @param {string} [key] to be written first
    */
-  async function compare (client, generation) {
-    forgetPeriod(client)
-    const now = await periodOf(client).catch(() => undefined)
-    if (now === undefined || generation === undefined || now.generation === generation) return
-    client.disconnect(true)
-    connection.reconnect()
-  }
-
-  return {
-    /** Why writes are not confirmed now; null: they are. */
-    get trouble () { return trouble },
-
-    /**
-     * Connects, and tries once.
-     * @throws {Error} with the fix in its message: this Redis can never confirm
-     */
-    async start () {
-      try {
-        await confirm([])
-      } catch (error) {
-        const problem = neverConfirms(mode, error, await versionOf(connection.client))
-        if (problem !== undefined) throw new Error(problem, { cause: error })
-        setTrouble(explain(mode, error))
-      }
-    },
-
-    /**
-     * @param {boolean} regardless also while writes are not confirmed
-     * @returns {Promise<Period>} for `confirmed`. Rejects with `unavailable` when a write could not be confirmed now:
-     *   it must not be made
-     */
-    async before (regardless) {
-      const client = topology.commands(nodeKey)
-      if (client === undefined) throw new InkcastError('unavailable', 'redis: a node of the cluster is gone')
-      if (trouble !== null && !regardless) throw refused(trouble)
-      if (waiting >= MAX_WAITING) throw refused('too many publications wait for Redis')
-      return periodOf(client)
-    },
-
-    /**
-     * Resolves when everything that was written before the call is safe.
-     * @param {Period} period from `before`
-     * @param {readonly string[]} keys that were written
-     * @param {boolean} hasMoved one of them is on another node since `before`
-     * @returns {Promise<void>} rejects with `timeout`: the write may be lost with this server
-     */
-    confirmed (period, keys, hasMoved) {
-      const since = clock.monotonic()
-      const isElsewhere = hasMoved || !isConnected(period)
-      return new Promise((resolve, reject) => {
-        waiting++
-        metrics.write_waits_pending.inc()
-        let settled = false
-        /** @param {InkcastError} [error] */
-        const settle = (error) => {
-          if (settled) return
-          settled = true
-          waiting--
-          timer.stop()
-          metrics.write_waits_pending.dec()
-          metrics.write_waits.inc({ result: error === undefined ? 'ok' : 'unknown' })
-          metrics.write_wait_seconds.observe((clock.monotonic() - since) / 1000)
-          if (error === undefined) resolve()
-          else reject(error)
-        }
-        const giveUp = () => {
-          if (settled) return
-          const reason = connection.client !== undefined ? missing : NOT_CONNECTED
-          // now, not when the call ends: Redis may answer up to 100 ms late, and who sends again at once is refused
-          setTrouble(reason)
-          settle(unknown(reason))
-        }
-        // if this process was late itself, the answer may be there, and is read first
-        const timer = clock.timer(timeout, () => { clock.soon(giveUp) })
-        if (isElsewhere) return settle(unknown(FAILED_OVER))
-        if (stopping.signal.aborted) return settle(unknown('stopped'))
-        next.push({ period, keys, settle })
-        if (!running) run()
+  async #confirm (line, key) {
+    const waiters = line.waiters.splice(0)
+    try {
+      const { reply, place } = await line.wait((redis) => {
+        if (key !== undefined) redis.set(key, '1', 'EX', 60).catch(() => {}) // the wait then counts what was before
+        return MODES[this.#mode].wait(redis, Math.min(CALL, this.#dependencies.timeout))
       })
-    },
-
-    /** To be called when the connection for commands was opened again, perhaps to another server. */
-    follow () { connection.reconnect() },
-
-    stop () {
-      stopping.abort(new InkcastError('unavailable', 'stopped'))
-      for (const { settle } of next.splice(0)) settle(unknown('stopped'))
-      connection.close()
+      const { isDone, missing } = MODES[this.#mode]
+      if (!isDone(reply)) {
+        line.waiters.unshift(...waiters.filter(({ settled }) => !settled))
+        if (line.waiters.length === 0) throw new NotConfirmed(missing)
+        return
+      }
+      this.#setTrouble(null)
+      for (const { place: { redis, generation }, settle } of waiters)
+        settle(redis === place.redis && generation === place.generation ? undefined : unknown(FAILED_OVER))
+    } catch (error) {
+      this.#unconfirmed = waiters[0]?.key ?? this.#unconfirmed
+      for (const { settle } of waiters) settle(unknown(explain(this.#mode, error)))
+      throw error
     }
   }
 
+  /** @param {string | null} reason */
+  #setTrouble (reason) {
+    const { trouble } = this
+    const { log } = this.#dependencies
+    const node = this.#nodeKey
+    this.trouble = reason
+    if (reason === null && trouble !== null) log.info({ node }, 'redis confirms writes again')
+    if (reason === null || trouble !== null || this.#stopping.signal.aborted) return
+    log.warn({ node, reason }, 'redis does not confirm writes, publications are refused')
+    this.#probe()
+  }
+
+  /** Tries until Redis confirms a write. Never rejects. */
+  async #probe () {
+    const { signal } = this.#stopping
+    const { clock, random } = this.#dependencies
+    const backoff = new Backoff({ ...PAUSE, random })
+    while (this.trouble !== null && !signal.aborted) {
+      await clock.sleep(backoff.next(), signal).catch(() => {})
+      if (this.#isRunning || signal.aborted) continue
+      if (backoff.tries % TRIES === 0) this.follow()
+      this.#isRunning = true
+      const key = this.#unconfirmed && waitKey(this.#unconfirmed)
+      await this.#confirm(this.#lines[0], key).catch((error) => { this.trouble = explain(this.#mode, error) })
+      await this.#run()
+    }
+  }
+
+  /** To be called when the connection for commands was opened again, perhaps to another server. */
+  follow () { for (const line of this.#lines) line.reconnect() }
+
+  stop () {
+    this.#stopping.abort()
+    for (const line of this.#lines) {
+      for (const { settle } of line.waiters.splice(0)) settle(unknown('stopped'))
+      line.close()
+    }
+  }
+
+  /** A connection is gone. @returns {string} why nothing is confirmed */
+  #lost () {
+    if (this.#lines.some(({ place }) => place !== undefined)) return FAILED_OVER
+    this.#setTrouble(NOT_CONNECTED)
+    return NOT_CONNECTED
+  }
+
   /** @param {string} reason */
-  function refused (reason) {
-    metrics.write_waits.inc({ result: 'refused' })
+  #refused (reason) {
+    this.#dependencies.metrics.write_waits.inc({ result: 'refused' })
     return new InkcastError('unavailable', `nothing was written: ${reason}`)
   }
 }
 
-const FAILED_OVER = 'the connection to Redis was lost, Redis has failed over, or a hash slot has moved'
+const FAILED_OVER = 'the connection to Redis was lost, or Redis has failed over'
 
 /** @param {string} reason */
 const unknown = (reason) => new InkcastError('timeout', `written, but not confirmed: ${reason}`)

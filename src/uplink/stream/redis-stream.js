@@ -65,8 +65,8 @@ export function createRedisStream ({
       const part = partOf(record)
       const { log, meta, channel } = keys[part]
       const { guid = '', queue } = record
-      return durability.confirmed([meta], async () => {
-        const result = await scripts.append(
+      return durability.confirmed([meta], async (scriptsOf = () => scripts) => {
+        const result = await scriptsOf(meta).append(
           [log, meta, channel, queue ? uplinkQueueMarks(name, part, guid, queue.uid) : log],
           [
             encodeHead(record), record.value, limits.records, limits.bytes,

@@ -35,7 +35,7 @@ const OTHERS = [
   'documentKeys', 'documentNewest', 'requestState', 'userOrders', 'userOrdered', 'workerOrders', 'orderReport',
   'receiptParts', 'workerReceipts', 'sourceMark', 'sourceHealing',
   // processes
-  'nodeMarker', 'WORKERS', 'REPORTS', 'presenceForgotten', 'checkKey',
+  'nodeMarker', 'waitKey', 'WORKERS', 'REPORTS', 'presenceForgotten', 'checkKey',
   // channels
   'documentChannel', 'workerChannel', 'EVERYONE_CHANNEL', 'WATCHES_CHANNEL', 'inspectChannel', 'echoChannel'
 ]

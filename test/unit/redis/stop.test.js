@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, test } from 'node:test'
 import { createChannels } from '../../../src/redis/channels.js'
-import { createNodeWait } from '../../../src/redis/durability/node-wait.js'
+import { NodeWait } from '../../../src/redis/durability/node-wait.js'
 import { createElsewhere } from '../../../src/redis/identity/moved-address.js'
 import { ReconnectingConnection } from '../../../src/redis/reconnecting-connection.js'
 import { createSameServer } from '../../../src/redis/identity/same-server.js'
@@ -23,6 +23,8 @@ class FakeRedis extends EventEmitter {
 
   async connect () { if (!this.connects) throw new Error('refused') }
   async ping () {}
+  defineCommand () {}
+  call () { return new Promise((_resolve, reject) => { this.disconnect = () => reject(new Error('closed')) }) }
   async info () { return 'run_id:other\nrole:master\nmaster_replid:0123456789abcdef0123' }
   duplicate () { return new FakeRedis() }
   disconnect () {}
@@ -55,10 +57,10 @@ const channelsOver = (clock, redis) =>
   createChannels({ topology: topologyOf(redis), name: 'test', log, clock, random })
 
 /** @param {import('../../../src/common/clock.js').Clock} clock @param {FakeRedis} redis */
-const nodeWaitOver = (clock, redis) => createNodeWait({
-  nodeKey: 'redis', topology: topologyOf(redis), name: 'test', mode: 'replicas', timeout: 3000, metrics, log, clock, random
+const nodeWaitOver = (clock, redis) => new NodeWait('redis', {
+  redis: { topology: topologyOf(redis), track () {} }, name: 'test', mode: 'replicas', timeout: 3000,
+  metrics, log, clock, random
 })
-const period = /** @type {any} */ ({ client: new FakeRedis(), connection: 0, generation: '0123456789abcdef0123' })
 
 /**
  * Parts, each in a state in which it waits for the clock.
@@ -112,13 +114,13 @@ const WAITING = {
   'the wait for a replica without a connection' (clock) {
     const node = nodeWaitOver(clock, new FakeRedis({ connects: false }))
     ignore(node.start())
-    return { stop: node.stop, after: () => ignore(node.confirmed(period, [], false)) }
+    return { stop: () => node.stop(), after: () => ignore(node.confirmed(undefined, 'key')) }
   },
   'a write that waits for a replica' (clock) {
-    const node = nodeWaitOver(clock, new FakeRedis({ connects: false }))
-    ignore(node.confirmed(period, [], false))
-    ignore(node.confirmed(period, [], false))
-    return { stop: node.stop, after: () => ignore(node.confirmed(period, [], false)) }
+    const node = nodeWaitOver(clock, new FakeRedis())
+    const write = async () => node.confirmed(await node.before(true), 'key')
+    for (let i = 0; i < 2; i++) ignore(write())
+    return { stop: () => node.stop(), after: () => ignore(write()) }
   }
 }
 
