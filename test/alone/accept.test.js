@@ -105,9 +105,7 @@ describe('workers accept connections themselves', () => {
     { timeout: 360_000 },
     async (t) => {
       let asking = true
-      t.after(() => {
-        asking = false
-      })
+      t.after(() => { asking = false })
       const asked = trickle(cluster.url + HANDSHAKE, 100, () => asking)
       /** @type {number[]} */
       const killed = []

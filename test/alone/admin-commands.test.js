@@ -127,8 +127,7 @@ describe('commands to a cluster that keeps running', () => {
     const health = async () => (await fetch(`${cluster.url}/health`)).status
     const agentLine = () => new Promise((resolve, reject) => {
       let text = ''
-      net.connect(agentPort, '127.0.0.1')
-        .on('data', (data) => { text += data })
+      net.connect(agentPort, '127.0.0.1').on('data', (data) => { text += data })
         .on('close', () => resolve(text))
         .on('error', reject)
     })

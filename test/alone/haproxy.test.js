@@ -50,8 +50,7 @@ async function startBalancer (machines, kind) {
     ).text()
     const [head, ...rows] = csv.split('\n').map((line) => line.replace(/^# /, '').split(','))
     const column = (/** @type {string[]} */ row, /** @type {string} */ name) => row[head.indexOf(name)]
-    return rows
-      .filter((row) => row[1]?.startsWith('machine'))
+    return rows.filter((row) => row[1]?.startsWith('machine'))
       .map((row) => ({
         status: column(row, 'status'),
         weight: Number(column(row, 'weight')),

@@ -82,8 +82,7 @@ describe('a cluster that keeps running', () => {
 
   test('only gateway workers run with the tuned V8 flags', async () => {
     const flagsOf = (/** @type {number} */ pid) =>
-      readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-        .split('\0')
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
         .filter((arg) => GATEWAY_FLAGS.includes(arg))
     for (const { pid, role } of await childrenOf(cluster.pid))
       assert.deepEqual(flagsOf(pid), role === 'gateway' ? GATEWAY_FLAGS : [], role)
@@ -164,9 +163,7 @@ describe('a cluster that keeps running', () => {
       /** @type {number[]} */
       const answers = []
       let asking = true
-      t.after(() => {
-        asking = false
-      })
+      t.after(() => { asking = false })
       const asked = (async () => {
         while (asking) {
           // on a connection of its own: the api closes idle ones when it stops, and this process may be late to see it
@@ -189,9 +186,7 @@ describe('a cluster that keeps running', () => {
       const watched = (async () => {
         while (asking) {
           await look()
-          await cluster.ready().catch((error) => {
-            unready = error
-          })
+          await cluster.ready().catch((error) => { unready = error })
           await delay(50)
         }
       })()
@@ -201,10 +196,7 @@ describe('a cluster that keeps running', () => {
       await waitFor(async () => {
         const now = await look()
         return before.some((pid) => !now.includes(pid))
-      }, {
-        timeout: 30_000,
-        message: () => `the first process to be replaced: ${cluster.output()}`
-      })
+      }, { timeout: 30_000, message: () => `the first process to be replaced: ${cluster.output()}` })
       process.kill(cluster.pid, 'SIGHUP')
       await waitFor(async () => (await look()).length === 4 && everSeen.size === 12, {
         timeout: 60_000,
@@ -216,11 +208,7 @@ describe('a cluster that keeps running', () => {
 
       assert.deepEqual(refused, [])
       assert.ok(connected > 5 && workers.size >= 2, `${connected} connected to ${[...workers]}`)
-      assert.deepEqual(
-        answers.filter((status) => status !== 202),
-        [],
-        'the api answered'
-      )
+      assert.deepEqual(answers.filter((status) => status !== 202), [], 'the api answered')
       assert.equal(unready, undefined, 'ready all the time')
       assert.equal(most, 5, 'one process at a time')
       await waitFor(allBack, { timeout: 10_000, message: missing })

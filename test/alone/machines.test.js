@@ -149,10 +149,7 @@ test(
       message: () => clients.map(({ received }) => received.length)
     })
     for (const { received } of clients)
-      assert.deepEqual(
-        received.map(({ meta }) => meta.offset),
-        [1, 2]
-      )
+      assert.deepEqual(received.map(({ meta }) => meta.offset), [1, 2])
 
     assert.equal((await clients[0].ask('doc:signal', { guid, event: 'cursor', data: 7 })).ok, true)
     await waitFor(() => clients.slice(1).every(({ received }) => received.length === 3), {
@@ -176,10 +173,7 @@ test(
     const notices = () =>
       clients.map(({ received }) => received.filter(({ event }) => event === 'notice').map(({ payload }) => payload))
     await waitFor(() => notices().every((list) => list.length > 0), { message: notices })
-    assert.deepEqual(
-      notices(),
-      clients.map(() => [{ room: `doc:${guid}` }])
-    )
+    assert.deepEqual(notices(), clients.map(() => [{ room: `doc:${guid}` }]))
   }
 )
 

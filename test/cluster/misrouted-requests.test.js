@@ -230,10 +230,7 @@ test(
       assert.match(texts.pop() ?? '', /^42\["gateway:draining",/, seen)
       assert.ok(texts.every((text) => /^[26]$/.test(text)), seen)
     }
-    assert.ok(
-      all.flat().some(({ text }) => text === '6'),
-      'a poll was released'
-    )
+    assert.ok(all.flat().some(({ text }) => text === '6'), 'a poll was released')
     await waitFor(
       async () => {
         const now = await childrenOf(cluster.pid)

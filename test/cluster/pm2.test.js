@@ -49,10 +49,7 @@ test('PM2 runs two gateway workers, api and ingest; readiness and metrics cover 
     'inkcast-gateway cluster_mode online',
     'inkcast-ingest fork_mode online'
   ])
-  for (const {
-    name,
-    pm2_env: { node_args: flags }
-  } of list)
+  for (const { name, pm2_env: { node_args: flags } } of list)
     assert.deepEqual(flags, name === 'inkcast-gateway' ? GATEWAY_FLAGS : [], name)
   const text = await cluster.metrics()
   for (const role of ['gateway', 'api', 'ingest'])

@@ -118,10 +118,7 @@ const CASES = [
     item: ({ guid, uid }) => ({ operator: 'revoke', guid, uid }),
     member: ({ guid }) => [{ event: 'doc:revoked', payload: { guid } }]
   },
-  {
-    what: 'a restore',
-    item: ({ guid, uid }) => ({ operator: 'restore', guid, uid })
-  },
+  { what: 'a restore', item: ({ guid, uid }) => ({ operator: 'restore', guid, uid }) },
   {
     what: 'the end of a document',
     item: ({ guid }) => ({ operator: 'close', guid }),
@@ -132,11 +129,7 @@ const CASES = [
     item: ({ guid, uid }) => ({ operator: 'leave', guid, uid }),
     member: ({ guid }) => [{ event: 'doc:closed', payload: { guid, code: 'removed' } }]
   },
-  {
-    what: 'the kick of a user',
-    item: ({ uid }) => ({ operator: 'kick', uid }),
-    member: () => KICKED
-  },
+  { what: 'the kick of a user', item: ({ uid }) => ({ operator: 'kick', uid }), member: () => KICKED },
   {
     what: 'the kick of a connection',
     item: ({ sid }) => ({ operator: 'kick', sid }),
@@ -168,11 +161,7 @@ const CASES = [
     item: ({ guid }) => ({ operator: 'broadcast', guid, valueBase64: Buffer.from([0x22, 0xff, 0x22]).toString('base64') }),
     refused: 'bad_utf8'
   },
-  {
-    what: 'no value',
-    item: ({ guid }) => ({ operator: 'broadcast', guid }),
-    refused: 'bad_value'
-  },
+  { what: 'no value', item: ({ guid }) => ({ operator: 'broadcast', guid }), refused: 'bad_value' },
   {
     what: 'a value above the limit',
     item: ({ guid }) => ({ operator: 'broadcast', guid, value: 'x'.repeat(20_000) }),

@@ -104,18 +104,12 @@ export function directContract (fixture) {
       await order({ operator: 'revoke', guid })
       await order({ operator: 'kick', sid: createSessionIds(fixture.workers[0], { clock: systemClock, random: systemRandom })() })
       await first.addUser(other)
-      assert.deepEqual(
-        one.orders.filter((told) => told.uid === other),
-        []
-      )
+      assert.deepEqual(one.orders.filter((told) => told.uid === other), [])
       await first.addUser(uid)
       const [{ orders }, ...more] = one.orders.filter((told) => told.uid === uid)
       assert.deepEqual([orders.map(([name]) => name).sort(), more], [['k', `r${guid}`, `r${guid}2`], []])
       for (const [, at] of orders) assert.ok(at >= before - 1000 && at <= Date.now() + 1000, `${at - before} ms`)
-      assert.deepEqual(
-        two.orders.filter((told) => told.uid === uid),
-        []
-      )
+      assert.deepEqual(two.orders.filter((told) => told.uid === uid), [])
       // and later ones live
       await order({ operator: 'revoke', guid: `${guid}3` })
       await waitFor(() => one.directs.some((direct) => direct.guid === `${guid}3`), { message: 'the revoke' })

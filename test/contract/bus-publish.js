@@ -230,10 +230,7 @@ export function publishContract (fixture) {
         offered(4, 11),
         offered(5, 11)
       ])
-      assert.deepEqual(
-        published.map(({ duplicate }) => duplicate),
-        [true, false, true, true, false]
-      )
+      assert.deepEqual(published.map(({ duplicate }) => duplicate), [true, false, true, true, false])
       const single = async (/** @type {[epoch: number | undefined, sequence: number]} */ ...place) =>
         (await fixture.pair.publisher.publish([offered(...place)]))[0].duplicate
       assert.equal(await single(5, 11), true, 'the same record again')

@@ -167,10 +167,7 @@ for (const [name, url] of BACKENDS) {
         { ...entry(guid, 'a'), origin: { source: 's', sequence: 5 } },
         entry(guid, 'b')
       ])
-      assert.deepEqual(
-        published.map(({ position }) => position?.offset),
-        [1, 2]
-      )
+      assert.deepEqual(published.map(({ position }) => position?.offset), [1, 2])
       assert.notEqual(published[0].position?.epoch, start.epoch)
       assert.equal((await first.history(guid, start, 10)).gap, 'epoch')
       assert.deepEqual(
@@ -195,10 +192,7 @@ for (const [name, url] of BACKENDS) {
       // written by an ingest process of an earlier version
       await client().hset(documentMeta(guid), 's:s', '20')
       const published = [...(await publisher.publish([offered(20, 3)])), ...(await publisher.publish([offered(21, 3)]))]
-      assert.deepEqual(
-        published.map(({ duplicate }) => duplicate),
-        [true, false]
-      )
+      assert.deepEqual(published.map(({ duplicate }) => duplicate), [true, false])
       const stored = Number(await client().hget(documentMeta(guid), 's:s'))
       assert.ok(stored >= 21 && stored < 22, `${stored}: read as a number, 21 is known and 22 is new`)
     })
@@ -269,10 +263,7 @@ for (const [name, url] of BACKENDS) {
       const guid = fresh()
       await first.subscribe(guid)
       const published = await publisher.publish(range(700).map((i) => entry(guid, i)))
-      assert.deepEqual(
-        published.map(({ position }) => position?.offset),
-        range(700, 1)
-      )
+      assert.deepEqual(published.map(({ position }) => position?.offset), range(700, 1))
       await arrived(one, guid, 700)
       assert.deepEqual(texts(of(one, guid)), range(700))
     })

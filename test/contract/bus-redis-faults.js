@@ -156,19 +156,13 @@ export function redisFaults (name, startServers) {
           },
           { timeout: 20_000, message: 'the mark' }
         )
-        assert.deepEqual(
-          arrivals(),
-          orders.map(() => 1)
-        )
+        assert.deepEqual(arrivals(), orders.map(() => 1))
         // orders received live are removed from Redis too
         await waitFor(async () => (await client.hlen(workerOrders(number))) === 0, {
           timeout: 20_000,
           message: 'no kept orders'
         })
-        assert.deepEqual(
-          arrivals(),
-          orders.map(() => 1)
-        )
+        assert.deepEqual(arrivals(), orders.map(() => 1))
         await client.zrem(WORKERS.expiry, number)
       })
     }

@@ -48,9 +48,7 @@ export function presenceContract (name, open) {
       reader = await backend.create({})
       await one.start()
       await two.start({
-        onDiff: (guid, diff) => {
-          seen.push({ guid, diff })
-        },
+        onDiff: (guid, diff) => { seen.push({ guid, diff }) },
         onInterrupted: () => {},
         onLost: () => {}
       })

@@ -173,9 +173,7 @@ describe('the redis client', () => {
       /** @type {string[]} */
       const got = []
       const refused = assert.rejects(
-        redis.channels.subscribe('inkcast:{w:2}', (payload) => {
-          got.push(payload.toString())
-        }),
+        redis.channels.subscribe('inkcast:{w:2}', (payload) => { got.push(payload.toString()) }),
         { code: 'unavailable' }
       )
       await redis.channels.subscribe('inkcast:{w:1}', () => {}) // sent together with the refused one, and must succeed
@@ -231,8 +229,7 @@ describe('the redis client', () => {
 
         const { client } = connections[1]
         for (const node of client instanceof Cluster ? client.nodes('master') : [client]) {
-          const clients = String(await node.client('LIST'))
-            .split('\n')
+          const clients = String(await node.client('LIST')).split('\n')
             .filter((line) => line.includes(`name=inkcast-${prefix}-b-subscriber `))
           for (const line of clients)
             await node.client('KILL', 'ID', /** @type {string} */ (/id=(\d+)/.exec(line)?.[1]))

@@ -125,12 +125,8 @@ test('records wait for missing permissions, and are not refused as dead letters'
   const run = createLanes({
     publish: publisher.publish,
     onPublished () {},
-    refuse: async ({ index }) => {
-      refused.push(index)
-    },
-    onRetry: () => {
-      retries++
-    },
+    refuse: async ({ index }) => { refused.push(index) },
+    onRetry: () => { retries++ },
     clock: systemClock,
     random: systemRandom
   })

@@ -66,10 +66,7 @@ for (const [name, url] of BACKENDS) {
       assert.deepEqual(await workers[0].report(id, part(1), true), [])
       const closed = await Promise.all([workers[0].close(id), workers[2].close(id)])
       assert.deepEqual(closed.map((all) => all.length).sort(), [0, 2])
-      assert.deepEqual(
-        closed.flat().find((one) => typeof one === 'number'),
-        20
-      )
+      assert.deepEqual(closed.flat().find((one) => typeof one === 'number'), 20)
       // a slow worker: its announced number was counted
       assert.deepEqual(await workers[1].report(id, part(20), true), [])
       assert.equal(await exists(id), 0)

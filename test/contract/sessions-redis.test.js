@@ -57,10 +57,7 @@ for (const [name, url] of BACKENDS) {
       }
       assert.equal((await one.sessions(uid)).length, 2)
       await connections[0].client.hset(WORKERS.incarnations, String(parseInt(first, 10)), '2000')
-      assert.deepEqual(
-        (await one.sessions(uid)).map(({ sid }) => sid),
-        [second]
-      )
+      assert.deepEqual((await one.sessions(uid)).map(({ sid }) => sid), [second])
       await two.hold(second, [{ guid, op: '-', told: '' }])
       assert.deepEqual(await one.documents({ prefix: guid, limit: 1 }), [])
       await one.forget(first)

@@ -41,8 +41,7 @@ const commands = {
   /** @param {OpenOptions} options */
   async open ({ url, first, guids }) {
     for (let at = 0; at < guids.length; at += AT_ONCE) {
-      const opened = guids
-        .slice(at, at + AT_ONCE)
+      const opened = guids.slice(at, at + AT_ONCE)
         .map((own, i) => new StockClient({ url, number: first + at + i, guids: own }, onRecord))
       clients.push(...opened)
       await waitFor(() => opened.every(({ ready }) => ready), {

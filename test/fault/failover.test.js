@@ -27,8 +27,7 @@ describe('redis cluster', () => {
   async function seenBy (client) {
     const lines = String(await client.cluster('NODES')).trim().split('\n')
     return new Map(
-      lines
-        .map((line) => line.split(' '))
+      lines.map((line) => line.split(' '))
         .map(([, address, flags, , , , , link]) => [address.split(/[:@]/)[1], `${flags} ${link}`])
     )
   }

@@ -146,10 +146,7 @@ export async function openScene (
         await publisher.stop()
         const published = await complete()
         const { clients: reports, refusals } = await clients.report()
-        const gaps = quantiles(
-          reports.map(({ stall }) => Math.max(0, stall - (normal ?? 0))),
-          0
-        )
+        const gaps = quantiles(reports.map(({ stall }) => Math.max(0, stall - (normal ?? 0))), 0)
         const sum = (/** @type {'received' | 'repeated' | 'resyncs' | 'bridged' | 'connects'} */ what) =>
           reports.reduce((total, report) => total + report[what], 0)
         const faultsOf = (/** @type {string} */ kind) =>

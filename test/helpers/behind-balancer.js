@@ -195,9 +195,7 @@ export async function everyKindWorks (t, { url, machines, options }) {
     timeout: 15_000,
     message: () => clients.map(describe)
   })
-  for (const {
-    received: [record]
-  } of clients)
+  for (const { received: [record] } of clients)
     assert.deepEqual(
       { payload: record.payload, offset: record.meta.offset },
       { payload: { text: 'größer' }, offset: 1 }
@@ -340,7 +338,6 @@ export async function workersOf (t, url, count, options) {
  * @param {string} [label] filter, as in `result="forwarded"`
  */
 export function sum (text, name, label = '') {
-  return text.split('\n')
-    .filter((line) => line.startsWith(`${name}{`) && line.includes(label))
+  return text.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(label))
     .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
 }

@@ -32,14 +32,10 @@ export function createClient (
     ...(ca === undefined ? {} : { ca: String(ca) }),
     ...(codec === 'msgpack' ? { parser: msgpackParser } : {})
   })
-  t.after(() => {
-    socket.disconnect()
-  })
+  t.after(() => { socket.disconnect() })
   /** @type {{ event: string, payload: any, meta: any }[]} every event with a meta, in order of arrival */
   const received = []
-  socket.onAny((event, payload, meta) => {
-    received.push({ event, payload, meta })
-  })
+  socket.onAny((event, payload, meta) => { received.push({ event, payload, meta }) })
   return Object.assign(socket, {
     received,
     /**

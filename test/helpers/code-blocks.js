@@ -24,8 +24,7 @@ export function codeBlocks () {
 
 /** @returns {string[]} Markdown pages, relative to the root */
 export function pages () {
-  return FOLDERS.flatMap((folder) => readdirSync(ROOT + folder)
-    .filter((name) => name.endsWith('.md'))
+  return FOLDERS.flatMap((folder) => readdirSync(ROOT + folder).filter((name) => name.endsWith('.md'))
     .map((name) => folder === '' ? name : `${folder}/${name}`))
 }
 

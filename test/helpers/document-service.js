@@ -46,9 +46,7 @@ export async function startDocumentService (t, { port, apiUrl, kafka, webhook })
     output = ''
     child = spawn(process.execPath, [COMMAND], { env, stdio: ['ignore', 'pipe', 'pipe'] })
     for (const stream of [child.stdout, child.stderr])
-      stream?.on('data', (chunk) => {
-        output = (output + chunk).slice(-20_000)
-      })
+      stream?.on('data', (chunk) => { output = (output + chunk).slice(-20_000) })
     exited = new Promise((resolve) => child.once('exit', resolve))
     await waitFor(() => /reads /.test(output), { timeout: 30_000, message: () => `the document service: ${output}` })
   }

@@ -16,33 +16,20 @@ export const COMMANDS = [
   [/^mkdir [\w./-]+$/, () => {}],
   [
     /^npm (?!install )(?:run )?(?:--silent )?(?<script>[\w:]+)/,
-    (script) => {
-      assert.ok(script === 'ci' || script in scripts, `unknown script ${script}`)
-    }
+    (script) => { assert.ok(script === 'ci' || script in scripts, `unknown script ${script}`) }
   ],
-  [
-    /^eval "\$\(npm run --silent (?<script>\w+) env\)"$/,
-    (script) => {
-      assert.ok(script in scripts)
-    }
-  ],
+  [/^eval "\$\(npm run --silent (?<script>\w+) env\)"$/, (script) => { assert.ok(script in scripts) }],
   [
     /^node (?<file>[\w./-]+\.js)/,
-    (file) => {
-      assert.ok(existsSync(ROOT + file), `there is no ${file}`)
-    }
+    (file) => { assert.ok(existsSync(ROOT + file), `there is no ${file}`) }
   ],
   [
     /^npx pm2 \w+ (?<file>[\w.]+)/,
-    (file) => {
-      assert.ok(existsSync(ROOT + file), `there is no ${file}`)
-    }
+    (file) => { assert.ok(existsSync(ROOT + file), `there is no ${file}`) }
   ],
   [
     /^npx esbuild (?<file>[\w./-]+)/,
-    (file) => {
-      assert.ok(existsSync(ROOT + file), `there is no ${file}`)
-    }
+    (file) => { assert.ok(existsSync(ROOT + file), `there is no ${file}`) }
   ],
   [
     /^export (?<settings>.+)$/,
@@ -64,21 +51,15 @@ export const COMMANDS = [
   [/^kubectl (?:-n \w+ )?create (?:namespace|secret generic) \w+( --from-literal=[A-Z_]+=\S+)*$/, () => {}],
   [
     /^kubectl apply -[fk] (?<path>[\w/.-]+)/,
-    (path) => {
-      assert.ok(existsSync(ROOT + path), `there is no ${path}`)
-    }
+    (path) => { assert.ok(existsSync(ROOT + path), `there is no ${path}`) }
   ],
   [
     /^helm install \w+ (?<chart>[\w/]+) /,
-    (chart) => {
-      assert.ok(existsSync(`${ROOT}${chart}/Chart.yaml`), `there is no ${chart}`)
-    }
+    (chart) => { assert.ok(existsSync(`${ROOT}${chart}/Chart.yaml`), `there is no ${chart}`) }
   ],
   [
     /^python3 -m http\.server \d+ --directory (?<folder>[\w/]+)$/,
-    (folder) => {
-      assert.ok(existsSync(ROOT + folder), `there is no ${folder}`)
-    }
+    (folder) => { assert.ok(existsSync(ROOT + folder), `there is no ${folder}`) }
   ],
   [
     /^grpcurl .* inkcast\.v1\.Gateway\/(?<rpc>\w+)$/,

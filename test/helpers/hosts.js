@@ -108,15 +108,9 @@ export async function createHosts (t, addresses) {
         path: join(directory, `${name}.sock`),
         log: join(directory, `${name}.log`)
       }),
-      unplug: async () => {
-        await ip('-n', net0, 'link', 'set', port, 'down')
-      },
-      plugIn: async () => {
-        await ip('-n', net0, 'link', 'set', port, 'up')
-      },
-      killAll: async () => {
-        await run('sh', ['-c', `ip netns pids ${space} | xargs -r kill -KILL`])
-      }
+      unplug: async () => { await ip('-n', net0, 'link', 'set', port, 'down') },
+      plugIn: async () => { await ip('-n', net0, 'link', 'set', port, 'up') },
+      killAll: async () => { await run('sh', ['-c', `ip netns pids ${space} | xargs -r kill -KILL`]) }
     }
   }
   return hosts

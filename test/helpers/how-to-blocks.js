@@ -218,9 +218,7 @@ export function howToScenarios ({ server, load, publish }) {
       assert.equal((await fetch(url)).status, 200)
     },
 
-    'docs/how-to/test-your-page.md: request.post(': async (code) => {
-      await transform(code)
-    },
+    'docs/how-to/test-your-page.md: request.post(': async (code) => { await transform(code) },
 
     'docs/how-to/test-your-page.md: async function startGateway': async (code, t) => {
       const { startGateway } = await runBlock(code.replace('export ', '').replace(INSTALLED, HERE), {}, load)

@@ -103,14 +103,8 @@ export async function rawConnection (t, url, wanted) {
     t.after(() => { socket.destroy() })
     let received = Buffer.alloc(0)
     let closed = false
-    socket
-      .on('data', (chunk) => {
-        received = Buffer.concat([received, chunk])
-      })
-      .on('error', () => {})
-      .on('close', () => {
-        closed = true
-      })
+    socket.on('data', (chunk) => { received = Buffer.concat([received, chunk]) }).on('error', () => {})
+      .on('close', () => { closed = true })
     socket.write(`GET ${PATH}&transport=polling HTTP/1.1\r\nHost: localhost\r\n\r\n`)
     const sid = /** @type {string} */ (
       await waitFor(() => /"sid":"([\w-]{20})"/.exec(received.toString('latin1'))?.[1], { message: 'a handshake' })

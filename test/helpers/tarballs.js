@@ -119,7 +119,6 @@ export async function installIn (t, dependencies) {
 
 /** @param {string} folder @returns {string[]} files, relative */
 export const filesIn = (folder) =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+  readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .sort()

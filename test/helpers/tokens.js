@@ -14,8 +14,7 @@ export const SECRET = 'a secret of this test, with more than 64 characters so th
  * @returns {Promise<string>}
  */
 export function signToken (claims, { alg = 'HS256', key = SECRET, header = {} } = {}) {
-  return new SignJWT(claims)
-    .setProtectedHeader({ alg, ...header })
+  return new SignJWT(claims).setProtectedHeader({ alg, ...header })
     .sign(typeof key === 'string' ? Buffer.from(key) : key)
 }
 

@@ -92,15 +92,10 @@ export function watchReturn (clients) {
     untold,
     /** @returns {string[]} state of the other clients */
     missing: () =>
-      [...events]
-        .filter(([client, seen]) => !client.connected || !seen.includes('connect'))
+      [...events].filter(([client, seen]) => !client.connected || !seen.includes('connect'))
         .map(
           ([
-            {
-              id,
-              connected,
-              io: { engine }
-            },
+            { id, connected, io: { engine } },
             seen
           ]) => `${id} connected=${connected} ${engine?.transport?.name} ${engine?.readyState}: ${seen.join(', ')}`
         )

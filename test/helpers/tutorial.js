@@ -42,8 +42,7 @@ export async function followTutorial (t, page) {
     const found = commands.filter((command) => command.startsWith(beginning))
     if (found.length !== 1) throw new Error(`${page} has ${found.length} commands that begin with ${beginning}`)
     used.add(found[0])
-    return here(found[0])
-      .replace(/^npm start(?: --)?/, `node ${ROOT}cluster.js`)
+    return here(found[0]).replace(/^npm start(?: --)?/, `node ${ROOT}cluster.js`)
       .replace(/^npx esbuild/, `tail -f /dev/null | ${ROOT}node_modules/.bin/esbuild`) // its stdin is open, as in a terminal
   }
 

@@ -212,9 +212,7 @@ test('a compressed batch that is a bomb or unreadable is kept as a whole and doe
   assert.ok(value !== null && value.length > 50_000 && value.length < 200_000, 'the batch as the broker has it')
   await assertCounted(counted, { good: 2, bad: 1 })
   assert.match(
-    kafka.lines
-      .filter(({ level }) => level === 'error')
-      .map(({ text }) => text)
+    kafka.lines.filter(({ level }) => level === 'error').map(({ text }) => text)
       .join(),
     /gzip: it decompresses to more than.*the record batch cannot be read/s
   )
@@ -259,9 +257,7 @@ test('a zstd batch of thousands of empty frames, which Kafka accepts, is kept as
     compress: async (/** @type {{ buffer: Buffer }} */ { buffer }) =>
       Buffer.concat([...Array(5000).fill(frame(Buffer.alloc(0))), frame(buffer)])
   })
-  t.after(() => {
-    kafkajs.CompressionCodecs[ZSTD] = zstd
-  })
+  t.after(() => { kafkajs.CompressionCodecs[ZSTD] = zstd })
   const producer = kafka.client.producer()
   await producer.connect()
   const before = process.cpuUsage().user

@@ -108,9 +108,7 @@ test('values arrive byte by byte: unicode, binary msgpack, 1 MB, empty string', 
     ])
   }
   await published(values.length)
-  for (const {
-    publication: { guid, value }
-  } of bus.published)
+  for (const { publication: { guid, value } } of bus.published)
     assert.ok(value.equals(values[Number(guid?.slice(1))]), `value of ${guid}`)
 })
 

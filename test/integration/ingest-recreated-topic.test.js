@@ -12,8 +12,7 @@ const records = (name, count, documents) =>
 
 /** @param {string} name @param {number} count @param {number} documents @param {number} document */
 const expected = (name, count, documents, document) =>
-  Array.from({ length: count }, (_, i) => i)
-    .filter((i) => i % documents === document)
+  Array.from({ length: count }, (_, i) => i).filter((i) => i % documents === document)
     .map((i) => `"${name}${i}"`)
 
 /**

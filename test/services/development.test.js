@@ -12,9 +12,7 @@ import { waitUntil } from './wait.js'
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/services.js', import.meta.url))
 
-before(() => {
-  process.env.INKCAST_SERVICES_DIR = makeDirectory('services-test')
-})
+before(() => { process.env.INKCAST_SERVICES_DIR = makeDirectory('services-test') })
 
 after(async () => {
   await services('stop')

@@ -161,9 +161,7 @@ function isThere (name) {
  * @returns {string | undefined} path of the executable of this name on the PATH
  */
 export function pathOf (program) {
-  return (process.env.PATH ?? '')
-    .split(delimiter)
-    .filter((folder) => folder !== '')
+  return (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
     .map((folder) => join(folder, program))
     .find((file) => {
       try {

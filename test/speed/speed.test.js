@@ -88,8 +88,7 @@ function taskTimes (trace) {
   /** @type {{ traceEvents: { name: string, ph: string, pid: number, tid: number, tdur?: number, args?: any }[] }} */
   const { traceEvents } = JSON.parse(String(trace))
   const threads = new Set(
-    traceEvents
-      .filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
+    traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
       .map(({ pid, tid }) => `${pid} ${tid}`)
   )
   const tasks = traceEvents.filter(

@@ -138,11 +138,7 @@ test('a client that sends more while its WebSocket is queued is disconnected, an
   for (const socket of sockets) socket.write(UPGRADE)
   await waits(server, 1)
   const answers = sockets.map(() => '')
-  sockets.forEach((socket, i) =>
-    socket.on('data', (chunk) => {
-      answers[i] += chunk
-    })
-  )
+  sockets.forEach((socket, i) => socket.on('data', (chunk) => { answers[i] += chunk }))
   const closed = sockets.map((socket, i) => new Promise((resolve) => socket.once('close', () => resolve(i))))
   await waitFor(() => answers.some((answer) => answer.startsWith('HTTP/1.1 101 ')))
   const waiting = answers.indexOf('')

@@ -37,10 +37,7 @@ test(
     const [offsets] = await once(clients, 'message')
     lag.disable()
 
-    assert.deepEqual(
-      offsets,
-      range(CLIENTS).map((i) => range(RECORDS - 10 - (i % 40), 11 + (i % 40)))
-    )
+    assert.deepEqual(offsets, range(CLIENTS).map((i) => range(RECORDS - 10 - (i % 40), 11 + (i % 40))))
     t.diagnostic(`${reads} reads of the log; longest delay of the event loop: ${Math.round(lag.max / 1e6)} ms`)
     assert.ok(reads <= 20, `${reads} reads`)
   }

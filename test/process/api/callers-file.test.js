@@ -119,9 +119,7 @@ test('each publication of a batch is checked, and counts', async (t) => {
 })
 
 test('a revocation needs the right to the document and to the user', async (t) => {
-  const { path } = callersFile(t, {
-    callers: [{ ...CALLERS.callers[0], uids: ['team-*'] }]
-  })
+  const { path } = callersFile(t, { callers: [{ ...CALLERS.callers[0], uids: ['team-*'] }] })
   const { call } = await startApi(t, { callersFile: path })
   const revoke = async (/** @type {string} */ guid, /** @type {string} */ uid) =>
     (await call('POST', `/v1/documents/${guid}/revoke`, { headers: bearer(EDITOR, { 'x-uid': uid }) })).status

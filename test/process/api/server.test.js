@@ -222,13 +222,7 @@ test('leave accepts no new connections, and answers one last request on each ope
   const { url, published, api } = await startApi(t, { times: { leave: 300 } })
   const left = deferred()
   const request = post('content-length: 1\r\n\r\n1')
-  const answer = rawHttp(
-    url,
-    request,
-    waitFor(() => published.length === 1),
-    left.promise,
-    request
-  )
+  const answer = rawHttp(url, request, waitFor(() => published.length === 1), left.promise, request)
   await waitFor(() => published.length === 1)
   const leaving = api.leave()
   await assert.rejects(fetch(url))

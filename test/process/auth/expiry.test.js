@@ -122,15 +122,9 @@ describe('expiry', () => {
     }
     left.withdrawnAt = null
     pass(300_000)
-    assert.deepEqual(
-      mistaken.map(({ heard }) => heard),
-      [[], []]
-    )
+    assert.deepEqual(mistaken.map(({ heard }) => heard), [[], []])
     pass(3_600_000)
-    assert.deepEqual(
-      mistaken.map(({ heard }) => heard.at(-1)),
-      [undefined, 'token_expired']
-    )
+    assert.deepEqual(mistaken.map(({ heard }) => heard.at(-1)), [undefined, 'token_expired'])
   })
 
   test('catches up with all connections when ticks were late', (t) => {

@@ -145,12 +145,7 @@ test('a key that the issuer withdrew is invalid after the next fetch, also for c
   // tokens at this time do not wait for the fetch
   assert.equal((await authenticate(await signedBy(old, { sub: 'bob' }))).uid, 'bob')
   await waitFor(() => service.requests === 2)
-  await waitFor(() =>
-    authenticate(token).then(
-      () => false,
-      ({ code }) => code === 'unavailable'
-    )
-  )
+  await waitFor(() => authenticate(token).then(() => false, ({ code }) => code === 'unavailable'))
   clock.stall(10_000)
   await assert.rejects(authenticate(token), refused('unauthorized'))
 })
@@ -159,9 +154,7 @@ test('with cached tokens only, a timer detects a withdrawn key; it stops with th
   const [old, fresh] = [newKey('old'), newKey('fresh')]
   const { authenticator, authenticate, issuer, service, clock } = await issuerWith(t, [jwk(old), jwk(fresh)])
   let withdrawals = 0
-  authenticator.onWithdrawn(() => {
-    withdrawals++
-  })
+  authenticator.onWithdrawn(() => { withdrawals++ })
   await authenticator.start()
   const tokens = [await signedBy(old), await signedBy(fresh)]
   const [gone, kept] = await Promise.all(tokens.map(authenticate))

@@ -64,14 +64,10 @@ describe('an open document', () => {
     const seen = []
     /** @type {() => void} */
     let loaded = () => {}
-    doc.on('message', (payload) => {
-      seen.push(payload)
-    })
+    doc.on('message', (payload) => { seen.push(payload) })
     doc.on('resync', ({ reason, position }) => {
       seen.push(`resync ${reason} ${position?.offset}`)
-      return new Promise((resolve) => {
-        loaded = () => resolve(undefined)
-      })
+      return new Promise((resolve) => { loaded = () => resolve(undefined) })
     })
     client.drop(AWAY)
     await client.reaches('reconnecting')
@@ -158,9 +154,7 @@ test('with repeated connection losses gets every record once and in order, with 
   const publishing = (async () => {
     while (published < COUNT) {
       await calm.gateway.bus.publish([entry('storm', ++published)])
-      await new Promise((resolve) => {
-        setTimeout(resolve, 2)
-      })
+      await new Promise((resolve) => { setTimeout(resolve, 2) })
     }
   })()
   let drops = 0
@@ -168,9 +162,7 @@ test('with repeated connection losses gets every record once and in order, with 
     for (const { client } of followers) client.drop(drops % 3 === 0 ? 0 : 20)
     drops++
     await waitFor(() => followers.some(({ client }) => client.state === 'connected'), { timeout: 20_000 })
-    await new Promise((resolve) => {
-      setTimeout(resolve, drops % 7)
-    })
+    await new Promise((resolve) => { setTimeout(resolve, drops % 7) })
   }
   await publishing
   const all = Array.from({ length: COUNT }, (_, i) => i + 1)

@@ -33,12 +33,7 @@ async function startApi (t, answers) {
     url: `http://127.0.0.1:${port}`,
     token: 'secret',
     signal: stopping.signal,
-    log: {
-      info () {},
-      error: (message) => {
-        errors.push(message)
-      }
-    }
+    log: { info () {}, error: (message) => { errors.push(message) } }
   })
   return { ...inkcast, requests, errors, stopping }
 }

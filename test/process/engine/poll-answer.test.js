@@ -47,9 +47,7 @@ for (const refused of [false, true]) {
 }
 
 test('an unread last response is dropped, however its session ended', async (t) => {
-  const { client, engine, publish } = await setUp(t, {
-    NETWORK: '1000:1000:5000'
-  })
+  const { client, engine, publish } = await setUp(t, { NETWORK: '1000:1000:5000' })
   await publish()
   // Ends the session; queued packets are still sent.
   await client.post('41')

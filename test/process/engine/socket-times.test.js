@@ -59,15 +59,9 @@ function goOn (socket, bytes) {
 
 /** Client behavior that a server should not wait for. @type {Record<string, (socket: net.Socket) => void>} */
 const UNFINISHED = {
-  nothing: (socket) => {
-    socket.resume()
-  },
-  'one byte': (socket) => {
-    socket.resume().write('G')
-  },
-  'half a head': (socket) => {
-    socket.resume().write(head())
-  },
+  nothing: (socket) => { socket.resume() },
+  'one byte': (socket) => { socket.resume().write('G') },
+  'half a head': (socket) => { socket.resume().write(head()) },
   'a header at intervals': (socket) => {
     socket.resume().write(head())
     goOn(socket, 'x-more: y\r\n')
@@ -79,9 +73,7 @@ const UNFINISHED = {
     socket.resume().write(`${head('/v1/broadcast', 'POST')}Content-Length: 100000\r\n\r\n`)
     goOn(socket, 'x')
   },
-  'no HTTP': (socket) => {
-    socket.resume().write('\x16\x03\x01 hello\r\n\r\n')
-  },
+  'no HTTP': (socket) => { socket.resume().write('\x16\x03\x01 hello\r\n\r\n') },
   'an unsupported upgrade': (socket) => {
     socket.resume().write(`${head()}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
   },
@@ -89,9 +81,7 @@ const UNFINISHED = {
     socket.resume().write(`${head()}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
     goOn(socket, 'x')
   },
-  'no other request': (socket) => {
-    socket.resume().write(`${head()}\r\n`)
-  },
+  'no other request': (socket) => { socket.resume().write(`${head()}\r\n`) },
   'requests with unread responses': (socket) => {
     socket.pause().write(`${head('/large')}\r\n`.repeat(8))
   },
@@ -294,9 +284,7 @@ test('a refused client gets the reason', async (t) => {
   ]) {
     const socket = await open(t, address)
     let answer = ''
-    socket.setEncoding('latin1').on('data', (chunk) => {
-      answer += chunk
-    })
+    socket.setEncoding('latin1').on('data', (chunk) => { answer += chunk })
     socket.write(/** @type {string} */ (request))
     await once(socket, 'end')
     assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} .*\r\nConnection: close\r\n`, 's'))

@@ -43,14 +43,9 @@ async function dial (t, ...parts) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').setNoDelay()
   t.after(() => socket.destroy())
   const client = { socket, bytes: Buffer.alloc(0), ended: false }
-  socket
-    .on('data', (chunk) => {
-      client.bytes = Buffer.concat([client.bytes, chunk])
-    })
+  socket.on('data', (chunk) => { client.bytes = Buffer.concat([client.bytes, chunk]) })
     .on('error', () => {})
-    .on('close', () => {
-      client.ended = true
-    })
+    .on('close', () => { client.ended = true })
   await once(socket, 'connect')
   for (const part of parts) {
     socket.write(part)

@@ -122,9 +122,7 @@ test('a revoke invalidates earlier responses of the access service, cached and p
     asked.push(`${uid} ${guid} ${access}`)
     const said = JSON.stringify({ allow })
     if (uid === 'slow')
-      await new Promise((resolve) => {
-        answer = () => resolve(undefined)
-      })
+      await new Promise((resolve) => { answer = () => resolve(undefined) })
     return { body: said }
   })
   const own = await startEmbedded(t, { AUTH_JWT_SECRET: SECRET, AUTH_ACCESS_URL: hook.url })

@@ -61,8 +61,7 @@ const numbers = ({ received }) =>
 
 /** @param {Awaited<ReturnType<typeof rawWebSocket>>} client @param {string} event @returns {any[]} payloads */
 const eventsOf = ({ received }, event) =>
-  received
-    .filter((data) => data.toString().startsWith(`42["${event}",`))
+  received.filter((data) => data.toString().startsWith(`42["${event}",`))
     .map((data) => JSON.parse(data.toString().slice(2))[1])
 
 describe('a client that does not read', () => {
@@ -179,9 +178,7 @@ describe('a client that does not read', () => {
     /** @type {string} */
     let text = ''
     const numbersIn = () => [...text.matchAll(/42\["message","(\d+) /g)].map(([, number]) => Number(number))
-    stalled.on('data', (chunk) => {
-      text += chunk
-    })
+    stalled.on('data', (chunk) => { text += chunk })
     await waitFor(() => text.length >= Number(/content-length: (\d+)/i.exec(text)?.[1] ?? Infinity))
     for (let polls = 0; polls < 400 && numbersIn().length < 200; polls++) text += (await slow.poll()).text
     assert.deepEqual(numbersIn(), range(200, 1))

@@ -51,9 +51,7 @@ async function setUp (t) {
             forceNew: true,
             auth: (tell) => auth((said) => tell({ token, ...said }))
           }),
-        show: (guid, payload) => {
-          shown[guid].push(payload)
-        },
+        show: (guid, payload) => { shown[guid].push(payload) },
         wait: (done, ms) => {
           pauses.push(ms)
           setImmediate(done)
@@ -146,14 +144,10 @@ describe('the code that docs/protocol.md prints', () => {
     const { failing, open, publish } = await setUp(t)
     const page = await open('ada')
     let joins = 0
-    page.socket.on('doc:joined', () => {
-      joins++
-    })
+    page.socket.on('doc:joined', () => { joins++ })
     await waitFor(() => joins === 2)
     for (let i = 0; i < 2000; i++) page.socket.emit('doc:leave', { guid: 'x' })
-    await page.socket
-      .timeout(10_000)
-      .emitWithAck('nothing')
+    await page.socket.timeout(10_000).emitWithAck('nothing')
       .catch(() => {})
     await waitFor(() => page.pauses.length > 0)
     await publish(1, 3)
@@ -163,9 +157,7 @@ describe('the code that docs/protocol.md prints', () => {
     Object.assign(failing, { access: 2, accessStatus: 200 })
     const codes = /** @type {string[]} */ ([])
     const other = await open('bob')
-    other.socket.on('doc:refused', ({ error }) => {
-      codes.push(error.code)
-    })
+    other.socket.on('doc:refused', ({ error }) => { codes.push(error.code) })
     await waitFor(() => codes.length > 0)
     assert.deepEqual([new Set(codes), other.pauses], [new Set(['forbidden']), []])
   })

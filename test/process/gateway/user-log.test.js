@@ -160,6 +160,4 @@ test('an invalid position is refused alone: the client is connected without the 
   client.disconnect()
 })
 
-test('nothing is left of connections that have ended', async () => {
-  await nothingLeft(server, bus)
-})
+test('nothing is left of connections that have ended', async () => { await nothingLeft(server, bus) })

@@ -14,9 +14,7 @@ describe('the inspector in embedded mode', { timeout: 120_000 }, () => {
   const scope = fileScope()
   /** @type {Awaited<ReturnType<typeof startCluster>>} */
   let inkcast
-  before(async () => {
-    inkcast = await startCluster(scope, { PRESENCE_GRACE: '100' })
-  })
+  before(async () => { inkcast = await startCluster(scope, { PRESENCE_GRACE: '100' }) })
   const watch = (/** @type {import('node:test').TestContext} */ t, /** @type {string} */ query) =>
     openWatch(t, inkcast.adminUrl, query, 1)
 

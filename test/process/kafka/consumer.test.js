@@ -265,9 +265,7 @@ test('the partition of a slow batch is paused until it is done; other fetches co
     handle: ({ partition }) =>
       partition === 1
         ? Promise.resolve(2)
-        : new Promise((resolve) => {
-            finish = () => resolve(2)
-          })
+        : new Promise((resolve) => { finish = () => resolve(2) })
   })
   const fake = await running()
   fake.join([0, 1])

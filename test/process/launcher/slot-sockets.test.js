@@ -69,12 +69,7 @@ describe('slot sockets', () => {
     const sockets = createSlotSockets({ host: 'localhost', port: 0, slots: /** @type {any} */ (slots) })
     t.after(() => sockets.stop())
     await sockets.start()
-    return {
-      sockets,
-      slots,
-      worker,
-      told: () => told.splice(0)
-    }
+    return { sockets, slots, worker, told: () => told.splice(0) }
   }
 
   test(

@@ -35,8 +35,7 @@ const of = (/** @type {string} */ language) => blocks.filter((block) => block.la
 
 /** @param {string} text with the addresses of a gateway with default settings */
 const here = (text) =>
-  text
-    .replaceAll(/(?:http:\/\/)?localhost:3000/g, server.url)
+  text.replaceAll(/(?:http:\/\/)?localhost:3000/g, server.url)
     .replaceAll(/(?:http:\/\/)?localhost:3001/g, server.apiUrl)
     .replaceAll(/(?:http:\/\/)?localhost:9100/g, admin.url)
 /** A console for a code block, and its output. */
@@ -133,9 +132,7 @@ const SCENARIOS = {
         show: (/** @type {unknown} */ payload) => {
           shown.push(payload)
         },
-        reload: () => {
-          reloads++
-        }
+        reload: () => { reloads++ }
       },
       load
     )
@@ -245,9 +242,7 @@ const SCENARIOS = {
     assert.deepEqual(await shipped, { number: 7 })
   },
 
-  'docs/migrate-from-socketio.md: setupWorker(io)': async (code) => {
-    await transform(code)
-  },
+  'docs/migrate-from-socketio.md: setupWorker(io)': async (code) => { await transform(code) },
 
   'docs/migrate-from-socketio.md: export default ({ io })': async (code, t) => {
     const [one, two] = await withExtension(t, code)
@@ -345,8 +340,7 @@ describe('other blocks', () => {
     // typescript: declarations
     const KNOWN = ['js', 'jsx', 'ts', 'typescript', 'sh', 'json', 'env', 'ini', 'mermaid', 'text', 'yaml', ...PUBLISHERS]
     assert.deepEqual(
-      blocks
-        .filter(({ language }) => !KNOWN.includes(language))
+      blocks.filter(({ language }) => !KNOWN.includes(language))
         .map(({ file, line, language }) => `${file}:${line} ${language}`),
       []
     )
@@ -423,9 +417,7 @@ test('links of the pages have a target', () => {
 /** @param {string} file @returns {string[]} anchors, as GitHub makes them */
 function headingsOf (file) {
   return [...readFileSync(ROOT + file, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
-    title
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    title.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-')
   )
 }

@@ -19,8 +19,7 @@ for (const [page, printed] of [
   test(`the first program of ${page} prints what it says, and ends`, async (t) => {
     const code = /```js\n(.*?)```/s.exec(readFileSync(ROOT + page, 'utf8'))?.[1] ?? ''
     const file = join(temporaryFolder(t), 'first.mjs')
-    writeFileSync(file, code
-      .replace('\'inkcast-client\'', JSON.stringify(`${ROOT}client/index.js`))
+    writeFileSync(file, code.replace('\'inkcast-client\'', JSON.stringify(`${ROOT}client/index.js`))
       .replace('http://localhost:3000', server.url))
     const { stdout } = await promisify(execFile)(process.execPath, [file], { timeout: 30_000 })
     assert.equal(stdout, printed)

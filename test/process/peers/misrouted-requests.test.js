@@ -296,18 +296,10 @@ test('an upgrade is handed over with the bytes that arrived with it and while it
 
 test('a client that disconnects during the lookup of its owner leaves nothing behind, neither here nor at the owner', async (t) => {
   let asked = 0
-  const { route } = await startOwner(t, () => {
-    asked++
-  })
+  const { route } = await startOwner(t, () => { asked++ })
   /** @type {((route: Route) => void)[]} */
   const lookups = []
-  const worker = await startWorker(
-    t,
-    () =>
-      new Promise((resolve) => {
-        lookups.push(resolve)
-      })
-  )
+  const worker = await startWorker(t, () => new Promise((resolve) => { lookups.push(resolve) }))
   const ask = new AbortController()
   const answer = worker.ask({ signal: ask.signal })
   await waitFor(() => lookups.length === 1, { message: 'the lookup' })

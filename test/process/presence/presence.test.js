@@ -161,9 +161,7 @@ describe('presence', () => {
     first.disconnect()
     await sees(seen, 'ada')
     assert.deepEqual(
-      seen.diffs
-        .flatMap(({ joined }) => joined)
-        .map(({ uid }) => uid)
+      seen.diffs.flatMap(({ joined }) => joined).map(({ uid }) => uid)
         .filter((uid) => uid === 'bob').length,
       1
     )
@@ -215,8 +213,7 @@ describe('presence', () => {
     const documents = { large: { state: { text: 'x'.repeat(100) } }, binary: { state: { bytes: Buffer.from('x') } } }
     const opening = await client('opening', { codec: 'msgpack', auth: { documents } })
     const codes = () =>
-      opening.received
-        .filter(({ event }) => event === 'doc:refused')
+      opening.received.filter(({ event }) => event === 'doc:refused')
         .map(({ payload }) => `${payload.guid} ${payload.error.code}`)
     await waitFor(() => codes().sort().join() === 'binary bad_request,large state_too_large', { message: codes })
     const raw = await rawWebSocket(t, server.url)

@@ -24,8 +24,7 @@ async function setUp (t, env) {
    *   import('../../../src/receipts/summary.js').Summary }[]}
    */
   const told = () =>
-    lines
-      .filter(({ text }) => text.endsWith(' receipt'))
+    lines.filter(({ text }) => text.endsWith(' receipt'))
       .map(({ text }) => JSON.parse(text.slice(0, -' receipt'.length)))
   return {
     ...server,

@@ -48,9 +48,7 @@ function start (root, args) {
   const child = spawn(process.execPath, [RUNNER, ...args], { cwd: root, env: { ...process.env, ...GIVEN } })
   const run = { child, output: '' }
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text) => {
-      run.output += text
-    })
+    stream.setEncoding('utf8').on('data', (text) => { run.output += text })
   return run
 }
 

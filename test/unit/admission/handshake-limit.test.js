@@ -34,10 +34,7 @@ test('of the clients in one turn of the event loop some start at once, and the o
     clock.turn()
     assert.ok(begun.length - before <= atOnce, `${begun.length - before} in a turn`)
   }
-  assert.deepEqual(
-    begun,
-    Array.from({ length: 400 }, (_, i) => i)
-  )
+  assert.deepEqual(begun, Array.from({ length: 400 }, (_, i) => i))
   assert.ok(turns >= 400 / atOnce)
   limit.stop()
 })

@@ -40,9 +40,7 @@ function fixture ({ isCluster = false, failing = false, ordered = [], isOwner, c
       metrics: createMetrics({ processMetrics: false }),
       workerNumber: 7,
       isOwner,
-      onOrders: (uid, orders) => {
-        told.push([uid, orders])
-      },
+      onOrders: (uid, orders) => { told.push([uid, orders]) },
       clock
     })
   }

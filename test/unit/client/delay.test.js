@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import { delayBefore, hintOf } from '../../../client/connection/delay.js'
 
 const many = (/** @type {() => number | undefined} */ make) =>
-  Array.from({ length: 1000 }, make)
-    .map(Number)
+  Array.from({ length: 1000 }, make).map(Number)
     .sort((a, b) => a - b)
 
 test('pauses are spread over a range that doubles up to 15 s', () => {

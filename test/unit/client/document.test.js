@@ -188,8 +188,7 @@ describe('a document over reconnects', () => {
     doc.on('presence', ({ joined, count }) => { told.push([joined.map(({ uid }) => uid), count]) })
     await client.open('doc', { presence: true })
     assert.deepEqual(socket.last('doc:join').argument, { guid: 'doc', members: true })
-    socket
-      .last('doc:join')
+    socket.last('doc:join')
       .answer({
         ok: true,
         guid: 'doc',
@@ -220,8 +219,7 @@ describe('a document over reconnects', () => {
     const { socket, doc } = await opened(t)
     const listed = doc.setState({ line: 1 })
     await settle()
-    socket
-      .last('doc:state')
+    socket.last('doc:state')
       .answer({ ok: true, guid: 'doc', members: [{ uid: 'ada', id: 'a', state: { line: 1 } }], count: 1, version: 1 })
     await listed
     assert.equal(doc.presence.count, 1)
@@ -271,9 +269,7 @@ describe('opening', () => {
     /** @type {any[]} */
     const told = []
     for (const other of [same, older])
-      other.on('resync', ({ reason }) => {
-        told.push([other === older, reason])
-      })
+      other.on('resync', ({ reason }) => { told.push([other === older, reason]) })
     time.advance(1)
     assert.deepEqual(told, [[true, 'opened']])
     doc.close()
@@ -323,8 +319,7 @@ describe('opening', () => {
   test('is refused with the gateway\'s error', async (t) => {
     const { client, socket } = await opened(t)
     const opening = client.open('secret')
-    socket
-      .last('doc:join')
+    socket.last('doc:join')
       .answer({ ok: false, error: { code: 'forbidden', message: 'not allowed', retryable: false } })
     await assert.rejects(opening, { code: 'forbidden', message: 'not allowed' })
   })
@@ -363,8 +358,7 @@ describe('sending', () => {
   test('is refused with the gateway\'s error, or with one for an unknown outcome', async (t) => {
     const { client, socket, doc } = await opened(t)
     const refused = doc.send('x')
-    socket
-      .last('doc:send')
+    socket.last('doc:send')
       .answer({ ok: false, error: { code: 'rate_limited', message: 'too many events', retryable: true } })
     await assert.rejects(refused, { code: 'rate_limited', retryable: true })
     const lost = doc.send('x')

@@ -79,12 +79,8 @@ describe('a record that waits for a listener', () => {
       socket.tells('message', 'three', { guid: 'doc', offset: 3 })
       /** @type {any[]} */
       const seen = []
-      doc.on('message', (payload, { epoch, offset }) => {
-        seen.push([payload, epoch, offset])
-      })
-      doc.on('resync', ({ position }) => {
-        seen.push(position)
-      })
+      doc.on('message', (payload, { epoch, offset }) => { seen.push([payload, epoch, offset]) })
+      doc.on('resync', ({ position }) => { seen.push(position) })
       time.advance(1)
       assert.deepEqual(seen, [
         ['six', 'e', 6],

@@ -27,9 +27,7 @@ describe('a join without a response in time', () => {
     const doc = await opening
     /** @type {any[]} */
     const seen = []
-    doc.on('message', (payload) => {
-      seen.push(payload)
-    })
+    doc.on('message', (payload) => { seen.push(payload) })
     time.advance(1)
     assert.deepEqual(seen, ['six', 'seven'])
     assert.deepEqual(doc.position, at(7))

@@ -100,8 +100,7 @@ const has = (part, name) => quoted(part).some((text) => text === name || words(t
 
 /** Methods that the client's own files share. */
 const ownOfClient = new Set(
-  sources
-    .filter(({ file }) => file.startsWith('client/'))
+  sources.filter(({ file }) => file.startsWith('client/'))
     .flatMap(({ text }) => [...text.matchAll(/^ {2}(?:get |async )?(_\w+)\b/gm)].map(([, name]) => name))
 )
 

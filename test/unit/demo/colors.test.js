@@ -12,8 +12,7 @@ test('there are enough different colors, each with the contrast to white that te
   const colors = Array.from({ length: MANY }, (_, i) => colorAt(i))
   assert.equal(new Set(colors).size, MANY)
   for (const color of colors) {
-    const [r, g, b] = [1, 3, 5]
-      .map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255)
+    const [r, g, b] = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255)
       .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
     const contrast = 1.05 / (0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05)
     assert.ok(contrast >= 4.5, `${color} ${contrast}`)

@@ -43,8 +43,7 @@ function section (path, heading) {
 
 /** @param {string} text @returns {string[]} names in backticks of the first column of the section's tables */
 const firstColumn = (text) =>
-  text.split('\n')
-    .filter((line) => line.startsWith('| `'))
+  text.split('\n').filter((line) => line.startsWith('| `'))
     .flatMap((line) => [...line.split(' | ')[0].matchAll(/`([^`]+)`/g)].map(([, name]) => name))
 
 const sorted = (/** @type {Iterable<string>} */ names) => [...new Set(names)].sort()
@@ -92,8 +91,7 @@ describe('headers', () => {
   })
 
   test('are named in one table of the code', () => {
-    const undocumented = server
-      .filter(({ file }) => file !== 'src/wire/headers.js')
+    const undocumented = server.filter(({ file }) => file !== 'src/wire/headers.js')
       .flatMap(({ file, code }) => found(code, /'(x-[a-z-]+)'/g).map((name) => ({ file, name })))
       .filter(({ name }) => !OTHER_HEADERS.includes(name))
     assert.deepEqual(undocumented, [])

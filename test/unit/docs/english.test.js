@@ -81,8 +81,7 @@ describe('plain English', () => {
   for (const pattern of PATTERNS) {
     test(pattern.name, () => {
       for (const example of pattern.examples) assert.notDeepEqual(matches(pattern, example), [], example)
-      const found = files
-        .filter((file) => pattern.files?.test(file) ?? true)
+      const found = files.filter((file) => pattern.files?.test(file) ?? true)
         .flatMap((file) => matches(pattern, readFileSync(path.join(ROOT, file), 'utf8')).map((text) => `${file}: ${text}`))
       assert.deepEqual(found, [])
     })

@@ -9,8 +9,7 @@ const [defined, replaced] = page.split('\n## Replaced terms\n')
 
 /** @param {string} text @returns {string[]} first cells of the rows of its tables */
 const firstCells = (text) =>
-  [...text.matchAll(/^\| (?!-)(.+?) \| .+ \|$/gm)]
-    .map(([, cell]) => cell)
+  [...text.matchAll(/^\| (?!-)(.+?) \| .+ \|$/gm)].map(([, cell]) => cell)
     .filter((cell) => cell !== 'term' && cell !== 'not' && !/^-+$/.test(cell))
 
 /** Words of prose without a noun (whoever does …), of which all comments and texts are free. */
@@ -18,8 +17,7 @@ const firstCells = (text) =>
 const VALUES = /'nobody'|must be nobody,/g
 
 const VAGUE = ['whoever', 'whatever', 'somebody', 'nobody', 'anew']
-const PLAIN = readdirSync(`${ROOT}src`, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
+const PLAIN = readdirSync(`${ROOT}src`, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
 
 /** Files that have a replaced word because others named it: interfaces of libraries, names of the contract. */

@@ -33,9 +33,7 @@ function startService (dependencies) {
   let keys = 0
   const service = createService({
     store: createMemoryStore(),
-    publish: async (outgoing) => {
-      published.push(outgoing)
-    },
+    publish: async (outgoing) => { published.push(outgoing) },
     newKey: () => `key-${++keys}`,
     ...dependencies
   })

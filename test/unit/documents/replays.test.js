@@ -101,10 +101,7 @@ describe('records that many clients have missed', () => {
     const { bus, read } = setUp()
     bus.trim(120)
     const answers = await Promise.all([read(100), read(100), read(130), read(131)])
-    assert.deepEqual(
-      answers.map(({ gap }) => gap),
-      ['trimmed', 'trimmed', null, null]
-    )
+    assert.deepEqual(answers.map(({ gap }) => gap), ['trimmed', 'trimmed', null, null])
     assert.deepEqual(answers[3].offsets, range(169, 132))
     assert.equal(bus.calls.length, 2)
   })
@@ -139,9 +136,7 @@ describe('records that many clients have missed', () => {
     await replays.read('doc', at(0), 'one')
     let read = 0
     for (const i of range(20))
-      replays.read(`doc${i}`, at(0), 'one', 8).then(({ records }) => {
-        read += records.length
-      })
+      replays.read(`doc${i}`, at(0), 'one', 8).then(({ records }) => { read += records.length })
     await clock.pass(0)
     assert.equal(bus.calls.length, 1)
     const { waiting, release } = bus.hold('history')

@@ -58,9 +58,7 @@ async function setUp (t, ...open) {
       readOnly: () => false,
       check: (/** @type {{ name: string }} */ { name }, /** @type {string} */ guid) =>
         name === 'old' ||
-        new Promise((resolve, reject) => {
-          asked.set(`${name} ${guid}`, { resolve, reject })
-        })
+        new Promise((resolve, reject) => { asked.set(`${name} ${guid}`, { resolve, reject }) })
     },
     feeds: {
       async join () {

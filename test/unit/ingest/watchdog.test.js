@@ -42,9 +42,7 @@ async function watch (t) {
     },
     echo: {
       id: 'me',
-      start: (listener) => {
-        onEcho = listener
-      },
+      start: (listener) => { onEcho = listener },
       send: async (id, text) => {
         if (world.redis && id === 'me') setImmediate(() => onEcho(text))
       },

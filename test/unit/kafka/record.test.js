@@ -57,10 +57,7 @@ test('headers decide everything; they may be text or bytes', () => {
 })
 
 test('without x-timestamp the record\'s own time is used', () => {
-  assert.equal(
-    read(messageOf({ headers: { 'x-operator': 'everyone' } })).timestamp,
-    1_700_000_000_000
-  )
+  assert.equal(read(messageOf({ headers: { 'x-operator': 'everyone' } })).timestamp, 1_700_000_000_000)
 })
 
 test('the last one of repeated headers counts', () => {

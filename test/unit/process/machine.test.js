@@ -34,7 +34,5 @@ const mayNot =
 test(
   'a container with its host\'s name is a separate machine, because their processes cannot see each other',
   { skip: mayNot },
-  async () => {
-    assert.notEqual(await machineOf(container), systemHost.machine)
-  }
+  async () => { assert.notEqual(await machineOf(container), systemHost.machine) }
 )

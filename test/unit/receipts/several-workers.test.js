@@ -71,10 +71,7 @@ describe('a record that reaches several workers', () => {
     await turns()
     await pass(SETTLE / 2 + TICK)
     await pass(SETTLE / 2 + TICK)
-    assert.deepEqual(
-      sent().map(({ acknowledged }) => acknowledged),
-      [2]
-    )
+    assert.deepEqual(sent().map(({ acknowledged }) => acknowledged), [2])
   })
 
   test('is sent without a dead worker, whose members are still counted', async () => {
@@ -125,10 +122,7 @@ describe('a record that reaches several workers', () => {
       { missing: 3, unreported: 3 },
       {}
     ])
-    assert.deepEqual(
-      workers.map(({ receipts }) => receipts.pending),
-      [0, 0, 5]
-    )
+    assert.deepEqual(workers.map(({ receipts }) => receipts.pending), [0, 0, 5])
   })
 
   test('adds up, for any members and order of acknowledgements', async () => {

@@ -56,8 +56,7 @@ describe('events for the business services', () => {
     clock.advance(GRACE + 1)
     await rounds()
     assert.deepEqual(
-      records
-        .filter(({ uid }) => uid === 'ada')
+      records.filter(({ uid }) => uid === 'ada')
         .map(({ operator, timestamp }) => [operator, timestamp - left])
         .sort(),
       [

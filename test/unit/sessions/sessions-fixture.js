@@ -116,8 +116,7 @@ export async function cluster (t) {
   /** @returns {Promise<string[]>} events since the last call */
   async function told () {
     await rounds()
-    return records
-      .splice(0)
+    return records.splice(0)
       .map(({ operator, uid, guid, value }) =>
         [operator, uid, guid, JSON.parse(value.toString()).reason].filter((part) => part !== undefined).join(' ')
       )

@@ -199,17 +199,7 @@ describe('an admitted client', () => {
     return { packets, decoded, ended, add: (/** @type {string | Buffer} */ data) => decoder.add(data) }
   }
   const refused = (
-    /** @type {any} */ {
-      data: [
-        name,
-        {
-          error: { code }
-        },
-        event
-      ],
-      id,
-      ...rest
-    }
+    /** @type {any} */ { data: [name, { error: { code } }, event], id, ...rest }
   ) => ({ known: name === kRefused, code, event, id, ...rest })
 
   test('that sends too much is answered without decoding it', () => {
@@ -290,9 +280,7 @@ describe('an admitted client', () => {
     let cutOff = 0
     const connection = {
       acknowledged: (/** @type {number} */ id) => acknowledged.push(id),
-      disconnect: () => {
-        cutOff++
-      }
+      disconnect: () => { cutOff++ }
     }
     const id = 2 ** 32 - 1
     const json = decoderOf(connection, HELLO)
@@ -305,10 +293,7 @@ describe('an admitted client', () => {
     binary.add(msgpack({ type: 0, nsp: '/admin', data: { LONG } }))
     assert.equal(cutOff, 1)
     assert.deepEqual([...json.packets, ...binary.packets], [])
-    assert.equal(
-      acknowledged.every((receipt) => receipt === id),
-      true
-    )
+    assert.equal(acknowledged.every((receipt) => receipt === id), true)
   })
 
   test('is charged for the CPU time of its large packets', () => {

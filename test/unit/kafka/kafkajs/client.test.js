@@ -15,9 +15,7 @@ test('an unreachable Kafka is reported with its address and the cause, at any lo
     settings,
     log: recordingLog().log,
     name: 'test',
-    onWaits: (message) => {
-      told.push(message)
-    },
+    onWaits: (message) => { told.push(message) },
     clock: systemClock
   })
   const ended = assert.rejects(kafka.producer().connect())
