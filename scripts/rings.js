@@ -40,12 +40,12 @@ export const RINGS = {
     about: 'parts of the code, without services'
   },
   browser: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 360, together: 9,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 360, together: 5,
     about: 'pages in a browser'
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
   process: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 900_000, seconds: 395, together: 16,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 395, together: 8,
     apart: [
       'test/process/simulation/',
       // measures the heap of its process
@@ -70,9 +70,7 @@ export const RINGS = {
     about: 'clusters whose processes are replaced, and load balancers'
   },
   contract: {
-    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 200, together: 4,
-    // start clusters
-    apart: ['test/contract/rooms-embedded.test.js', 'test/contract/rooms-emitting.test.js', 'test/contract/rooms-redis.test.js'],
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 600_000, seconds: 200,
     about: 'the same tests for each implementation of an interface'
   },
   integration: {

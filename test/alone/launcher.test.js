@@ -128,23 +128,6 @@ describe('a cluster that keeps running', () => {
     }
   )
 
-  test('a killed api and a killed ingest are replaced and work again', { timeout: 90_000 }, async (t) => {
-    const roles = ['api', 'ingest']
-    const before = await Promise.all(roles.map((role) => cluster.pids(role)))
-    const client = await connectClient(t, cluster.url)
-    const guid = `document-${randomUUID()}`
-    await client.ask('doc:join', { guid })
-    for (const [pid] of before) process.kill(pid, 'SIGKILL')
-    await waitFor(async () => {
-      const now = await Promise.all(roles.map((role) => cluster.pids(role)))
-      return now.every((pids, i) => pids.length === 1 && pids[0] !== before[i][0]) && await cluster.ready()
-    }, { timeout: 15_000, message: 'new processes' })
-    assert.equal((await cluster.post(`/v1/documents/${guid}/broadcast`, 'after')).status, 202)
-    // a new member only joins after the session of the dead process has ended
-    await waitFor(() => client.received.length === 1, { timeout: 20_000, message: 'the record' })
-    assert.equal(client.connected, true)
-  })
-
   test(
     'SIGHUP under load: no connection is refused, each client moves once and misses nothing, every process is replaced, and a second SIGHUP is not lost',
     { timeout: 270_000 },

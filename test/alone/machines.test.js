@@ -7,11 +7,9 @@ import { createInterface } from 'node:readline'
 import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
-import { Emitter } from '@socket.io/redis-emitter'
 import { Redis } from 'ioredis'
 import { certificate, startHaproxy } from '../helpers/balancer.js'
 import { connectAllKinds, everyKindWorks, joinAll, requestsAreForwarded, sum } from '../helpers/behind-balancer.js'
-import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { createHosts, lacksHosts } from '../helpers/hosts.js'
@@ -42,16 +40,14 @@ let first
 let second
 /** @type {string} */
 let url
-/** @type {Redis} */
-let redis
 
 before(async () => {
   if (skip) return
   hosts = await createHosts(scope, { machine1: '10.0.0.11', machine2: '10.0.0.12', services: '10.0.0.13' })
   redisUrl = await startRedis()
   ;[first, second] = await Promise.all([
-    startMachine('machine1', { WORKERS: '1', PEER_PORT: '0', EMITTER_KEY: 'socket.io' }),
-    startMachine('machine2', { WORKERS: '1', EMITTER_KEY: 'socket.io' })
+    startMachine('machine1', { WORKERS: '1', PEER_PORT: '0' }),
+    startMachine('machine2', { WORKERS: '1' })
   ])
   url = await startBalancer()
 }, { timeout: 150_000 })
@@ -64,7 +60,7 @@ async function startRedis () {
   )
   const server = spawnGuarded(program, args)
   scope.after(() => server.stop())
-  redis = new Redis(await door(6379), '127.0.0.1')
+  const redis = new Redis(await door(6379), '127.0.0.1')
   redis.on('error', () => {}) // until it listens
   scope.after(() => redis.disconnect())
   await waitFor(() => redis.ping(), { timeout: 20_000 })
@@ -176,28 +172,3 @@ test(
     assert.deepEqual(notices(), clients.map(() => [{ room: `doc:${guid}` }]))
   }
 )
-
-test('an emitter without inkcast reaches all clients on both machines', { skip, timeout: 180_000 }, async (t) => {
-  const codecs = /** @type {const} */ (['json', 'msgpack'])
-  const clients = await Promise.all(Array.from({ length: 24 }, async (_, i) =>
-    connectClient(t, [first, second][i % 2].url, { ...await asUser(), codec: codecs[(i >> 1) % 2] })
-  ))
-  const guid = `emitter-${randomUUID()}`
-  const members = clients.filter((_, i) => i % 3 === 0)
-  await joinAll(members, guid)
-  const emitter = new Emitter(redis)
-  emitter.emit('to all', { text: 'größer' })
-  emitter.to(`doc:${guid}`).emit('to a room', 2)
-  emitter.emit('the end', 3)
-  await waitFor(() => clients.every(({ received }) => received.at(-1)?.event === 'the end'), {
-    timeout: 15_000,
-    message: () => clients.filter(({ received }) => received.at(-1)?.event !== 'the end').length
-  })
-  for (const client of clients) {
-    assert.deepEqual(client.received.map(({ event, payload }) => [event, payload]), [
-      ['to all', { text: 'größer' }],
-      ...(members.includes(client) ? [['to a room', 2]] : []),
-      ['the end', 3]
-    ])
-  }
-})
