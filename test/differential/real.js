@@ -6,11 +6,12 @@ import { settableClock } from './shim.js'
 
 /**
  * Hashes keep the order in which their fields were written, as far as Redis can, and MAXLEN ~ trims exactly. Keys
- * expire when they are touched.
+ * expire when they are touched. The thread of the memory allocator waits for a time of the wall clock: on one that
+ * stands still it would take a whole core.
  */
 const ARGS = [
-  '--unixsocket', 'redis.sock', '--enable-debug-command', 'yes', '--stream-node-max-bytes', '1', '--hash-max-listpack-entries', '100000',
-  '--hash-max-listpack-value', '100000000'
+  '--unixsocket', 'redis.sock', '--enable-debug-command', 'yes', '--stream-node-max-bytes', '1',
+  '--hash-max-listpack-entries', '100000', '--hash-max-listpack-value', '100000000', '--jemalloc-bg-thread', 'no'
 ]
 
 /**
