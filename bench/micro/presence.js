@@ -23,6 +23,7 @@ function createStore () {
     unwatch: () => {},
     mine: async () => [],
     documents: async () => [],
+    sweep: async () => {},
     forget: async () => {},
     versions: async (guids) => guids.map(() => 1),
     page: async () => ({ version: 1, count: 1, countOnly: false, members: [] }),

@@ -16,6 +16,11 @@ import { checkState } from './state-check.js'
 
 /** Interval of the work of busy rooms, ms. */
 const TICK = 20
+/**
+ * Time after a loss of data in which workers that live have registered again, ms, and the lease of one that died with
+ * the data would have ended (bus/registry.js).
+ */
+const ALL_REGISTERED = 13_000
 /** Time that a stopping worker has to write its last changes, ms. */
 const STOP_TIME = 2000
 
@@ -62,6 +67,8 @@ export function createPresence ({
     onLost: () => {
       check.soon = true
       lookForLeft()
+      sweeping?.stop()
+      sweeping = clock.timer(ALL_REGISTERED, sweep).unref()
     }
   }
   const check = { soon: false }
@@ -88,6 +95,14 @@ export function createPresence ({
     } finally {
       looking = false
     }
+  }
+
+  /** @type {Pick<import('../common/clock.js').Timer, 'stop'> | undefined} */
+  let sweeping
+
+  async function sweep () {
+    await retry(() => store.sweep(), { signal: stopping.signal, clock, backoff: new Backoff({ min: 100, random }) })
+      .catch(() => {}) // stopped
   }
 
   /** @param {string} guid */
@@ -311,6 +326,7 @@ export function createPresence ({
       for (const { membership } of lapsing.values()) membership.room.leave(membership, '~')
       lapsing.clear()
       stopping.abort(new InkcastError('unavailable', 'presence is stopped'))
+      sweeping?.stop()
       const deadline = now() + STOP_TIME
       while (busy.size > 0 && now() < (gate.open ? deadline : Math.min(deadline, latest))) {
         for (const room of busy) if (!room.work(Infinity)) busy.delete(room)

@@ -1,8 +1,10 @@
+import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
 import { createAttempt } from '../redis/errors.js'
-import { documentPresence, presenceForgotten, workerPresence } from '../redis/keys.js'
+import { documentPresence, presenceForgotten, workerPresence, WORKERS } from '../redis/keys.js'
 import { groupBySlot, slotIn } from '../redis/hash-slot.js'
 import { prefixOfWorker } from '../wire/session-id.js'
+import { incarnationName, liveIncarnations } from '../workers/worker-watch.js'
 import { EMPTY_TTL, LIST_AGAIN, MAX_CONNECTIONS, PAGE_BYTES } from './contract.js'
 import { makeMember } from './member-view.js'
 
@@ -13,6 +15,7 @@ import { makeMember } from './member-view.js'
  *
  * @typedef {import('./contract.js').PresenceStore} PresenceStore
  * @typedef {import('./contract.js').PresenceChange} PresenceChange
+ * @typedef {{ id: string, incarnation: string }} Connection
  */
 
 /** Expiry of documents, s; the idle check renews it long before. */
@@ -125,38 +128,48 @@ export function createRedisPresence ({
     ])
   }
 
-  /** @param {string} guid @param {number} number @returns {Promise<{ id: string, incarnation: string }[]>} */
+  /**
+   * @param {string} guid
+   * @param {number} [number] of a worker; default: of all
+   * @returns {Promise<Connection[]>}
+   */
   async function connectionsOf (guid, number) {
-    const found = await scripts.mine([documentPresence(guid)[0]], [prefixOfWorker(number)])
+    const prefix = number === undefined ? '' : prefixOfWorker(number)
+    const found = await scripts.mine([documentPresence(guid)[0]], [prefix])
     return Array.from({ length: found.length / 2 }, (_, i) => ({ id: found[2 * i], incarnation: found[2 * i + 1] }))
   }
 
+  /** Marks connections of dead workers as lost. @param {string} guid @param {Connection[]} lost */
+  async function lose (guid, lost) {
+    /** @type {Promise<void>[]} */
+    const calls = []
+    for (let at = 0; at < lost.length; at += LOST_BATCH) {
+      calls.push(
+        change(
+          guid,
+          lost
+            .slice(at, at + LOST_BATCH)
+            .map(({ id, incarnation }) => ({ op: '~', id, uid: '', client: incarnation, body: '' }))
+        )
+      )
+    }
+    await Promise.all(calls)
+  }
+
   /**
-   * Marks connections of a dead worker as lost.
-   * @param {number} number
+   * @param {number} number of a dead worker
    * @param {(incarnation: string) => boolean} isGone
    * @returns {Promise<string[]>} the documents that were checked
    */
-  async function lose (number, isGone) {
-    const guids = await redis.client.smembers(workerPresence(number))
-    for (const guid of guids) {
-      const lost = (await connectionsOf(guid, number)).filter(({ incarnation }) => isGone(incarnation))
-      /** @type {Promise<void>[]} */
-      const calls = []
-      for (let at = 0; at < lost.length; at += LOST_BATCH) {
-        calls.push(
-          change(
-            guid,
-            lost
-              .slice(at, at + LOST_BATCH)
-              .map(({ id, incarnation }) => ({ op: '~', id, uid: '', client: incarnation, body: '' }))
-          )
-        )
-      }
-      await Promise.all(calls)
-    }
+  async function loseAll (number, isGone) {
+    const guids = await documentsOf(number)
+    for (const guid of guids)
+      await lose(guid, (await connectionsOf(guid, number)).filter(({ incarnation }) => isGone(incarnation)))
     return guids
   }
+
+  /** @param {number} number of a worker @returns {Promise<string[]>} */
+  const documentsOf = (number) => redis.client.smembers(workerPresence(number))
 
   /** @param {string[]} guids @returns {Promise<(string | null)[]>} */
   function readVersions (guids) {
@@ -175,7 +188,7 @@ export function createRedisPresence ({
       running = true
       if (workerNumber === undefined) return
       await attempt('forget', async () => {
-        const left = await lose(workerNumber, (theirs) => theirs !== incarnation())
+        const left = await loseAll(workerNumber, (theirs) => theirs !== incarnation())
         if (left.length > 0) await redis.client.srem(workerPresence(workerNumber), left)
       })
     },
@@ -244,9 +257,23 @@ export function createRedisPresence ({
       attempt('documents', async () => {
         const missing = [...watched.keys()].filter((guid) => !noted.has(guid))
         await Promise.all(missing.map((guid) => note(guid, true)))
-        const guids = await redis.client.smembers(workerPresence(/** @type {number} */ (workerNumber)))
+        const guids = await documentsOf(/** @type {number} */ (workerNumber))
         for (const guid of guids) noted.add(guid)
         return guids
+      }),
+
+    sweep: () =>
+      attempt('sweep', async () => {
+        // a single Redis loses the members with the set
+        if (!redis.isCluster) return
+        const all = Object.entries(await redis.client.hgetall(WORKERS.incarnations))
+        const known = new Set(all.map(([number, begun]) => incarnationName(Number(number), Number(begun))))
+        if (!known.has(incarnation())) throw new InkcastError('unavailable', 'redis does not know all workers yet')
+        for (const guid of watched.keys()) {
+          const others = (await connectionsOf(guid)).filter((connection) => !known.has(connection.incarnation))
+          const live = await liveIncarnations(redis, others.map((connection) => connection.incarnation))
+          await lose(guid, others.filter((connection) => !live.has(connection.incarnation)))
+        }
       }),
 
     forget: (number, gone, { surely = false } = {}) =>
@@ -256,7 +283,7 @@ export function createRedisPresence ({
         if (!surely && (await redis.client.set(key, '1', 'EX', FORGETTING, 'NX')) === null) return
         try {
           // the set stays until it expires: the next process with this number may already use it
-          await lose(number, (incarnation) => incarnation === gone)
+          await loseAll(number, (incarnation) => incarnation === gone)
         } catch (error) {
           await redis.client.del(key).catch(() => {}) // it expires
           throw error

@@ -208,3 +208,13 @@ test('one node of Redis Cluster comes back empty while a worker stops: its membe
     await cluster.pass(20_000)
     assert.equal(await uids(), 'bob')
   }))
+
+test('one node of Redis Cluster comes back empty after a worker was killed: its members leave where others have the document open', () =>
+  inCluster({ redis: 'shards', env: { PRESENCE_GRACE: '1000' } }, async (cluster) => {
+    const { there, node, uids } = await membersOnTwoNodes(cluster)
+    node.restart(undefined, 4000)
+    await cluster.pass(500)
+    cluster.kill(there)
+    await cluster.pass(30_000)
+    assert.equal(await uids(), 'bob')
+  }))
