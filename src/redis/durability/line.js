@@ -11,6 +11,12 @@ import { ONE_ATTEMPT } from '../sentinel/options.js'
  * @property {import('ioredis').Redis} redis
  * @property {import('../scripts.js').Scripts} scripts over this connection
  * @property {string} generation
+ *
+ * @typedef {object} Waiter
+ * @property {Place} place of its write
+ * @property {string} key that it wrote
+ * @property {boolean} settled
+ * @property {(error?: import('../../common/errors.js').InkcastError) => void} settle
  */
 
 /** A connection to one node of Redis for writes and for the wait for them. Reconnects without a limit. */
@@ -22,7 +28,7 @@ export class Line {
   isWaiting = false
   /** Resolves when all writes before the last wait were executed. @type {Promise<unknown>} */
   executed = Promise.resolve()
-  /** Writes on it to wait for. @type {import('./node-wait.js').Waiter[]} */
+  /** Writes on it to wait for. @type {Waiter[]} */
   waiters = []
 
   /**

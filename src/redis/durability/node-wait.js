@@ -10,6 +10,7 @@ import { explain, MODES, neverConfirms, NOT_CONNECTED, NotConfirmed, versionOf }
  * call at a time; the writes that come meanwhile share the next one.
  *
  * @typedef {import('./line.js').Place} Place
+ * @typedef {import('./line.js').Waiter} Waiter
  *
  * @typedef {object} Dependencies
  * @property {Pick<import('../client.js').RedisConnection, 'topology' | 'track'>} redis
@@ -20,12 +21,6 @@ import { explain, MODES, neverConfirms, NOT_CONNECTED, NotConfirmed, versionOf }
  * @property {import('../../common/log.js').Log} log
  * @property {import('../../common/clock.js').Clock} clock
  * @property {import('../../common/random.js').Random} random
- *
- * @typedef {object} Waiter
- * @property {Place} place of its write
- * @property {string} key that it wrote
- * @property {boolean} settled
- * @property {(error?: InkcastError) => void} settle
  */
 
 /** Writes that wait on a node at most; further ones are refused before they are made. */
