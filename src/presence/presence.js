@@ -329,7 +329,7 @@ export function createPresence ({
       sweeping?.stop()
       const deadline = now() + STOP_TIME
       while (busy.size > 0 && now() < (gate.open ? deadline : Math.min(deadline, latest))) {
-        for (const room of busy) if (!room.work(Infinity)) busy.delete(room)
+        for (const room of busy) room.work(Infinity) // the tick forgets those that are done
         await clock.sleep(TICK / 4)
       }
       stopped = true

@@ -82,8 +82,6 @@ export class Departures {
   #list = []
   #first = 0
 
-  get size () { return this.#list.length - this.#first }
-
   /** @param {Holding} holding with its `at` set */
   add (holding) { this.#list.push({ holding, at: holding.at }) }
 

@@ -10,24 +10,28 @@ import { KafkaService } from './parts/kafka-service.js'
 import { People } from './parts/people.js'
 import { RightsTraffic } from './parts/rights-traffic.js'
 import { Service } from './parts/service.js'
+import { SlowPages, SLOW_SETTINGS } from './parts/slow-pages.js'
 import { createRedisIn } from './parts/redis/kinds.js'
 import { Tabs } from './parts/tabs.js'
 import { RECEIVER_SETTINGS, WebhookReceiver } from './parts/webhook-receiver.js'
 import { ReplicatedRedis } from './parts/redis/replicated.js'
 import { missingPublications } from './oracle/kept-publications.js'
-import { SeededRandom } from './world/random.js'
+import { drawnApart } from './world/random.js'
 import { World } from './world/world.js'
 
 /** Time for a cluster to be ready, and after the quiet time began for everything to be as promised, ms. */
 const START = 60_000
 const CONVERGE = 180_000
+/** Between two records of a document that no log keeps, ms. */
+const WAVES = 2000
 /** Topic of what pages send. */
 const UPLINK = 'documents.uplink'
-/** Shares of worlds. They are drawn apart, each with a change of the seed: other worlds stay as they are. */
+/** Shares of worlds, drawn apart. @satisfies {Record<string, import('./world/random.js').Apart>} */
 const SOME = {
   grpc: { share: 0.3, change: 0x67525059 },
   launcher: { share: 0.4, change: 0x6c6176a5 },
-  upgrade: { share: 0.3, change: 0x757067ba }
+  upgrade: { share: 0.3, change: 0x757067ba },
+  slow: { share: 0.2, change: 0x736c6f77 }
 }
 /** Default duration of traffic and faults, ms. */
 const DURATION = 30_000
@@ -127,12 +131,6 @@ export async function runSeed (seed, { lines = false, checked = false, scenario 
  * @property {() => Record<string, number>} counts
  */
 
-/** @param {World} world @param {{ share: number, change: number }} some @returns {SeededRandom | undefined} */
-function drawnApart (world, { share, change }) {
-  const drawn = new SeededRandom(world.seed ^ change)
-  return drawn.chance(share) ? drawn : undefined
-}
-
 class Run {
   /** Newest publications that were looked for after failovers. */
   keptPublications = 0
@@ -154,10 +152,11 @@ class Run {
     // without Kafka: what pages send goes to a service by webhook, or straight to the documents
     const receiver = this.broker === undefined && drawn.chance(0.5)
       ? new WebhookReceiver(world, { tabs: () => this.tabs, plan: () => this.plan }) : undefined
-    const ways = drawnApart(world, SOME.grpc)
+    const slow = drawnApart(world.seed, SOME.slow)
+    const ways = drawnApart(world.seed, SOME.grpc)
     this.cluster = new Cluster(world, {
-      machines, workers, redis, broker: this.broker, launches: drawnApart(world, SOME.launcher) !== undefined,
-      env: { ...receiver && RECEIVER_SETTINGS, ...ways && GRPC_SETTINGS }
+      machines, workers, redis, broker: this.broker, launches: drawnApart(world.seed, SOME.launcher) !== undefined,
+      env: { ...receiver && RECEIVER_SETTINGS, ...ways && GRPC_SETTINGS, ...slow && SLOW_SETTINGS }
     })
     const ofService = world.process('service', { name: 'service', step: 0 })
     this.service = this.broker !== undefined && drawn.chance(0.5)
@@ -169,7 +168,7 @@ class Run {
     this.answers = new Answers(world)
     const { service, answers, guids } = this
     this.tabs = new Tabs(world, {
-      count, guids, edited: ['edits-1'], service, answers, mayResync: () => this.plan.mayResync,
+      count, guids, edited: ['edits-1'], service, answers, mayResync: () => this.plan.mayResync, areSlow: slow !== undefined,
       acknowledged: receiver && ((traceId) => receiver.checker.acknowledged(traceId)),
       // an edit that waits for the webhook is in Redis only
       isLost: (guid, writer, number) =>
@@ -179,6 +178,7 @@ class Run {
     })
     /** Each with promises of its own. @type {Traffic[]} */
     this.traffic = [this.tabs, new People(world, this.tabs, service)]
+    if (slow !== undefined) this.traffic.push(new SlowPages(world, this.tabs, slow))
     if (receiver !== undefined) this.traffic.push(receiver)
     if (drawn.chance(shape.rights))
       this.traffic.push(new RightsTraffic(world, {
@@ -186,7 +186,7 @@ class Run {
       }))
     this.plan = new FaultPlan(world, {
       cluster: this.cluster, pages: this.tabs.pages, broker: this.broker, duration: this.duration, kinds: shape.faults,
-      upgrades: drawnApart(world, SOME.upgrade) !== undefined, without: without.faults ?? new Set()
+      upgrades: drawnApart(world.seed, SOME.upgrade) !== undefined, without: without.faults ?? new Set()
     })
     if (redis instanceof ReplicatedRedis) redis.onFailover = ({ store }) => this.#failedOver(redis, store)
   }
@@ -251,12 +251,18 @@ class Run {
       if (what() === undefined) return done()
       world.schedule(250, 'look', () => look(what, done), null)
     }
+    // pub/sub may lose them, but not each one now
+    const wave = () => {
+      service.process.enter('waves', () => { for (const guid of this.guids) service.wave(guid) })
+      world.schedule(WAVES, 'waves', wave, null)
+    }
     const last = () => {
       service.process.enter('last records', () => {
         for (const guid of this.guids) service.publish(guid)
         if (this.tabs.readsLogs) for (const uid of this.tabs.uids) service.notify(uid)
       })
       for (const traffic of this.traffic) traffic.last?.()
+      wave()
       world.schedule(1, 'look', () => look(behind, () => { isOver = true }), null)
     }
     const behind = () => service.waiting > 0

@@ -74,6 +74,15 @@ export const KAFKA_KINDS = {
       return `answers of Kafka are late by up to ${seconds(by)} for ${seconds(ms)}`
     }
   },
+  'consumer gets no records': {
+    onlyNamed: true,
+    apart: { share: 0.25, change: 0x77656467 },
+    needs: 'kafka',
+    make ({ broker }, drawn) {
+      const process = broker?.wedge(DOWNLINK, drawn)
+      return process && `the consumer of ${process.name} gets no records any more`
+    }
+  },
   'topic deleted and created again': {
     onlyNamed: true,
     needs: 'kafka',

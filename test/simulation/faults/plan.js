@@ -1,3 +1,4 @@
+import { drawnApart } from '../world/random.js'
 import { KINDS } from './kinds.js'
 
 /** Most faults of one world. */
@@ -62,10 +63,16 @@ export class FaultPlan {
       const weight = drawn.chance(0.45) ? 0 : drawn.whole(1, 4)
       for (let i = 0; i < weight; i++) mix.push(name)
     }
+    const at = (/** @type {import('../world/random.js').SeededRandom} */ from) =>
+      duration * (FIRST + (LAST - FIRST) * from.number())
     const count = mix.length === 0 ? 0 : drawn.whole(0, MOST)
     for (let i = 0; i < count; i++) {
-      const at = duration * (FIRST + (LAST - FIRST) * drawn.number())
-      this.faults.push({ at, kind: drawn.pick(mix), drawn: drawn.fork() })
+      this.faults.push({ at: at(drawn), kind: drawn.pick(mix), drawn: drawn.fork() })
+    }
+    for (const [kind, { apart, needs }] of Object.entries(KINDS)) {
+      if (apart === undefined || kinds !== undefined || (needs !== undefined && !has[needs])) continue
+      const own = drawnApart(world.seed, apart)
+      if (own !== undefined) this.faults.push({ at: at(own), kind, drawn: own })
     }
     this.faults.sort((a, b) => a.at - b.at)
   }

@@ -109,6 +109,17 @@ export const REDIS_KINDS = {
       return server && `all pub/sub connections of ${server.name} are cut`
     }
   },
+  'pub/sub loses messages': {
+    onlyNamed: true,
+    apart: { share: 0.2, change: 0x6c6f7373 },
+    make (scene, drawn) {
+      const server = someServer(scene, drawn)
+      if (server === undefined) return undefined
+      const ms = drawn.duration(1500)
+      server.loseMessages(ms)
+      return `${server.name} passes on no message for ${seconds(ms)}`
+    }
+  },
   'failover': {
     needs: 'replica',
     make ({ cluster: { redis } }) {

@@ -28,11 +28,13 @@ export class PresenceChecker {
    * @param {string} name of the page and the document
    * @param {(sentence: string) => void} violation
    * @param {() => boolean} mayBeOlder whether Redis may have lost its data: then a list may be older
+   * @param {boolean} [isSlow] whether changes may be dropped, as the page reads too little
    */
-  constructor (name, violation, mayBeOlder) {
+  constructor (name, violation, mayBeOlder, isSlow = false) {
     this.name = name
     this.violation = violation
     this.mayBeOlder = mayBeOlder
+    this.isSlow = isSlow
   }
 
   /** A connection begins. */
@@ -62,7 +64,7 @@ export class PresenceChecker {
       return true
     }
     if (from > this.#version) {
-      this.violation(`${this.name}: presence from version ${from}, and the page has ${this.#version}`)
+      if (!this.isSlow) this.violation(`${this.name}: presence from version ${from}, and the page has ${this.#version}`)
       return false
     }
     this.updates++

@@ -32,6 +32,8 @@ export class Broker {
   topics = new Map()
   /** @type {Map<string, Group>} */
   #groups = new Map()
+  /** Those that were not closed. @type {Set<import('./kafka/subscription.js').SimSubscription>} */
+  subscriptions = new Set()
   /** Requests without an answer. @type {Map<SimProcess, Set<import('./kafka/call.js').Call<any>>>} */
   calls = new Map()
   #awayUntil = 0
@@ -185,6 +187,21 @@ export class Broker {
   rebalance (groupId) {
     this.#tell('rebalance', groupId ?? 'of all groups')
     for (const [id, group] of this.#groups) if (groupId === undefined || id === groupId) group.rebalance()
+  }
+
+  /**
+   * A consumer of the topic gets no record any more, and notices nothing.
+   * @param {string} topic
+   * @param {import('../world/random.js').SeededRandom} drawn
+   * @returns {SimProcess | undefined} whose consumer it is
+   */
+  wedge (topic, drawn) {
+    const running = [...this.subscriptions].filter((one) => one.topic === topic && one.link.process.isAlive)
+    if (running.length === 0) return undefined
+    const wedged = drawn.pick(running)
+    wedged.isWedged = true
+    this.world.expected.add('the consumer delivers none').add('the Kafka consumer failed and is replaced')
+    return wedged.link.process
   }
 
   /** The next batches of services are written twice, with other offsets. @param {number} [batches] */

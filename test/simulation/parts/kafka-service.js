@@ -19,14 +19,20 @@ export class KafkaService extends Service {
   async publish (guid) {
     const number = (this.accepted.get(guid) ?? 0) + 1
     this.waiting++
-    await this.broker.produce(this.process, DOWNLINK, [{
-      key: guid,
-      value: JSON.stringify({ writer: this.process.name, number }),
-      headers: {
-        'x-operator': 'broadcast', 'x-guid': guid, 'x-event': 'record', 'idempotency-key': `${guid}-${number}`
-      }
-    }])
+    await this.#produce(guid, { writer: this.process.name, number }, {
+      'x-event': 'record', 'idempotency-key': `${guid}-${number}`
+    })
     this.waiting--
     this.accepted.set(guid, number)
+  }
+
+  /** @override @param {string} guid */
+  async wave (guid) { await this.#produce(guid, {}, { 'x-event': 'wave', 'x-ephemeral': 'true' }) }
+
+  /** @param {string} guid @param {object} value @param {Record<string, string>} headers */
+  #produce (guid, value, headers) {
+    return this.broker.produce(this.process, DOWNLINK, [{
+      key: guid, value: JSON.stringify(value), headers: { 'x-operator': 'broadcast', 'x-guid': guid, ...headers }
+    }])
   }
 }

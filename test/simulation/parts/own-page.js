@@ -58,6 +58,7 @@ export class OwnPage extends Page {
         this.acknowledge(meta.traceId, acknowledge)
         checker.shown(writer, number, /** @type {number} */ (meta.offset))
       })
+      doc.on('wave', () => this.waved.add(guid))
       doc.on('resync', ({ position, reason }) => { if (position !== null) checker.resync(position, reason) })
       doc.on('joined', ({ position }) => { if (position !== null) checker.joined(position) })
       if (part === undefined) return

@@ -23,6 +23,7 @@ export const logOf = (uid) => `@${uid}`
  * @property {import('./outbox-store.js').OutboxStores} stores
  * @property {import('../oracle/answers.js').Answers} answers
  * @property {() => boolean} mayResync
+ * @property {boolean} isSlow it may read too little
  * @property {(log: string) => [writer: string, number: number][]} load
  * @property {(guid: string, writer: string, number: number) => boolean} isLost
  * @property {(traceId: string) => void} acknowledged called when the page acknowledges a record
@@ -39,6 +40,8 @@ export class Page {
   documents = new Map()
   /** By guid. @type {Map<string, Part>} */
   presence = new Map()
+  /** Documents of which it got a record that no log keeps. @type {Set<string>} */
+  waved = new Set()
   /** @type {DocumentChecker | undefined} */
   log
 
@@ -53,7 +56,7 @@ export class Page {
     for (const guid of options.guids) {
       this.documents.set(guid, this.checkerOf(`${name} in ${guid}`, guid))
       if (!options.present.has(guid)) continue
-      const checker = new PresenceChecker(`${name} in ${guid}`, this.violation, options.mayResync)
+      const checker = new PresenceChecker(`${name} in ${guid}`, this.violation, options.mayResync, options.isSlow)
       const state = process.drawn.chance(0.7) ? { of: name, number: 0 } : undefined
       this.presence.set(guid, { checker, state, isListed: true })
     }

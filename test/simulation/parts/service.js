@@ -53,6 +53,11 @@ export class Service {
   /** @param {string} uid @returns {Promise<void>} the next record of the user's log is accepted */
   notify (uid) { return this.#next(logOf(uid), `/v1/users/${uid}/send`, { 'x-event': 'note', 'x-keep': 'true' }) }
 
+  /** @param {string} guid @returns {Promise<void>} a record that no log keeps is accepted */
+  async wave (guid) {
+    await this.until(`/v1/documents/${guid}/broadcast`, '{}', { 'x-event': 'wave', 'x-ephemeral': 'true' })
+  }
+
   /** @param {string} log @param {string} path @param {Record<string, string>} headers */
   async #next (log, path, headers) {
     const number = (this.accepted.get(log) ?? 0) + 1

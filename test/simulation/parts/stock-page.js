@@ -58,6 +58,7 @@ export class StockPage extends Page {
       this.documents.get(guid)?.arrived(offset)
       this.acknowledge(traceId, acknowledge)
     })
+    socket.on('wave', (_, { guid }) => this.waved.add(guid))
     socket.on('doc:joined', ({ guid, position }) => this.documents.get(guid)?.joined(position))
     socket.on('doc:resync', ({ guid, position, reason }) => this.documents.get(guid)?.resync(position, reason))
     socket.on('connect', () => {

@@ -32,10 +32,11 @@ export class Tabs {
    * @param {import('./service.js').Service} options.service
    * @param {import('../oracle/answers.js').Answers} options.answers
    * @param {() => boolean} options.mayResync
+   * @param {boolean} options.areSlow some pages read too little
    * @param {(guid: string, writer: string, number: number) => boolean} options.isLost by Kafka
    * @param {((traceId: string) => void) | undefined} options.acknowledged a page acknowledges a record
    */
-  constructor (world, { count, guids, edited, service, answers, mayResync, isLost, acknowledged = () => {} }) {
+  constructor (world, { count, guids, edited, service, answers, mayResync, areSlow, isLost, acknowledged = () => {} }) {
     this.world = world
     const drawn = this.drawn = world.random.fork()
     this.count = count
@@ -44,6 +45,7 @@ export class Tabs {
     this.service = service
     this.answers = answers
     this.mayResync = mayResync
+    this.areSlow = areSlow
     this.isLost = isLost
     this.acknowledged = acknowledged
     const users = drawn.chance(0.5) ? count : drawn.whole(1, count)
@@ -80,6 +82,7 @@ export class Tabs {
       stores: this.#stores,
       answers: this.answers,
       mayResync: this.mayResync,
+      isSlow: this.areSlow,
       isLost: this.isLost,
       acknowledged: this.acknowledged,
       load: (log) => {
@@ -148,6 +151,8 @@ export class Tabs {
         if (has === undefined && position?.offset === newest(log)) continue
         if (accepted !== undefined && has !== accepted) return `${page.name} has record ${has} of ${log}, and not ${accepted}`
       }
+      const unwaved = this.guids.find((guid) => page.documents.has(guid) && !page.waved.has(guid))
+      if (unwaved !== undefined) return `${page.name} got no record of ${unwaved} that no log keeps`
       const missing = this.#missingEdit(page)
       if (missing !== undefined) return missing
     }

@@ -1,12 +1,12 @@
+import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parse } from 'acorn'
-import { SeededRandom } from '../world/random.js'
 
 /** Rooms in which statements are changed by machine: mistakes there break promises. */
 const ROOMS = ['bus', 'workers', 'sessions', 'presence', 'ingest', 'delivery', 'documents']
 /** Statements that only observe: every promise holds without them. */
-const OBSERVES = /^(log|metrics|this\.#?(log|metrics)|[\w.]*Limit|tracing|inspector)\b|\.(inc|set|observe|publish|unref)\(/
+const OBSERVES = /^(log|metrics|complain|this\.#?(log|metrics)|[\w.]*Limit|tracing|inspector)\b|\.(inc|set|observe|publish|unref|dropped)\(/
 
 /**
  * @typedef {object} Mutant
@@ -34,16 +34,16 @@ export function patchMutants (root) {
  * @param {string} root of the project
  * @param {number} count
  * @param {number} seed
- * @returns {Mutant[]} negated conditions and dropped statements, drawn from all of them
+ * @returns {Mutant[]} negated conditions and dropped statements, drawn from all of them by their names: a change of the
+ *   code draws others only where it made or removed them
  */
 export function machineMutants (root, count, seed) {
-  const all = ROOMS.flatMap((room) => filesIn(join(root, 'src', room))).sort()
+  return ROOMS.flatMap((room) => filesIn(join(root, 'src', room))).sort()
     .flatMap((path) => sitesOf(readFileSync(path, 'utf8'), relative(root, path)))
-  const random = new SeededRandom(seed)
-  /** @type {Mutant[]} */
-  const chosen = []
-  while (chosen.length < count && all.length > 0) chosen.push(...all.splice(random.whole(0, all.length - 1), 1))
-  return chosen
+    .map((mutant) => ({ mutant, rank: createHash('sha256').update(`${seed} ${mutant.name}`).digest('hex') }))
+    .sort((a, b) => a.rank < b.rank ? -1 : 1)
+    .slice(0, count)
+    .map(({ mutant }) => mutant)
 }
 
 /** @param {string} folder @returns {string[]} */
@@ -51,25 +51,31 @@ const filesIn = (folder) => readdirSync(folder, { recursive: true, withFileTypes
   .filter((entry) => entry.isFile() && entry.name.endsWith('.js') && entry.name !== 'contract.js')
   .map((entry) => join(entry.parentPath, entry.name))
 
-/** @param {string} text @param {string} file @returns {Mutant[]} */
+/** @param {string} text @param {string} file @returns {Mutant[]} each with a name of its own */
 export function sitesOf (text, file) {
   /** @type {Mutant[]} */
   const sites = []
-  const line = (/** @type {number} */ at) => text.slice(0, at).split('\n').length
+  /** @type {Map<string, number>} */
+  const seen = new Map()
+  /** @param {string} what @param {number} from @param {number} to @param {string} by */
+  const add = (what, from, to, by) => {
+    const count = (seen.get(what) ?? 0) + 1
+    seen.set(what, count)
+    sites.push({ name: `${file} ${what}${count > 1 ? ` (${count})` : ''}`, file, from, to, by })
+  }
   visit(parse(text, { ecmaVersion: 2024, sourceType: 'module' }), (node) => {
+    const source = text.slice(node.start, node.end)
     if (node.type === 'IfStatement') {
-      const { start: from, end: to } = node.test
-      const source = text.slice(from, to)
-      sites.push({ name: `${file}:${line(from)} !(${short(source)})`, file, from, to, by: `!(${source})` })
+      const { start, end } = node.test
+      const condition = text.slice(start, end)
+      add(`!(${short(condition)})`, start, end, `!(${condition})`)
     }
     const call = node.type === 'ExpressionStatement' && node.expression.argument?.type === 'CallExpression'
       ? node.expression.argument
       : node.expression
-    if (node.type === 'ExpressionStatement' && call.type === 'CallExpression') {
-      const source = text.slice(node.start, node.end)
-      if (!OBSERVES.test(source.replace(/^await /, '')) && !source.startsWith('super('))
-        sites.push({ name: `${file}:${line(node.start)} without ${short(source)}`, file, from: node.start, to: node.end, by: ';' })
-    }
+    if (node.type === 'ExpressionStatement' && call.type === 'CallExpression' &&
+      !OBSERVES.test(source.replace(/^await /, '')) && !source.startsWith('super('))
+      add(`without ${short(source)}`, node.start, node.end, ';')
   })
   return sites
 }

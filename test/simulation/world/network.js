@@ -1,4 +1,4 @@
-import { SimSocket } from './sim-socket.js'
+import { SimSocket, WINDOW } from './sim-socket.js'
 
 /** Time after which a connect that gets no answer fails, ms. */
 const CONNECT_TIMEOUT = 20_000
@@ -45,6 +45,8 @@ export class Network {
   #ports = 40_000
   /** @type {Map<string, () => string[]>} */
   #aliases = new Map()
+  /** Bytes that the kernels take for a client before a writer has to wait. */
+  clientWindow = WINDOW
   /** Bytes delivered. */
   delivered = 0
 

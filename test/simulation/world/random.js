@@ -1,4 +1,15 @@
 /**
+ * What a share of the worlds has. It is drawn apart, with a change of the seed: the other worlds stay as they are.
+ * @typedef {{ share: number, change: number }} Apart
+ */
+
+/** @param {number} seed @param {Apart} apart @returns {SeededRandom | undefined} */
+export function drawnApart (seed, { share, change }) {
+  const drawn = new SeededRandom(seed ^ change)
+  return drawn.chance(share) ? drawn : undefined
+}
+
+/**
  * Random values of a seed (xoshiro128**, of which SplitMix32 makes the state). The same seed draws the same values on
  * each version of Node.
  */

@@ -2,7 +2,7 @@ import { Duplex } from 'node:stream'
 import { currentWorld } from './now.js'
 
 /** Bytes that the two kernels take before a writer has to wait. */
-const WINDOW = 256 * 1024
+export const WINDOW = 256 * 1024
 
 /**
  * One end of a connection, with the parts of net.Socket that libraries use.
@@ -49,6 +49,8 @@ export class SimSocket extends Duplex {
   get pending () { return this.connecting }
   get bufferSize () { return this.writableLength }
 
+  get #window () { return this.owner.isClient ? this.network.clientWindow : WINDOW }
+
   /** @override @param {Buffer} chunk @param {string} _ @param {(error?: Error | null) => void} done */
   _write (chunk, _, done) {
     if (this.connecting) return void this.once('connect', () => this._write(chunk, _, done))
@@ -58,7 +60,7 @@ export class SimSocket extends Duplex {
     this.network.send(this, chunk)
     if (peer === undefined) return done()
     peer.waiting += chunk.length
-    if (peer.waiting <= WINDOW) return done()
+    if (peer.waiting <= peer.#window) return done()
     peer.resumeWriter = () => this.network.world.schedule(this.line.latency, 'writable', done, this.owner)
   }
 
@@ -88,7 +90,7 @@ export class SimSocket extends Duplex {
     if (chunk !== null) {
       this.waiting -= chunk.length
       this.bytesRead += chunk.length
-      if (this.resumeWriter !== undefined && this.waiting <= WINDOW / 2) {
+      if (this.resumeWriter !== undefined && this.waiting <= this.#window / 2) {
         const resume = this.resumeWriter
         this.resumeWriter = undefined
         resume()

@@ -54,6 +54,15 @@ test('a mark only moves forward, is stored, and read by the next member', async 
   assert.deepEqual(await (await ready(store)).marks.read(['t/0', 't/1']), [{ sequence: 11, epoch: 5 }, undefined])
 })
 
+test('a partition that was with another process in between has the mark that this process stored', async () => {
+  const { marks, store } = await ready()
+  marks.done(at(20, 4), { timestamp: NOW, last: false, generation: 'g' })
+  marks.keep(() => false)
+  await store.write([['t/0', '30.4', 'g']])
+  await marks.ready('t/0', signal)
+  assert.equal(marks.passesOver(at(30, 4), NOW), true)
+})
+
 test('a failed store is retried', async () => {
   let failures = 3
   const inner = createMemoryMarks()

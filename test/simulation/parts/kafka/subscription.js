@@ -33,6 +33,8 @@ export class SimSubscription {
   /** @type {Set<number>} */
   #paused = new Set()
   #isClosed = false
+  /** It keeps its place in the group, and gets no record any more. */
+  isWedged = false
   #lastHeartbeat = 0
   /** @type {Promise<void> | undefined} */
   #beating
@@ -64,7 +66,9 @@ export class SimSubscription {
     await this.link.retried(() => this.link.ask('connect', (reply) =>
       reply(this.broker.topics.has(this.topic) ? undefined : new KafkaError('UNKNOWN_TOPIC_OR_PARTITION'))),
     { isOver: () => this.#isClosed })
-    if (!this.#isClosed) this.#consuming = this.#consume()
+    if (this.#isClosed) return
+    this.broker.subscriptions.add(this)
+    this.#consuming = this.#consume()
   }
 
   async #consume () {
@@ -164,7 +168,7 @@ export class SimSubscription {
       if (unknown.length > 0) await this.#resolve(unknown)
       const wanted = own.filter((partition) => !this.#paused.has(partition))
         .map((partition) => ({ partition, offset: this.#positions.get(partition) ?? 0 }))
-      if (wanted.length === 0) {
+      if (wanted.length === 0 || this.isWedged) {
         await link.sleep(MAX_WAIT)
         return []
       }
@@ -283,6 +287,7 @@ export class SimSubscription {
   async close () {
     this.#isClosed = true
     const { link } = this
+    this.broker.subscriptions.delete(this)
     const leave = async () => {
       await this.#consuming
       const memberId = this.#memberId

@@ -103,8 +103,17 @@ export class RedisServer {
     this.world.schedule(ms, 'memory', () => { if (this.#memory === memory) this.empty() }, null)
   }
 
-  /** It has memory again, and its data. */
+  /** Publications reach no subscriber, and their publishers do not notice it. @param {number} ms */
+  loseMessages (ms) {
+    const { pubsub } = this.store
+    pubsub.publish = (channel) => pubsub.count('channels', channel)
+    pubsub.publishShard = (channel) => pubsub.count('shards', channel)
+    this.world.schedule(ms, 'pub/sub', () => passOn(pubsub), null)
+  }
+
+  /** It has memory again, and its data, and passes messages on. */
   empty () {
+    passOn(this.store.pubsub)
     this.#loadsUntil = 0
     if (this.#memory !== undefined) this.#memory.config.maxmemory = this.#memory.maxmemory
     this.#memory = undefined
@@ -183,4 +192,10 @@ export class RedisServer {
     this.endedAt = this.world.time
     this.world.schedule(ms, 'Redis starts', () => { if (!this.isAlive) this.start(data, loads) }, null)
   }
+}
+
+/** @param {Partial<import('../../../../src/store/pubsub.js').PubSub>} pubsub whose messages pass again */
+function passOn (pubsub) {
+  delete pubsub.publish
+  delete pubsub.publishShard
 }
