@@ -2,8 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { createKeptOrders } from '../../../src/bus/redis-orders.js'
+import { decodeDirect, encodeDirect } from '../../../src/bus/redis-payload.js'
 import { systemClock } from '../../../src/common/clock.js'
+import { systemRandom } from '../../../src/common/random.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
+import { workerOrders } from '../../../src/redis/keys.js'
+import { encodeEnvelope } from '../../../src/wire/envelope.js'
+import { publicationWith } from '../../helpers/publication.js'
+import { storeRedis } from '../../helpers/store-redis.js'
+import { waitFor } from '../../helpers/wait.js'
 
 // another process may have the number
 test('a process whose lease has ended carries an order out, and does not report it', async () => {
@@ -24,4 +31,34 @@ test('a process whose lease has ended carries an order out, and does not report 
     assert.equal(carriedOut, 1)
     assert.deepEqual(reported, isOwner ? [['one', 1]] : [])
   }
+})
+
+test('orders that did not come live are carried out once and reported; those of earlier processes, and unreadable ones, are dropped', async (t) => {
+  const { redis } = await storeRedis(t)
+  const { client } = redis
+  const metrics = createMetrics({ processMetrics: false })
+  const key = workerOrders(1)
+  const keep = (/** @type {string} */ id) => {
+    const kick = publicationWith({ operator: 'kick', guid: undefined, uid: id })
+    return client.hset(key, id, encodeDirect([encodeEnvelope(kick, 1, systemRandom, id)]))
+  }
+  /** @type {string[]} */
+  const carriedOut = []
+  const kept = createKeptOrders({
+    redis, workerNumber: 1, metrics, clock: systemClock,
+    onMessage (message) {
+      if (message.length < 10) return
+      for (const order of decodeDirect(message)) kept.receive(order, () => carriedOut.push(`${order.publication.uid}`))
+    }
+  })
+  await keep('earlier')
+  await kept.begin()
+  await keep('one')
+  await client.hset(key, 'unreadable', 'x')
+  await kept.read()
+  await waitFor(async () => await client.hlen(key) === 0, { message: 'they are reported or dropped' })
+  await keep('one')
+  await kept.read()
+  assert.deepEqual(carriedOut, ['one'])
+  assert.equal((await metrics.kept_orders.get()).values[0].value, 1)
 })

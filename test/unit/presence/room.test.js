@@ -26,7 +26,9 @@ async function setUp (t, { maxMembers = 500 } = {}) {
   /** @param {number} workerNumber */
   async function worker (workerNumber) {
     const newId = createSessionIds(workerNumber, { clock: systemClock, random: systemRandom })
-    const control = { away: false, deaf: false, updates: /** @type {string[][]} */ ([]), pages: 0 }
+    const control = {
+      away: false, deaf: false, updates: /** @type {string[][]} */ ([]), pages: 0, held: Promise.resolve()
+    }
     const onDiff = (/** @type {string} */ _, /** @type {import('../../../src/presence/contract.js').Diff} */ diff) => {
       if (!control.deaf) room.receive(diff)
     }
@@ -40,7 +42,13 @@ async function setUp (t, { maxMembers = 500 } = {}) {
     const store = {
       ...inner,
       async watch (guid) { check(); await inner.watch(guid) },
-      async page (guid, query) { check(); control.pages++; return inner.page(guid, query) },
+      async page (guid, query) {
+        check()
+        control.pages++
+        const page = await inner.page(guid, query)
+        await control.held
+        return page
+      },
       async mine (guid) { check(); return inner.mine(guid) },
       async update (guid, changes) {
         check()
@@ -191,6 +199,42 @@ describe('a room', () => {
       (await two.metrics.presence_repairs.get()).values.find(({ labels }) => labels.reason === 'gap')?.value,
       1
     )
+  })
+
+  test('changes that come while the list is read follow it', async (t) => {
+    const { one, two, pass, replies } = await setUp(t)
+    const { told } = two.join('watcher')
+    await pass(1000)
+    await pass(1000)
+    let answer = () => {}
+    two.control.held = new Promise((resolve) => { answer = resolve })
+    two.room.lose('interrupted')
+    two.room.work(10_000)
+    await replies()
+    one.join('next')
+    one.room.work(10_000)
+    await replies()
+    answer()
+    await replies()
+    assert.equal(two.room.version, one.room.version)
+    await pass(10_000)
+    assert.equal(told.at(-1).count, 2)
+  })
+
+  test('sends the list to all when the store has an older one than they have', async (t) => {
+    const { one, two, pass, redis } = await setUp(t)
+    one.join('ada')
+    const { told } = two.join('watcher')
+    await pass(1000)
+    one.join('bob')
+    await pass(1000)
+    await pass(10_000)
+    const [, , meta] = documentPresence('doc')
+    await redis.client.hset(meta, 'v', told.at(-1).version - 1)
+    told.length = 0
+    await two.room.page()
+    await pass(1000)
+    assert.deepEqual(uidsOf(told[0]?.members), ['ada', 'bob', 'watcher'])
   })
 
   test('changes after a loss are in the next list only: Redis may have given their versions to others before', async (t) => {
