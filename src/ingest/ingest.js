@@ -316,7 +316,7 @@ export function createIngest ({
     /** Resolves at once; `status` reports when it has joined its group. */
     async start () {
       await consumer.start()
-      await watchdog.start()
+      watchdog.start()
     },
 
     /** Finishes batches in progress (within some seconds), commits, and leaves the group. */

@@ -18,7 +18,7 @@ const TIMES = {
  * is replaced. While Kafka or Redis is unavailable, missing canaries do not count.
  *
  * @param {object} dependencies
- * @param {Pick<ReturnType<typeof import('../kafka/producer.js').createProducer>, 'start' | 'stop' | 'send'>}
+ * @param {Pick<ReturnType<typeof import('../kafka/producer.js').createProducer>, 'stop' | 'send'>}
  *   dependencies.producer of the downlink topic
  * @param {import('./redis-echo.js').Echo} dependencies.echo
  * @param {() => number[]} dependencies.partitions assigned partitions, none during a rebalance
@@ -154,9 +154,8 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
   }
 
   return {
-    async start () {
+    start () {
       echo.start(onEcho)
-      await producer.start()
       running ??= run()
     },
 

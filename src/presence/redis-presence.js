@@ -196,7 +196,6 @@ export function createRedisPresence ({
     async stop () {
       running = false
       for (const guid of watched.keys()) channels.unsubscribe(documentPresence(guid)[3])
-      watched.clear()
     },
 
     watch: (guid) =>

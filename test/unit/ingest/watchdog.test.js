@@ -31,7 +31,6 @@ async function watch (t) {
   const metrics = createMetrics({ processMetrics: false })
   const watchdog = createWatchdog({
     producer: {
-      start: async () => {},
       stop: async () => {},
       send: async (record) => {
         if (!world.kafka) throw new Error('unavailable')
@@ -63,7 +62,7 @@ async function watch (t) {
         })
     }
   })
-  await watchdog.start()
+  watchdog.start()
   t.after(() => {
     const stopped = watchdog.stop()
     wake()

@@ -4,6 +4,8 @@ import { systemClock } from '../../../src/common/clock.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createRedisPresence } from '../../../src/presence/redis-presence.js'
 import { createLog } from '../../../src/common/log.js'
+import { documentPresence, workerPresence } from '../../../src/redis/keys.js'
+import { storeRedis } from '../../helpers/store-redis.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 const metrics = createMetrics({ processMetrics: false })
@@ -72,4 +74,20 @@ test('forgetting with "surely" does not rely on a pending attempt of another wor
   assert.deepEqual([...connections.keys()], [])
   fail()
   await another
+})
+
+test('the keys of a document, and of its worker, expire only when no worker compares the document any more', async (t) => {
+  const { redis } = await storeRedis(t)
+  const { client } = redis
+  const clock = { ...systemClock, monotonic: () => 0 }
+  const store = createRedisPresence({
+    redis, maxMembers: 500, metrics, log, clock, workerNumber: 1, incarnation: () => '1.1'
+  })
+  await store.start(/** @type {any} */ ({ onDiff () {}, onInterrupted () {}, onLost () {} }))
+  t.after(() => store.stop())
+  await store.update('document', [{ op: '+', id: 'a', uid: 'ada', client: '', body: '{}' }])
+  const keys = [documentPresence('document')[0], workerPresence(1)]
+  for (const key of keys) await client.expire(key, 5)
+  await store.versions(['document'])
+  for (const key of keys) assert.ok(await client.ttl(key) > 5, key)
 })
