@@ -7,9 +7,11 @@
  *   node scripts/mutations.js --machine 100      changes made by machine: negated conditions, dropped statements
  *   node scripts/mutations.js --seeds 1000       most seeds of each (300)
  *   node scripts/mutations.js --only TEXT        those whose names contain it
+ *   node scripts/mutations.js --from 20 --to 39  a part of them, counted from 0
  *   node scripts/mutations.js --processes 2
  *
- * A patch may name the scenario whose seeds look for it: `# scenario: rights` in its second line.
+ * A patch may name the scenario whose seeds look for it: `# scenario: rights` in its second line. Seeds that look for a
+ * change made by machine take turns in several scenarios.
  *
  * Exit code: 0 each one was found, 1 not each one, 2 wrong arguments.
  */
@@ -24,6 +26,8 @@ import { SeedRunner } from '../test/simulation/run/seed-runner.js'
 const ROOT = path.resolve(import.meta.dirname, '..')
 /** Seeds of mutants: others than those of the tests. */
 const FIRST_SEED = 1_000_001
+/** Scenarios of changes made by machine, one after the other. */
+const SCENARIOS = ['default', 'rights', 'kafka', 'shards']
 /** Decides which changes are drawn. */
 const DRAW = 34
 
@@ -68,10 +72,11 @@ class Copy {
  */
 async function hunt (copy, mutant, most) {
   const mend = copy.break(mutant)
-  const { scenario = 'default' } = mutant
+  const scenarios = mutant.patch === undefined ? SCENARIOS : [mutant.scenario ?? 'default']
   const runner = new SeedRunner({ program: copy.program })
   try {
     for (let i = 0; i < most; i++) {
+      const scenario = scenarios[i % scenarios.length]
       const { violations: [found] } = await runner.run({ seed: FIRST_SEED + i, scenario })
       if (found !== undefined) return { mutant, seeds: i + 1, found }
     }
@@ -93,12 +98,14 @@ async function main () {
   const { values } = parseArgs({
     options: {
       machine: { type: 'string' }, seeds: { type: 'string', default: '300' }, only: { type: 'string', default: '' },
+      from: { type: 'string', default: '0' }, to: { type: 'string', default: 'Infinity' },
       processes: { type: 'string', default: String(os.availableParallelism()) }
     }
   })
   const all = values.machine === undefined ? patchMutants(ROOT) : machineMutants(ROOT, Number(values.machine), DRAW)
   const mutants = all
     .filter(({ name, patch }) => name.includes(values.only) || patch?.includes(values.only))
+    .slice(Number(values.from), Number(values.to) + 1)
   const waiting = [...mutants]
   /** @type {Awaited<ReturnType<typeof hunt>>[]} */
   const results = []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { createKeptOrders } from '../../../src/bus/redis-orders.js'
+import { createKeptOrders, createOrderPublish } from '../../../src/bus/redis-orders.js'
 import { decodeDirect, encodeDirect } from '../../../src/bus/redis-payload.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { systemRandom } from '../../../src/common/random.js'
@@ -61,4 +61,27 @@ test('orders that did not come live are carried out once and reported; those of 
   await kept.read()
   assert.deepEqual(carriedOut, ['one'])
   assert.equal((await metrics.kept_orders.get()).values[0].value, 1)
+})
+
+test('a worker that has a lease and does not listen yet is told again, and not without a pause', async () => {
+  /** @type {string[]} */
+  const calls = []
+  const publish = createOrderPublish({
+    redis: /** @type {any} */ ({
+      client: { hkeys: async () => ['1'] },
+      scripts: {
+        tell: async (/** @type {any} */ _, /** @type {any[]} */ [, , , , first]) => {
+          calls.push(`tell ${first}`)
+          return calls.length > 2 ? 1 : 0
+        },
+        leased: async () => 1,
+        outcome: async () => 3
+      }
+    }),
+    registry: { assertComplete: async () => {} },
+    clock: { ...systemClock, sleep: async () => { calls.push('sleep') } },
+    random: systemRandom
+  })
+  assert.deepEqual(await publish(publicationWith({ operator: 'close' }), 1), { connections: 3, workers: 1 })
+  assert.deepEqual(calls, ['tell 1', 'sleep', 'tell ', 'sleep'])
 })

@@ -60,6 +60,16 @@ describe('a member that cannot accept a record', () => {
     assert.equal(bus.calls.length, length)
   })
 
+  test('gets a record that excludes others from the log, too', async () => {
+    const { slow, publish } = await setUp()
+    publish(3)
+    const drain = slow.fill()
+    publish(1, { except: ['another client'] })
+    publish(3)
+    drain()
+    await has(slow, 7)
+  })
+
   test('repeatedly, misses no record in between', async () => {
     const { slow, fast, publish } = await setUp()
     const { deliver } = slow

@@ -113,6 +113,18 @@ test('when canaries of a partition do not return, ingest is not ready and the co
   assert.equal(watchdog.problem(), undefined)
 })
 
+test('a partition that was wedged, and is assigned to another process now, is no problem of this one', async (t) => {
+  const { world, watchdog, pass } = await watch(t)
+  world.consume = ({ partition, text }) => {
+    if (partition === 0) watchdog.arrived(text)
+  }
+  await pass(30)
+  assert.match(String(watchdog.problem()), /partition 1/)
+  world.partitions = [0]
+  await pass(10)
+  assert.equal(watchdog.problem(), undefined)
+})
+
 test('an open transaction holds back a partition: the consumer is not wedged while it has all readable records', async (t) => {
   const { world, watchdog, pass } = await watch(t)
   await pass(20)

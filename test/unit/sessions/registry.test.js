@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isHeld } from '../../helpers/held.js'
+import { waitFor } from '../../helpers/wait.js'
 import { GRACE, cluster } from './sessions-fixture.js'
 
 describe('events for the business services', () => {
@@ -150,6 +151,15 @@ describe('events for the business services', () => {
 })
 
 describe('the store', () => {
+  test('has what a worker had not written when it began to end', async (t) => {
+    const { one, store, clock } = await cluster(t)
+    one.connect('ada', ['a'])
+    let isStopped = false
+    one.sessions.stop().finally(() => { isStopped = true })
+    await waitFor(async () => (await clock.pass(20), isStopped), { message: 'it has ended' })
+    assert.equal(await isHeld(store, { uid: 'ada' }), true)
+  })
+
   test('has sessions with their documents, and times of last contact, at most a minute old', async (t) => {
     const { one, two, store, clock, rounds } = await cluster(t)
     const began = clock.now()
