@@ -8,6 +8,8 @@ import { Services } from './kafka/services.js'
 
 /** Latencies, ms: to processes of the cluster, and to services far away. */
 const LATENCY = { cluster: 0.4, client: 8 }
+/** Within this time a consumer that gets no records is replaced, if no fault hinders it, ms. */
+const REPLACED = 45_000
 /** Time until the broker's process is started again, ms. */
 const RESTART = { least: 1000, most: 5000 }
 
@@ -37,6 +39,7 @@ export class Broker {
   /** Requests without an answer. @type {Map<SimProcess, Set<import('./kafka/call.js').Call<any>>>} */
   calls = new Map()
   #awayUntil = 0
+  #healedAt = 0
   /** While it is unavailable: requests get no answer, rather than being refused. */
   isSilent = false
   #services
@@ -177,6 +180,7 @@ export class Broker {
 
   /** Ends each fault that lasts. */
   heal () {
+    this.#healedAt = this.world.time
     this.#awayUntil = Math.min(this.#awayUntil, this.world.time)
     this.fetches.slow(0, 0)
     this.#services.twice = 0
@@ -199,9 +203,18 @@ export class Broker {
     const running = [...this.subscriptions].filter((one) => one.topic === topic && one.link.process.isAlive)
     if (running.length === 0) return undefined
     const wedged = drawn.pick(running)
-    wedged.isWedged = true
+    wedged.wedgedAt = this.world.time
     this.world.expected.add('the consumer delivers none').add('the Kafka consumer failed and is replaced')
     return wedged.link.process
+  }
+
+  /** @param {import('./kafka/subscription.js').SimSubscription} subscription */
+  closed (subscription) {
+    const { link: { process }, wedgedAt } = subscription
+    this.subscriptions.delete(subscription)
+    if (wedgedAt === undefined) return
+    const ms = this.world.time - Math.max(wedgedAt, this.#healedAt)
+    if (ms > REPLACED) this.world.violation(`${process.name} kept a consumer that got no records, for ${ms / 1000} s`)
   }
 
   /** The next batches of services are written twice, with other offsets. @param {number} [batches] */

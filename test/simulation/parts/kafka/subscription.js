@@ -33,8 +33,8 @@ export class SimSubscription {
   /** @type {Set<number>} */
   #paused = new Set()
   #isClosed = false
-  /** It keeps its place in the group, and gets no record any more. */
-  isWedged = false
+  /** Since when it keeps its place in the group, and gets no record any more, ms. @type {number | undefined} */
+  wedgedAt
   #lastHeartbeat = 0
   /** @type {Promise<void> | undefined} */
   #beating
@@ -168,7 +168,7 @@ export class SimSubscription {
       if (unknown.length > 0) await this.#resolve(unknown)
       const wanted = own.filter((partition) => !this.#paused.has(partition))
         .map((partition) => ({ partition, offset: this.#positions.get(partition) ?? 0 }))
-      if (wanted.length === 0 || this.isWedged) {
+      if (wanted.length === 0 || this.wedgedAt !== undefined) {
         await link.sleep(MAX_WAIT)
         return []
       }
@@ -287,7 +287,7 @@ export class SimSubscription {
   async close () {
     this.#isClosed = true
     const { link } = this
-    this.broker.subscriptions.delete(this)
+    this.broker.closed(this)
     const leave = async () => {
       await this.#consuming
       const memberId = this.#memberId
