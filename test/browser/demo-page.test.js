@@ -189,19 +189,6 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
       await agree('B7', 'Ada')
     })
 
-    test('keep their text by Enter or a button; the other one is asked', async () => {
-      const [ada, grace] = await writeTogether('B8')
-      await grace.page.keyboard.press('Enter')
-      await ada.reads('[data-conflict="B8"]', /Gr.*in the sheet.*Ada/)
-      // leaving the cell destroys nothing
-      await ada.field('A1').focus()
-      await ada.shows('B8', 'Gr')
-      await ada.page.click('text=Keep mine')
-      await grace.reads('[data-conflict="B8"]', /Ada.*in the sheet.*Gr/)
-      await grace.page.click('text=Use theirs')
-      await agree('B8', 'Ada')
-    })
-
     test('take back with Escape what they typed, in favor of the other\'s text', async () => {
       const [ada, grace] = await writeTogether('B9')
       await grace.page.keyboard.press('Escape')

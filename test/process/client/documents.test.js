@@ -9,7 +9,6 @@ import { waitFor } from '../../helpers/wait.js'
 const file = { after }
 const server = await startEmbedded(file, { HISTORY_SIZE: '50' })
 const { url, gateway } = server
-const calm = await startEmbedded(file)
 
 /** Time without a connection, ms. */
 const AWAY = 60_000
@@ -139,38 +138,6 @@ describe('an open document', () => {
     await doc.has('theirs')
     assert.deepEqual(doc.seen, ['theirs'])
   })
-})
-
-test('with repeated connection losses gets every record once and in order, with either codec and transport', async (t) => {
-  const COUNT = 300
-  const kinds = [{}, { parser: msgpackParser }, { transports: ['polling'] }]
-  const followers = await Promise.all(
-    kinds.map(async (options) => {
-      const client = startClient(t, calm.url, options)
-      return { client, doc: await openDocument(client, 'storm') }
-    })
-  )
-  let published = 0
-  const publishing = (async () => {
-    while (published < COUNT) {
-      await calm.gateway.bus.publish([entry('storm', ++published)])
-      await new Promise((resolve) => { setTimeout(resolve, 2) })
-    }
-  })()
-  let drops = 0
-  while (published < COUNT) {
-    for (const { client } of followers) client.drop(drops % 3 === 0 ? 0 : 20)
-    drops++
-    await waitFor(() => followers.some(({ client }) => client.state === 'connected'), { timeout: 20_000 })
-    await new Promise((resolve) => { setTimeout(resolve, drops % 7) })
-  }
-  await publishing
-  const all = Array.from({ length: COUNT }, (_, i) => i + 1)
-  for (const { doc } of followers) {
-    await doc.has(COUNT)
-    assert.deepEqual(doc.seen, all)
-  }
-  assert.ok(drops > 10, `${drops} drops`)
 })
 
 async function metricsOf (/** @type {string} */ name) { return server.metrics.registry.getSingleMetricAsString(name) }

@@ -226,59 +226,6 @@ describe('a position for a document that the connection has open', () => {
 })
 
 describe('coming back', () => {
-  test('fifty times while records are published leaves each of them once and in order', async (t) => {
-    const { epoch } = await documentWith(t, 'race', 0)
-    let published = 0
-    let publishing = true
-    const publisher = (async () => {
-      while (publishing) {
-        await publish('race', 3, published + 1)
-        published += 3
-        await new Promise((resolve) => setTimeout(resolve, 1))
-      }
-    })()
-    // two clients that follow the protocol page: keep the last offset, and drop records that are not above it
-    const clients = [
-      { offset: 0, got: /** @type {unknown[]} */ ([]), doubles: 0 },
-      { offset: 0, got: /** @type {unknown[]} */ ([]), doubles: 0 }
-    ]
-    await Promise.all(clients.map(async (state, i) => {
-      for (let round = 0; round < 50; round++) {
-        const position = { epoch, offset: state.offset }
-        const client = createClient(t, url, {
-          codec: i === 0 ? 'json' : 'msgpack',
-          auth: round % 2 === 0 ? { documents: { race: position } } : {}
-        })
-        const seen = new Set()
-        client.on('message', (payload, { offset }) => {
-          if (seen.has(offset)) state.doubles++
-          seen.add(offset)
-          if (offset <= state.offset) return
-          state.offset = offset
-          state.got.push(payload)
-        })
-        await client.next('connect')
-        // disconnected at some point: while joining, while catching up, or later
-        if (round % 2 === 1) client.emit('doc:join', { guid: 'race', position })
-        if (round % 3 === 0) await client.ask('nothing')
-        if (round % 5 === 0) await waitFor(() => state.offset >= published - 10)
-        client.disconnect()
-      }
-    }))
-    publishing = false
-    await publisher
-    for (const state of clients) {
-      const client = await connectClient(t, url)
-      client.on('message', (payload) => state.got.push(payload))
-      assert.equal(
-        (await client.ask('doc:join', { guid: 'race', position: { epoch, offset: state.offset } })).recovered,
-        true
-      )
-      assert.deepEqual(state.got, range(published, 1))
-      assert.equal(state.doubles, 0)
-    }
-  })
-
   test('a client that does not read is not sent all missed records at once', async (t) => {
     const { first, epoch } = await documentWith(t, 'large', 0)
     for (let i = 0; i < 30; i++) await gateway.bus.publish([entry('large', 'x'.repeat(500_000))])
