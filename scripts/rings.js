@@ -11,7 +11,7 @@ import { join, relative, resolve, sep } from 'node:path'
  * @property {number} concurrency test files in parallel. Most tests wait (for brokers, leases, timeouts), so there may
  *   be more of them than cores
  * @property {number} timeoutMs for a file with Node 20 and 22, for a test with Node 24
- * @property {number} seconds approximate duration beside another ring on two idle cores; only used to show the
+ * @property {number} seconds approximate duration on one of two cores that are otherwise idle; only used to show the
  *   remaining time
  * @property {number} [together] test files of one process; default 1. In a run of one file it has its own
  * @property {string[]} [apart] files that need a process of their own, and folders/ whose files share processes with
@@ -26,7 +26,7 @@ import { join, relative, resolve, sep } from 'node:path'
  */
 export const RINGS = {
   unit: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 300_000, seconds: 105, together: 32,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 300_000, seconds: 75, together: 32,
     apart: [
       // replace the time and the environment of their process
       'test/unit/simulation/',
@@ -40,12 +40,12 @@ export const RINGS = {
     about: 'parts of the code, without services'
   },
   browser: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 360, together: 5,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 230, together: 5,
     about: 'pages in a browser'
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
   process: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 395, together: 8,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 330, together: 8,
     apart: [
       'test/process/simulation/',
       // measures the heap of its process
@@ -61,16 +61,16 @@ export const RINGS = {
   },
   // each file with its own Redis, and so with its own clusters
   cluster: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 180,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 125,
     about: 'clusters with a Redis for each file'
   },
   // clusters whose processes are replaced, and load balancers
   alone: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 140,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 110,
     about: 'clusters whose processes are replaced, and load balancers'
   },
   contract: {
-    services: true, byDefault: true, concurrency: 4, timeoutMs: 600_000, seconds: 200,
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 600_000, seconds: 120,
     about: 'the same tests for each implementation of an interface'
   },
   integration: {
@@ -79,13 +79,13 @@ export const RINGS = {
   },
   // clusters in virtual time, each with a schedule that its test writes
   world: {
-    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 65, together: 10,
+    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 35, together: 10,
     about: 'behavior over time, in virtual time'
   },
   // whole clusters in virtual time: nothing in it waits or depends on real time, so it takes what the others leave of
   // the cores. Its timeout is that of the whole run
   simulation: {
-    services: false, byDefault: true, concurrency: 1, timeoutMs: 3_600_000, seconds: 155, beside: true,
+    services: false, byDefault: true, concurrency: 1, timeoutMs: 3_600_000, seconds: 310, beside: true,
     about: 'a whole cluster in virtual time, with faults, by seed'
   },
   // attacks on a worker, with other clients: a few seconds each, or ATTACK_SECONDS
