@@ -1,5 +1,7 @@
 import { documentLog } from '../../../src/redis/keys.js'
 import { Stream } from '../../../src/store/types/stream.js'
+import { userLog } from '../../../src/wire/publication.js'
+import { OF_USERS } from '../parts/page.js'
 
 /**
  * Publications that a Redis lacks when it becomes the master. With PUBLISH_WAIT it must have each one that was
@@ -12,7 +14,8 @@ import { Stream } from '../../../src/store/types/stream.js'
 export const missingPublications = ({ keyspace }, { accepted, process: { name } }) =>
   [...accepted].flatMap(([guid, number]) => {
     const record = JSON.stringify({ writer: name, number })
-    const entries = keyspace.find(documentLog(guid), Stream)?.entries ?? []
+    const log = guid.startsWith(OF_USERS) ? userLog(guid.slice(OF_USERS.length)) : guid
+    const entries = keyspace.find(documentLog(log), Stream)?.entries ?? []
     // the newest ones are at the end
     return entries.slice(-200).some(({ fields }) => fields.some((field) => field.includes(record))) ? []
       : [`record ${number} of ${guid} was acknowledged with PUBLISH_WAIT, and a failover has lost it`]

@@ -10,8 +10,10 @@ export const WAYS = [['websocket'], ['polling', 'websocket'], ['polling']]
 /** @param {string} uid @returns {string} */
 export const tokenOf = (uid) => signToken({ sub: uid })
 
+/** What the names of logs of users begin with, among the records of a service. */
+export const OF_USERS = '@'
 /** @param {string} uid @returns {string} the name of the user's log among the records of a service */
-export const logOf = (uid) => `@${uid}`
+export const logOf = (uid) => `${OF_USERS}${uid}`
 
 /**
  * @typedef {object} PageOptions
