@@ -21,26 +21,15 @@ local function knownFor ()
   return 0
 end
 
-local function mayHeal ()
-  local state = healingOf(found[4], found[3], current)
-  if state == 'failed' then return false end
-  return knownFor() < tonumber(ARGV[state == 'begun' and 5 or 4])
-end
-
 if found[1] and found[2] then
-  local lost = not goesOn(found[3], current, ARGV[3])
+  local state = stateOf(found[3], found[4], current, ARGV[3])
+  if state == 'ask' then return asksForMove(found[3], current) end
+  local limit = state == 'waits' and ARGV[4] or state == 'begun' and ARGV[5]
+  if limit and knownFor() < tonumber(limit) then return redis.error_reply('HEALING the log is being restored') end
+  local lost = state ~= 'whole' and state ~= 'done'
   if lost then
-    if ARGV[3] == '?' then return asksForMove(found[3], current) end
-    if found[4] and healingOf(found[4], found[3], current) == 'done' then
-      redis.call('HSET', KEYS[2], 'g', current)
-      return {found[1], found[2], 0}
-    end
-    if found[4] and mayHeal() then return redis.error_reply('HEALING the log is being restored') end
-    -- offsets of lost records may be assigned again; the records that Redis still has stay in the log
     found[1] = ARGV[1]
-    redis.call('HSET', KEYS[2], 'e', ARGV[1], 'g', current, 'b', ARGV[1] .. ' ' .. found[2])
-    redis.call('HDEL', KEYS[2], 'k')
-    if found[5] then redis.call('HSET', KEYS[2], 'x', (string.gsub(found[5], '^%S+', ARGV[1]))) end
+    beginEpochOf(KEYS[2], ARGV[1], found[2], current, found[5])
   elseif found[3] ~= current then
     redis.call('HSET', KEYS[2], 'g', current)
   end

@@ -64,17 +64,10 @@ local function createCounting ()
 --@include counting
 end
 
--- Begins another epoch: Redis may have lost the end of the log, and the offsets of lost records may be assigned again.
--- The records that Redis still has stay in the log: they may have been acknowledged.
 local function beginEpoch ()
   epoch, noted, bound, healing, from = ARGV[1], current, false, false, offset
   begun = begun + 1
-  redis.call('HSET', meta, 'e', epoch, 'g', current, 'b', epoch .. ' ' .. digits(offset))
-  redis.call('HDEL', meta, 'k')
-  if stored then
-    stored = string.gsub(stored, '^%S+', epoch)
-    redis.call('HSET', meta, 'x', stored)
-  end
+  stored = beginEpochOf(meta, epoch, digits(offset), current, stored)
 end
 
 -- Begins another log: the records of the current one no longer have one source.
@@ -106,15 +99,13 @@ local function open ()
     local of, since = string.match(found[6], '^(%S+) (%d+)$')
     if of == epoch then from = tonumber(since) end
   end
-  if goesOn(noted, current, ARGV[7]) then return end
-  if ARGV[7] == '?' then return asksForMove(noted, current) end
-  if not bound or ARGV[12] ~= bound or ARGV[8] == '-' then return beginEpoch() end
+  local state = stateOf(noted, bound, current, ARGV[7])
+  if state == 'whole' then return end
+  if state == 'ask' then return asksForMove(noted, current) end
   -- Entries of a call are from one Kafka partition, so one decision holds for all of them.
-  local state = healingOf(bound, noted, current)
-  if state == 'failed' then return beginEpoch() end
-  if ARGV[8] ~= current then return redis.error_reply('UNHEALED ' .. current) end
+  if state == 'lost' or ARGV[12] ~= bound or ARGV[8] == '-' then return beginEpoch() end
+  if state == 'waits' or ARGV[8] ~= current then return redis.error_reply('UNHEALED ' .. current) end
   healing = state == 'begun'
-  if not healing and state ~= 'done' then return redis.error_reply('UNHEALED ' .. current) end
 end
 
 local function append (envelope, key)

@@ -9,10 +9,25 @@ local function readHealing (value)
   return string.match(value or '', '^(%S+) (%S+) ?(.*)$')
 end
 
--- State of a log last written in the generation `noted`: 'begun', 'done' or 'failed' in the current one; '' if healing
--- has not begun.
-local function healingOf (source, noted, current)
+-- What has become of a log that was last written in the generation `noted`, and is bound to `source` (false: to none):
+-- 'whole'; 'ask': whether its hash slot has moved (goesOn); 'lost': it may lack its end; or its healing: 'waits', 'begun'
+-- or 'done'.
+local function stateOf (noted, source, current, move)
+  if goesOn(noted, current, move) then return 'whole' end
+  if move == '?' then return 'ask' end
+  if not source then return 'lost' end
   local of, state, older = readHealing(redis.call('GET', 'inkcast:{k:' .. source .. '}:healing'))
-  if of ~= current then return '' end
-  return string.find(' ' .. older .. ' ', ' ' .. noted .. ' ', 1, true) and state or 'failed'
+  if of ~= current then return 'waits' end
+  return state ~= 'failed' and string.find(' ' .. older .. ' ', ' ' .. noted .. ' ', 1, true) and state or 'lost'
+end
+
+-- Begins another epoch of a log that is lost: the offsets of lost records may be assigned again. The records that Redis
+-- still has stay in the log: they may have been acknowledged. Returns the counts of the log (counted.lua).
+local function beginEpochOf (meta, epoch, offset, current, counts)
+  redis.call('HSET', meta, 'e', epoch, 'g', current, 'b', epoch .. ' ' .. offset)
+  redis.call('HDEL', meta, 'k')
+  if not counts then return counts end
+  counts = string.gsub(counts, '^%S+', epoch)
+  redis.call('HSET', meta, 'x', counts)
+  return counts
 end
