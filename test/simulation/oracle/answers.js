@@ -1,7 +1,7 @@
 /** For timers of the one who waits, ms. */
 const SLACK = 100
 
-/** Each request has an answer, or is rejected, within its documented time. */
+/** Each request has an answer, or is rejected, within its documented time, without the pauses of the one who waits. */
 export class Answers {
   /**
    * Requests of the living without an answer.
@@ -25,11 +25,12 @@ export class Answers {
   to (process, what, within, answer) {
     const { world } = this
     const since = world.time
+    const { pausedFor } = process
     const request = { process, what, since }
     this.#open.set(request, request)
     const settled = () => {
       this.#open.delete(request)
-      const ms = world.time - since
+      const ms = world.time - since - (process.pausedFor - pausedFor)
       if (ms > within + SLACK) world.violation(`${process.name}: ${what} has an answer after ${ms.toFixed()} ms; promised are ${within}`)
     }
     return answer.then((value) => {

@@ -134,6 +134,10 @@ export class SimProcess {
     return false
   }
 
+  /** All of its pauses that have ended, ms. */
+  pausedFor = 0
+  #pausedAt = 0
+
   get isPaused () { return this.#held !== undefined }
 
   /** It is stopped, as by SIGSTOP: its connections stay open. @param {number} ms */
@@ -141,6 +145,7 @@ export class SimProcess {
     if (this.#held !== undefined || !this.isAlive) return
     /** @type {import('./heap.js').Event[]} */
     const held = this.#held = []
+    this.#pausedAt = this.world.time
     this.world.trace.held(this.world.time, this, 'pause')
     this.world.schedule(ms, 'resume', () => { if (this.#held === held) this.resume() }, null)
   }
@@ -150,6 +155,7 @@ export class SimProcess {
     const held = this.#held
     this.world.trace.held(this.world.time, this, 'resume')
     this.#held = undefined
+    this.pausedFor += this.world.time - this.#pausedAt
     for (const event of held) if (!event.canceled) this.world.again(event)
   }
 
