@@ -6,7 +6,7 @@ import { systemClock } from '../../src/common/clock.js'
 import { systemRandom } from '../../src/common/random.js'
 import { Backoff, retry } from '../../src/common/backoff.js'
 import { InkcastError } from '../../src/common/errors.js'
-import { documentChannel, WORKERS, workerOrders } from '../../src/redis/keys.js'
+import { documentChannel, orderReport, WORKERS, workerOrders } from '../../src/redis/keys.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { waitFor } from '../helpers/wait.js'
 import { arrived, createFixture, entry, fresh, of, offsets, publication, range, texts } from './bus-fixture.js'
@@ -180,7 +180,9 @@ export function redisFaults (name, startServers) {
         await assert.rejects(inTime(publisher.publish([kick])), unavailable)
         const published = publisher.publish([kick])
         await waitFor(async () => (await client.hlen(workerOrders(number))) === 2, { message: 'the kept order' })
-        // as if the worker had read it
+        // as if the worker had carried them out
+        for (const id of await client.hkeys(workerOrders(number)))
+          await client.set(orderReport(number, id), 0, 'EX', 60)
         await client.del(workerOrders(number))
         await published
         for (let i = 0; i < 10_000; i += 500)
