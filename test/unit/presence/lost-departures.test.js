@@ -6,6 +6,7 @@ import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createPresence } from '../../../src/presence/presence.js'
 import { createRedisPresence } from '../../../src/presence/redis-presence.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
+import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { storeRedis } from '../../helpers/store-redis.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -14,7 +15,10 @@ test('members whose departure Redis has lost leave, also of documents that nobod
   const { log } = recordingLog()
   const { store: server, redis } = await storeRedis(t)
   const metrics = createMetrics({ processMetrics: false })
-  const own = { metrics, log, clock: systemClock }
+  // seconds of presence pass in milliseconds
+  const clock = manualClock(Date.now())
+  const passing = setInterval(() => clock.advance(100), 2)
+  const own = { metrics, log, clock }
   const store = createRedisPresence({ redis, workerNumber: 1, incarnation: () => '1.1', maxMembers: 500, ...own })
   const presence = createPresence({
     store,
@@ -24,7 +28,10 @@ test('members whose departure Redis has lost leave, also of documents that nobod
     random: systemRandom
   })
   await presence.start()
-  t.after(() => presence.stop(0))
+  t.after(async () => {
+    await presence.stop(0)
+    clearInterval(passing)
+  })
   const newId = createSessionIds(1, { clock: systemClock, random: systemRandom })
   const join = async (/** @type {string} */ uid, /** @type {string} */ guid) => {
     const place = { presence: null }

@@ -8,7 +8,7 @@ const SCRIPTS = new URL('src/redis/scripts/', ROOT)
 /** Names of Lua files that no file of src/redis/scripts has. @param {string} folder */
 function missingIn (folder) {
   const files = readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' })
-  const named = files.filter((file) => /\.(js|lua|md)$/.test(file)).flatMap((file) => {
+  const named = files.filter((file) => /\.(js|lua|md)$/.test(file) && !file.includes('dist/')).flatMap((file) => {
     const text = readFileSync(new URL(`${folder}/${file}`, ROOT), 'utf8')
     return [...text.matchAll(/(?<![\w}/-])((?:include\/)?[\w-]+\.lua)\b/g)].map(([, name]) => ({ file, name }))
   })
