@@ -28,6 +28,7 @@ import { RedisHistory } from './redis-history.js'
  * @property {number} connectedAt virtual ms
  * @property {number} iat s; the newest one of the tokens that it has sent
  * @property {Set<string>} asked documents of its handshake
+ * @property {Set<string>} unsure documents that it opened or left without an answer in time
  * @property {Map<string, Membership>} documents
  */
 

@@ -122,7 +122,7 @@ export class MemberPage {
     const { jwt: token, iat } = this.#token
     this.line = {
       page: this.name, uid: this.uid, sid: '', begunAt: world.time, connectedAt: Infinity, iat, documents,
-      asked: new Set(Object.keys(asked))
+      asked: new Set(Object.keys(asked)), unsure: new Set()
     }
     return { token, client: this.name, documents: asked }
   }
@@ -183,6 +183,8 @@ export class MemberPage {
     if (socket === undefined || !socket.connected || line === undefined) return
     const asked = this.checker.asks(line, event, argument.guid)
     socket.timeout(PATIENCE).emit(event, argument, (/** @type {Error | null} */ error, /** @type {any} */ answer) => {
+      // the worker may still carry it out, and its answer comes too late
+      if (error !== null && (event === 'doc:join' || event === 'doc:leave')) line.unsure.add(argument.guid)
       if (error !== null || this.line !== line) return
       this.checker.answered(asked, answer)
       done(answer)
@@ -236,7 +238,8 @@ export class MemberPage {
   /** @returns {string | undefined} a document about which the page and its worker do not agree */
   difference () {
     if (!this.isConnected) return `${this.name} is not connected`
-    const guid = this.guids.find((one) => this.#probed.get(one) !== this.line?.documents.has(one))
+    const guid = this.guids.find((one) => !this.line?.unsure.has(one) &&
+      this.#probed.get(one) !== this.line?.documents.has(one))
     if (guid === undefined) return undefined
     return `${this.name} ${this.line?.documents.has(guid) ? 'has' : 'does not have'} ${guid} open, other than its worker`
   }
