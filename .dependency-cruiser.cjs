@@ -54,7 +54,7 @@ module.exports = {
       '^src/(gateway|api|ingest|webhook)/',
       'see roles-keep-apart below'
     ),
-    forbid('store-imports-common', '^src/store/', '^(src/(?!store/|common/)|cluster)', 'the built-in store imports common only'),
+    forbid('store-imports-common', '^src/redis/store/', '^(src/(?!store/|common/)|cluster)', 'the built-in store imports common only'),
     downOnly('engine', ''),
     downOnly('load', ''),
     forbid(
@@ -68,7 +68,7 @@ module.exports = {
     downOnly('socketio', 'admission|engine|'),
     downOnly('delivery', 'socketio|admission|engine|'),
     downOnly('extensions', 'socketio|admission|engine|'),
-    forbid('gateway-imports-no-rehearsal', '^src/gateway/', '^src/rehearsal/', 'the rehearsal tries the gateway out'),
+    forbid('gateway-imports-no-rehearsal', '^src/gateway/', '^src/gateway/rehearsal/', 'the rehearsal tries the gateway out'),
     forbid('domain-imports-down', domain, `${roots}|${roles}`, 'the domain imports drivers and leaves only'),
     forbid('drivers-import-leaves', drivers, `${roots}|${roles}|${domain}`, 'kafka and redis import leaves only'),
     forbid('leaves-import-leaves', leaves, `${roots}|${roles}|${domain}|${drivers}`, 'leaves import leaves only'),
@@ -114,7 +114,7 @@ module.exports = {
       name: 'no-client-in-the-server',
       severity: 'error',
       comment: 'it is served as files only; `inkcast tail` is a client',
-      from: { path: '^(src|cluster)', pathNot: '^src/cli/tail\\.js' },
+      from: { path: '^(src|cluster)', pathNot: '^src/operate/cli/tail\\.js' },
       to: { path: '^(client|packages)/' }
     },
     {

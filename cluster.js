@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { run } from './src/cli/program.js'
+import { run } from './src/operate/cli/program.js'
 
 await run(process.argv.slice(2))

@@ -3,65 +3,65 @@ import stylistic from '@stylistic/eslint-plugin'
 import globals from 'globals'
 import { MODULE_STATE, moduleState } from './scripts/lint/module-state.js'
 
-// Durations, deadlines and pauses are measured with `clock.monotonic()` (src/common/clock.js). These files need the
-// time of day, because it leaves the
-// process or is compared with a time of another machine.
+// Durations, deadlines and pauses are measured with `clock.monotonic()` (src/base/common/clock.js). These files need
+// the time of day, because it leaves the process or is compared with a time of another machine.
 export const WALL_CLOCK = {
-  'src/admin/figures/samples.js': 'time of a sample, which the status page shows',
-  'src/api/http/server.js': 'timestamp of a publication',
-  'src/api/grpc/server.js': 'timestamp of a publication',
-  'src/api/grpc/publish-stream.js': 'timestamp of a publication',
-  'src/api/callers/caller.js': '`exp` of tokens',
-  'src/api/callers/callers.js': '`exp` and `nbf` of tokens',
-  'src/inspect/inspector.js': 'time of an event, which other machines show',
-  'src/tracing/stages.js': 'age of a record, by the timestamp of its producer',
-  'src/inspect/collector.js': 'time of an event, which other machines show',
-  'src/auth/authenticator.js': '`exp` and `nbf` of tokens',
-  'src/auth/key-set.js': 'end of the tokens of a key that was withdrawn, beside their `exp`',
-  'src/bus/orders.js': 'ends of revokes, beside those that Redis has set',
-  'src/bus/redis-publish.js': 'ingest time of a record',
+  'src/operate/admin/figures/samples.js': 'time of a sample, which the status page shows',
+  'src/services/api/http/server.js': 'timestamp of a publication',
+  'src/services/api/grpc/server.js': 'timestamp of a publication',
+  'src/services/api/grpc/publish-stream.js': 'timestamp of a publication',
+  'src/services/api/callers/caller.js': '`exp` of tokens',
+  'src/services/api/callers/callers.js': '`exp` and `nbf` of tokens',
+  'src/watch/inspect/inspector.js': 'time of an event, which other machines show',
+  'src/observe/tracing/stages.js': 'age of a record, by the timestamp of its producer',
+  'src/watch/inspect/collector.js': 'time of an event, which other machines show',
+  'src/people/auth/authenticator.js': '`exp` and `nbf` of tokens',
+  'src/people/auth/key-set.js': 'end of the tokens of a key that was withdrawn, beside their `exp`',
+  'src/log/bus/orders.js': 'ends of revokes, beside those that Redis has set',
+  'src/log/bus/redis-publish.js': 'ingest time of a record',
   'src/documents/access.js': 'end of a revoke, which Redis has set',
-  'src/cli/check/files.js': 'days until a certificate expires',
-  'src/cli/tail.js': 'time of a message that has none',
+  'src/operate/cli/check/files.js': 'days until a certificate expires',
+  'src/operate/cli/tail.js': 'time of a message that has none',
   'src/demo/control/pulse.js': 'time of a record, which the page compares with its hops',
   'src/gateway/expiry.js': '`exp` of tokens',
   'src/gateway/handlers/send.js': 'timestamp of a record',
   'src/gateway/handlers/signal.js': 'timestamp of a record',
-  'src/peers/peer-listener.js': 'time in the proof of another machine',
-  'src/receipts/orphans.js': 'timestamp of a record',
-  'src/peers/session-listener.js': 'time in the proof of another worker',
-  'src/receipts/receipts.js': 'timestamp of a record',
+  'src/transport/peers/peer-listener.js': 'time in the proof of another machine',
+  'src/documents/receipts/orphans.js': 'timestamp of a record',
+  'src/transport/peers/session-listener.js': 'time in the proof of another worker',
+  'src/documents/receipts/receipts.js': 'timestamp of a record',
   'src/gateway/server.js': 'latencies from timestamps of other machines; when something was heard from a client last',
-  'src/peers/owner-client.js': 'time in the proof for another machine',
-  'src/rehearsal/warm-up.js': '`exp` of a token',
-  'src/extensions/context.js': 'the time of publications',
-  'src/webhook/answers.js': 'timestamp of a publication',
-  'src/webhook/request.js': 'time in the signature',
-  'src/store/store.js': 'TIME, and the times at which keys expire',
-  'src/tls/certificate.js': 'end of a certificate, and of an OCSP response',
-  'src/tls/ticket-keys.js': 'periods that begin at the same time on all machines',
-  'src/publish/publisher.js': 'latencies from timestamps of other machines',
+  'src/transport/peers/owner-client.js': 'time in the proof for another machine',
+  'src/gateway/rehearsal/warm-up.js': '`exp` of a token',
+  'src/gateway/extensions/context.js': 'the time of publications',
+  'src/services/webhook/answers.js': 'timestamp of a publication',
+  'src/services/webhook/request.js': 'time in the signature',
+  'src/redis/store/store.js': 'TIME, and the times at which keys expire',
+  'src/config/tls/certificate.js': 'end of a certificate, and of an OCSP response',
+  'src/config/tls/ticket-keys.js': 'periods that begin at the same time on all machines',
+  'src/log/publish/publisher.js': 'latencies from timestamps of other machines',
   'src/ingest/ingest.js': 'latencies from timestamps of other machines',
   'src/ingest/marks.js': 'age of a record by its timestamp',
-  'src/sessions/cleaning.js': 'time of a life-cycle event',
-  'src/sessions/registry.js': 'times of life-cycle events and of signs of life',
+  'src/people/sessions/cleaning.js': 'time of a life-cycle event',
+  'src/people/sessions/registry.js': 'times of life-cycle events and of signs of life',
   'src/wire/session-id.js': 'time in a session id'
 }
 // kafkajs stamps with Date.now, and this compares with its stamps
 const KAFKAJS_CLOCK = ['src/kafka/kafkajs/request-queue-patch.js']
 
 const ENVIRONMENT = { object: 'process', property: 'env', message: 'the environment is read in config/load.js only' }
-// valibot's own types write the value into messages: only what combines or checks the types of src/common/schema.js
+// valibot's own types write the value into messages: only what combines or checks the types of
+// src/base/common/schema.js
 const SCHEMAS = {
   object: 'v',
   allowProperties: [
     'optional', 'nullable', 'nullish', 'union', 'pipe', 'transform', 'metadata', 'getMetadata', 'check', 'checkItems', 'regex',
     'nonEmpty', 'minValue', 'maxValue', 'minCodePoints', 'maxCodePoints', 'maxLength'
   ],
-  message: 'src/common/schema.js has the types of values'
+  message: 'src/base/common/schema.js has the types of values'
 }
 
-const durations = 'durations are measured with clock.monotonic() of src/common/clock.js'
+const durations = 'durations are measured with clock.monotonic() of src/base/common/clock.js'
 const CLOCKS = [
   { selector: 'MemberExpression[object.name="Date"][property.name="now"]', message: durations },
   { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: durations },
@@ -70,7 +70,7 @@ const CLOCKS = [
   { selector: 'MemberExpression[object.name="performance"]', message: durations },
   {
     selector: 'MemberExpression[object.name="process"][property.name=/^(thread|process)?[cC]puUsage$|^resourceUsage$/]',
-    message: 'CPU time is measured with clock.cpu() of src/common/clock.js'
+    message: 'CPU time is measured with clock.cpu() of src/base/common/clock.js'
   }
 ]
 const WALL = {
@@ -81,20 +81,20 @@ const WALL = {
 
 const FORGOTTEN = {
   selector: 'CallExpression[callee.object.name="AbortSignal"][callee.property.name="any"] CallExpression[callee.property.name="timeout"]',
-  message: 'on Node 20 a garbage collection removes this timeout: use withTimeLimit of src/common/wait.js, or a timer that aborts'
+  message: 'on Node 20 a garbage collection removes this timeout: use withTimeLimit of src/base/common/wait.js, or a timer that aborts'
 }
 
 const TIMERS = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate'].map((name) => ({
-  name, message: 'timers are those of a clock (src/common/clock.js, client/common/clock.js)'
+  name, message: 'timers are those of a clock (src/base/common/clock.js, client/common/clock.js)'
 }))
 const RANDOM = {
   paths: ['timers', 'timers/promises', 'perf_hooks'].flatMap((name) => [name, `node:${name}`]).map((name) => ({
-    name, allowImportNames: ['createHistogram'], message: 'time and timers are those of a clock (src/common/clock.js)'
+    name, allowImportNames: ['createHistogram'], message: 'time and timers are those of a clock (src/base/common/clock.js)'
   })),
   patterns: [{
     regex: '^(node:)?crypto$',
     importNamePattern: '^(default|getRandomValues|random|webcrypto)',
-    message: 'random values are those of src/common/random.js'
+    message: 'random values are those of src/base/common/random.js'
   }]
 }
 const HANDED_DOWN = {
@@ -106,25 +106,25 @@ const HANDED_DOWN = {
   }]
 }
 /** Time and random values of the system begin here: the entry of each process, and programs of their own. */
-const ENTRIES = ['src/role.js', 'src/cli/**', 'src/load/**', 'src/demo/crowd/**']
+const ENTRIES = ['src/operate/roles/role.js', 'src/operate/cli/**', 'src/load/**', 'src/demo/crowd/**']
 /** kafkajs has one table of codecs for the process. A simulation has other brokers than kafkajs. */
 const KAFKAJS_CODECS = ['src/kafka/codecs/zstd.js', 'src/kafka/kafkajs/fetch-patch.js']
 const RANDOM_NUMBER = {
-  object: 'Math', property: 'random', message: 'random numbers are those of src/common/random.js, client/common/random.js'
+  object: 'Math', property: 'random', message: 'random numbers are those of src/base/common/random.js, client/common/random.js'
 }
 const GLOBAL_CRYPTO = {
-  name: 'crypto', message: 'random values are those of src/common/random.js, client/common/random.js'
+  name: 'crypto', message: 'random values are those of src/base/common/random.js, client/common/random.js'
 }
 const RAW_TIMEOUT = {
-  object: 'AbortSignal', property: 'timeout', message: 'a raw timer: use withTimeLimit of src/common/wait.js'
+  object: 'AbortSignal', property: 'timeout', message: 'a raw timer: use withTimeLimit of src/base/common/wait.js'
 }
 // Pages have those of the browser.
 const OWN_SOURCES = [
-  'src/common/clock.js', 'src/common/random.js', 'client/common/clock.js', 'client/common/interval.js',
-  'client/common/random.js', 'src/*/page/**'
+  'src/base/common/clock.js', 'src/base/common/random.js', 'client/common/clock.js', 'client/common/interval.js',
+  'client/common/random.js', 'src/**/page/**'
 ]
 // Timers that a library has set, or stops.
-const LIBRARY_TIMERS = ['src/engine/engine-io-socket.js', 'src/kafka/kafkajs/request-queue-patch.js']
+const LIBRARY_TIMERS = ['src/transport/engine/engine-io-socket.js', 'src/kafka/kafkajs/request-queue-patch.js']
 
 export default [
   { ignores: ['node_modules/', 'test/output/', '**/dist/', '**/.next/', 'docs/.vitepress/cache/'] },
@@ -179,19 +179,19 @@ export default [
     rules: { 'no-restricted-properties': ['error', ENVIRONMENT, SCHEMAS, RANDOM_NUMBER, RAW_TIMEOUT] }
   },
   {
-    files: ['src/config/load.js', 'src/launcher/**'],
+    files: ['src/config/load.js', 'src/operate/launcher/**'],
     rules: { 'no-restricted-properties': ['error', RANDOM_NUMBER, RAW_TIMEOUT] }
   },
-  { files: ['src/common/schema.js'], rules: { 'no-restricted-properties': ['error', ENVIRONMENT, RANDOM_NUMBER] } },
+  { files: ['src/base/common/schema.js'], rules: { 'no-restricted-properties': ['error', ENVIRONMENT, RANDOM_NUMBER] } },
   {
     files: ['src/**', 'client/**'],
-    ignores: [...Object.keys(MODULE_STATE), 'src/*/page/**'],
+    ignores: [...Object.keys(MODULE_STATE), 'src/**/page/**'],
     plugins: { inkcast: { rules: { 'module-state': moduleState } } },
     rules: { 'inkcast/module-state': 'error' }
   },
   {
     files: ['src/**'],
-    ignores: ['src/common/clock.js', 'src/demo/page/**', 'src/admin/page/**', ...KAFKAJS_CLOCK],
+    ignores: ['src/base/common/clock.js', 'src/demo/page/**', 'src/operate/admin/page/**', ...KAFKAJS_CLOCK],
     rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS, WALL] }
   },
   {
@@ -206,6 +206,6 @@ export default [
     ignores: ['client/common/clock.js'],
     rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS] }
   },
-  { files: ['src/demo/page/**', 'src/admin/page/**', 'client/**', 'packages/**', 'examples/yjs/page/**', 'docs/.vitepress/theme/**', 'test/simulation/diagram/browser.js'], languageOptions: { globals: globals.browser } },
+  { files: ['src/demo/page/**', 'src/operate/admin/page/**', 'client/**', 'packages/**', 'examples/yjs/page/**', 'docs/.vitepress/theme/**', 'test/simulation/diagram/browser.js'], languageOptions: { globals: globals.browser } },
   { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node } }
 ]

@@ -8,10 +8,10 @@
  */
 import { homedir } from 'node:os'
 import path from 'node:path'
-import { InkcastError } from './src/common/errors.js'
-import { checkLibraries } from './src/common/library-versions.js'
+import { InkcastError } from './src/base/common/errors.js'
+import { checkLibraries } from './src/config/library-versions.js'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './src/config/load.js'
-import { GATEWAY_FLAGS, MEMORY_ENV } from './src/process/runtime-flags.js'
+import { GATEWAY_FLAGS, MEMORY_ENV } from './src/base/process/runtime-flags.js'
 
 /** Maximum time until a process is ready, ms; then PM2 considers it ready and stops the one that it replaces. */
 const READY_TIMEOUT = 60_000

@@ -9,7 +9,7 @@ import { saveResults } from './report/results.js'
 import { markdownTable } from './report/table.js'
 import { KINDS, runRound } from './sessions/round.js'
 import { SET } from './systems/given.js'
-import { LEASE_TIME } from '../src/workers/worker-lease.js'
+import { LEASE_TIME } from '../src/people/workers/worker-lease.js'
 
 const { values: options } = parseArgs({
   allowNegative: true,

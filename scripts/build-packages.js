@@ -160,7 +160,7 @@ function declareCommonJs (from, to) {
 }
 
 /** @param {string} outDir for the declarations of `inkcast` */
-export const declareExtension = (outDir) => declare('src/extensions', outDir)
+export const declareExtension = (outDir) => declare('src/gateway/extensions', outDir)
 
 /** @param {string} folder of PACKAGES */
 export async function buildPackage (folder) {
@@ -185,7 +185,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
     console.log(`${folder}/dist`)
   }
   if (named.length === 0) {
-    declareExtension(join(ROOT, 'src/extensions/types'))
-    console.log('src/extensions/types')
+    declareExtension(join(ROOT, 'src/gateway/extensions/types'))
+    console.log('src/gateway/extensions/types')
   }
 }

@@ -1,4 +1,4 @@
-import { createProgram } from '../src/cli/program.js'
+import { createProgram } from '../src/operate/cli/program.js'
 
 /** docs/command.md: the help of each command as it is printed. */
 
@@ -7,7 +7,7 @@ const WIDTH = 100
 
 const INTRODUCTION = `# The command inkcast
 
-<!-- Generated from scripts/command-page.js and src/cli/ by "npm run docs": do not edit. -->
+<!-- Generated from scripts/command-page.js and src/operate/cli/ by "npm run docs": do not edit. -->
 
 \`inkcast\` starts inkcast, and helps to operate it. It comes with the package (\`npx inkcast\`); in a checkout, a copy and the container image it is \`node cluster.js\`.
 

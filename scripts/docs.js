@@ -7,9 +7,9 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
-import { ERRORS } from '../src/common/errors.js'
-import { HOOKS } from '../src/common/hooks.js'
-import { METRICS } from '../src/metrics/table/metrics-table.js'
+import { ERRORS } from '../src/base/common/errors.js'
+import { HOOKS } from '../src/base/common/hooks.js'
+import { METRICS } from '../src/observe/metrics/table/metrics-table.js'
 import { capacityPage } from './capacity.js'
 import { clientApiPage } from './client-api.js'
 import { commandPage } from './command-page.js'
@@ -23,8 +23,8 @@ import { settingsPage, startHere } from './settings-page.js'
 
 const ROOT = new URL('../', import.meta.url)
 
-/** @typedef {import('../src/metrics/table/metric-entry.js').MetricEntry} MetricEntry */
-/** @typedef {import('../src/common/errors.js').ErrorEntry} ErrorEntry */
+/** @typedef {import('../src/observe/metrics/table/metric-entry.js').MetricEntry} MetricEntry */
+/** @typedef {import('../src/base/common/errors.js').ErrorEntry} ErrorEntry */
 
 /** Content of each page, by path. */
 export const PAGES = {
@@ -40,7 +40,7 @@ export const PAGES = {
   'docs/http-api.md': httpApiPage,
   'docs/metrics.md': metrics,
   'docs/scale.md': scalePage,
-  'src/api/grpc/inkcast.proto': proto,
+  'src/services/api/grpc/inkcast.proto': proto,
   ...DASHBOARDS
 }
 
@@ -68,7 +68,7 @@ function envExample () {
 
 function errors () {
   const entries = /** @type {[string, ErrorEntry][]} */ (Object.entries(ERRORS))
-  return page('Errors', 'src/common/errors.js', [
+  return page('Errors', 'src/base/common/errors.js', [
     'The error codes for clients, callers of the api and dead letters. Programs should use the code: the message may be more specific than in this table.',
     markdownTable(
       ['Where', 'Form'],
@@ -95,7 +95,7 @@ function errors () {
 
 function metrics () {
   const entries = /** @type {[string, MetricEntry][]} */ (Object.entries(METRICS))
-  return page('Metrics', 'src/metrics/table', [
+  return page('Metrics', 'src/observe/metrics/table', [
     '`/metrics` on `ADMIN_PORT` has these metrics in the Prometheus format, merged over the processes of a machine. ' +
     'Counters and histograms include the counts of processes that have ended, so they do not fall with a reload. ' +
     'They begin at 0 when the launcher (with PM2: the api process) starts. ' +
@@ -122,7 +122,7 @@ function metrics () {
 
 function hooks () {
   const packages = new Map(HOOKS.map(({ package: name, version }) => [name, version]))
-  return page('Private parts', 'src/common/hooks.js', [
+  return page('Private parts', 'src/base/common/hooks.js', [
     'This page lists every private part of a library or of Node that inkcast uses. Each start compares the installed versions of these packages with the versions below. With another version inkcast refuses to start and says what to install. ' +
     '`LIBRARY_VERSIONS=any` ([configuration](configuration.md)) starts with other versions too, and logs a warning: inkcast was not tested with them, so try it before it serves clients. ' +
     'Parts of Node are checked where they are used, in every version of Node. The version of socket.io-client is up to the application.',

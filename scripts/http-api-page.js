@@ -2,9 +2,9 @@
  * Writes docs/http-api.md: the description of the api (OpenAPI) as a page, whose text the search of the site finds, and
  * which needs no script. Why no renderer: docs/decisions/0141-reference-pages.md
  */
-import { openapi } from '../src/api/http/openapi.js'
-import { operations } from '../src/api/operations/index.js'
-import { ERRORS } from '../src/common/errors.js'
+import { openapi } from '../src/services/api/http/openapi.js'
+import { operations } from '../src/services/api/operations/index.js'
+import { ERRORS } from '../src/base/common/errors.js'
 import { limits } from '../src/config/limit-settings.js'
 import { markdownTable } from './markdown-table.js'
 
@@ -33,7 +33,7 @@ export function httpApiPage () {
   const tags = /** @type {{ name: string, description: string }[]} */ (description.tags)
   return [
     '# HTTP api: operations',
-    '<!-- Generated from src/api/operations by "npm run docs": do not edit. -->',
+    '<!-- Generated from src/services/api/operations by "npm run docs": do not edit. -->',
     `${description.info.description} [HTTP api](api.md) explains the operations; [callers](callers.md) says who may call which one. The same description is served as OpenAPI ${description.openapi} at \`/openapi.json\`, ` +
     'and in development at `http://localhost:3001/docs/`, as a page on which you can try the operations.',
     '## Authorization',

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { HEADERS } from '../src/api/http/openapi.js'
-import { fieldOfHeader, rpcOf } from '../src/api/grpc/names.js'
-import { operations } from '../src/api/operations/index.js'
+import { HEADERS } from '../src/services/api/http/openapi.js'
+import { fieldOfHeader, rpcOf } from '../src/services/api/grpc/names.js'
+import { operations } from '../src/services/api/operations/index.js'
 
 /**
  * Writes inkcast.proto from the table of operations. Numbers of fields are those of the file as it is; new fields get
  * the next number, and a field that is gone is an error, because clients use it.
  */
 
-const PATH = new URL('../src/api/grpc/inkcast.proto', import.meta.url)
+const PATH = new URL('../src/services/api/grpc/inkcast.proto', import.meta.url)
 
 /** Names of messages that streams use, too. @type {Record<string, string>} */
 const SHARED = { PublishBatchRequestPublications: 'Publication', PublishBatchResponseResults: 'PublishResult' }
@@ -133,7 +133,7 @@ export function proto () {
     return `  // ${summary}.\n  rpc ${rpc}(${rpc}Request) returns (${rpc}Response);`
   })
 
-  return `// Generated from src/api/operations by "npm run docs": do not edit. docs/grpc.md
+  return `// Generated from src/services/api/operations by "npm run docs": do not edit. docs/grpc.md
 
 syntax = "proto3";
 

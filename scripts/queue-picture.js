@@ -8,7 +8,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../src/config/load.js'
-import { SLOW_TIMEOUT } from '../src/delivery/backlogs.js'
+import { SLOW_TIMEOUT } from '../src/documents/delivery/backlogs.js'
 
 export const FILE = fileURLToPath(new URL('../docs/images/queue.svg', import.meta.url))
 const WIDTH = 820

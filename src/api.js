@@ -1,4 +1,4 @@
-import { runRole } from './role.js'
-import { composeApi } from './roles/api.js'
+import { runRole } from './operate/roles/role.js'
+import { composeApi } from './operate/roles/api.js'
 
 await runRole('api', composeApi)

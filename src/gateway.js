@@ -1,4 +1,4 @@
-import { runRole } from './role.js'
-import { composeGateway } from './roles/gateway.js'
+import { runRole } from './operate/roles/role.js'
+import { composeGateway } from './operate/roles/gateway.js'
 
 await runRole('gateway', composeGateway)

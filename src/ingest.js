@@ -1,4 +1,4 @@
-import { runRole } from './role.js'
-import { composeIngest } from './roles/ingest.js'
+import { runRole } from './operate/roles/role.js'
+import { composeIngest } from './operate/roles/ingest.js'
 
 await runRole('ingest', composeIngest)

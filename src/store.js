@@ -1,4 +1,4 @@
-import { runRole } from './role.js'
-import { composeStore } from './roles/store.js'
+import { runRole } from './operate/roles/role.js'
+import { composeStore } from './operate/roles/store.js'
 
 await runRole('store', composeStore)

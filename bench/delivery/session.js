@@ -4,9 +4,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
-import { Backoff, retry } from '../../src/common/backoff.js'
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
+import { Backoff, retry } from '../../src/base/common/backoff.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
 import { startKafka } from '../../test/services/kafka.js'
 import { startRedis } from '../../test/services/redis.js'
 import { createClientPool } from '../client/pool.js'

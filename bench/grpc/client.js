@@ -10,7 +10,7 @@ import { credentials, loadPackageDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { fileURLToPath } from 'node:url'
 
-const PROTO = fileURLToPath(new URL('../../src/api/grpc/inkcast.proto', import.meta.url))
+const PROTO = fileURLToPath(new URL('../../src/services/api/grpc/inkcast.proto', import.meta.url))
 const [port, perMessage, documents, maxPerSecond] = process.argv.slice(2).map(Number)
 const VALUE = Buffer.from(JSON.stringify({ cell: 'A1', text: 'x'.repeat(100) }))
 

@@ -6,7 +6,7 @@ import { register } from 'node:module'
 const STUB =
   'const nothing = () => {}; export const createHeartbeat = () => ({ start: nothing, stop: nothing, watch: nothing, replan: nothing, heard: nothing, forget: nothing, silence: () => 0 })'
 const LOADER = `
-export const load = (url, context, next) => url.endsWith('/src/heartbeat/heartbeat.js')
+export const load = (url, context, next) => url.endsWith('/src/transport/heartbeat/heartbeat.js')
   ? { format: 'module', shortCircuit: true, source: ${JSON.stringify(STUB)} }
   : next(url, context)`
 

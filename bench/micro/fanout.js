@@ -3,16 +3,16 @@
  * time is that of the whole record; divide it by the members.
  */
 import { Server } from 'socket.io'
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
 import { Feed } from '../../src/documents/feed.js'
 import { Connection } from '../../src/gateway/connection.js'
-import { Delivery } from '../../src/delivery/delivery.js'
-import { ratesOf } from '../../src/admission/rate-limit.js'
-import { TurnWrites } from '../../src/delivery/turn-writes.js'
-import { EngineSocket } from '../../src/engine/engine-socket.js'
+import { Delivery } from '../../src/documents/delivery/delivery.js'
+import { ratesOf } from '../../src/transport/admission/rate-limit.js'
+import { TurnWrites } from '../../src/documents/delivery/turn-writes.js'
+import { EngineSocket } from '../../src/transport/engine/engine-socket.js'
 import { valueOf } from '../message.js'
-import { UserBudget } from '../../src/admission/user-budget.js'
+import { UserBudget } from '../../src/transport/admission/user-budget.js'
 import { META, publicationOf, runBenchmarks } from './run.js'
 
 const MEMBERS = [100, 10_000]

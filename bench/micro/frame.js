@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module'
 import { Encoder as MsgpackEncoder } from 'socket.io-msgpack-parser'
 import { Encoder } from 'socket.io-parser'
-import { systemRandom } from '../../src/common/random.js'
+import { systemRandom } from '../../src/base/common/random.js'
 import { jsonMessage, msgpackMessage } from '../../src/wire/packet.js'
 import { decodeEnvelope, encodeEnvelope } from '../../src/wire/envelope.js'
 import { encodeMsgpack } from '../../src/wire/msgpack.js'

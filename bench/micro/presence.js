@@ -2,11 +2,11 @@
  * A worker's memory for members in the presence of documents, without their connections and without the store: `node
  * --expose-gc bench/micro/presence.js`.
  */
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
-import { createLog } from '../../src/common/log.js'
-import { createPresence } from '../../src/presence/presence.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
+import { createLog } from '../../src/base/common/log.js'
+import { createPresence } from '../../src/people/presence/presence.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 
 const CONNECTIONS = 100_000
@@ -14,9 +14,9 @@ const newId = createSessionIds(1, { clock: systemClock, random: systemRandom })
 
 /** A store that accepts everything and reports only each document's first change, which rooms wait for. */
 function createStore () {
-  /** @type {import('../../src/presence/contract.js').PresenceHandlers | undefined} */
+  /** @type {import('../../src/people/presence/contract.js').PresenceHandlers | undefined} */
   let handlers
-  return /** @type {import('../../src/presence/contract.js').PresenceStore} */ ({
+  return /** @type {import('../../src/people/presence/contract.js').PresenceStore} */ ({
     start: async (receivers) => { handlers = receivers },
     stop: async () => {},
     watch: async () => {},

@@ -5,11 +5,11 @@
  *
  *   node --expose-gc bench/micro/receipts.js
  */
-import { systemRandom } from '../../src/common/random.js'
-import { systemClock } from '../../src/common/clock.js'
-import { createReceipts } from '../../src/receipts/receipts.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { createReceipts } from '../../src/documents/receipts/receipts.js'
 import { decodeEnvelope, encodeEnvelope } from '../../src/wire/envelope.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
 
 const PENDING = 100_000
 const CONNECTIONS = 10_000
@@ -28,7 +28,10 @@ const connections = Array.from(
   (_, i) => /** @type {any} */ ({ id: `sid${i}`.padEnd(20, 'x'), uid: `user-${i}`, receiver: null })
 )
 
-/** Other workers take part and never report. @type {import('../../src/receipts/redis-receipts.js').ReceiptParts} */
+/**
+ * Other workers take part and never report. @type
+ *   {import('../../src/documents/receipts/redis-receipts.js').ReceiptParts}
+ */
 const parts = {
   holder: () => '1.1',
   announce: async () => {},
@@ -58,7 +61,7 @@ function cpu (work, count) {
 async function measure (members) {
   const records = PENDING / members
   const sums = { summaries: 0, delivered: 0, acknowledged: 0, missing: 0 }
-  const uplink = { async send (/** @type {import('../../src/uplink/contract.js').UplinkRecord} */ { value }) {
+  const uplink = { async send (/** @type {import('../../src/log/publish/uplink.js').UplinkRecord} */ { value }) {
     const { delivered, acknowledged, missing, more } = JSON.parse(value.toString())
     sums.summaries++
     sums.delivered += delivered
@@ -100,7 +103,7 @@ async function measure (members) {
   const ask = cpu(() => {
     for (let r = 0; r < records; r++) {
       const { publication, receiptId } = decodeEnvelope(bytes[r])
-      const receipt = /** @type {import('../../src/receipts/receipt.js').Receipt} */ (
+      const receipt = /** @type {import('../../src/documents/receipts/receipt.js').Receipt} */ (
         receipts.open(publication, receiptId)
       )
       for (let m = 0; m < members; m++) receipt.ask(connections[(r * members + m) % CONNECTIONS])

@@ -1,7 +1,7 @@
 /** Loaded before inkcast: nothing is counted or measured. The clock is still read. */
 import { Counter, Gauge, Histogram } from 'prom-client'
-import { TalliedCounter } from '../../src/metrics/tallied-counter.js'
-import { TalliedHistogram } from '../../src/metrics/tallied-histogram.js'
+import { TalliedCounter } from '../../src/observe/metrics/tallied-counter.js'
+import { TalliedHistogram } from '../../src/observe/metrics/tallied-histogram.js'
 
 const nothing = () => {}
 const NOTHING = { inc: nothing, dec: nothing, set: nothing, observe: nothing }

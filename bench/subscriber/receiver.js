@@ -5,11 +5,11 @@
  */
 import net from 'node:net'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
-import { decodeRecord } from '../../src/bus/redis-payload.js'
-import { createLog } from '../../src/common/log.js'
-import { Delivery } from '../../src/delivery/delivery.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { decodeRecord } from '../../src/log/bus/redis-payload.js'
+import { createLog } from '../../src/base/common/log.js'
+import { Delivery } from '../../src/documents/delivery/delivery.js'
 import { createRedis } from '../../src/redis/client.js'
 
 /**

@@ -1,5 +1,6 @@
 /**
- * Time for delays and deadlines, and timers, in one place, so that tests can replace them: those of src/common/clock.js
+ * Time for delays and deadlines, and timers, in one place, so that tests can replace them: those of
+ * src/base/common/clock.js
  * that the core of the client uses. Not the time of day, because people and NTP set it.
  *
  * @typedef {{ stop: () => void }} Timer

@@ -1,7 +1,7 @@
 """Publishes to a document over gRPC and reads what clients send, with code that is generated from inkcast.proto.
 
     pip install grpcio grpcio-tools
-    python -m grpc_tools.protoc -I src/api/grpc --python_out=. --grpc_python_out=. src/api/grpc/inkcast.proto
+    python -m grpc_tools.protoc -I src/services/api/grpc --python_out=. --grpc_python_out=. src/services/api/grpc/inkcast.proto
     GRPC_PORT=3002 UPLINK_GROUPS=example npm start
     PYTHONPATH=. python examples/grpc/publish.py minutes localhost:3002
 """

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { HOOKS } from '../../src/common/hooks.js'
+import { HOOKS } from '../../src/base/common/hooks.js'
 import { BLOCKS } from '../../src/config/blocks.js'
 import { arrowsOf, circlesOf, graphOf } from './imports.js'
 
@@ -35,7 +35,7 @@ export function count () {
   // extensions/types is built
   const src = filesIn('src').filter((file) => !/^src\/(?:demo|load|extensions\/types)\//.test(file))
   const tests = filesIn('test').filter((file) => !file.startsWith('test/output/'))
-  const graph = graphOf(src.filter((file) => file.endsWith('.js') && !file.startsWith('src/admin/page/')), read)
+  const graph = graphOf(src.filter((file) => file.endsWith('.js') && !file.startsWith('src/operate/admin/page/')), read)
   return {
     'src files': src.length,
     'src lines': linesOf(src),

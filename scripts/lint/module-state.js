@@ -4,30 +4,30 @@
  */
 export const MODULE_STATE = {
   ...filesOf('a cache: the same answers without it', [
-    'src/engine/request.js', 'src/presence/answer-bytes.js', 'src/redis/empty-epoch.js', 'src/store/lua/strings.js'
+    'src/transport/engine/request.js', 'src/people/presence/answer-bytes.js', 'src/redis/empty-epoch.js', 'src/redis/store/lua/strings.js'
   ]),
   ...filesOf('filled while the module is loaded', [
-    'src/admin/figures/reading.js', 'src/kafka/kafkajs/codecs.js', 'src/load/frames.js', 'src/store/lua/compile.js'
+    'src/operate/admin/figures/reading.js', 'src/kafka/kafkajs/codecs.js', 'src/load/frames.js', 'src/redis/store/lua/compile.js'
   ]),
   ...filesOf('an object that never changes', [
-    'src/api/callers/rights.js', 'src/common/random.js', 'src/socketio/codec.js', 'src/store/resp/replies.js',
+    'src/services/api/callers/rights.js', 'src/base/common/random.js', 'src/transport/socketio/codec.js', 'src/redis/store/resp/replies.js',
     'src/wire/msgpack-extensions.js'
   ]),
-  ...filesOf('in use within one synchronous call', ['src/socketio/msgpack-packet.js', 'src/store/lua/values.js', 'src/wire/msgpack.js']),
+  ...filesOf('in use within one synchronous call', ['src/transport/socketio/msgpack-packet.js', 'src/redis/store/lua/values.js', 'src/wire/msgpack.js']),
   ...filesOf('fields of other objects, which each belong to one part', [
-    'client/devtools/index.js', 'src/extensions/guard.js', 'src/gateway/document-rate.js',
+    'client/devtools/index.js', 'src/gateway/extensions/guard.js', 'src/gateway/document-rate.js',
     'src/gateway/handlers/join.js', 'src/gateway/handlers/queued-edits.js', 'src/gateway/handlers/refresh.js',
     'src/gateway/queued-packets.js', 'src/kafka/topic-safety.js',
     'src/wire/raw-value.js'
   ]),
   ...filesOf('a program of its own', ['src/load/polling.js', 'src/load/process.js']),
   ...filesOf('prototypes of libraries that are patched, once', [
-    'src/extensions/registration.js', 'src/kafka/kafkajs/fetch-patch.js', 'src/kafka/kafkajs/produce-patch.js',
-    'src/socketio/shared-listeners.js'
+    'src/gateway/extensions/registration.js', 'src/kafka/kafkajs/fetch-patch.js', 'src/kafka/kafkajs/produce-patch.js',
+    'src/transport/socketio/shared-listeners.js'
   ]),
   'client/common/known-options.js': 'warnings that were given, once per page',
   'src/kafka/codecs/zstd.js': 'threads, which kafkajs asks by a table of the process; only Node before 22.15 has them',
-  'src/receipts/receipt.js': 'numbers of receivers, of which only the order counts'
+  'src/documents/receipts/receipt.js': 'numbers of receivers, of which only the order counts'
 }
 
 /** @param {string} reason @param {string[]} files */

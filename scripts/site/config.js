@@ -1,5 +1,5 @@
 import { createCssVariablesTheme } from 'shiki'
-import { anchorOf } from '../../src/admin/doc-page.js'
+import { anchorOf } from '../../src/operate/admin/doc-page.js'
 import { ROOT, readDecisions, readGroups } from './groups.js'
 import { addressOf, markdownFiles, sitePages, siteFileOf } from './links.js'
 import { codeClasses } from './code-classes.js'

@@ -5,7 +5,7 @@
  */
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { anchorOf } from '../../src/admin/doc-page.js'
+import { anchorOf } from '../../src/operate/admin/doc-page.js'
 import { ROOT } from './groups.js'
 
 const LEFT_OUT = new Set(['node_modules', 'dist', 'output', 'data'])

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
-import { LOG_LEVELS } from '../common/log-level.js'
-import { string } from '../common/schema.js'
+import { LOG_LEVELS } from '../base/common/log-level.js'
+import { string } from '../base/common/schema.js'
 import { block, choice, described, flag, list, longText, pemFiles, port, text, url } from './setting.js'
 
 const adminToken = () => described(

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import * as v from 'valibot'
-import { string } from '../common/schema.js'
+import { string } from '../base/common/schema.js'
 import { block, described, integer, listOf, longText, milliseconds, origins, pemFiles, port, text } from './setting.js'
 
 const production =

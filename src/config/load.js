@@ -1,7 +1,7 @@
 import os from 'node:os'
-import { isLogLevel } from '../common/log-level.js'
-import { parse } from '../common/schema.js'
-import { isSimilar } from '../common/similar.js'
+import { isLogLevel } from '../base/common/log-level.js'
+import { parse } from '../base/common/schema.js'
+import { isSimilar } from '../base/common/similar.js'
 import { BLOCKS } from './blocks.js'
 import { GONE } from './gone.js'
 import { secretFileOf, readSecret } from './secret-files.js'
@@ -9,7 +9,7 @@ import { shownSetting } from './shown.js'
 import { findIn, readSources } from './sources.js'
 import { tlsProblems } from './tls-relations.js'
 import { isSecret } from './uplink-settings.js'
-import { connectionsFor, descriptorLimit } from '../process/descriptors.js'
+import { connectionsFor, descriptorLimit } from '../base/process/descriptors.js'
 
 /**
  * @typedef {{ [B in keyof typeof BLOCKS]: BlockValues<(typeof BLOCKS)[B]['settings']> } & { production: boolean, mode:
@@ -218,8 +218,9 @@ export const hasServices = (config) => config.mode === 'kafka' || streamGroups(c
  * @property {boolean} keepsSockets the parent has a socket for each gateway worker to listen on
  * @property {string | undefined} configFile
  * @property {string} envFile read in place of a configFile, if it exists; '': none
- * @property {boolean} cordoned the machine is cordoned (src/admin/control/cordon.js)
- * @property {import('../common/log-level.js').LogLevel | undefined} logLevel that a person has set for all processes
+ * @property {boolean} cordoned the machine is cordoned (src/operate/admin/control/cordon.js)
+ * @property {import('../base/common/log-level.js').LogLevel | undefined} logLevel that a person has set for all
+ *   processes
  * @property {string | undefined} script of package.json that npm runs (`npx` for npx); undefined: npm did not start it
  */
 /**

@@ -24,10 +24,11 @@ const MAX_BYTES = 1_048_576
  * @param {(readText: ReadText, readBytes: ReadBytes) => Promise<T>} options.load reads the file, and others that it
  *   names, with `readText` or `readBytes`; rejects with an Error whose message says what is wrong
  * @param {(value: T) => void} options.apply puts a correct one into force
- * @param {import('../common/log.js').Log} options.log
- * @param {Pick<import('../metrics/metrics.js').Metrics, 'settings_file_wrong' | 'settings_file_loads'>} options.metrics
+ * @param {import('../base/common/log.js').Log} options.log
+ * @param {Pick<import('../observe/metrics/metrics.js').Metrics, 'settings_file_wrong' | 'settings_file_loads'>}
+ *   options.metrics
  * @param {number} [options.every] ms
- * @param {import('../common/wait.js').Timers} options.clock
+ * @param {import('../base/common/wait.js').Timers} options.clock
  */
 export function createReloadedFiles ({
   setting, path, load, apply, log, metrics, every = EVERY, clock
@@ -35,7 +36,7 @@ export function createReloadedFiles ({
   let stopped = false
   /** Each file that the last load read: a hash of it, or why it could not be read. @type {Map<string, string>} */
   let seen = new Map()
-  /** @type {import('../common/clock.js').Timer | undefined} */
+  /** @type {import('../base/common/clock.js').Timer | undefined} */
   let timer
 
   async function loadAll () {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { oneOf, string } from '../common/schema.js'
+import { oneOf, string } from '../base/common/schema.js'
 import { originOf, problemOfOrigin } from './origin-text.js'
 import { problemOfRedisUrl, socketPathOf, splitRedisUrls } from './redis-url.js'
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createStaticFiles } from '../process/static-files.js'
+import { createStaticFiles } from '../base/process/static-files.js'
 
 /** The module `/client/connection/io.js` for pages: without a bundler they cannot resolve `socket.io-client`. */
 const LIBRARY = 'export { io } from \'../socket.io.esm.min.js\'\n'

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { createRenderedDocs } from '../admin/rendered-docs.js'
-import { createStaticFiles } from '../process/static-files.js'
+import { createRenderedDocs } from '../operate/admin/rendered-docs.js'
+import { createStaticFiles } from '../base/process/static-files.js'
 
 /** Where `npm run docs:site` builds it (docs/.vitepress/config.js). */
 const SITE = fileURLToPath(new URL('../../docs/.vitepress/dist/', import.meta.url))
 const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
-const STATUS_PAGE = fileURLToPath(new URL('../admin/page/', import.meta.url))
+const STATUS_PAGE = fileURLToPath(new URL('../operate/admin/page/', import.meta.url))
 
 /**
  * As strict as the one of the demo. The hash is that of the only style element of the site: when a reader changes

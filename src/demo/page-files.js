@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bodyOf, createBundles, loadEsbuild, sendBody } from './bundles.js'
-import { createStaticFiles } from '../process/static-files.js'
+import { createStaticFiles } from '../base/process/static-files.js'
 
 const FOLDER = fileURLToPath(new URL('./page/', import.meta.url))
 const PLACE = '<script id="settings" type="application/json">{}</script>'
@@ -12,7 +12,7 @@ const PLACE = '<script id="settings" type="application/json">{}</script>'
  * requests.
  *
  * @param {object} dependencies
- * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../base/common/log.js').Log} dependencies.log
  * @param {typeof loadEsbuild} [dependencies.loadBundler]
  */
 export function createPageFiles ({ log, loadBundler = loadEsbuild }) {

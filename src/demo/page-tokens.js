@@ -1,6 +1,6 @@
-import { signClaims } from '../auth/sign-token.js'
-import { isLocalRequest } from '../process/local-request.js'
-import { targetOf } from '../process/request-target.js'
+import { signClaims } from '../people/auth/sign-token.js'
+import { isLocalRequest } from '../base/process/local-request.js'
+import { targetOf } from '../base/process/request-target.js'
 import { isId } from '../wire/publication.js'
 
 /** Lifetime of a token, s: the page requests the next one by itself. */

@@ -2,10 +2,10 @@ import { isId } from '../wire/publication.js'
 import { createClientFiles } from './client-files.js'
 import { createControlRoutes, PREFIX } from './control/routes.js'
 import { createDocsSite } from './docs-site.js'
-import { notFound } from '../engine/http.js'
+import { notFound } from '../transport/engine/http.js'
 import { createPageFiles } from './page-files.js'
 import { createPageTokens } from './page-tokens.js'
-import { phoneUrls } from '../process/phone-urls.js'
+import { phoneUrls } from '../base/process/phone-urls.js'
 
 // `connect-src` names the schemes because some browsers do not accept 'self' for a WebSocket to the same host
 const POLICY =
@@ -23,7 +23,7 @@ const POLICY =
  * @param {(guid: string) => Promise<object>} options.loadDocument rejects when the document service is unavailable
  * @param {import('./control/answers.js').Ask} options.control faults and the crowd
  * @param {import('http').RequestListener} [options.inspect] the feed of the inspector
- * @param {import('../common/log.js').Log} options.log
+ * @param {import('../base/common/log.js').Log} options.log
  * @returns {import('http').RequestListener}
  */
 export function createDemo ({ apiUrl, needsToken, auth, host, loadDocument, control, inspect, log }) {

@@ -1,7 +1,7 @@
-import { InkcastError } from '../common/errors.js'
-import { fetchJson } from '../common/fetch-json.js'
-import { LogLimit } from '../common/log-limit.js'
-import { LruCache } from '../common/lru.js'
+import { InkcastError } from '../base/common/errors.js'
+import { fetchJson } from '../base/common/fetch-json.js'
+import { LogLimit } from '../base/common/log-limit.js'
+import { LruCache } from '../base/common/lru.js'
 
 /** Lifetime of a cached answer, ms: a right withdrawn without a revoke ends within this time. */
 const TTL = 10_000
@@ -18,8 +18,8 @@ const WARN_EVERY = 10_000
  *
  * @param {object} dependencies
  * @param {string} dependencies.url
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
  */
 export function createAccessHook ({ url, log, clock }) {
   const stopping = new AbortController()

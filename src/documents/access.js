@@ -1,9 +1,9 @@
-import { Orders } from '../bus/orders.js'
+import { Orders } from '../log/bus/orders.js'
 import { createAccessHook } from './access-hook.js'
 
-/** @typedef {import('../auth/identity.js').Identity} Identity */
-/** @typedef {import('../auth/identity.js').Grant} Grant */
-/** @typedef {import('../auth/identity.js').Access} Access */
+/** @typedef {import('../people/auth/identity.js').Identity} Identity */
+/** @typedef {import('../people/auth/identity.js').Grant} Grant */
+/** @typedef {import('../people/auth/identity.js').Access} Access */
 
 /** Up to this length a scan of the grants is as fast as a lookup, and needs no memory per connection. */
 const SHORT_LIST = 8
@@ -17,9 +17,9 @@ const WARN_EVERY = 60_000
  *
  * @param {object} dependencies
  * @param {Readonly<{ accessUrl?: string }>} dependencies.settings config.auth
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {Pick<import('../metrics/metrics.js').Metrics, 'closed_grants'>} [dependencies.metrics]
- * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {Pick<import('../observe/metrics/metrics.js').Metrics, 'closed_grants'>} [dependencies.metrics]
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
  * @param {() => number} [dependencies.orderTime] ms since 1970 by the clock that sets the times of orders; default: the
  *   wall clock of this process
  */
@@ -62,7 +62,8 @@ export function createAccess ({ settings, log, metrics, clock, orderTime = () =>
      * @param {string} guid
      * @param {Access} access `write` includes reading
      * @returns {boolean | Promise<boolean>}
-     * @throws {import('../common/errors.js').InkcastError} (or rejects with) unavailable (retryable), if the service
+     * @throws {import('../base/common/errors.js').InkcastError} (or rejects with) unavailable (retryable), if the
+     *   service
      *   does not answer
      */
     check (identity, guid, access) {

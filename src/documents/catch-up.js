@@ -1,5 +1,5 @@
-import { Backoff } from '../common/backoff.js'
-import { InkcastError } from '../common/errors.js'
+import { Backoff } from '../base/common/backoff.js'
+import { InkcastError } from '../base/common/errors.js'
 import { PAGE } from './feed.js'
 
 /**
@@ -27,9 +27,9 @@ const FIRST = 8
  *   | 'trimmed'>} dependencies.replayPage
  * @param {AbortSignal} dependencies.signal ends it
  * @param {(error: unknown) => void} dependencies.onFailure the log could not be read
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  */
 export function createCatchUp ({ replayPage, signal, onFailure, log, clock, random }) {
   /** In the order of their turns; a member is here while it is behind with any. @type {Map<Member, Missing[]>} */

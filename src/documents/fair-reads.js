@@ -1,4 +1,4 @@
-import { InkcastError } from '../common/errors.js'
+import { InkcastError } from '../base/common/errors.js'
 
 /** Concurrent reads: the answers of Redis are up to 4 MB, and everything else of the process waits behind them. */
 const MAX_READS = 4
@@ -19,7 +19,7 @@ export class FairReads {
   #waiting = new Map()
 
   /**
-   * @template {Pick<import('../bus/contract.js').Bus, 'history'>} B
+   * @template {Pick<import('../log/bus/contract.js').Bus, 'history'>} B
    * @param {B} bus
    * @param {string} who asks
    * @returns {B} with `history` in turn

@@ -1,13 +1,13 @@
-import { Backoff, retry } from '../common/backoff.js'
-import { InkcastError } from '../common/errors.js'
-import { happened } from '../metrics/points.js'
+import { Backoff, retry } from '../base/common/backoff.js'
+import { InkcastError } from '../base/common/errors.js'
+import { happened } from '../observe/metrics/points.js'
 import { areEmpty } from '../wire/position.js'
 
 /**
  * The live stream of one document on one worker: its position in the log and its members. Records arrive over the bus,
  * which may lose them; offsets show the gap, and the log fills it before later records are delivered.
  *
- * @typedef {import('../bus/contract.js').BusRecord} BusRecord
+ * @typedef {import('../log/bus/contract.js').BusRecord} BusRecord
  * @typedef {import('../wire/position.js').Position} Position
  */
 
@@ -29,13 +29,13 @@ import { areEmpty } from '../wire/position.js'
 
 /**
  * @typedef {object} FeedDependencies
- * @property {import('../bus/contract.js').Bus} bus
+ * @property {import('../log/bus/contract.js').Bus} bus
  * @property {(record: BusRecord, replayed?: boolean) => unknown} createDelivery replayed: for one member that
  *   reconnected
- * @property {import('../metrics/metrics.js').Metrics} metrics
- * @property {import('../common/log.js').Log} log
- * @property {import('../common/clock.js').Clock} clock
- * @property {import('../common/random.js').Random} random
+ * @property {import('../observe/metrics/metrics.js').Metrics} metrics
+ * @property {import('../base/common/log.js').Log} log
+ * @property {import('../base/common/clock.js').Clock} clock
+ * @property {import('../base/common/random.js').Random} random
  * @property {(feed: Feed, member: Member, have: Position) => void} onBehind a member's backlog is full; the callee
  *   calls `rejoin` when it has caught up
  */

@@ -1,5 +1,5 @@
-import { Backoff } from '../common/backoff.js'
-import { InkcastError } from '../common/errors.js'
+import { Backoff } from '../base/common/backoff.js'
+import { InkcastError } from '../base/common/errors.js'
 import { createCatchUp } from './catch-up.js'
 import { Feed, isExcepted } from './feed.js'
 import { checkFeeds } from './idle-check.js'
@@ -198,7 +198,7 @@ export function createFeeds (dependencies) {
       return feed && (member === undefined ? { ...feed.position } : feed.positionOf(member))
     },
 
-    /** @param {import('../bus/contract.js').BusRecord} record */
+    /** @param {import('../log/bus/contract.js').BusRecord} record */
     receive (record) {
       feeds.get(/** @type {string} */ (logOf(record.publication)))?.receive(record)
     },

@@ -2,7 +2,7 @@
  * Reads a document's log backwards, for clients that show earlier records.
  *
  * @typedef {import('../wire/position.js').Position} Position
- * @typedef {import('../bus/contract.js').BusRecord} BusRecord
+ * @typedef {import('../log/bus/contract.js').BusRecord} BusRecord
  */
 
 /** Records per read: a record may have a megabyte. */
@@ -11,7 +11,7 @@ const STEP = 16
 const MAX_BYTES = 1_000_000
 
 /**
- * @param {Pick<import('../bus/contract.js').Bus, 'history' | 'positions'>} bus
+ * @param {Pick<import('../log/bus/contract.js').Bus, 'history' | 'positions'>} bus
  * @param {string} guid
  * @param {{ before?: number | undefined, limit: number, maxBytes?: number, onBytes?: (bytes: number) => void }} query
  *   before: offset; default: the end of the log. maxBytes: of all values, default 1 MB. onBytes: called with the bytes

@@ -1,5 +1,5 @@
-import { Backoff } from '../common/backoff.js'
-import { checkIdle } from '../common/idle-check.js'
+import { Backoff } from '../base/common/backoff.js'
+import { checkIdle } from '../base/common/idle-check.js'
 
 /**
  * Finds lost records that no later record follows: compares the idle documents of a worker with the ends of their logs.
@@ -14,11 +14,11 @@ const TICK = 100
 /**
  * @param {object} dependencies
  * @param {ReadonlyMap<string, import('./feed.js').Feed>} dependencies.feeds
- * @param {import('../bus/contract.js').Bus} dependencies.bus
- * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../log/bus/contract.js').Bus} dependencies.bus
+ * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  * @param {AbortSignal} dependencies.signal ends it
  */
 export function checkFeeds ({ feeds, bus, metrics, log, clock, random, signal }) {

@@ -7,7 +7,7 @@ import { Turns } from './turns.js'
  * Why: docs/decisions/0051-storms.md
  *
  * @typedef {import('../wire/position.js').Position} Position
- * @typedef {import('../bus/contract.js').BusRecord} BusRecord
+ * @typedef {import('../log/bus/contract.js').BusRecord} BusRecord
  */
 
 /**
@@ -36,11 +36,11 @@ const RECORD_COST = 1024
 
 /**
  * @param {object} dependencies
- * @param {import('../bus/contract.js').Bus} dependencies.bus
+ * @param {import('../log/bus/contract.js').Bus} dependencies.bus
  * @param {(record: BusRecord, replayed?: boolean) => unknown} dependencies.createDelivery
  * @param {number} dependencies.maxBytes of all pages; above it no read starts. Reads in progress may exceed it
- * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
- * @param {Pick<import('../common/clock.js').Clock, 'timer' | 'soon'>} dependencies.clock
+ * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {Pick<import('../base/common/clock.js').Clock, 'timer' | 'soon'>} dependencies.clock
  */
 export function createReplays ({ bus, createDelivery, maxBytes, metrics, clock }) {
   /** @type {Map<string, Page[]>} by guid; bounded by maxBytes and by the joins in progress */

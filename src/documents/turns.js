@@ -6,14 +6,14 @@ export class Turns {
   /** One entry per waiting caller. @type {{ units: number, go: () => void }[]} */
   #waiting = []
   #used = 0
-  /** @type {Pick<import('../common/clock.js').Timer, 'stop'> | undefined} */
+  /** @type {Pick<import('../base/common/clock.js').Timer, 'stop'> | undefined} */
   #next
 
   #clock
 
   /**
    * @param {number} perTurn units; work starts while some are left, so the last one may exceed it
-   * @param {Pick<import('../common/clock.js').Clock, 'soon'>} clock
+   * @param {Pick<import('../base/common/clock.js').Clock, 'soon'>} clock
    */
   constructor (perTurn, clock) {
     this.perTurn = perTurn

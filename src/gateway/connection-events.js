@@ -1,10 +1,10 @@
-import { InkcastError, publicError } from '../common/errors.js'
-import { kRefused } from '../admission/rate-limit.js'
-import { retryHint } from '../admission/handshake-limit.js'
-import { kOwner } from '../engine/link.js'
-import { happened } from '../metrics/points.js'
-import { forgetHandshake, keepHandshake, keepWhileConnecting, runFirst } from '../socketio/handshake-hooks.js'
-import { createSharedListeners } from '../socketio/shared-listeners.js'
+import { InkcastError, publicError } from '../base/common/errors.js'
+import { kRefused } from '../transport/admission/rate-limit.js'
+import { retryHint } from '../transport/admission/handshake-limit.js'
+import { kOwner } from '../transport/engine/link.js'
+import { happened } from '../observe/metrics/points.js'
+import { forgetHandshake, keepHandshake, keepWhileConnecting, runFirst } from '../transport/socketio/handshake-hooks.js'
+import { createSharedListeners } from '../transport/socketio/shared-listeners.js'
 import { kConnection } from './connection.js'
 import { answerEvent, handleEvent, isKnownEvent } from './handlers/dispatch.js'
 import { leaveDocument } from './handlers/leave.js'
@@ -21,8 +21,8 @@ import { NamespaceConnection } from './namespace-connection.js'
  * @param {import('./handlers/dispatch.js').HandlerContext} dependencies.context
  * @param {import('./directory.js').Directory} dependencies.directory
  * @param {ReturnType<typeof import('./local-users.js').createLocalUsers>} dependencies.users
- * @param {ReturnType<typeof import('../heartbeat/heartbeat.js').createHeartbeat>} dependencies.heartbeat
- * @param {import('../admission/input-limits.js').InputLimits} dependencies.inputLimits
+ * @param {ReturnType<typeof import('../transport/heartbeat/heartbeat.js').createHeartbeat>} dependencies.heartbeat
+ * @param {import('../transport/admission/input-limits.js').InputLimits} dependencies.inputLimits
  * @param {Pick<import('./leaving/drain.js').Drain, 'active'>} dependencies.drain
  * @param {ReturnType<typeof import('./handshake.js').createHandshake>} dependencies.handshake
  * @param {ReturnType<typeof import('./user-logs.js').createUserLogs>} dependencies.userLogs
@@ -160,7 +160,7 @@ export function createConnectionEvents ({
   }
 
   const sharedListeners = createSharedListeners({ onPacket, onPacketCreate, onDisconnect })
-  /** @type {import('../engine/engine.js').Engine} set by `listen` */
+  /** @type {import('../transport/engine/engine.js').Engine} set by `listen` */
   let engine
 
   /**
@@ -205,7 +205,7 @@ export function createConnectionEvents ({
     open: (connection, guid) => join(connection, guid, null),
 
     /**
-     * @param {import('../engine/engine.js').Engine} ofWorker
+     * @param {import('../transport/engine/engine.js').Engine} ofWorker
      * @param {import('socket.io').Server} io
      */
     listen (ofWorker, io) {

@@ -1,4 +1,4 @@
-import { happened } from '../metrics/points.js'
+import { happened } from '../observe/metrics/points.js'
 
 /**
  * Events of a connection's life for the parts that keep state about it (sessions, presence). Listeners belong to the
@@ -17,7 +17,8 @@ import { happened } from '../metrics/points.js'
  * @property {(connection: Connection, guid: string, reason: EndReason) => void} [left] the document is no longer open
  * @property {(connection: Connection, reason: EndReason) => void} [disconnected]
  *
- * @typedef {'left' | 'revoked' | 'closed' | 'timeout' | 'ended' | 'draining' | import('../common/errors.js').ErrorCode}
+ * @typedef {'left' | 'revoked' | 'closed' | 'timeout' | 'ended' | 'draining' |
+ *   import('../base/common/errors.js').ErrorCode}
  *   EndReason `left`: doc:leave, or the operators close and leave; `revoked`: access was revoked; with all others the
  *   connection has ended: `closed` by the client or on the network, `timeout` of the heartbeat, `ended` by the gateway
  *   (or the error code sent to the client), `draining`
@@ -39,7 +40,7 @@ export class ConnectionListeners {
   #listeners
   #log
 
-  /** @param {ConnectionListener[]} listeners @param {import('../common/log.js').Log} log */
+  /** @param {ConnectionListener[]} listeners @param {import('../base/common/log.js').Log} log */
   constructor (listeners, log) {
     this.#listeners = [...listeners]
     this.#log = log

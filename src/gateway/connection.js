@@ -1,10 +1,10 @@
-import { ERRORS, InkcastError, publicError } from '../common/errors.js'
-import { takesCompressed } from '../engine/bytes/compression.js'
-import { retryHint } from '../admission/handshake-limit.js'
-import { RateLimit } from '../admission/rate-limit.js'
-import { CloseCode } from '../engine/frame-reader.js'
-import { happened } from '../metrics/points.js'
-import { encodePacket } from '../socketio/codec.js'
+import { ERRORS, InkcastError, publicError } from '../base/common/errors.js'
+import { takesCompressed } from '../transport/engine/bytes/compression.js'
+import { retryHint } from '../transport/admission/handshake-limit.js'
+import { RateLimit } from '../transport/admission/rate-limit.js'
+import { CloseCode } from '../transport/engine/frame-reader.js'
+import { happened } from '../observe/metrics/points.js'
+import { encodePacket } from '../transport/socketio/codec.js'
 import { OpenDocument } from './open-document.js'
 import { ACK, answeredBy, noteDocument, noteWrites, sizeOf, takeBack } from './queued-packets.js'
 import { senderId } from './sender.js'
@@ -20,21 +20,21 @@ export const kConnection = Symbol('connection')
  * Connection has no closure and no timer, and creates maps only when they are needed.
  *
  * @typedef {import('../wire/packet.js').Codec} Codec
- * @typedef {import('../auth/authenticator.js').Identity} Identity
+ * @typedef {import('../people/auth/authenticator.js').Identity} Identity
  */
 
 /**
  * Dependencies and settings that all connections of a worker share.
  * @typedef {object} ConnectionContext
  * @property {number} maxDocuments
- * @property {import('../admission/rate-limit.js').Rates} rates
- * @property {(uid: string) => import('../admission/user-budget.js').UserBudget} budgetOf a registered user
+ * @property {import('../transport/admission/rate-limit.js').Rates} rates
+ * @property {(uid: string) => import('../transport/admission/user-budget.js').UserBudget} budgetOf a registered user
  * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last scrape
- * @property {import('../common/clock.js').Clock} clock
- * @property {Pick<import('../common/random.js').Random, 'number'>} random
- * @property {import('../delivery/turn-writes.js').TurnWrites} turnWrites
- * @property {Pick<import('../receipts/receipts.js').Receipts, 'acknowledge'>} receipts
- * @property {import('../delivery/backlogs.js').Backlogs} backlogs
+ * @property {import('../base/common/clock.js').Clock} clock
+ * @property {Pick<import('../base/common/random.js').Random, 'number'>} random
+ * @property {import('../documents/delivery/turn-writes.js').TurnWrites} turnWrites
+ * @property {Pick<import('../documents/receipts/receipts.js').Receipts, 'acknowledge'>} receipts
+ * @property {import('../documents/delivery/backlogs.js').Backlogs} backlogs
  * @property {object} metrics of the worker
  * @property {(connection: Connection, guid: string) => void} listMembers sends it the members of a document
  * @property {(conn: any) => number} lastSeenOf when an Engine.IO socket last received something, ms since 1970
@@ -63,18 +63,18 @@ export class Connection {
    */
   #queued = null
   #queuedBytes = 0
-  /** Null while nothing is queued. @type {import('../delivery/backlog.js').Backlog | null} */
+  /** Null while nothing is queued. @type {import('../documents/delivery/backlog.js').Backlog | null} */
   backlog = null
   /**
    * Its identity in open receipts; null until an acknowledgement is first requested from it.
-   * @type {import('../receipts/receipt.js').Receiver | null}
+   * @type {import('../documents/receipts/receipt.js').Receiver | null}
    */
   receiver = null
   /** The second in which expiry.js handles it next; 0: not scheduled. */
   expiresIn = 0
   /** @type {string | undefined} */
   #sender
-  /** Why the gateway closes the connection. @type {import('../common/errors.js').ErrorCode | null} */
+  /** Why the gateway closes the connection. @type {import('../base/common/errors.js').ErrorCode | null} */
   endCode = null
 
   /**
@@ -176,7 +176,7 @@ export class Connection {
 
   /**
    * Counts the first message to a document.
-   * @throws {import('../common/errors.js').InkcastError} rate_limited
+   * @throws {import('../base/common/errors.js').InkcastError} rate_limited
    */
   beginsSending () { this.#rateLimit.beginsSending(this.context.clock.monotonic()) }
 
@@ -185,8 +185,8 @@ export class Connection {
 
   /**
    * Writes a record at the end of this turn.
-   * @param {import('../delivery/delivery.js').Delivery |
-   *   import('../delivery/presence-delivery.js').PresenceDelivery} delivery
+   * @param {import('../documents/delivery/delivery.js').Delivery |
+   *   import('../documents/delivery/presence-delivery.js').PresenceDelivery} delivery
    * @param {boolean} [anyway] write regardless of the backlog
    * @returns {false | void} false: the backlog is full
    */
@@ -374,7 +374,7 @@ export class Connection {
 
   /**
    * Closes the connection on purpose. The client first receives the reason, to distinguish this from a network loss.
-   * @param {import('../common/errors.js').ErrorCode} code
+   * @param {import('../base/common/errors.js').ErrorCode} code
    * @param {number} [retryInMs] default: some seconds if the error is retryable
    * @param {string} [message]
    */

@@ -1,4 +1,4 @@
-import { TokenBucket } from '../common/token-bucket.js'
+import { TokenBucket } from '../base/common/token-bucket.js'
 
 /**
  * The events that one connection may send to a document (`rate` of the document's rule), beside the limit of the
@@ -19,7 +19,7 @@ const connections = new WeakMap()
  * @param {string} guid
  * @param {number} rate events per second
  * @param {number} now ms, monotonic
- * @throws {import('../common/errors.js').InkcastError} rate_limited
+ * @throws {import('../base/common/errors.js').InkcastError} rate_limited
  */
 export function takeEvent (connection, guid, rate, now) {
   let buckets = connections.get(connection)

@@ -18,13 +18,13 @@ const TICK = 1000
 
 /**
  * @param {object} dependencies
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../common/random.js').Random, 'number'>} dependencies.random
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../base/common/random.js').Random, 'number'>} dependencies.random
  */
 export function createExpiry ({ clock, random }) {
   /** @type {Map<number, Set<Connection>>} by second; at most one entry per connection */
   const due = new Map()
-  /** @type {import('../common/clock.js').Timer | undefined} */
+  /** @type {import('../base/common/clock.js').Timer | undefined} */
   let timer
   let done = 0
 
@@ -103,7 +103,9 @@ export function createExpiry ({ clock, random }) {
   }
 }
 
-/** @param {import('../auth/identity.js').Identity} identity @returns {number | null} ms since 1970; null: never */
+/**
+ * @param {import('../people/auth/identity.js').Identity} identity @returns {number | null} ms since 1970; null: never
+ */
 function endOf ({ expiresAt, key }) {
   const withdrawnAt = key?.withdrawnAt
   return withdrawnAt == null ? expiresAt : Math.min(expiresAt ?? Infinity, withdrawnAt + WITHDRAWAL)

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { TOO_MANY_VALUES, UNREADABLE } from '../admission/rate-limit.js'
-import { InkcastError, publicError } from '../common/errors.js'
-import { boolean, custom, isRecord, object, parse, strictObject, string } from '../common/schema.js'
+import { TOO_MANY_VALUES, UNREADABLE } from '../transport/admission/rate-limit.js'
+import { InkcastError, publicError } from '../base/common/errors.js'
+import { boolean, custom, isRecord, object, parse, strictObject, string } from '../base/common/schema.js'
 import { isId } from '../wire/publication.js'
 import { guid, parseInput, positionFields, state } from './handlers/input.js'
 

@@ -1,10 +1,10 @@
-import { InkcastError, publicError } from '../common/errors.js'
-import { retryHint } from '../admission/handshake-limit.js'
-import { kOwner } from '../engine/link.js'
-import { happened } from '../metrics/points.js'
-import { useCodec } from '../socketio/codec.js'
-import { assignId } from '../socketio/handshake-hooks.js'
-import { noteStockListeners } from '../socketio/shared-listeners.js'
+import { InkcastError, publicError } from '../base/common/errors.js'
+import { retryHint } from '../transport/admission/handshake-limit.js'
+import { kOwner } from '../transport/engine/link.js'
+import { happened } from '../observe/metrics/points.js'
+import { useCodec } from '../transport/socketio/codec.js'
+import { assignId } from '../transport/socketio/handshake-hooks.js'
+import { noteStockListeners } from '../transport/socketio/shared-listeners.js'
 import { Connection, kConnection } from './connection.js'
 import { assertMayAct } from './handlers/standing.js'
 import { readAuth, readDocuments } from './handshake-auth.js'
@@ -26,7 +26,7 @@ const MAX_NAMESPACES = 100
  * @property {import('./handshake-auth.js').RefusedPart[] | undefined} refused parts of the handshake
  *
  * @param {object} dependencies
- * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
+ * @param {ReturnType<typeof import('../people/auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('./local-users.js').createLocalUsers>} dependencies.users
  * @param {number} dependencies.maxPerUser connections; 0: any number
  * @param {() => string} dependencies.newConnectionId
@@ -35,8 +35,8 @@ const MAX_NAMESPACES = 100
  * @param {Pick<import('./leaving/drain.js').Drain, 'active'>} dependencies.drain
  * @param {() => boolean} dependencies.mayAct whether clients may use their rights on this worker now
  * @param {Pick<ReturnType<typeof import('../documents/access.js').createAccess>, 'isBanned'>} dependencies.access
- * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
- * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../base/common/log.js').Log} dependencies.log
  */
 export function createHandshake ({
   authenticator, users, maxPerUser, newConnectionId, connectionContext, userLogs, drain, mayAct, access, metrics, log
@@ -228,7 +228,7 @@ export function createHandshake ({
   /**
    * Admits a client that is in no namespace yet. If another admission of the client is in progress, waits for that one.
    * @param {Socket} socket
-   * @param {import('../socketio/codec.js').Codec} codec
+   * @param {import('../transport/socketio/codec.js').Codec} codec
    */
   async function becomeFirst (socket, codec) {
     const { conn, client } = /** @type {any} */ (socket)
@@ -250,7 +250,7 @@ export function createHandshake ({
     }
   }
 
-  /** @param {Socket} socket @param {import('../socketio/codec.js').Codec} codec */
+  /** @param {Socket} socket @param {import('../transport/socketio/codec.js').Codec} codec */
   async function makeFirst (socket, codec) {
     const { token, client } = readAuth(socket.handshake.auth)
     const identity = await authenticator.authenticate(token ?? undefined)

@@ -1,4 +1,4 @@
-import { UserBudget } from '../admission/user-budget.js'
+import { UserBudget } from '../transport/admission/user-budget.js'
 
 /**
  * Users that left with a part of their budget used, and may come back; beyond this the oldest are forgotten.
@@ -21,12 +21,12 @@ class LocalUser extends UserBudget {
  * budget that was used is remembered until it is full again: closing the connections does not renew it.
  *
  * @param {object} dependencies
- * @param {Pick<import('../bus/contract.js').Bus, 'addUser' | 'removeUser'>} dependencies.bus
- * @param {import('../bus/orders.js').Orders} dependencies.orders
- * @param {import('../admission/rate-limit.js').Rates} dependencies.rates
- * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../log/bus/contract.js').Bus, 'addUser' | 'removeUser'>} dependencies.bus
+ * @param {import('../log/bus/orders.js').Orders} dependencies.orders
+ * @param {import('../transport/admission/rate-limit.js').Rates} dependencies.rates
+ * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
  */
 export function createLocalUsers ({ bus, orders, rates, metrics, log, clock }) {
   /** @type {Map<string, LocalUser>} bounded by the number of connections */
@@ -78,7 +78,7 @@ export function createLocalUsers ({ bus, orders, rates, metrics, log, clock }) {
      */
     budgetOf: (uid) => /** @type {LocalUser} */ (users.get(uid)),
 
-    /** @param {string} uid @throws {import('../common/errors.js').InkcastError} unavailable */
+    /** @param {string} uid @throws {import('../base/common/errors.js').InkcastError} unavailable */
     async register (uid) {
       let user = users.get(uid)
       if (user === undefined) {

@@ -10,6 +10,6 @@ export class OpenDocument {
    * @type {import('../wire/position.js').Position | null}
    */
   sent = null
-  /** Its membership in the document's presence. @type {import('../presence/membership.js').Membership | null} */
+  /** Its membership in the document's presence. @type {import('../people/presence/membership.js').Membership | null} */
   presence = null
 }

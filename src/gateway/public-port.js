@@ -1,10 +1,10 @@
 import net from 'node:net'
-import { leavePort, stopListening } from '../process/leave-port.js'
-import { systemHost } from '../process/host.js'
-import { BACKLOG, listen } from '../process/listen.js'
+import { leavePort, stopListening } from '../base/process/leave-port.js'
+import { systemHost } from '../base/process/host.js'
+import { BACKLOG, listen } from '../base/process/listen.js'
 
 /** @typedef {import('http').Server | import('https').Server} Server */
-/** @typedef {Pick<import('../process/host.js').Host, 'onMessage' | 'send' | 'exit'>} Launcher */
+/** @typedef {Pick<import('../base/process/host.js').Host, 'onMessage' | 'send' | 'exit'>} Launcher */
 
 /**
  * The port at which a gateway accepts connections.

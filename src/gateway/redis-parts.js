@@ -1,13 +1,13 @@
-import { createRedisBus } from '../bus/redis-bus.js'
+import { createRedisBus } from '../log/bus/redis-bus.js'
 import { hasServices } from '../config/load.js'
-import { createReceiptParts } from '../receipts/redis-receipts.js'
-import { createPublisher } from '../publish/publisher.js'
-import { createRoomAdapter } from '../socketio/adapter.js'
-import { createEmitterMessages, emitterChannels } from '../socketio/emitter-messages.js'
-import { createRedisPresence } from '../presence/redis-presence.js'
-import { createRedisSessions } from '../sessions/redis-sessions.js'
-import { createSessions } from '../sessions/registry.js'
-import { incarnationName } from '../workers/worker-watch.js'
+import { createReceiptParts } from '../documents/receipts/redis-receipts.js'
+import { createPublisher } from '../log/publish/publisher.js'
+import { createRoomAdapter } from '../transport/socketio/adapter.js'
+import { createEmitterMessages, emitterChannels } from '../transport/socketio/emitter-messages.js'
+import { createRedisPresence } from '../people/presence/redis-presence.js'
+import { createRedisSessions } from '../people/sessions/redis-sessions.js'
+import { createSessions } from '../people/sessions/registry.js'
+import { incarnationName } from '../people/workers/worker-watch.js'
 
 /** @typedef {{ readonly number: number, readonly incarnation: number, readonly held?: boolean }} Worker */
 
@@ -18,12 +18,12 @@ import { incarnationName } from '../workers/worker-watch.js'
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
  * @param {import('../redis/durability/durability.js').Durability} [dependencies.durability]
  * @param {import('../config/load.js').Config} dependencies.config
- * @param {{ historyOf: import('../bus/contract.js').HistoryOf }} dependencies.rules
+ * @param {{ historyOf: import('../log/bus/contract.js').HistoryOf }} dependencies.rules
  * @param {Worker} dependencies.worker
- * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  */
 export function createRedisParts ({
   redis, durability, config, rules, worker, metrics, log, clock, random
@@ -64,15 +64,15 @@ export function createRedisParts ({
 
 /**
  * @param {object} dependencies
- * @param {import('../sessions/contract.js').SessionStore} dependencies.store
+ * @param {import('../people/sessions/contract.js').SessionStore} dependencies.store
  * @param {import('../config/load.js').Config} dependencies.config
- * @param {Pick<import('../uplink/contract.js').Uplink, 'send'>} dependencies.uplink
+ * @param {Pick<import('../log/publish/uplink.js').Uplink, 'send'>} dependencies.uplink
  * @param {Worker} dependencies.worker
  * @param {import('./directory.js').Directory} dependencies.directory
- * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  */
 export const createWorkerSessions = ({ config, worker, directory, ...dependencies }) =>
   createSessions({
@@ -89,15 +89,16 @@ export const createWorkerSessions = ({ config, worker, directory, ...dependencie
  * @typedef {object} Rooms
  * @property {any} adapter Socket.IO's
  * @property {() => Promise<void>} subscribed resolves when messages of other servers arrive
- * @property {(io: import('socket.io').Server) => import('../process/lifecycle.js').Part | undefined} listenToEmitters
+ * @property {(io: import('socket.io').Server) => import('../base/process/lifecycle.js').Part | undefined}
+ *   listenToEmitters
  *   connects servers and emitters that use EMITTER_KEY; undefined: the setting is missing
  *
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
  * @param {import('../config/load.js').Config['extensions']} dependencies.settings
- * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
  * @returns {Rooms}
  */
 function createRedisRooms ({ redis, settings, metrics, log, clock }) {

@@ -9,7 +9,7 @@ const LENGTH = 22
  * Anonymous users are other users after each reconnect, so theirs is bound to the client id alone, apart from the ids
  * of all users with a name.
  *
- * @param {Pick<import('../auth/identity.js').Identity, 'uid' | 'anonymous'>} identity
+ * @param {Pick<import('../people/auth/identity.js').Identity, 'uid' | 'anonymous'>} identity
  * @param {string} client stable id across reconnects
  * @returns {string}
  */

@@ -1,28 +1,28 @@
 import { Server } from 'socket.io'
-import { createOperationRates, operationRatesOf } from '../admission/operation-rates.js'
-import { ratesOf } from '../admission/rate-limit.js'
-import { createConnectionLimits } from '../admission/connection-limits.js'
-import { createHandshakeLimit } from '../admission/handshake-limit.js'
-import { InputLimits } from '../admission/input-limits.js'
-import { createOrigins } from '../admission/origin.js'
+import { createOperationRates, operationRatesOf } from '../transport/admission/operation-rates.js'
+import { ratesOf } from '../transport/admission/rate-limit.js'
+import { createConnectionLimits } from '../transport/admission/connection-limits.js'
+import { createHandshakeLimit } from '../transport/admission/handshake-limit.js'
+import { InputLimits } from '../transport/admission/input-limits.js'
+import { createOrigins } from '../transport/admission/origin.js'
 import { FairReads } from '../documents/fair-reads.js'
 import { createFeeds } from '../documents/feeds.js'
 import { withoutRules } from '../documents/rules/rules.js'
-import { Engine } from '../engine/engine.js'
-import { createHttpServer, notFound } from '../engine/http.js'
-import { kOwner } from '../engine/link.js'
-import { createHeartbeat } from '../heartbeat/heartbeat.js'
-import { arriving, delivered } from '../metrics/points.js'
-import { createPresence } from '../presence/presence.js'
-import { timesWithPolls } from '../process/socket-times.js'
-import { createReceipts } from '../receipts/receipts.js'
-import { parserFor } from '../socketio/codec.js'
-import { createUndecoded } from '../socketio/undecoded.js'
-import { spareOwnRooms } from '../socketio/own-rooms.js'
-import { makeAcksLazily } from '../socketio/shared-listeners.js'
-import { Backlogs } from '../delivery/backlogs.js'
+import { Engine } from '../transport/engine/engine.js'
+import { createHttpServer, notFound } from '../transport/engine/http.js'
+import { kOwner } from '../transport/engine/link.js'
+import { createHeartbeat } from '../transport/heartbeat/heartbeat.js'
+import { arriving, delivered } from '../observe/metrics/points.js'
+import { createPresence } from '../people/presence/presence.js'
+import { timesWithPolls } from '../base/process/socket-times.js'
+import { createReceipts } from '../documents/receipts/receipts.js'
+import { parserFor } from '../transport/socketio/codec.js'
+import { createUndecoded } from '../transport/socketio/undecoded.js'
+import { spareOwnRooms } from '../transport/socketio/own-rooms.js'
+import { makeAcksLazily } from '../transport/socketio/shared-listeners.js'
+import { Backlogs } from '../documents/delivery/backlogs.js'
 import { createConnectionEvents } from './connection-events.js'
-import { Delivery } from '../delivery/delivery.js'
+import { Delivery } from '../documents/delivery/delivery.js'
 import { createDrain } from './leaving/drain.js'
 import { createMoves } from './leaving/moves.js'
 import { createMemoryMeter, createOverload } from './leaving/overload.js'
@@ -32,8 +32,8 @@ import { answerHealth, isHealth } from './health.js'
 import { memoryBounds } from './memory-bounds.js'
 import { ConnectionListeners } from './connection-listeners.js'
 import { createLocalUsers } from './local-users.js'
-import { TurnWrites } from '../delivery/turn-writes.js'
-import { PresenceDelivery } from '../delivery/presence-delivery.js'
+import { TurnWrites } from '../documents/delivery/turn-writes.js'
+import { PresenceDelivery } from '../documents/delivery/presence-delivery.js'
 import { createPublicPort } from './public-port.js'
 import { createUserCommands } from './user-commands.js'
 import { createUserLogs } from './user-logs.js'
@@ -50,24 +50,27 @@ const UNSUPPORTED_PROTOCOL = 5
  *
  * @param {object} dependencies
  * @param {import('../config/load.js').Config} dependencies.config
- * @param {import('../bus/contract.js').Bus} dependencies.bus started and stopped with the gateway
- * @param {import('../presence/contract.js').PresenceStore} dependencies.presenceStore started and stopped with the
+ * @param {import('../log/bus/contract.js').Bus} dependencies.bus started and stopped with the gateway
+ * @param {import('../people/presence/contract.js').PresenceStore} dependencies.presenceStore started and stopped with
+ *   the
  *   gateway
- * @param {import('../uplink/contract.js').Uplink} dependencies.uplink started and stopped with the gateway
- * @param {import('../sessions/registry.js').Sessions} [dependencies.sessions] started and stopped with the gateway;
+ * @param {import('../log/publish/uplink.js').Uplink} dependencies.uplink started and stopped with the gateway
+ * @param {import('../people/sessions/registry.js').Sessions} [dependencies.sessions] started and stopped with the
+ *   gateway;
  *   default: sessions are not kept
  * @param {import('./directory.js').Directory} dependencies.directory empty
- * @param {import('../publish/publisher.js').Publisher} dependencies.publisher of the same bus
- * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
+ * @param {import('../log/publish/publisher.js').Publisher} dependencies.publisher of the same bus
+ * @param {ReturnType<typeof import('../people/auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('../documents/access.js').createAccess>} dependencies.access
- * @param {import('../tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
+ * @param {import('../config/tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
  * @param {import('../documents/rules/rules.js').RulesOf} [dependencies.rulesOf] default: no rules
  * @param {() => string} dependencies.newId of sessions and connections
  * @param {import('./redis-parts.js').Rooms} dependencies.rooms Socket.IO's
- * @param {import('../extensions/extensions.js').Extensions} [dependencies.extensions] default: none
- * @param {import('../receipts/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] combines the parts of
+ * @param {import('./extensions/extensions.js').Extensions} [dependencies.extensions] default: none
+ * @param {import('../documents/receipts/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] combines the
+ *   parts of
  *   receipts from all workers; default: this worker is the only one
- * @param {import('../peers/misrouted-requests.js').MisroutedRequests} [dependencies.misrouted]
+ * @param {import('../transport/peers/misrouted-requests.js').MisroutedRequests} [dependencies.misrouted]
  * @param {() => boolean} [dependencies.mayAct] whether clients may use their rights on this worker now
  *   (workers/standing.js); default: always
  * @param {() => boolean} [dependencies.isReady] the answer of the health route; default: ready
@@ -76,10 +79,10 @@ const UNSUPPORTED_PROTOCOL = 5
  * @param {import('./public-port.js').PublicPort} [dependencies.publicPort] default: HOST and PORT
  * @param {boolean} [dependencies.alone] whether no other process takes over connections when this one stops accepting;
  *   default false
- * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  */
 export function createGateway ({
   config, bus, presenceStore, uplink, sessions, directory, publisher, authenticator, access, newId, rooms,
@@ -243,7 +246,7 @@ export function createGateway ({
   const ingestedReceived = metrics.stage_seconds.labels('ingested_received')
   const receivedWritten = metrics.stage_seconds.labels('received_written')
   const producedWritten = metrics.stage_seconds.labels('produced_written')
-  /** @type {import('../bus/contract.js').BusHandlers} */
+  /** @type {import('../log/bus/contract.js').BusHandlers} */
   const busHandlers = {
     onRecord (record) {
       ingestedReceived.observe(Math.max(0, clock.now() - record.ingestedAt) / 1000)
@@ -298,7 +301,7 @@ export function createGateway ({
     /**
      * Started in this order and stopped in reverse: the drain begins first, and parts that clients need stop last. The
      * start fails if the port is in use or the bus cannot be reached.
-     * @type {import('../process/lifecycle.js').Part[]}
+     * @type {import('../base/process/lifecycle.js').Part[]}
      */
     parts: [
       { name: 'bus', start: () => bus.start(busHandlers), stop: () => bus.stop() },

@@ -1,7 +1,7 @@
-import { readOrderName } from '../bus/orders.js'
+import { readOrderName } from '../log/bus/orders.js'
 import { isExcepted } from '../documents/feed.js'
-import { Delivery } from '../delivery/delivery.js'
-import { delivered } from '../metrics/points.js'
+import { Delivery } from '../documents/delivery/delivery.js'
+import { delivered } from '../observe/metrics/points.js'
 import { readFarewell } from '../wire/farewell.js'
 import { isOrder } from '../wire/publication.js'
 import { leaveDocument } from './handlers/leave.js'
@@ -17,12 +17,12 @@ import { NamespaceConnection } from './namespace-connection.js'
  * @param {object} dependencies
  * @param {import('./directory.js').Directory} dependencies.directory
  * @param {ReturnType<typeof import('../documents/feeds.js').createFeeds>} dependencies.feeds
- * @param {import('../receipts/receipts.js').Receipts} dependencies.receipts
+ * @param {import('../documents/receipts/receipts.js').Receipts} dependencies.receipts
  * @param {import('./connection-listeners.js').ConnectionListeners} dependencies.connectionListeners
- * @param {ReturnType<typeof import('../presence/presence.js').createPresence>} dependencies.presence
+ * @param {ReturnType<typeof import('../people/presence/presence.js').createPresence>} dependencies.presence
  * @param {Pick<ReturnType<typeof import('./local-users.js').createLocalUsers>, 'has'>} dependencies.users
  * @param {Pick<ReturnType<typeof import('./user-logs.js').createUserLogs>, 'has'>} dependencies.userLogs
- * @param {import('../bus/orders.js').Orders} dependencies.orders
+ * @param {import('../log/bus/orders.js').Orders} dependencies.orders
  * @param {object} dependencies.metrics of the worker
  * @param {(connection: Connection, guid: string) => Promise<boolean>} dependencies.open opens a document on a
  *   connection, as if its client had asked for it in the handshake; whether that succeeded
@@ -119,14 +119,14 @@ export function createUserCommands ({
   }
 
   return {
-    /** @type {import('../bus/contract.js').BusHandlers['onDirect']} */
+    /** @type {import('../log/bus/contract.js').BusHandlers['onDirect']} */
     onDirect (publication, receiptId, at = 0) {
       if (isOrder(publication)) return carryOut(publication, at)
       deliver(publication, receiptId)
       return undefined
     },
 
-    /** @type {import('../bus/contract.js').BusHandlers['onOrders']} */
+    /** @type {import('../log/bus/contract.js').BusHandlers['onOrders']} */
     onOrders (uid, known) {
       if (!users.has(uid)) return
       for (const [name] of orders.noteAll(uid, known)) {

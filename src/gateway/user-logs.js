@@ -1,4 +1,4 @@
-import { Backoff, retry } from '../common/backoff.js'
+import { Backoff, retry } from '../base/common/backoff.js'
 import { userLog } from '../wire/publication.js'
 
 /**
@@ -44,11 +44,11 @@ class Reader {
 /**
  * @param {object} dependencies
  * @param {Pick<ReturnType<typeof import('../documents/feeds.js').createFeeds>, 'join' | 'leave'>} dependencies.feeds
- * @param {Pick<import('../bus/contract.js').Bus, 'history'>} dependencies.bus
- * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {Pick<import('../common/clock.js').Clock, 'sleep'>} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {Pick<import('../log/bus/contract.js').Bus, 'history'>} dependencies.bus
+ * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {Pick<import('../base/common/clock.js').Clock, 'sleep'>} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  */
 export function createUserLogs ({ feeds, bus, metrics, log, clock, random }) {
   /** @type {WeakMap<Connection, Reader>} */

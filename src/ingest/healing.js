@@ -1,5 +1,5 @@
-import { readSequence } from '../bus/origin.js'
-import { Backoff, retry } from '../common/backoff.js'
+import { readSequence } from '../log/bus/origin.js'
+import { Backoff, retry } from '../base/common/backoff.js'
 import { leaderEpochOf } from '../kafka/record.js'
 
 /**
@@ -48,11 +48,12 @@ const MAX_JUMPS = 5
  *   partition, -1 for none
  * @param {(partition: number, next: number, committed: number) => Promise<unknown>} dependencies.rewind reads on from
  *   this offset, without a commit below the committed one; rejects if the partition is not assigned
- * @param {(origin: import('../bus/origin.js').Origin) => void} dependencies.carriedOut records without a log up to this
+ * @param {(origin: import('../log/bus/origin.js').Origin) => void} dependencies.carriedOut records without a log up to
+ *   this
  *   one were carried out
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
- * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
+ * @param {import('../base/common/log.js').Log} dependencies.log
  */
 export function createHealing ({ store, ends, committed, rewind, carriedOut, clock, random, log }) {
   /** Healing of assigned partitions by source. @type {Map<string, Healing>} */

@@ -1,8 +1,8 @@
 import { createConsumer } from '../kafka/consumer.js'
 import { createProducer } from '../kafka/producer.js'
 import { ensureTopics } from '../kafka/topics.js'
-import { isUnhealed } from '../bus/origin.js'
-import { batchRead, happened } from '../metrics/points.js'
+import { isUnhealed } from '../log/bus/origin.js'
+import { batchRead, happened } from '../observe/metrics/points.js'
 import { headersOf, leaderEpochOf } from '../kafka/record.js'
 import { HEADER, headerText } from '../wire/headers.js'
 import { createHealing } from './healing.js'
@@ -42,16 +42,16 @@ const TELL_LOST_END = 3_600_000
  *
  * @param {object} dependencies
  * @param {import('../kafka/contract.js').KafkaDriver} dependencies.kafka
- * @param {Pick<import('../publish/publisher.js').Publisher, 'publishChecked' | 'refused' | 'passedOver'>}
+ * @param {Pick<import('../log/publish/publisher.js').Publisher, 'publishChecked' | 'refused' | 'passedOver'>}
  *   dependencies.publisher
  * @param {import('./redis-echo.js').Echo} dependencies.echo
  * @param {import('./marks.js').MarkStore & import('./healing.js').HealingStore} dependencies.markStore
  * @param {import('../kafka/dead-letter.js').DeadLetter} dependencies.deadLetter
  * @param {Pick<import('../config/load.js').Config, 'kafka' | 'limits'>} dependencies.settings
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {Pick<import('../metrics/metrics.js').Metrics, MetricNames>} dependencies.metrics
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {Pick<import('../observe/metrics/metrics.js').Metrics, MetricNames>} dependencies.metrics
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  * @param {Parameters<typeof createWatchdog>[0]['times']} [dependencies.times] of the watchdog, for tests
  */
 export function createIngest ({
@@ -161,7 +161,7 @@ export function createIngest ({
       )
     if (passed.length > 0) warnedOfPassed.add(partition)
 
-    /** @param {number} index @param {import('../common/errors.js').InkcastError} error */
+    /** @param {number} index @param {import('../base/common/errors.js').InkcastError} error */
     const refuse = async (index, error) => {
       if (error.cause !== undefined)
         log.error(
@@ -236,7 +236,7 @@ export function createIngest ({
   /**
    * @param {number} partition
    * @param {import('../kafka/contract.js').KafkaRecord} message
-   * @param {import('../common/errors.js').InkcastError} error
+   * @param {import('../base/common/errors.js').InkcastError} error
    */
   function tellDeadLetter (partition, message, { code }) {
     const headers = headersOf(message)

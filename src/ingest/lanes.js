@@ -1,5 +1,5 @@
-import { Backoff } from '../common/backoff.js'
-import { InkcastError } from '../common/errors.js'
+import { Backoff } from '../base/common/backoff.js'
+import { InkcastError } from '../base/common/errors.js'
 import { isDocumentOrder } from '../wire/publication.js'
 import { forEachLimited } from './limited.js'
 
@@ -19,13 +19,13 @@ const DEFECT_TRIES = 5
  * skipped.
  *
  * @param {object} dependencies
- * @param {import('../publish/publisher.js').Publisher['publishChecked']} dependencies.publish
- * @param {(routed: Routed, published: import('../bus/contract.js').Published) => void} dependencies.onPublished
+ * @param {import('../log/publish/publisher.js').Publisher['publishChecked']} dependencies.publish
+ * @param {(routed: Routed, published: import('../log/bus/contract.js').Published) => void} dependencies.onPublished
  * @param {(routed: Routed, error: InkcastError) => Promise<void>} dependencies.refuse called with a record that can
  *   never be published; resolves when the dead-letter topic has it
  * @param {(error: unknown) => void} dependencies.onRetry called for each failed call
- * @param {Pick<import('../common/clock.js').Clock, 'sleep'>} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {Pick<import('../base/common/clock.js').Clock, 'sleep'>} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  */
 export function createLanes ({ publish: publishChecked, onPublished, refuse, onRetry, clock, random }) {
   /**

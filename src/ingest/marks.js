@@ -1,5 +1,5 @@
-import { isCovered, readSequence, sequenceText } from '../bus/origin.js'
-import { Backoff, retry } from '../common/backoff.js'
+import { isCovered, readSequence, sequenceText } from '../log/bus/origin.js'
+import { Backoff, retry } from '../base/common/backoff.js'
 
 /** Interval of writes, ms: that of commits. */
 const INTERVAL = 1000
@@ -7,7 +7,7 @@ const INTERVAL = 1000
 const MAX_AGE = 5 * 60_000
 
 /**
- * @typedef {import('../bus/origin.js').Origin} Origin
+ * @typedef {import('../log/bus/origin.js').Origin} Origin
  *
  * Storage of marks; `createRedisMarks`.
  * @typedef {object} MarkStore
@@ -19,7 +19,7 @@ const MAX_AGE = 5 * 60_000
 
 /**
  * @typedef {object} Mark
- * @property {Pick<import('../bus/origin.js').Origin, 'sequence' | 'epoch'>} [at] newest record of its partition
+ * @property {Pick<import('../log/bus/origin.js').Origin, 'sequence' | 'epoch'>} [at] newest record of its partition
  *   that is done; undefined: unknown
  * @property {boolean} stored
  * @property {string} generation of Redis in which it was reached
@@ -33,9 +33,9 @@ const MAX_AGE = 5 * 60_000
  *
  * @param {object} dependencies
  * @param {MarkStore} dependencies.store
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
- * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
+ * @param {import('../base/common/log.js').Log} dependencies.log
  * @param {number} [dependencies.interval] ms
  */
 export function createMarks ({ store, clock, random, log, interval = INTERVAL }) {
@@ -43,7 +43,7 @@ export function createMarks ({ store, clock, random, log, interval = INTERVAL })
   const marks = new Map()
   /** Newest records without a log that are known to be carried out, by source. @type {Map<string, Origin>} */
   const floors = new Map()
-  /** @type {import('../common/clock.js').Timer | undefined} */
+  /** @type {import('../base/common/clock.js').Timer | undefined} */
   let timer
   let stopped = false
 

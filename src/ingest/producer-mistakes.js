@@ -1,5 +1,5 @@
-import { LogLimit } from '../common/log-limit.js'
-import { isSimilar } from '../common/similar.js'
+import { LogLimit } from '../base/common/log-limit.js'
+import { isSimilar } from '../base/common/similar.js'
 import { HEADER } from '../wire/headers.js'
 
 const KNOWN = new Set(/** @type {string[]} */ (Object.values(HEADER)))
@@ -22,8 +22,8 @@ export class ProducerMistakes {
 
   /**
    * @param {object} dependencies
-   * @param {import('../common/log.js').Log} dependencies.log
-   * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
+   * @param {import('../base/common/log.js').Log} dependencies.log
+   * @param {Pick<import('../base/common/clock.js').Clock, 'monotonic'>} dependencies.clock
    */
   constructor ({ log, clock }) {
     this.#log = log
@@ -31,7 +31,7 @@ export class ProducerMistakes {
   }
 
   /**
-   * @param {import('../common/errors.js').InkcastError} error of a record that goes to the dead letters
+   * @param {import('../base/common/errors.js').InkcastError} error of a record that goes to the dead letters
    * @param {Place} place
    */
   refused ({ code, message }, place) {

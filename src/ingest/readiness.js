@@ -10,7 +10,7 @@ export const REBALANCE_TIME = 15_000
  *
  * @param {object} dependencies
  * @param {() => { ready: boolean, reason?: string }} dependencies.status of the consumer
- * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
+ * @param {Pick<import('../base/common/clock.js').Clock, 'monotonic'>} dependencies.clock
  */
 export function createReadiness ({ status, clock }) {
   let joinedAt = -Infinity

@@ -14,7 +14,7 @@ import { echoChannel } from '../redis/keys.js'
 /**
  * @param {object} dependencies
  * @param {Pick<import('../redis/client.js').RedisConnection, 'channels' | 'client'>} dependencies.redis
- * @param {Pick<import('../common/random.js').Random, 'bytes'>} dependencies.random
+ * @param {Pick<import('../base/common/random.js').Random, 'bytes'>} dependencies.random
  * @returns {Echo}
  */
 export function createRedisEcho ({ redis: { channels, client }, random }) {

@@ -1,4 +1,4 @@
-import { InkcastError } from '../common/errors.js'
+import { InkcastError } from '../base/common/errors.js'
 import { leaderEpochOf, publicationFromMessage } from '../kafka/record.js'
 import { checkPublication, isDocumentOrder, laneOf, logOf } from '../wire/publication.js'
 import { canaryOf } from './canary.js'
@@ -7,8 +7,8 @@ import { canaryOf } from './canary.js'
  * A record on its way through ingest.
  * @typedef {object} Routed
  * @property {number} index its place in the batch
- * @property {import('../bus/contract.js').PublishEntry} entry
- * @property {import('../metrics/points.js').Stage} [stage]
+ * @property {import('../log/bus/contract.js').PublishEntry} entry
+ * @property {import('../observe/metrics/points.js').Stage} [stage]
  */
 
 /**
@@ -27,7 +27,7 @@ import { canaryOf } from './canary.js'
  * @param {string} [options.healed] see Origin
  * @param {number} options.maxBytes maximum size of a value
  * @param {import('../wire/headers.js').TraceIdSource} options.random
- * @param {(origin: import('../bus/origin.js').Origin, timestamp: number) => boolean} [options.passesOver] whether a
+ * @param {(origin: import('../log/bus/origin.js').Origin, timestamp: number) => boolean} [options.passesOver] whether a
  *   record without a log was carried out before
  * @returns {{ lanes: Map<string, Routed[]>, refused: Refused[], canaries: { index: number, text: string }[], passed:
  *   Routed[] }}
@@ -53,7 +53,7 @@ export function route (messages, { source, healed, maxBytes, random, passesOver 
       if (unreadable !== undefined)
         throw new InkcastError('bad_value', 'the record batch cannot be read', { cause: unreadable.error })
       const publication = checkPublication(publicationFromMessage(message, random), { maxBytes })
-      /** @type {import('../bus/origin.js').Origin} */
+      /** @type {import('../log/bus/origin.js').Origin} */
       const origin = { source, sequence: Number(message.offset), epoch: leaderEpochOf(message) }
       if (healed !== undefined) origin.healed = healed
       const routed = { index, entry: { publication, origin } }

@@ -1,4 +1,4 @@
-import { Backoff } from '../common/backoff.js'
+import { Backoff } from '../base/common/backoff.js'
 import { canaryRecord, canaryText, readCanary } from './canary.js'
 
 /** ms; docs/decisions/0015-stall-watchdog.md */
@@ -25,9 +25,9 @@ const TIMES = {
  * @param {(error: Error) => void} dependencies.replace replaces the consumer
  * @param {(partition: number) => Promise<number | undefined>} dependencies.readable number of its records that
  *   the consumer could read and has not; undefined: unknown. Never rejects, and takes no longer than a cycle
- * @param {Pick<import('../metrics/metrics.js').Metrics, 'canary_age_seconds'>} dependencies.metrics
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../observe/metrics/metrics.js').Metrics, 'canary_age_seconds'>} dependencies.metrics
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
  * @param {Partial<typeof TIMES>} [dependencies.times] for tests
  */
 export function createWatchdog ({ producer, echo, partitions, replace, readable, metrics, log, clock, times }) {

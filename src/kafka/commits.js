@@ -9,8 +9,8 @@ const COMMIT_INTERVAL = 1000
  * @param {string} dependencies.topic for the log
  * @param {() => string} dependencies.topicId committed with each offset, because an offset means nothing in another
  *   topic of the same name
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {Pick<import('../common/clock.js').Clock, 'timer'>} dependencies.clock
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {Pick<import('../base/common/clock.js').Clock, 'timer'>} dependencies.clock
  * @param {number} [dependencies.interval] ms
  */
 export function createCommits ({ commit, topic, topicId, log, clock, interval = COMMIT_INTERVAL }) {
@@ -19,7 +19,7 @@ export function createCommits ({ commit, topic, topicId, log, clock, interval = 
   /** Offset below which nothing is committed, by partition. @type {Map<number, number>} */
   const floors = new Map()
   let generation = 0
-  /** @type {import('../common/clock.js').Timer | undefined} */
+  /** @type {import('../base/common/clock.js').Timer | undefined} */
   let timer
   let closed = false
 

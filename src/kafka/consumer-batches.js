@@ -35,7 +35,7 @@ const PAUSE_AFTER = 2000
  * @param {(partition: number, next: number, last: import('./contract.js').KafkaRecord) => void} dependencies.onDone
  *   called with the offset that comes next, and the last record that is done
  * @param {(error: unknown) => void} dependencies.onFailure called when a paused batch has failed, and was not aborted
- * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
  */
 export function createBatches ({ accepts, handle, commits, onDone, onFailure, clock }) {
   /** @type {Set<ActiveBatch>} */
@@ -43,7 +43,7 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
   let ending = newEnding()
   /**
    * One for all batches: most end within a millisecond, and would cost less than a timer of their own.
-   * @type {import('../common/clock.js').Timer | undefined}
+   * @type {import('../base/common/clock.js').Timer | undefined}
    */
   let timer
   let closed = false

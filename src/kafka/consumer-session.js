@@ -1,4 +1,4 @@
-import { unlessAborted } from '../common/wait.js'
+import { unlessAborted } from '../base/common/wait.js'
 import { createCommits } from './commits.js'
 import { createBatches } from './consumer-batches.js'
 import { createLagMonitor } from './lag.js'
@@ -45,9 +45,9 @@ const COMMIT_TIMEOUT = 2000
  * @param {import('./batch.js').LastReached} [dependencies.lastReached]
  * @param {(partition: number) => void} dependencies.onLostEnd
  * @param {(where: string) => boolean} dependencies.onStuck returns whether to replace the consumer
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  * @returns {ConsumerSession}
  */
 export function createSession ({

@@ -1,4 +1,4 @@
-import { Backoff } from '../common/backoff.js'
+import { Backoff } from '../base/common/backoff.js'
 import { createSession } from './consumer-session.js'
 
 /**
@@ -32,9 +32,9 @@ const STABLE = 60_000
  * @param {(partition: number) => void} [dependencies.onLostEnd] called when a partition has lost records that were
  *   already read; reading continues behind the loss
  * @param {(error: unknown) => void} [dependencies.onFailure] called at each replacement
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  */
 export function createConsumer ({
   kafka, settings, handle, prepare, onAssigned, onLag, lastReached,

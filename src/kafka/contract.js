@@ -135,7 +135,7 @@
  *   a batch that is sent again is unchanged
  *
  * @typedef {object} SendFailure
- * @property {import('../common/errors.js').InkcastError} error its cause is the driver's error
+ * @property {import('../base/common/errors.js').InkcastError} error its cause is the driver's error
  * @property {boolean} rejected the batch will never be accepted unchanged; otherwise it may be, or may have been
  *   written
  * @property {boolean} [outOfSequence] the broker has lost the sequence of this producer: only a new one can continue

@@ -9,8 +9,8 @@ import { createTokenSource } from './token-source.js'
  *
  * @param {object} dependencies
  * @param {import('../config/load.js').Config['kafka']} dependencies.settings
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
  * @returns {Pick<import('kafkajs').KafkaConfig, 'ssl' | 'sasl'>}
  */
 export function createCredentials ({ settings, log, clock }) {
@@ -19,7 +19,7 @@ export function createCredentials ({ settings, log, clock }) {
 
 /**
  * @param {import('../config/load.js').Config['kafka']} settings
- * @param {import('../common/log.js').Log} log
+ * @param {import('../base/common/log.js').Log} log
  * @returns {import('kafkajs').KafkaConfig['ssl']}
  */
 function ssl ({ ssl: files }, log) {
@@ -47,7 +47,7 @@ function ssl ({ ssl: files }, log) {
 
 /**
  * @param {import('../config/load.js').Config['kafka']} settings
- * @param {import('../common/clock.js').Clock} clock
+ * @param {import('../base/common/clock.js').Clock} clock
  * @returns {import('kafkajs').SASLOptions | undefined}
  */
 function sasl ({

@@ -1,6 +1,6 @@
-import { Backoff, retry } from '../common/backoff.js'
-import { InkcastError } from '../common/errors.js'
-import { unlessAborted } from '../common/wait.js'
+import { Backoff, retry } from '../base/common/backoff.js'
+import { InkcastError } from '../base/common/errors.js'
+import { unlessAborted } from '../base/common/wait.js'
 import { createProducer } from './producer.js'
 import { HEADER } from '../wire/headers.js'
 
@@ -32,9 +32,9 @@ const MAX_DETAIL = 1000
  * @param {object} dependencies
  * @param {Pick<import('./contract.js').KafkaDriver, 'produce'>} dependencies.kafka
  * @param {string} dependencies.topic the dead-letter topic
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  * @returns {DeadLetter}
  */
 export function createDeadLetter ({ kafka, topic, log, clock, random }) {

@@ -7,9 +7,9 @@ import { createProducer } from './producer.js'
  * @param {object} dependencies
  * @param {Pick<import('./contract.js').KafkaDriver, 'produce'>} dependencies.kafka
  * @param {string} dependencies.topic
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  * @param {Partial<typeof import('./producer.js').LIMITS>} [dependencies.limits]
  */
 export function createKafkaDownlink ({ kafka, topic, log, clock, random, limits }) {

@@ -1,4 +1,4 @@
-import { within } from '../common/wait.js'
+import { within } from '../base/common/wait.js'
 
 /** Interval of requests for the partitions' ends, ms. */
 const INTERVAL = 10_000
@@ -24,8 +24,8 @@ const ASK_TIMEOUT = 2000
  * @param {() => Map<number, Progress>} dependencies.progress of the assigned partitions
  * @param {(partition: number, records: number) => void} [dependencies.onLag]
  * @param {(partition: number, next: number) => void} dependencies.onStuck
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {Pick<import('../common/clock.js').Clock, 'timer'>} dependencies.clock
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {Pick<import('../base/common/clock.js').Clock, 'timer'>} dependencies.clock
  * @param {number} [dependencies.interval] ms
  */
 export function createLagMonitor ({
@@ -37,7 +37,7 @@ export function createLagMonitor ({
   const standing = new Map()
   /** @type {import('./contract.js').Inspector | undefined} */
   let inspector
-  /** @type {import('../common/clock.js').Timer | undefined} */
+  /** @type {import('../base/common/clock.js').Timer | undefined} */
   let timer
   let stopped = false
 

@@ -1,4 +1,4 @@
-import { Backoff, retry } from '../common/backoff.js'
+import { Backoff, retry } from '../base/common/backoff.js'
 import { leaderEpochOf } from './record.js'
 
 /** Brokers learn of a new leader one after the other: retries take about 2 s. */
@@ -15,9 +15,9 @@ const TRIES = 6
  * @property {() => Promise<boolean>} isSameTopic whether the topic was not deleted and created again
  * @property {(partition: number, offset: number) => void} seek reading continues at this offset
  * @property {(partition: number) => void} onLostEnd
- * @property {import('../common/log.js').Log} log
- * @property {import('../common/clock.js').Clock} clock
- * @property {import('../common/random.js').Random} random
+ * @property {import('../base/common/log.js').Log} log
+ * @property {import('../base/common/clock.js').Clock} clock
+ * @property {import('../base/common/random.js').Random} random
  */
 
 /**

@@ -1,5 +1,5 @@
-import { Backoff } from '../common/backoff.js'
-import { InkcastError } from '../common/errors.js'
+import { Backoff } from '../base/common/backoff.js'
+import { InkcastError } from '../base/common/errors.js'
 
 /**
  * @typedef {object} ProducerRecord
@@ -51,9 +51,9 @@ const SWEEP_INTERVAL = 250
  * @param {object} dependencies
  * @param {Pick<import('./contract.js').KafkaDriver, 'produce'>} dependencies.kafka
  * @param {string} dependencies.topic
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  * @param {Partial<Record<keyof typeof LIMITS, number>>} [dependencies.limits]
  * @param {(records: number) => void} [dependencies.onPending] called with the number of pending records whenever it
  *   changes
@@ -74,7 +74,7 @@ export function createProducer ({ kafka, topic, log, clock, random, limits: give
   let connecting
   let pumping = false
   let batchBytes = limits.batchBytes
-  /** @type {import('../common/clock.js').Timer | undefined} */
+  /** @type {import('../base/common/clock.js').Timer | undefined} */
   let sweeper
   const aborter = new AbortController()
 

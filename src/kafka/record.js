@@ -34,7 +34,7 @@ export function headersOf ({ headers = {} }) {
  * @param {KafkaRecord} message
  * @param {import('../wire/headers.js').TraceIdSource} random
  * @returns {import('../wire/publication.js').Publication}
- * @throws {import('../common/errors.js').InkcastError} unknown_operator, bad_header, bad_content_type
+ * @throws {import('../base/common/errors.js').InkcastError} unknown_operator, bad_header, bad_content_type
  */
 export function publicationFromMessage (message, random) {
   const { value, timestamp } = message

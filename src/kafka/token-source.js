@@ -1,5 +1,5 @@
-import { fetchJson } from '../common/fetch-json.js'
-import { withTimeLimit } from '../common/wait.js'
+import { fetchJson } from '../base/common/fetch-json.js'
+import { withTimeLimit } from '../base/common/wait.js'
 
 /** ms */
 const TIMEOUT = 5000
@@ -15,7 +15,7 @@ const USED_SHARE = 0.8
  * @param {string} options.url a `scope` in its query is sent as OAuth has it, in the body
  * @param {string} options.clientId
  * @param {string} options.clientSecret
- * @param {Pick<import('../common/clock.js').Clock, 'monotonic' | 'timer'>} options.clock
+ * @param {Pick<import('../base/common/clock.js').Clock, 'monotonic' | 'timer'>} options.clock
  * @returns {() => Promise<string>} rejects if the endpoint does not answer with a token
  */
 export function createTokenSource ({ url, clientId, clientSecret, clock }) {

@@ -12,7 +12,7 @@ const told = new WeakSet()
  * @param {object} dependencies
  * @param {Pick<import('./contract.js').KafkaDriver, 'safety'>} dependencies.kafka
  * @param {string[]} dependencies.topics
- * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../base/common/log.js').Log} dependencies.log
  */
 export async function tellUnsafeTopics ({ kafka, topics, log }) {
   if (told.has(kafka)) return

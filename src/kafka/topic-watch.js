@@ -1,4 +1,4 @@
-import { Backoff, retry } from '../common/backoff.js'
+import { Backoff, retry } from '../base/common/backoff.js'
 
 /** Interval of checks of the topic id, ms. */
 const INTERVAL = 10_000
@@ -8,7 +8,8 @@ const TRIES = 6
 /**
  * @template T
  * @param {() => Promise<T>} ask
- * @param {{ clock: import('../common/clock.js').Clock, random: import('../common/random.js').Random }} sources
+ * @param {{ clock: import('../base/common/clock.js').Clock, random: import('../base/common/random.js').Random }}
+ *   sources
  */
 function retried (ask, { clock, random }) {
   const backoff = new Backoff({ min: 100, max: 1000, random })
@@ -23,12 +24,12 @@ function retried (ask, { clock, random }) {
  * @param {Pick<import('./contract.js').KafkaDriver, 'topicId' | 'inspect'>} dependencies.kafka
  * @param {{ topic: string, groupId: string }} dependencies.settings
  * @param {(error: Error) => void} dependencies.onChanged called when it is another topic, or missing
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  */
 export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChanged, clock, random }) {
   let id = ''
-  /** @type {import('../common/clock.js').Timer | undefined} */
+  /** @type {import('../base/common/clock.js').Timer | undefined} */
   let timer
   let stopped = false
 

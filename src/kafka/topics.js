@@ -1,5 +1,5 @@
-import { Backoff, retry } from '../common/backoff.js'
-import { unlessAborted } from '../common/wait.js'
+import { Backoff, retry } from '../base/common/backoff.js'
+import { unlessAborted } from '../base/common/wait.js'
 import { MIN_IN_SYNC, tellUnsafeTopics } from './topic-safety.js'
 
 /** Headers and framing around a value. */
@@ -17,10 +17,10 @@ const NOTICE_AFTER = 5000
  * @param {{ partitions: number }} dependencies.settings 0: create nothing
  * @param {number} [dependencies.maxBytes] maximum size of a record's value, bytes; a broker's default allows 1 MB with
  *   headers
- * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../base/common/log.js').Log} dependencies.log
  * @param {AbortSignal} [dependencies.signal] ends the retries
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  * @returns {Promise<void>} when they exist
  * @throws the signal's reason; MissingTopicsError when topics are missing and may not be created
  */
@@ -63,7 +63,7 @@ class MissingTopicsError extends Error {
  * @param {string[]} dependencies.topics
  * @param {{ partitions: number }} dependencies.settings
  * @param {number} dependencies.maxBytes
- * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../base/common/log.js').Log} dependencies.log
  */
 async function attempt ({ kafka, topics, settings: { partitions }, maxBytes, log }) {
   const { missing, created } = await kafka.ensureTopics({

@@ -2,7 +2,7 @@
  * One light client: it connects, joins its documents, answers pings and requests for acknowledgements, and checks that
  * no record is missing. A stock client would use several times the CPU of the server.
  */
-import { systemClock } from '../common/clock.js'
+import { systemClock } from '../base/common/clock.js'
 import { packetCodec, preciseNow } from './packets.js'
 import { openPolling } from './polling.js'
 import { openWebSocket } from './websocket.js'

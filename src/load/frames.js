@@ -2,7 +2,7 @@
  * WebSocket frames for a light client (RFC 6455, section 5.2): masked when sent, unmasked when received. Without
  * fragments and extensions, because the client offers none.
  */
-import { systemRandom } from '../common/random.js'
+import { systemRandom } from '../base/common/random.js'
 
 const OPCODE = 0x0f
 export const TEXT = 0x1

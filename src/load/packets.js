@@ -2,7 +2,7 @@
  * Socket.IO packets of a light client, in JSON and MessagePack. Of a record of the load only the numbers are decoded.
  */
 import { decode, encode } from '@msgpack/msgpack'
-import { systemClock } from '../common/clock.js'
+import { systemClock } from '../base/common/clock.js'
 
 /**
  * @typedef {object} LoadRecord

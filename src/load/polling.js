@@ -3,7 +3,7 @@
  */
 import http from 'node:http'
 import https from 'node:https'
-import { systemClock } from '../common/clock.js'
+import { systemClock } from '../base/common/clock.js'
 
 /**
  * @typedef {import('./websocket.js').Target} Target

@@ -1,8 +1,8 @@
 /**
  * A process with a part of the clients. The controller (clients.js) calls its commands.
  */
-import { systemClock as clock } from '../common/clock.js'
-import { systemRandom as random } from '../common/random.js'
+import { systemClock as clock } from '../base/common/clock.js'
+import { systemRandom as random } from '../base/common/random.js'
 import { guidOf, LoadClient } from './client.js'
 import { Histogram } from './histogram.js'
 import { documentsOf, isInShare, sourceOf } from './plan.js'
@@ -41,7 +41,7 @@ const TIMEOUT = 20_000
 const clients = []
 const latencies = new Histogram()
 const handshakes = new Histogram()
-/** @type {Map<LoadClient, { at: number, timer: import('../common/clock.js').Timer }>} */
+/** @type {Map<LoadClient, { at: number, timer: import('../base/common/clock.js').Timer }>} */
 const connecting = new Map()
 const counts = { deliveries: 0, doubled: 0, holes: 0, acknowledged: 0, cut: 0, unasked: 0 }
 let [open, opened, reconnects, left, expired] = [0, 0, 0, 0, 0]

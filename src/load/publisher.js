@@ -2,9 +2,9 @@
  * Publishes the records of a run through the api. A request without an answer is repeated with the same idempotency
  * key, so that each record is published once.
  */
-import { systemClock as clock } from '../common/clock.js'
-import { systemRandom as random } from '../common/random.js'
-import { withTimeLimit } from '../common/wait.js'
+import { systemClock as clock } from '../base/common/clock.js'
+import { systemRandom as random } from '../base/common/random.js'
+import { withTimeLimit } from '../base/common/wait.js'
 import { HEADER } from '../wire/headers.js'
 import { guidOf } from './client.js'
 import { EVENT, preciseNow, valueOf } from './packets.js'

@@ -1,8 +1,8 @@
 /**
  * Runs a load: opens the connections, publishes while clients come and go, and checks that nothing is missing.
  */
-import { systemClock as clock } from '../common/clock.js'
-import { systemRandom as random } from '../common/random.js'
+import { systemClock as clock } from '../base/common/clock.js'
+import { systemRandom as random } from '../base/common/random.js'
 import { startClients } from './clients.js'
 import { preciseNow } from './packets.js'
 import { createPublisher } from './publisher.js'

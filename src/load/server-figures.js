@@ -1,5 +1,5 @@
-import { systemClock } from '../common/clock.js'
-import { withTimeLimit } from '../common/wait.js'
+import { systemClock } from '../base/common/clock.js'
+import { withTimeLimit } from '../base/common/wait.js'
 
 /**
  * What the server says about itself on ADMIN_PORT: CPU and memory of its processes, and receipts.

@@ -1,4 +1,4 @@
-import { InkcastError } from '../common/errors.js'
+import { InkcastError } from '../base/common/errors.js'
 import { ANSWER_TIMEOUT } from './options.js'
 import { groupBySlot, hashSlot } from './hash-slot.js'
 
@@ -47,14 +47,14 @@ export const createEntry = (channel, onMessage) => ({
 /**
  * @param {ChannelEntry} entry
  * @param {typeof PATIENCE} patience
- * @param {Pick<import('../common/clock.js').Clock, 'timer' | 'soon'>} clock
+ * @param {Pick<import('../base/common/clock.js').Clock, 'timer' | 'soon'>} clock
  * @returns {Promise<void>} settled by its waiter, or rejected when it has no connection, or a silent one, for longer
  *   than `patience`
  */
 export function wait (entry, patience, clock) {
   return new Promise((resolve, reject) => {
     let received = -1
-    /** @type {import('../common/clock.js').Timer} */
+    /** @type {import('../base/common/clock.js').Timer} */
     let timer
     /** @param {Error} [error] */
     const settle = (error) => {

@@ -1,6 +1,6 @@
-import { Backoff } from '../common/backoff.js'
-import { InkcastError } from '../common/errors.js'
-import { LogLimit } from '../common/log-limit.js'
+import { Backoff } from '../base/common/backoff.js'
+import { InkcastError } from '../base/common/errors.js'
+import { LogLimit } from '../base/common/log-limit.js'
 import { PATIENCE, createEntry, group, push, wait } from './channel-entry.js'
 import { createSameServer } from './identity/same-server.js'
 import { SubscriberConnection } from './subscriber-connection.js'
@@ -21,10 +21,10 @@ import { SubscriberConnection } from './subscriber-connection.js'
  * @param {string} dependencies.name
  * @param {(error: Error) => void} [dependencies.onRejected] called with the error when channels cannot be subscribed
  * @param {() => void} [dependencies.onReconnected] called when a lost connection is established again
- * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../base/common/log.js').Log} dependencies.log
  * @param {{ answer: number, more: number }} [dependencies.patience] see PATIENCE
- * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {import('../common/random.js').Random} dependencies.random
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  */
 export function createChannels ({
   topology, name, onRejected = () => {}, onReconnected = () => {}, log, patience = PATIENCE, clock, random
@@ -40,9 +40,9 @@ export function createChannels ({
   /** @type {string[]} */
   let restored = []
   let sending = 0
-  /** @type {Pick<import('../common/clock.js').Timer, 'stop'> | undefined} */
+  /** @type {Pick<import('../base/common/clock.js').Timer, 'stop'> | undefined} */
   let flushing
-  /** @type {import('../common/clock.js').Timer | undefined} */
+  /** @type {import('../base/common/clock.js').Timer | undefined} */
   let retrying
   const backoff = new Backoff({ min: 100, max: 5000, random })
   const logLimit = new LogLimit({ clock })

@@ -1,8 +1,8 @@
 import { Cluster, Redis } from 'ioredis'
-import { Backoff } from '../common/backoff.js'
+import { Backoff } from '../base/common/backoff.js'
 import { addressesOf, parseSentinelUrl, socketPathOf } from '../config/redis-url.js'
-import { LogLimit } from '../common/log-limit.js'
-import { createRedisClientMetrics } from '../metrics/redis-client.js'
+import { LogLimit } from '../base/common/log-limit.js'
+import { createRedisClientMetrics } from '../observe/metrics/redis-client.js'
 import { createChannels } from './channels.js'
 import { createElsewhere } from './identity/moved-address.js'
 import { identityIn, identityOf } from './identity/identity.js'
@@ -44,11 +44,11 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  * @param {() => import('node:stream').Duplex} [settings.connect] opens a connection to the built-in store of this
  *   process, in place of `urls`
  * @param {string} settings.name of this process, for CLIENT LIST
- * @param {import('../common/log.js').Log} settings.log
- * @param {import('../metrics/redis-client.js').RedisMetrics} [settings.metrics]
+ * @param {import('../base/common/log.js').Log} settings.log
+ * @param {import('../observe/metrics/redis-client.js').RedisMetrics} [settings.metrics]
  * @param {(message: string) => void} [settings.onWaits] called with the reason why `start` waits
- * @param {import('../common/clock.js').Clock} settings.clock
- * @param {import('../common/random.js').Random} settings.random
+ * @param {import('../base/common/clock.js').Clock} settings.clock
+ * @param {import('../base/common/random.js').Random} settings.random
  */
 export function createRedis ({ urls, connect, name, log, metrics, onWaits = () => {}, clock, random }) {
   if (urls.length === 0 && connect === undefined)

@@ -1,4 +1,4 @@
-import { InkcastError } from '../common/errors.js'
+import { InkcastError } from '../base/common/errors.js'
 
 /**
  * Temporary errors: Redis is loading, out of memory, failing over, busy with a script, cannot write to disk, or slots

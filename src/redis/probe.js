@@ -9,10 +9,10 @@ const SCRIPT = 'redis.call(\'XADD\', KEYS[1], \'*\', \'a\', \'1\') redis.call(\'
  *
  * @param {object} options
  * @param {string[]} options.urls
- * @param {import('../common/log.js').Log} options.log
+ * @param {import('../base/common/log.js').Log} options.log
  * @param {number} options.timeout ms
- * @param {import('../common/clock.js').Clock} options.clock
- * @param {import('../common/random.js').Random} options.random
+ * @param {import('../base/common/clock.js').Clock} options.clock
+ * @param {import('../base/common/random.js').Random} options.random
  * @returns {Promise<{ version: string, latencyMs: number, evicts: string | undefined }>} evicts: the policy by which
  *   Redis removes keys when its memory is full; undefined: it removes none
  * @throws {Error} with address and cause, or the command that Redis refuses

@@ -1,4 +1,4 @@
-import { Backoff } from '../common/backoff.js'
+import { Backoff } from '../base/common/backoff.js'
 import { RECONNECT } from './options.js'
 
 /** Interval of pings, ms: without them an idle connection would not notice that the server is gone. */
@@ -15,7 +15,8 @@ const PING_INTERVAL = 5000
  * @property {() => void} [onDown] called after each loss and after each failed attempt
  * @property {(error: unknown) => void} [onFailed] called with the error that ended an attempt, before `onDown`
  *
- * @typedef {{ clock: import('../common/clock.js').Clock, random: import('../common/random.js').Random }} Sources
+ * @typedef {{ clock: import('../base/common/clock.js').Clock, random: import('../base/common/random.js').Random }}
+ *   Sources
  */
 
 /**

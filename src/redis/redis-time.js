@@ -15,7 +15,7 @@ export class RedisTime {
   /** The largest lower end so far: `latest` never goes back. */
   #latest = -Infinity
 
-  /** @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} clock */
+  /** @param {Pick<import('../base/common/clock.js').Clock, 'monotonic'>} clock */
   constructor (clock) { this.clock = clock }
 
   /**

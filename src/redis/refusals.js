@@ -1,4 +1,4 @@
-import { LogLimit } from '../common/log-limit.js'
+import { LogLimit } from '../base/common/log-limit.js'
 import { isForbidden } from './errors.js'
 
 /** Time after the last refusal until it is considered resolved, ms. Longer than the pause between retries. */
@@ -11,8 +11,8 @@ const OPTIONAL = new Set(['info', 'client'])
  * `unavailable`, which does not show what to change.
  *
  * @param {object} dependencies
- * @param {import('../common/log.js').Log} dependencies.log
- * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {Pick<import('../base/common/clock.js').Clock, 'monotonic'>} dependencies.clock
  */
 export function createRefusals ({ log, clock }) {
   let reason = ''

@@ -5,7 +5,7 @@ const LEAST_VERSION = 7
 
 /**
  * @param {import('ioredis').Redis | Cluster} client connected
- * @param {import('../common/log.js').Log} log
+ * @param {import('../base/common/log.js').Log} log
  * @throws {Error} with the fix in its message
  */
 export async function checkServer (client, log) {

@@ -37,11 +37,11 @@ export function singleTopology (client) {
 
 /**
  * @param {import('ioredis').Cluster} client
- * @param {Pick<import('../common/clock.js').Clock, 'timer'>} clock
+ * @param {Pick<import('../base/common/clock.js').Clock, 'timer'>} clock
  * @returns {Topology}
  */
 export function clusterTopology (client, clock) {
-  /** @type {import('../common/clock.js').Timer | undefined} */
+  /** @type {import('../base/common/clock.js').Timer | undefined} */
   let refreshing
   let stopped = false
   /** @param {string} nodeKey */

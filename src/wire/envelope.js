@@ -14,7 +14,7 @@ const RECEIPT_ID_BYTES = 9
 /**
  * @param {Publication} publication
  * @param {number} ingestedAt ms since 1970: when it was accepted for the bus
- * @param {Pick<import('../common/random.js').Random, 'bytes'>} random
+ * @param {Pick<import('../base/common/random.js').Random, 'bytes'>} random
  * @param {string} [orderId] the publisher waits for the outcome of this order
  * @returns {Buffer}
  */

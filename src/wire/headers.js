@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { InkcastError } from '../common/errors.js'
-import { isSimilar } from '../common/similar.js'
+import { InkcastError } from '../base/common/errors.js'
+import { isSimilar } from '../base/common/similar.js'
 import { ID_RULE, OPERATORS, isId, unknownOperator } from './publication.js'
 import { parseTraceparent } from './traceparent.js'
 
@@ -63,7 +63,7 @@ const MAX_EXCEPT = 100
 /** Longest revoke or ban with a time of its own, s: a year. */
 const MAX_TTL = 366 * 86_400
 
-/** @typedef {Pick<import('../common/random.js').Random, 'uuid'>} TraceIdSource */
+/** @typedef {Pick<import('../base/common/random.js').Random, 'uuid'>} TraceIdSource */
 
 /**
  * @param {TraceIdSource} random

@@ -1,4 +1,4 @@
-import { InkcastError } from '../common/errors.js'
+import { InkcastError } from '../base/common/errors.js'
 import { HEADER, publicationFromHeaders } from './headers.js'
 
 /**

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { decode, Encoder } from '@msgpack/msgpack'
-import { InkcastError } from '../common/errors.js'
+import { InkcastError } from '../base/common/errors.js'
 import { extensionCodec, stockExtensions } from './msgpack-extensions.js'
 
 /**

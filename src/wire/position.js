@@ -7,7 +7,7 @@
  * @property {number} offset
  */
 
-/** @typedef {Pick<import('../common/random.js').Random, 'bytes'>} EpochSource */
+/** @typedef {Pick<import('../base/common/random.js').Random, 'bytes'>} EpochSource */
 
 /**
  * @param {EpochSource} random

@@ -1,4 +1,4 @@
-import { InkcastError } from '../common/errors.js'
+import { InkcastError } from '../base/common/errors.js'
 import { readFarewell } from './farewell.js'
 import { checkValue } from './value.js'
 

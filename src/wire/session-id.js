@@ -24,8 +24,8 @@ const NUMBERS = new Map(PAIRS.map((pair, number) => [pair, number]))
 /**
  * @param {number} workerNumber 0 to 4,095
  * @param {object} sources
- * @param {Pick<import('../common/clock.js').Clock, 'now'>} sources.clock
- * @param {Pick<import('../common/random.js').Random, 'bytes'>} sources.random unguessable
+ * @param {Pick<import('../base/common/clock.js').Clock, 'now'>} sources.clock
+ * @param {Pick<import('../base/common/random.js').Random, 'bytes'>} sources.random unguessable
  * @returns {() => string} makes a new id with each call
  * @throws {RangeError} for a number that does not fit
  */

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { InkcastError } from '../common/errors.js'
+import { InkcastError } from '../base/common/errors.js'
 import { checkMsgpack, decodeMsgpack, TooManyValues } from './msgpack.js'
 
 /** Deeper values would overflow the stack of a client's parser, or of the gateway when it transcodes. */

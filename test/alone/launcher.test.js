@@ -18,7 +18,7 @@ import { childrenOf, isAlive } from '../helpers/processes.js'
 import { keyPairFor, signToken } from '../helpers/tokens.js'
 import { connectAllTheTime, watchReturn } from '../helpers/traffic.js'
 import { waitFor } from '../helpers/wait.js'
-import { GATEWAY_FLAGS } from '../../src/process/runtime-flags.js'
+import { GATEWAY_FLAGS } from '../../src/base/process/runtime-flags.js'
 
 // workers of other clusters of this machine would be its workers, too
 const REDIS_URL = await ownRedisUrl(fileScope())

@@ -1,7 +1,7 @@
 /**
  * Documented timeouts of what attackers leave open (docs/security-model.md).
  */
-import { TIMES } from '../../src/process/socket-times.js'
+import { TIMES } from '../../src/base/process/socket-times.js'
 
 /** The client has a message or a request that does not end: the session is closed, then its connection, ms. */
 const UNFINISHED = TIMES.request + TIMES.linger

@@ -11,7 +11,7 @@ import { ownRedisUrl } from '../helpers/own-redis.js'
 import { refusedByPm2, startPm2 } from '../helpers/pm2.js'
 import { connectAllTheTime, watchReturn } from '../helpers/traffic.js'
 import { waitFor } from '../helpers/wait.js'
-import { GATEWAY_FLAGS } from '../../src/process/runtime-flags.js'
+import { GATEWAY_FLAGS } from '../../src/base/process/runtime-flags.js'
 
 const scope = fileScope()
 const REDIS_URL = await ownRedisUrl(scope)

@@ -4,16 +4,16 @@ import { waitFor } from '../helpers/wait.js'
 /**
  * Shared by the parts of the bus contract: two workers and a publisher, the inboxes of the workers, and helpers.
  *
- * @typedef {import('../../src/bus/contract.js').Bus} Bus
- * @typedef {import('../../src/bus/contract.js').BusHandlers} BusHandlers
- * @typedef {import('../../src/bus/contract.js').BusRecord} BusRecord
+ * @typedef {import('../../src/log/bus/contract.js').Bus} Bus
+ * @typedef {import('../../src/log/bus/contract.js').BusHandlers} BusHandlers
+ * @typedef {import('../../src/log/bus/contract.js').BusRecord} BusRecord
  * @typedef {import('../../src/wire/publication.js').Publication} Publication
  *
  * @typedef {object} PairOptions
  * @property {[BusHandlers, BusHandlers]} handlers
  * @property {[number, number]} workers
- * @property {import('../../src/bus/contract.js').HistoryLimits} history may be changed later
- * @property {import('../../src/bus/contract.js').Idempotency} [idempotency]
+ * @property {import('../../src/log/bus/contract.js').HistoryLimits} history may be changed later
+ * @property {import('../../src/log/bus/contract.js').Idempotency} [idempotency]
  *
  * @typedef {object} Pair started buses
  * @property {Bus} first
@@ -26,7 +26,7 @@ import { waitFor } from '../helpers/wait.js'
  * @typedef {object} Inbox
  * @property {BusRecord[]} records
  * @property {Publication[]} directs
- * @property {{ uid: string, orders: import('../../src/bus/orders.js').Order[] }[]} orders
+ * @property {{ uid: string, orders: import('../../src/log/bus/orders.js').Order[] }[]} orders
  * @property {string[][]} reconnects
  * @property {(record: BusRecord) => void} onRecord may be replaced
  * @property {(direct: Publication) => unknown} onDirect may be replaced; of an order 3 connections
@@ -56,8 +56,8 @@ export function createFixture (createPair) {
     async stop () { await opened?.stop() },
 
     /**
-     * @param {import('../../src/bus/contract.js').HistoryLimits} history may be changed later
-     * @param {import('../../src/bus/contract.js').Idempotency} [idempotency]
+     * @param {import('../../src/log/bus/contract.js').HistoryLimits} history may be changed later
+     * @param {import('../../src/log/bus/contract.js').Idempotency} [idempotency]
      * @returns {Promise<OpenPair>}
      */
     async open (history, idempotency) {

@@ -220,7 +220,7 @@ export function keysContract (fixture) {
     })
 
     test('that is set later, changed and removed again is in force with the next record', async () => {
-      /** @type {import('../../src/bus/contract.js').HistoryLimits} */
+      /** @type {import('../../src/log/bus/contract.js').HistoryLimits} */
       const limits = { size: 200, ttl: 60 }
       const changing = await fixture.open(limits)
       try {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { MAX_QUEUES } from '../../src/bus/contract.js'
+import { MAX_QUEUES } from '../../src/log/bus/contract.js'
 import { entry, fresh, range, texts } from './bus-fixture.js'
 
 /** @param {import('./bus-fixture.js').Fixture} fixture */

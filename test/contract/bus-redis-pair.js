@@ -1,8 +1,8 @@
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
-import { createRedisBus } from '../../src/bus/redis-bus.js'
-import { createLog } from '../../src/common/log.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { createRedisBus } from '../../src/log/bus/redis-bus.js'
+import { createLog } from '../../src/base/common/log.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
 import { documentLog, documentMeta, WORKERS } from '../../src/redis/keys.js'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { InkcastError } from '../../src/common/errors.js'
+import { InkcastError } from '../../src/base/common/errors.js'
 import { waitFor } from '../helpers/wait.js'
 import { directContract } from './bus-direct.js'
 import { createFixture, entry, fresh, of } from './bus-fixture.js'

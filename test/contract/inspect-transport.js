@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { waitFor } from '../helpers/wait.js'
 
-/** @typedef {import('../../src/inspect/contract.js').InspectTransport} InspectTransport */
+/** @typedef {import('../../src/watch/inspect/contract.js').InspectTransport} InspectTransport */
 
 /**
  * The contract of every transport of the inspector.

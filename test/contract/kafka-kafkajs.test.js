@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/common/clock.js'
+import { systemClock } from '../../src/base/common/clock.js'
 import { createKafkajs } from '../../src/kafka/kafkajs/driver.js'
 import { kafkaContract } from './kafka.js'
 

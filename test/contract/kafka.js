@@ -20,7 +20,7 @@ export function kafkaContract (name, createDriver, openKafka = testKafka) {
 }
 
 /**
- * @typedef {(kafka: { settings: { brokers: string[] }, log: import('../../src/common/log.js').Log }) =>
+ * @typedef {(kafka: { settings: { brokers: string[] }, log: import('../../src/base/common/log.js').Log }) =>
  *   import('../../src/kafka/contract.js').KafkaDriver} CreateDriver
  * @typedef {(t: import('node:test').TestContext, options: { partitions?: number, topics?: boolean }) =>
  *   Promise<import('../helpers/kafka-ingest.js').TestKafka>} OpenKafka

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
-import { encodeBody } from '../../src/presence/member-view.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { encodeBody } from '../../src/people/presence/member-view.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { waitFor } from '../helpers/wait.js'
 import { fresh } from './bus-fixture.js'
@@ -12,9 +12,9 @@ import { fresh } from './bus-fixture.js'
  * The contract of every presence store. An implementation's test calls this with a function that creates stores on one
  * backend, which other tests may use at the same time.
  *
- * @typedef {import('../../src/presence/contract.js').PresenceStore} PresenceStore
- * @typedef {import('../../src/presence/contract.js').Diff} Diff
- * @typedef {import('../../src/presence/contract.js').PresenceChange} PresenceChange
+ * @typedef {import('../../src/people/presence/contract.js').PresenceStore} PresenceStore
+ * @typedef {import('../../src/people/presence/contract.js').Diff} Diff
+ * @typedef {import('../../src/people/presence/contract.js').PresenceChange} PresenceChange
  *
  * @typedef {object} StoreOptions
  * @property {number} [workerNumber]
@@ -183,7 +183,7 @@ export function presenceContract (name, open) {
       await one.update(guid, Array.from({ length: 150 }, () => change('+', 'b', ids[0]())))
       /** @type {string[]} */
       const found = []
-      /** @type {import('../../src/presence/contract.js').Page | undefined} */
+      /** @type {import('../../src/people/presence/contract.js').Page | undefined} */
       let page
       do {
         page = await reader.page(guid, { after: page?.cursor, limit: 2 })

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
-import { createRedisBus } from '../../src/bus/redis-bus.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { createRedisBus } from '../../src/log/bus/redis-bus.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
 import { createDurability } from '../../src/redis/durability/durability.js'
 import { hashSlot } from '../../src/redis/hash-slot.js'
 import { documentMeta } from '../../src/redis/keys.js'
-import { createRedisStream } from '../../src/uplink/stream/redis-stream.js'
+import { createRedisStream } from '../../src/services/uplink/stream/redis-stream.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { adminOf, replicate, startReplicatedRedis } from '../helpers/replicated-redis.js'
@@ -70,7 +70,7 @@ function waitsSent (t) {
     .map((call) => /** @type {Redis} */ (call.this))
 }
 
-/** @param {string} guid @param {number} [i] @returns {import('../../src/uplink/contract.js').UplinkRecord} */
+/** @param {string} guid @param {number} [i] @returns {import('../../src/log/publish/uplink.js').UplinkRecord} */
 const message = (guid, i = 1) => ({
   operator: 'message', guid, event: 'edit', uid: 'u', sid: 's', traceId: 'a'.repeat(32), timestamp: 1,
   contentType: 'application/json', value: Buffer.from(String(i))

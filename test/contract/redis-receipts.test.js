@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { systemRandom } from '../../src/common/random.js'
-import { systemClock } from '../../src/common/clock.js'
-import { createLog } from '../../src/common/log.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
-import { createOrphans } from '../../src/receipts/orphans.js'
-import { createReceiptParts } from '../../src/receipts/redis-receipts.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { createLog } from '../../src/base/common/log.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
+import { createOrphans } from '../../src/documents/receipts/orphans.js'
+import { createReceiptParts } from '../../src/documents/receipts/redis-receipts.js'
 import { createRedis } from '../../src/redis/client.js'
 import { receiptParts, workerReceipts } from '../../src/redis/keys.js'
 import { BACKENDS } from '../helpers/backends.js'
@@ -16,7 +16,7 @@ for (const [name, url] of BACKENDS) {
   describe(`parts of receipts in ${name}`, () => {
     /** @type {ReturnType<typeof createRedis>} */
     let redis
-    /** @type {import('../../src/receipts/redis-receipts.js').ReceiptParts[]} */
+    /** @type {import('../../src/documents/receipts/redis-receipts.js').ReceiptParts[]} */
     let workers
     const started = Date.now()
     before(async () => {
@@ -81,7 +81,7 @@ for (const [name, url] of BACKENDS) {
     })
 
     test('of ended workers are closed for them, once, also if both end', async () => {
-      /** @type {import('../../src/uplink/contract.js').UplinkRecord[]} */
+      /** @type {import('../../src/log/publish/uplink.js').UplinkRecord[]} */
       const sent = []
       const close = createOrphans({
         redis,

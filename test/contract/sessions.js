@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { isHeld } from '../helpers/held.js'
 
 /**
- * @typedef {import('../../src/sessions/contract.js').SessionStore} SessionStore
- * @typedef {import('../../src/sessions/contract.js').Told} Told
+ * @typedef {import('../../src/people/sessions/contract.js').SessionStore} SessionStore
+ * @typedef {import('../../src/people/sessions/contract.js').Told} Told
  */
 
 /**
@@ -98,13 +98,13 @@ export function sessionsContract (name, open) {
       /**
        * @param {string} uid
        * @param {string} guid
-       * @returns {import('../../src/sessions/contract.js').HoldingChange[]}
+       * @returns {import('../../src/people/sessions/contract.js').HoldingChange[]}
        */
       const opened = (uid, guid) => [{ uid, guid, op: '+', told: '' }, { guid, op: '+', told: '1' }]
       await one.hold(first, guids.slice(0, 4).flatMap((guid) => opened('ada', guid)))
       await two.hold(second, guids.slice(2).flatMap((guid) => [...opened('bob', guid), ...opened('cy', guid)]))
       await one.hold(first, opened('ada', `${fresh('other/')}`))
-      /** @type {import('../../src/sessions/contract.js').OpenDocument[]} */
+      /** @type {import('../../src/people/sessions/contract.js').OpenDocument[]} */
       const found = []
       for (;;) {
         const page = await one.documents({ prefix, after: found.at(-1)?.guid, limit: 4 })
@@ -150,7 +150,7 @@ export function sessionsContract (name, open) {
         await hold(store, holder, { uid: ada }, '+')
       }
       await one.seen(first, at + 500)
-      const seenOf = (/** @type {import('../../src/sessions/contract.js').Session[]} */ sessions) =>
+      const seenOf = (/** @type {import('../../src/people/sessions/contract.js').Session[]} */ sessions) =>
         Object.fromEntries(sessions.map(({ sid, lastSeen }) => [sid, lastSeen - at]))
       assert.deepEqual(seenOf(await two.sessions(ada)), { a1: 500, 'a1-later': 1000, a2: 0, 'a2-later': 1000 })
       for await (const page of two.users(first))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { compile } from '../../src/store/lua/compile.js'
-import { ErrorReply, Status } from '../../src/store/resp/replies.js'
+import { compile } from '../../src/redis/store/lua/compile.js'
+import { ErrorReply, Status } from '../../src/redis/store/resp/replies.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { generateCases } from '../helpers/lua-cases.js'
 import { seededRandom } from '../helpers/random.js'
@@ -62,7 +62,7 @@ async function runInRedis (scripts) {
   return replies
 }
 
-/** @param {string[]} args @returns {import('../../src/store/resp/replies.js').Reply} */
+/** @param {string[]} args @returns {import('../../src/redis/store/resp/replies.js').Reply} */
 function call ([name, ...args]) {
   if (name === 'PING' && args.length < 2) return args[0] ?? new Status('PONG')
   if (name === 'PING') return new ErrorReply('ERR wrong number of arguments for \'ping\' command')

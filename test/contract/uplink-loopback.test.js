@@ -1,8 +1,8 @@
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
-import { createLoopbackUplink } from '../../src/uplink/loopback.js'
-import { createRedisBus } from '../../src/bus/redis-bus.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { createLoopbackUplink } from '../../src/services/uplink/loopback.js'
+import { createRedisBus } from '../../src/log/bus/redis-bus.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { createDocumentsUplink } from '../../src/demo/documents/uplink.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { testPublisher } from '../helpers/publisher.js'
@@ -37,7 +37,7 @@ const open = (create) => async (/** @type {import('node:test').TestContext} */ t
   return { uplink, messages: async () => published.map(({ guid, ...rest }) => ({ guid: String(guid), ...rest })) }
 }
 
-/** @typedef {import('../../src/uplink/contract.js').Uplink} Uplink */
+/** @typedef {import('../../src/log/publish/uplink.js').Uplink} Uplink */
 
 uplinkContract('loopback', open((_, loopback) => loopback))
 uplinkContract('documents of the demo', open((parts, uplink) => createDocumentsUplink({

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { BATCH, FAILING, LEASE, PARTS } from '../../src/uplink/stream/contract.js'
-import { partOf } from '../../src/uplink/stream/entries.js'
+import { BATCH, FAILING, LEASE, PARTS } from '../../src/services/uplink/stream/contract.js'
+import { partOf } from '../../src/services/uplink/stream/entries.js'
 import { waitFor } from '../helpers/wait.js'
 
 /**
  * The contract of every stream of the uplink.
  *
- * @typedef {import('../../src/uplink/stream/contract.js').UplinkStream} UplinkStream
+ * @typedef {import('../../src/services/uplink/stream/contract.js').UplinkStream} UplinkStream
  *
  * @param {string} name
  * @param {(t: import('node:test').TestContext, options: { groups: string[], limits?: { records: number,
@@ -16,13 +16,13 @@ import { waitFor } from '../helpers/wait.js'
  */
 export function streamContract (name, open) {
   const fresh = () => `doc-${randomBytes(6).toString('hex')}`
-  /** @param {string} guid @param {string} text @returns {import('../../src/uplink/contract.js').UplinkRecord} */
+  /** @param {string} guid @param {string} text @returns {import('../../src/log/publish/uplink.js').UplinkRecord} */
   const message = (guid, text, more = {}) => ({
     operator: 'message', uid: 'ada', sid: 'AA1', guid, event: 'edit', traceId: 'trace', timestamp: 1_700_000_000_000,
     contentType: 'application/json', value: Buffer.from(JSON.stringify(text)), ...more
   })
   const one = { group: 'one', holder: 'first process' }
-  /** @param {import('../../src/uplink/stream/contract.js').Batch | null} batch */
+  /** @param {import('../../src/services/uplink/stream/contract.js').Batch | null} batch */
   const texts = (batch) => batch && batch.entries.map(({ record }) => JSON.parse(record.value.toString()))
 
   describe(`contract of the uplink's stream: ${name}`, () => {

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 /**
  * The contract of every uplink. An implementation's test calls this with a function that opens one.
  *
- * @typedef {import('../../src/uplink/contract.js').UplinkRecord} UplinkRecord
+ * @typedef {import('../../src/log/publish/uplink.js').UplinkRecord} UplinkRecord
  *
  * @typedef {object} Arrived a client's message at the receiver
  * @property {string} guid
@@ -16,7 +16,7 @@ import { describe, test } from 'node:test'
  * @property {Buffer} value
  *
  * @typedef {object} OpenUplink
- * @property {import('../../src/uplink/contract.js').Uplink} uplink started
+ * @property {import('../../src/log/publish/uplink.js').Uplink} uplink started
  * @property {(count: number) => Promise<Arrived[]>} messages at least `count` of them, those of one guid in order
  *
  * @param {string} name

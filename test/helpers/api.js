@@ -1,10 +1,10 @@
-import { systemRandom } from '../../src/common/random.js'
-import { createCallers } from '../../src/api/callers/callers.js'
-import { createHttpApi } from '../../src/api/http/server.js'
-import { createRedisRequests } from '../../src/api/idempotency/redis-requests.js'
-import { createPublish } from '../../src/api/publish.js'
-import { createPublishLane } from '../../src/api/publish-lane.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { createCallers } from '../../src/services/api/callers/callers.js'
+import { createHttpApi } from '../../src/services/api/http/server.js'
+import { createRedisRequests } from '../../src/services/api/idempotency/redis-requests.js'
+import { createPublish } from '../../src/services/api/publish.js'
+import { createPublishLane } from '../../src/services/api/publish-lane.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { countedBy } from './counted.js'
 import { manualClock } from './manual-clock.js'
 import { withRealTimers } from './real-timers.js'
@@ -31,7 +31,7 @@ import { storeRedis } from './store-redis.js'
  * @param {OneSink} [options.sink]
  * @param {Parameters<typeof createHttpApi>[0]['bus']} [options.bus]
  * @param {Partial<Parameters<typeof createHttpApi>[0]['sessions']>} [options.sessions]
- * @param {import('../../src/overview/contract.js').ProcessReport[]} [options.reports]
+ * @param {import('../../src/watch/overview/contract.js').ProcessReport[]} [options.reports]
  * @param {Parameters<typeof createHttpApi>[0]['certificate']} [options.certificate]
  * @param {Parameters<typeof createHttpApi>[1]} [options.times]
  */
@@ -53,7 +53,7 @@ export async function startApi (
   })
   await callers.start()
   t.after(() => callers.stop())
-  /** @type {import('../../src/api/publish.js').Sink} */
+  /** @type {import('../../src/services/api/publish.js').Sink} */
   const takeAll = (publications) => Promise.all(publications.map(async (publication) => {
     published.push(publication)
     return { position: await sink(publication) ?? null }

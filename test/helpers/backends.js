@@ -1,6 +1,6 @@
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
-import { createStore } from '../../src/store/store.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { createStore } from '../../src/redis/store/store.js'
 import { redisClusterUrl, redisUrl } from './env.js'
 import { fileScope } from './file-scope.js'
 

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../src/common/clock.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
-import { createCertificate } from '../../src/tls/certificate.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
+import { createCertificate } from '../../src/config/tls/certificate.js'
 import { recordingLog } from './recording-log.js'
 
 /** @typedef {{ cert: string, key: string }} Pair paths */
@@ -82,7 +82,7 @@ export function replaceFile (path, content) {
  * A certificate that is read, and read again every 20 ms; stopped after the test.
  *
  * @param {import('node:test').TestContext} t
- * @param {import('../../src/tls/certificate.js').CertificateFiles} files
+ * @param {import('../../src/config/tls/certificate.js').CertificateFiles} files
  * @param {Partial<Parameters<typeof createCertificate>[0]>} [more]
  */
 export async function startCertificate (t, files, more = {}) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { createProgram } from '../../src/cli/program.js'
+import { createProgram } from '../../src/operate/cli/program.js'
 import { SETTINGS } from './settings.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -64,7 +64,7 @@ export const COMMANDS = [
   [
     /^grpcurl .* inkcast\.v1\.Gateway\/(?<rpc>\w+)$/,
     (rpc) => {
-      assert.match(readFileSync(`${ROOT}src/api/grpc/inkcast.proto`, 'utf8'), new RegExp(`\\brpc ${rpc}\\(`))
+      assert.match(readFileSync(`${ROOT}src/services/api/grpc/inkcast.proto`, 'utf8'), new RegExp(`\\brpc ${rpc}\\(`))
     }
   ],
   [

@@ -1,18 +1,18 @@
 import { rm } from 'node:fs/promises'
 import { transports } from 'engine.io'
-import { makeRunDirectory, privateSocket } from '../../src/admin/run-directory.js'
-import { composeEmbedded } from '../../src/roles/embedded.js'
-import { describeProcess } from '../../src/admin/figures/describe.js'
-import { createStatus } from '../../src/admin/status.js'
+import { makeRunDirectory, privateSocket } from '../../src/operate/admin/run-directory.js'
+import { composeEmbedded } from '../../src/operate/roles/embedded.js'
+import { describeProcess } from '../../src/operate/admin/figures/describe.js'
+import { createStatus } from '../../src/operate/admin/status.js'
 import { launcherContext, loadConfig } from '../../src/config/load.js'
-import { createLifecycle } from '../../src/process/lifecycle.js'
-import { systemClock } from '../../src/common/clock.js'
-import { createLog } from '../../src/common/log.js'
-import { systemRandom } from '../../src/common/random.js'
-import { createInspectParts } from '../../src/inspect/parts.js'
-import { systemHost } from '../../src/process/host.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
-import { Tracing } from '../../src/tracing/tracing.js'
+import { createLifecycle } from '../../src/base/process/lifecycle.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { createLog } from '../../src/base/common/log.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { createInspectParts } from '../../src/watch/inspect/parts.js'
+import { systemHost } from '../../src/base/process/host.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
+import { Tracing } from '../../src/observe/tracing/tracing.js'
 
 /** Longest time for which a session on polling waits for one more poll before it ends, ms. */
 const CLOSE_TIMEOUT = 5000
@@ -29,7 +29,7 @@ Object.defineProperty(Object.getPrototypeOf(transports.polling(/** @type {any} *
  *
  * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
  * @param {Record<string, string>} [env] settings
- * @param {import('../../src/common/log.js').Log} [log] default: TEST_LOG_LEVEL, or silent
+ * @param {import('../../src/base/common/log.js').Log} [log] default: TEST_LOG_LEVEL, or silent
  * @param {{ slowTimeout?: number }} [times] shorter than in production, ms
  */
 export async function startEmbedded (

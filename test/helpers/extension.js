@@ -6,10 +6,10 @@
  */
 import { createInterface } from 'node:readline'
 import { Server } from 'socket.io'
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
-import { createRoomAdapter } from '../../src/socketio/adapter.js'
-import { createLog } from '../../src/common/log.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { createRoomAdapter } from '../../src/transport/socketio/adapter.js'
+import { createLog } from '../../src/base/common/log.js'
 import { createRedis } from '../../src/redis/client.js'
 
 const redis = createRedis({

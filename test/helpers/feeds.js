@@ -1,16 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { systemRandom } from '../../src/common/random.js'
+import { systemRandom } from '../../src/base/common/random.js'
 import { createFeeds } from '../../src/documents/feeds.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { recordingLog } from './recording-log.js'
-import { systemClock } from '../../src/common/clock.js'
+import { systemClock } from '../../src/base/common/clock.js'
 import { ScriptedBus } from './scripted-bus.js'
 
 /** Feeds over a scripted bus. */
 export function feedsOnScriptedBus () {
   /** Sleeps end at once. */
   const time = { slept: 0 }
-  /** @type {import('../../src/common/clock.js').Clock} */
+  /** @type {import('../../src/base/common/clock.js').Clock} */
   const clock = {
     ...systemClock,
     sleep: async (ms, signal) => {

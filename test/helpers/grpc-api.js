@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { loadSync } from '@grpc/proto-loader'
-import { systemRandom } from '../../src/common/random.js'
-import { createCallers } from '../../src/api/callers/callers.js'
-import { createGrpcApi, PROTO } from '../../src/api/grpc/server.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { createCallers } from '../../src/services/api/callers/callers.js'
+import { createGrpcApi, PROTO } from '../../src/services/api/grpc/server.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { manualClock } from './manual-clock.js'
 import { withRealTimers } from './real-timers.js'
 import { recordingLog } from './recording-log.js'
@@ -19,7 +19,7 @@ export const { 'inkcast.v1.Gateway': METHODS } = loadSync(PROTO, { longs: Number
  * @param {object} [options]
  * @param {string[]} [options.tokens]
  * @param {string} [options.callersFile]
- * @param {import('../../src/api/publish-lane.js').PublishLane} [options.publishLane]
+ * @param {import('../../src/services/api/publish-lane.js').PublishLane} [options.publishLane]
  * @param {Record<string, any>} [options.services]
  * @param {Parameters<typeof createGrpcApi>[0]['openEvents']} [options.openEvents]
  * @param {Parameters<typeof createGrpcApi>[0]['certificate']} [options.certificate]

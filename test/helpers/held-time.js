@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/common/clock.js'
+import { systemClock } from '../../src/base/common/clock.js'
 
 /**
  * Holds the monotonic time of this process, for rates and budgets: while it is held, nothing is refilled. To be called

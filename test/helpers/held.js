@@ -6,7 +6,7 @@ const PROBE = '999999999.1'
  * report the hold only if there is no other holder. Removes the probe afterwards. For stores with services, while no
  * report is in progress.
  *
- * @param {import('../../src/sessions/contract.js').SessionStore} store
+ * @param {import('../../src/people/sessions/contract.js').SessionStore} store
  * @param {{ uid?: string, guid?: string }} what
  */
 export async function isHeld (store, what) {

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { systemRandom } from '../../src/common/random.js'
-import { createRedisBus } from '../../src/bus/redis-bus.js'
-import { systemClock } from '../../src/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
+import { createRedisBus } from '../../src/log/bus/redis-bus.js'
+import { systemClock } from '../../src/base/common/clock.js'
 import { loadConfig } from '../../src/config/load.js'
 import { createDeadLetter } from '../../src/kafka/dead-letter.js'
 import { createIngest } from '../../src/ingest/ingest.js'
-import { createPublisher } from '../../src/publish/publisher.js'
+import { createPublisher } from '../../src/log/publish/publisher.js'
 import { createClient } from '../../src/kafka/kafkajs/client.js'
 import { createKafkajs } from '../../src/kafka/kafkajs/driver.js'
 import { ensureTopics } from '../../src/kafka/topics.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { kafkaBrokers } from './env.js'
 import { fileScope } from './file-scope.js'
 import { createMemoryMarks } from './memory-marks.js'
@@ -19,7 +19,7 @@ import { waitFor } from './wait.js'
 
 const scope = fileScope()
 
-/** @typedef {import('../../src/bus/contract.js').PublishEntry} PublishEntry */
+/** @typedef {import('../../src/log/bus/contract.js').PublishEntry} PublishEntry */
 /** @typedef {Awaited<ReturnType<typeof testKafka>>} TestKafka */
 
 /**

@@ -12,7 +12,7 @@ class LeakedVisit {
 /** @type {LeakedVisit[]} */
 const visits = []
 
-/** @type {import('../../src/extensions/extension.js').Extension} */
+/** @type {import('../../src/gateway/extensions/extension.js').Extension} */
 export default ({ io }) => {
   io.on('connection', (socket) => { visits.push(new LeakedVisit(socket.id)) })
 }

@@ -1,11 +1,11 @@
 import path from 'node:path'
-import { createAgent } from '../../src/admin/agent.js'
-import { createPrivateListener } from '../../src/admin/private-listener.js'
-import { systemClock } from '../../src/common/clock.js'
-import { createPeerListener } from '../../src/peers/peer-listener.js'
-import { createSessionListener } from '../../src/peers/session-listener.js'
-import { TIMES } from '../../src/process/socket-times.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
+import { createAgent } from '../../src/operate/admin/agent.js'
+import { createPrivateListener } from '../../src/operate/admin/private-listener.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { createPeerListener } from '../../src/transport/peers/peer-listener.js'
+import { createSessionListener } from '../../src/transport/peers/session-listener.js'
+import { TIMES } from '../../src/base/process/socket-times.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { makeDirectory, removeDirectory } from '../services/directory.js'
 import { startAdmin } from './admin.js'
 import { startEmbedded } from './embedded.js'
@@ -18,7 +18,7 @@ const portOf = (/** @type {string} */ url) => at(Number(new URL(url).port))
 /**
  * Starts every listener that inkcast has.
  * @param {{ after: (run: () => unknown) => void }} scope
- * @param {import('../../src/common/log.js').Log} log of all of them
+ * @param {import('../../src/base/common/log.js').Log} log of all of them
  * @returns {Promise<{ http: Record<string, Address>, others: Record<string, Address> }>} by name; others do not speak
  *   HTTP/1
  */

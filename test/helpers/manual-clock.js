@@ -1,7 +1,7 @@
 /**
  * A clock that the test advances, with its timers.
  *
- * @typedef {import('../../src/common/clock.js').Clock & ManualTime} ManualClock
+ * @typedef {import('../../src/base/common/clock.js').Clock & ManualTime} ManualClock
  *
  * @typedef {object} ManualTime
  * @property {(ms: number) => void} advance time passes: what becomes due by then runs at its time, in order

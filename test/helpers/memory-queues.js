@@ -1,6 +1,6 @@
 /**
  * What the bus remembers of clients' queues, for uplinks without a bus.
- * @returns {Pick<import('../../src/bus/contract.js').Bus, 'queuedUpTo' | 'noteQueued'>}
+ * @returns {Pick<import('../../src/log/bus/contract.js').Bus, 'queuedUpTo' | 'noteQueued'>}
  */
 export function memoryQueues () {
   /** @type {Map<string, number>} */

@@ -1,6 +1,6 @@
 import { beforeEach } from 'node:test'
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
 import { createRedis } from '../../src/redis/client.js'
 import { startRedis } from '../services/redis.js'
 import { fileScope } from './file-scope.js'

@@ -1,9 +1,9 @@
-import { systemClock } from '../../src/common/clock.js'
+import { systemClock } from '../../src/base/common/clock.js'
 
 /**
  * A clock with the time of the test and the timers of Node: for parts that work with real files and connections.
  *
- * @template {import('../../src/common/clock.js').Clock} C
+ * @template {import('../../src/base/common/clock.js').Clock} C
  * @param {C} clock
  * @returns {C}
  */

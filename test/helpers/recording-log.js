@@ -1,6 +1,6 @@
 /**
  * A log that records its lines.
- * @returns {{ log: import('../../src/common/log.js').Log, lines: { level: string, text: string }[] }} text: the
+ * @returns {{ log: import('../../src/base/common/log.js').Log, lines: { level: string, text: string }[] }} text: the
  *   message, and its fields as JSON
  */
 export function recordingLog () {

@@ -6,7 +6,7 @@ import { publication } from '../contract/bus-fixture.js'
  */
 export class ScriptedBus {
   epoch = 'one'
-  /** @type {import('../../src/bus/contract.js').BusRecord[]} records still in the log */
+  /** @type {import('../../src/log/bus/contract.js').BusRecord[]} records still in the log */
   records = []
   /** @type {string[]} operations in call order */
   calls = []
@@ -115,7 +115,7 @@ export class ScriptedBus {
   async history (_guid, since, limit) {
     await this.#call('history', ` ${since.offset}`)
     const position = this.end
-    /** @type {import('../../src/bus/contract.js').History} */
+    /** @type {import('../../src/log/bus/contract.js').History} */
     let answer
     if (since.epoch !== this.epoch || since.offset > this.#offset) answer = { position, records: [], gap: 'epoch' }
     else if (since.offset < this.#base) answer = { position, records: [], gap: 'trimmed' }
@@ -156,7 +156,7 @@ export class FakeMember {
     this.sender = `sender of ${id}`
   }
 
-  /** @param {import('../../src/bus/contract.js').BusRecord} record @returns {false | void} */
+  /** @param {import('../../src/log/bus/contract.js').BusRecord} record @returns {false | void} */
   deliver ({ offset }) {
     if (this.full !== undefined) return false
     this.offsets.push(offset)

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { createStore } from '../../src/store/store.js'
-import { systemRandom } from '../../src/common/random.js'
+import { createStore } from '../../src/redis/store/store.js'
+import { systemRandom } from '../../src/base/common/random.js'
 import { manualClock } from './manual-clock.js'
 
 /**

@@ -1,7 +1,7 @@
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
 import { createRedis } from '../../src/redis/client.js'
-import { createStore } from '../../src/store/store.js'
+import { createStore } from '../../src/redis/store/store.js'
 import { recordingLog } from './recording-log.js'
 
 /**
@@ -9,9 +9,9 @@ import { recordingLog } from './recording-log.js'
  *
  * @param {{ after: (stop: () => unknown) => void }} t a test's context, or fileScope() for a whole file
  * @param {object} [options]
- * @param {import('../../src/common/clock.js').Clock} [options.clock] of the store and the connection
- * @param {import('../../src/common/log.js').Log} [options.log]
- * @param {import('../../src/store/store.js').Store} [options.store] of another connection; default: a new one
+ * @param {import('../../src/base/common/clock.js').Clock} [options.clock] of the store and the connection
+ * @param {import('../../src/base/common/log.js').Log} [options.log]
+ * @param {import('../../src/redis/store/store.js').Store} [options.store] of another connection; default: a new one
  */
 export async function storeRedis (
   t, { clock = systemClock, log = recordingLog().log, store = createStore({ clock, random: systemRandom }) } = {}

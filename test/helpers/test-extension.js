@@ -4,7 +4,7 @@
 import { fileURLToPath } from 'node:url'
 import { startEmbedded } from './embedded.js'
 
-/** @typedef {import('../../src/extensions/extension.js').Extension} Extension */
+/** @typedef {import('../../src/gateway/extensions/extension.js').Extension} Extension */
 
 /** @type {Extension} */
 let code = () => {}
@@ -16,7 +16,7 @@ export default (context) => code(context)
  * @param {Parameters<typeof startEmbedded>[0]} t
  * @param {Extension} extension
  * @param {Record<string, string>} [env]
- * @param {import('../../src/common/log.js').Log} [log]
+ * @param {import('../../src/base/common/log.js').Log} [log]
  */
 export function startExtended (t, extension, env = {}, log) {
   code = extension

@@ -1,6 +1,6 @@
 /**
  * Reads all records of a stream's group `one`, without marking them as read.
- * @param {import('../../src/uplink/stream/contract.js').UplinkStream} stream
+ * @param {import('../../src/services/uplink/stream/contract.js').UplinkStream} stream
  */
 export async function readAll (stream) {
   const records = []

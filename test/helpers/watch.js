@@ -1,6 +1,8 @@
 import { waitFor } from './wait.js'
 
-/** @typedef {import('../../src/inspect/contract.js').InspectEvent & { process: string, host: string }} SeenEvent */
+/**
+ * @typedef {import('../../src/watch/inspect/contract.js').InspectEvent & { process: string, host: string }} SeenEvent
+ */
 
 /**
  * Watches something over the admin port, until the end of the test.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { HEADER } from '../../src/wire/headers.js'
-import { operations } from '../../src/api/operations/index.js'
+import { operations } from '../../src/services/api/operations/index.js'
 import { connectClient } from './clients.js'
 import { grpcClient } from './grpc.js'
 import { waitFor } from './wait.js'

@@ -66,7 +66,7 @@ test('every operator reaches the bus unchanged', async (t) => {
   })
   const short = (/** @type {string} */ traceId) => {
     const { operator, guid, uid, sid, ephemeral, receipt, timestamp } =
-      /** @type {import('../../src/bus/contract.js').PublishEntry} */ (byTrace.get(traceId)).publication
+      /** @type {import('../../src/log/bus/contract.js').PublishEntry} */ (byTrace.get(traceId)).publication
     assert.ok(
       traceId === 't1' || Math.abs(Date.now() - timestamp) < 60_000,
       'without x-timestamp the record\'s own time is used'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../src/common/clock.js'
+import { systemClock } from '../../src/base/common/clock.js'
 import { createKafkajs } from '../../src/kafka/kafkajs/driver.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { testKafka } from '../helpers/kafka-ingest.js'
 
 test('requests to Kafka are counted and measured by their name', async (t) => {

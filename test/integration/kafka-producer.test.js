@@ -1,16 +1,16 @@
-import { systemRandom } from '../../src/common/random.js'
+import { systemRandom } from '../../src/base/common/random.js'
 import { countedBy } from '../helpers/counted.js'
 import { memoryQueues } from '../helpers/memory-queues.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createRedisRequests } from '../../src/api/idempotency/redis-requests.js'
-import { createPublish, kafkaSink } from '../../src/api/publish.js'
-import { systemClock } from '../../src/common/clock.js'
+import { createRedisRequests } from '../../src/services/api/idempotency/redis-requests.js'
+import { createPublish, kafkaSink } from '../../src/services/api/publish.js'
+import { systemClock } from '../../src/base/common/clock.js'
 import { createKafkaDownlink } from '../../src/kafka/downlink.js'
 import { createProducer } from '../../src/kafka/producer.js'
-import { createKafkaUplink } from '../../src/uplink/kafka-uplink.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
+import { createKafkaUplink } from '../../src/services/uplink/kafka-uplink.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { publication } from '../contract/bus-fixture.js'
 import { ensured } from '../contract/kafka-topics.js'
 import { startIngest, testKafka } from '../helpers/kafka-ingest.js'
@@ -18,8 +18,8 @@ import { storeRedis } from '../helpers/store-redis.js'
 import { waitFor } from '../helpers/wait.js'
 
 /**
- * @param {Partial<import('../../src/uplink/contract.js').UplinkRecord>} [more]
- * @returns {import('../../src/uplink/contract.js').UplinkRecord}
+ * @param {Partial<import('../../src/log/publish/uplink.js').UplinkRecord>} [more]
+ * @returns {import('../../src/log/publish/uplink.js').UplinkRecord}
  */
 const uplinkRecord = (more) => ({
   operator: 'message',

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { systemClock } from '../../src/common/clock.js'
-import { systemRandom } from '../../src/common/random.js'
+import { systemClock } from '../../src/base/common/clock.js'
+import { systemRandom } from '../../src/base/common/random.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
-import { createNullRedis } from '../../src/rehearsal/null-redis.js'
+import { createNullRedis } from '../../src/gateway/rehearsal/null-redis.js'
 import { createRedis } from '../../src/redis/client.js'
-import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
+import { createRedisSessions } from '../../src/people/sessions/redis-sessions.js'
 
 const scenes = [
   { name: 'like a real one, with services', urlsOf: () => [redisUrl()], services: true },
@@ -23,7 +23,7 @@ for (const { name, urlsOf, services } of scenes) {
     t.after(() => real.stop())
     const nothing = createNullRedis({ urls, log, clock: systemClock, random: systemRandom })
     const id = randomUUID()
-    /** @type {import('../../src/sessions/contract.js').HoldingChange[][]} */
+    /** @type {import('../../src/people/sessions/contract.js').HoldingChange[][]} */
     const steps = [
       [
         { uid: id, guid: undefined, op: '+', told: '' },

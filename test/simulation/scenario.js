@@ -193,7 +193,7 @@ class Run {
 
   /**
    * @param {ReplicatedRedis} redis
-   * @param {import('../../src/store/store.js').Store} store of the new master
+   * @param {import('../../src/redis/store/store.js').Store} store of the new master
    */
   #failedOver (redis, store) {
     if (!redis.waits || this.broker !== undefined || this.plan.mayHaveLost) return

@@ -8,9 +8,9 @@ import { allowedValues, exampleOf } from '../../scripts/settings-page.js'
 import { BLOCKS } from '../../src/config/blocks.js'
 import { EXAMPLES } from '../../src/config/examples.js'
 import { loadConfig } from '../../src/config/load.js'
-import { ERRORS } from '../../src/common/errors.js'
-import { parse } from '../../src/common/schema.js'
-import { METRICS } from '../../src/metrics/table/metrics-table.js'
+import { ERRORS } from '../../src/base/common/errors.js'
+import { parse } from '../../src/base/common/schema.js'
+import { METRICS } from '../../src/observe/metrics/table/metrics-table.js'
 
 test('the generated pages match the code (if not: npm run docs)', async () => {
   assert.deepEqual(await outdated(), [])

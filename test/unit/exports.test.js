@@ -24,7 +24,7 @@ const COMMENTS = /\/\*\*[\s\S]*?\*\//g
 const TYPE = /\bimport\('(\.[^']+)'\)\.(\w+)/g
 
 /** The package's own export. */
-const PUBLIC = 'src/extensions/extension.js'
+const PUBLIC = 'src/gateway/extensions/extension.js'
 
 /** @param {string[]} places files and folders @returns {string[]} JavaScript files */
 const filesIn = (places) =>

@@ -12,7 +12,7 @@ import { follow } from '../simulation/script/follower.js'
  * @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster
  * @typedef {import('../simulation/parts/redis/server.js').RedisServer} RedisServer
  * @typedef {import('../simulation/parts/redis/replicated.js').ReplicatedRedis} ReplicatedRedis
- * @typedef {import('../../src/store/store.js').Snapshot} Snapshot
+ * @typedef {import('../../src/redis/store/store.js').Snapshot} Snapshot
  *
  * @typedef {object} Way
  * @property {import('../simulation/parts/redis/kinds.js').RedisKind} [redis]

@@ -9,7 +9,9 @@ const SHAPE = { machines: 2, kafka: true, inspects: true, errors: ['dead letter'
 const PROCESSES = 8
 
 /** @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster */
-/** @typedef {import('../../src/inspect/contract.js').InspectEvent & { process: string, host: string }} SeenEvent */
+/**
+ * @typedef {import('../../src/watch/inspect/contract.js').InspectEvent & { process: string, host: string }} SeenEvent
+ */
 
 /** @param {ScriptedCluster} cluster @param {string} machine */
 const apiOf = (cluster, machine) => {

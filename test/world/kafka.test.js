@@ -2,8 +2,8 @@ import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ensureTopics } from '../../src/kafka/topics.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
-import { createKafkaUplink } from '../../src/uplink/kafka-uplink.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
+import { createKafkaUplink } from '../../src/services/uplink/kafka-uplink.js'
 import { memoryQueues } from '../helpers/memory-queues.js'
 import { recordingLog } from '../helpers/recording-log.js'
 
@@ -22,7 +22,7 @@ const beside = (play) => () => inCluster({ kafka: true, workers: 1 }, async (clu
   await play({ cluster, broker, process: cluster.world.process('beside', { name: 'elsewhere', step: 0 }) })
 })
 
-/** @param {string} text @returns {import('../../src/uplink/contract.js').UplinkRecord} */
+/** @param {string} text @returns {import('../../src/log/publish/uplink.js').UplinkRecord} */
 const record = (text) => ({
   operator: 'message', uid: 'u1', sid: 'AAxxxxxxxxxxxxxxxxxx', guid: 'd1', event: 'edit', traceId: 't1',
   timestamp: 1_700_000_000_000, contentType: 'application/json', value: Buffer.from(JSON.stringify(text))

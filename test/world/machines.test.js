@@ -1,7 +1,7 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROOF_HEADER, proofFor } from '../../src/peers/request-proof.js'
+import { PROOF_HEADER, proofFor } from '../../src/transport/peers/request-proof.js'
 import { WORKERS } from '../../src/redis/keys.js'
 import { tokenOf } from '../simulation/parts/page.js'
 import { follow } from '../simulation/script/follower.js'

@@ -1,14 +1,14 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Orders, orderName } from '../../src/bus/orders.js'
-import { createRedisBus } from '../../src/bus/redis-bus.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
-import { LEASE } from '../../src/uplink/stream/contract.js'
-import { createRedisStream } from '../../src/uplink/stream/redis-stream.js'
-import { Standing } from '../../src/workers/standing.js'
-import { LEASE_TIME, createWorkerLease } from '../../src/workers/worker-lease.js'
-import { createWorkerWatch } from '../../src/workers/worker-watch.js'
+import { Orders, orderName } from '../../src/log/bus/orders.js'
+import { createRedisBus } from '../../src/log/bus/redis-bus.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
+import { LEASE } from '../../src/services/uplink/stream/contract.js'
+import { createRedisStream } from '../../src/services/uplink/stream/redis-stream.js'
+import { Standing } from '../../src/people/workers/standing.js'
+import { LEASE_TIME, createWorkerLease } from '../../src/people/workers/worker-lease.js'
+import { createWorkerWatch } from '../../src/people/workers/worker-watch.js'
 import { publication } from '../contract/bus-fixture.js'
 import { startPart } from '../simulation/script/part.js'
 
@@ -17,7 +17,7 @@ import { startPart } from '../simulation/script/part.js'
 /** Steps of the wall clock of Redis, s. */
 const STEPS = [-60, 1000, -30, 2, -1, 60, -60, 1000, -1000, 30]
 
-/** @returns {import('../../src/uplink/contract.js').UplinkRecord} */
+/** @returns {import('../../src/log/publish/uplink.js').UplinkRecord} */
 const message = () => ({
   operator: 'message', uid: 'u', sid: 's', guid: 'd', event: 'e', traceId: 'f'.repeat(32), timestamp: 1,
   contentType: 'application/json', value: Buffer.from('1')

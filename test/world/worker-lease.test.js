@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { WORKERS } from '../../src/redis/keys.js'
 import { MAX_WORKERS } from '../../src/wire/session-id.js'
-import { LEASE_TIME, createWorkerLease } from '../../src/workers/worker-lease.js'
-import { createWorkerWatch } from '../../src/workers/worker-watch.js'
+import { LEASE_TIME, createWorkerLease } from '../../src/people/workers/worker-lease.js'
+import { createWorkerWatch } from '../../src/people/workers/worker-watch.js'
 import { startPart, together } from '../simulation/script/part.js'
 
 /**

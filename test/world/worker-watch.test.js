@@ -2,8 +2,8 @@ import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { WORKERS } from '../../src/redis/keys.js'
-import { LEASE_TIME, createWorkerLease } from '../../src/workers/worker-lease.js'
-import { createWorkerWatch, incarnationName, liveIncarnations } from '../../src/workers/worker-watch.js'
+import { LEASE_TIME, createWorkerLease } from '../../src/people/workers/worker-lease.js'
+import { createWorkerWatch, incarnationName, liveIncarnations } from '../../src/people/workers/worker-watch.js'
 import { startPart, together } from '../simulation/script/part.js'
 
 /** @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster */

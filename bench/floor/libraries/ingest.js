@@ -4,7 +4,7 @@
  */
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
-import { systemClock } from '../../../src/common/clock.js'
+import { systemClock } from '../../../src/base/common/clock.js'
 import { createClient } from '../../../src/kafka/kafkajs/client.js'
 
 const { REDIS_URL = '', KAFKA_BROKERS = '' } = process.env

@@ -8,7 +8,7 @@
 import cluster from 'node:cluster'
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { GATEWAY_FLAGS } from '../../../src/process/runtime-flags.js'
+import { GATEWAY_FLAGS } from '../../../src/base/process/runtime-flags.js'
 
 const fileOf = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url))
 

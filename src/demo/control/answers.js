@@ -1,8 +1,8 @@
-import { CONTROL_SOCKET } from '../../admin/run-directory.js'
+import { CONTROL_SOCKET } from '../../operate/admin/run-directory.js'
 import path from 'node:path'
-import { InkcastError, publicError } from '../../common/errors.js'
-import { answerJson, readBody } from '../../admin/answers.js'
-import { askPrivately } from '../../admin/private-listener.js'
+import { InkcastError, publicError } from '../../base/common/errors.js'
+import { answerJson, readBody } from '../../operate/admin/answers.js'
+import { askPrivately } from '../../operate/admin/private-listener.js'
 
 /**
  * The control of the demo in one process, its buttons on pages that other processes serve: a gateway worker passes

@@ -1,4 +1,4 @@
-import { InkcastError } from '../../common/errors.js'
+import { InkcastError } from '../../base/common/errors.js'
 import { isId } from '../../wire/publication.js'
 import { createCrowd } from '../crowd/crowd.js'
 import { failed } from './answers.js'
@@ -27,9 +27,9 @@ import { createPulse, PULSE } from './pulse.js'
  * @param {import('./faults.js').Machine} [dependencies.machine] absent: there is nothing to break
  * @param {string} [dependencies.reason] why there is nothing to break: `embedded`
  * @param {string} [dependencies.store] the name of what is frozen: `Redis` or `the store`
- * @param {import('../../common/log.js').Log} dependencies.log
- * @param {import('../../common/clock.js').Clock} dependencies.clock
- * @param {import('../../common/random.js').Random} dependencies.random
+ * @param {import('../../base/common/log.js').Log} dependencies.log
+ * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../../base/common/random.js').Random} dependencies.random
  */
 export function createControl ({ apiUrl, token, auth, history, target, machine, reason, store, log, clock, random }) {
   const pulse = createPulse({ apiUrl, token, history, clock, random })

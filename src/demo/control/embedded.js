@@ -1,4 +1,4 @@
-import { apiUrl } from '../../process/banner.js'
+import { apiUrl } from '../../operate/roles/banner.js'
 import { createControl } from './control.js'
 import { gatewayTarget, tokenOf } from './target.js'
 
@@ -8,10 +8,10 @@ import { gatewayTarget, tokenOf } from './target.js'
  * @param {object} dependencies
  * @param {import('../../config/load.js').Config} dependencies.config
  * @param {{ gateway: () => number, api: () => number }} dependencies.ports as they are bound
- * @param {ReturnType<typeof import('../../process/lifecycle.js').createLifecycle>} dependencies.lifecycle
- * @param {import('../../common/log.js').Log} dependencies.log
- * @param {import('../../common/clock.js').Clock} dependencies.clock
- * @param {import('../../common/random.js').Random} dependencies.random
+ * @param {ReturnType<typeof import('../../base/process/lifecycle.js').createLifecycle>} dependencies.lifecycle
+ * @param {import('../../base/common/log.js').Log} dependencies.log
+ * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../../base/common/random.js').Random} dependencies.random
  * @returns {Promise<import('./answers.js').Ask>}
  */
 export async function startEmbeddedControl ({ config, ports, lifecycle, log, clock, random }) {

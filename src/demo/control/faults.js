@@ -1,4 +1,4 @@
-import { InkcastError } from '../../common/errors.js'
+import { InkcastError } from '../../base/common/errors.js'
 
 /**
  * The faults of the demo: one at a time, while records are published.
@@ -50,8 +50,8 @@ export const KINDS = ['kill', 'reload', 'freeze', 'cut']
  * @param {object} dependencies
  * @param {Machine} dependencies.machine
  * @param {Pick<ReturnType<typeof import('./pulse.js').createPulse>, 'hold' | 'release'>} dependencies.pulse
- * @param {import('../../common/log.js').Log} dependencies.log
- * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'sleep'>} dependencies.clock
+ * @param {import('../../base/common/log.js').Log} dependencies.log
+ * @param {Pick<import('../../base/common/clock.js').Clock, 'monotonic' | 'sleep'>} dependencies.clock
  * @param {Times} [dependencies.times]
  */
 export function createFaults ({ machine, pulse, log, clock, times = TIMES }) {

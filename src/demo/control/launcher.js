@@ -1,6 +1,6 @@
-import { createPrivateListener } from '../../admin/private-listener.js'
+import { createPrivateListener } from '../../operate/admin/private-listener.js'
 import { needsStore } from '../../config/load.js'
-import { apiUrl } from '../../process/banner.js'
+import { apiUrl } from '../../operate/roles/banner.js'
 import { createDocuments } from '../documents/documents.js'
 import { createDocumentsRoute, DOCUMENTS_PATH } from '../documents/in-launcher.js'
 import { CONTROL_PATH, controlSocket, createControlRoute } from './answers.js'
@@ -12,12 +12,13 @@ import { gatewayTarget, tokenOf } from './target.js'
 const FREEZE = 3000
 
 /**
- * A place of a process (src/launcher/slot.js).
+ * A place of a process (src/operate/launcher/slot.js).
  * @typedef {object} Place
  * @property {string} name
  * @property {boolean} ready
  * @property {{ role: string }} settings
- * @property {Pick<import('../../launcher/child.js').Child, 'pid' | 'workerNumber' | 'connections'> | undefined} current
+ * @property {Pick<import('../../operate/launcher/child.js').Child, 'pid' | 'workerNumber' | 'connections'> | undefined}
+ *   current
  * @property {() => void} sacrifice
  */
 
@@ -30,11 +31,11 @@ const FREEZE = 3000
  * @param {readonly string[]} dependencies.redisUrls of Redis, or of the built-in store
  * @param {readonly Place[]} dependencies.slots
  * @param {() => Promise<string | null>} dependencies.reload
- * @param {ReturnType<typeof import('../../admin/status.js').createStatus>} dependencies.status
- * @param {ReturnType<typeof import('../../process/lifecycle.js').createLifecycle>} dependencies.lifecycle
- * @param {import('../../common/log.js').Log} dependencies.log
- * @param {import('../../common/clock.js').Clock} dependencies.clock
- * @param {import('../../common/random.js').Random} dependencies.random
+ * @param {ReturnType<typeof import('../../operate/admin/status.js').createStatus>} dependencies.status
+ * @param {ReturnType<typeof import('../../base/process/lifecycle.js').createLifecycle>} dependencies.lifecycle
+ * @param {import('../../base/common/log.js').Log} dependencies.log
+ * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../../base/common/random.js').Random} dependencies.random
  */
 export async function startLauncherControl ({
   config, runDirectory, redisUrls, slots, reload, status, lifecycle, log, clock, random

@@ -1,6 +1,6 @@
 import http from 'node:http'
 import https from 'node:https'
-import { InkcastError } from '../../common/errors.js'
+import { InkcastError } from '../../base/common/errors.js'
 import { HEADER } from '../../wire/headers.js'
 
 /**
@@ -44,8 +44,8 @@ const MAX_REFUSED = 100
  * @param {() => string} dependencies.apiUrl
  * @param {string} [dependencies.token] of the api
  * @param {number} dependencies.history records that a document's log keeps
- * @param {import('../../common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../../common/random.js').Random, 'bytes'>} dependencies.random
+ * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../../base/common/random.js').Random, 'bytes'>} dependencies.random
  */
 export function createPulse ({ apiUrl, token, history, clock, random }) {
   const run = random.bytes(6).toString('base64url')
@@ -61,9 +61,9 @@ export function createPulse ({ apiUrl, token, history, clock, random }) {
   let document = null
   /** @type {string | null} */
   let problem = null
-  /** @type {import('../../common/clock.js').Timer | undefined} */
+  /** @type {import('../../base/common/clock.js').Timer | undefined} */
   let timer
-  /** @type {import('../../common/clock.js').Timer | undefined} */
+  /** @type {import('../../base/common/clock.js').Timer | undefined} */
   let tail
   let first = 1
   let sent = 0

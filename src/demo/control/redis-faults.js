@@ -1,4 +1,4 @@
-import { within } from '../../common/wait.js'
+import { within } from '../../base/common/wait.js'
 import { createRedis } from '../../redis/client.js'
 
 /**
@@ -7,9 +7,9 @@ import { createRedis } from '../../redis/client.js'
  *
  * @typedef {object} Settings
  * @property {readonly string[]} urls
- * @property {import('../../common/log.js').Log} log
- * @property {import('../../common/clock.js').Clock} clock
- * @property {import('../../common/random.js').Random} random
+ * @property {import('../../base/common/log.js').Log} log
+ * @property {import('../../base/common/clock.js').Clock} clock
+ * @property {import('../../base/common/random.js').Random} random
  */
 
 /** For Redis to be there before, and after a pause, ms. */

@@ -1,7 +1,7 @@
-import { InkcastError } from '../../common/errors.js'
-import { answerError, answerJson, readBody } from '../../admin/answers.js'
-import { isLocalRequest } from '../../process/local-request.js'
-import { targetOf } from '../../process/request-target.js'
+import { InkcastError } from '../../base/common/errors.js'
+import { answerError, answerJson, readBody } from '../../operate/admin/answers.js'
+import { isLocalRequest } from '../../base/process/local-request.js'
+import { targetOf } from '../../base/process/request-target.js'
 import { isId } from '../../wire/publication.js'
 import { nothingHere } from './answers.js'
 
@@ -15,8 +15,8 @@ export const PREFIX = '/control/'
 /**
  * @param {object} dependencies
  * @param {import('./answers.js').Ask} dependencies.ask
- * @param {import('node:http').RequestListener} [dependencies.inspect] `GET /inspect?guid=…` (src/inspect/feed.js)
- * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {import('node:http').RequestListener} [dependencies.inspect] `GET /inspect?guid=…` (src/watch/inspect/feed.js)
+ * @param {import('../../base/common/log.js').Log} dependencies.log
  * @returns {import('node:http').RequestListener}
  */
 export function createControlRoutes ({ ask, inspect, log }) {

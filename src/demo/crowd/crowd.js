@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { InkcastError } from '../../common/errors.js'
-import { isLoopbackHost } from '../../process/host-name.js'
+import { InkcastError } from '../../base/common/errors.js'
+import { isLoopbackHost } from '../../base/process/host-name.js'
 import { createTokenSigner } from '../page-tokens.js'
 
 /**

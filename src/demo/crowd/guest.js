@@ -1,5 +1,5 @@
-import { systemClock } from '../../common/clock.js'
-import { systemRandom } from '../../common/random.js'
+import { systemClock } from '../../base/common/clock.js'
+import { systemRandom } from '../../base/common/random.js'
 import { openWebSocket } from '../../load/websocket.js'
 
 /**
@@ -38,7 +38,7 @@ export class Guest {
   #wasJoined = false
   #failures = 0
   #gone = false
-  /** @type {import('../../common/clock.js').Timer | undefined} */
+  /** @type {import('../../base/common/clock.js').Timer | undefined} */
   #timer
   #head
 

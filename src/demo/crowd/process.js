@@ -2,7 +2,7 @@
  * The process of the crowd: guests that have a document open. It begins with the message of crowd.js, reports by
  * messages, and ends with its parent or when its time is over.
  */
-import { systemClock } from '../../common/clock.js'
+import { systemClock } from '../../base/common/clock.js'
 import { Guest } from './guest.js'
 
 /**

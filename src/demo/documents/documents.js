@@ -17,7 +17,7 @@ import { decodeMsgpack } from '../../wire/msgpack.js'
  *
  * @typedef {(guid: string) => Promise<LoadedDocument>} LoadDocument
  *
- * @typedef {Pick<import('../../uplink/contract.js').UplinkRecord, 'traceId' | 'timestamp' | 'contentType' | 'value'>
+ * @typedef {Pick<import('../../log/publish/uplink.js').UplinkRecord, 'traceId' | 'timestamp' | 'contentType' | 'value'>
  *   & Pick<import('../../../examples/document-service/service.js').UplinkMessage, 'queued'>
  *   & { guid: string, event: string, uid: string, sid: string }} PageMessage
  *
@@ -34,7 +34,7 @@ const decodeJson = (bytes) => JSON.parse(Buffer.from(bytes).toString())
  * @param {object} dependencies
  * @param {() => string} dependencies.apiUrl
  * @param {string} [dependencies.token] of the api
- * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {import('../../base/common/log.js').Log} dependencies.log
  * @param {import('../../wire/headers.js').TraceIdSource} dependencies.random
  * @returns {Documents & { stop: () => void }}
  */

@@ -1,6 +1,6 @@
-import { answerError, answerJson } from '../../admin/answers.js'
-import { askPrivately } from '../../admin/private-listener.js'
-import { InkcastError } from '../../common/errors.js'
+import { answerError, answerJson } from '../../operate/admin/answers.js'
+import { askPrivately } from '../../operate/admin/private-listener.js'
+import { InkcastError } from '../../base/common/errors.js'
 import { decodeMsgpack, encodeMsgpack } from '../../wire/msgpack.js'
 import { controlSocket } from '../control/answers.js'
 
@@ -70,7 +70,7 @@ export function documentsInLauncher (runDirectory) {
 /**
  * The route of the launcher's private listener.
  * @param {import('./documents.js').Documents} documents
- * @param {import('../../common/log.js').Log} log
+ * @param {import('../../base/common/log.js').Log} log
  * @returns {import('node:http').RequestListener}
  */
 export function createDocumentsRoute (documents, log) {

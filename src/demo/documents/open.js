@@ -3,8 +3,9 @@ import { hasServices } from '../../config/load.js'
 /**
  * @typedef {object} DemoDocuments
  * @property {import('./documents.js').LoadDocument} load
- * @property {(uplink: import('../../uplink/contract.js').Uplink, bus: Parameters<typeof
- *   import('./uplink.js').createDocumentsUplink>[0]['bus']) => import('../../uplink/contract.js').Uplink} receiveFrom
+ * @property {(uplink: import('../../log/publish/uplink.js').Uplink, bus: Parameters<typeof
+ *   import('./uplink.js').createDocumentsUplink>[0]['bus']) => import('../../log/publish/uplink.js').Uplink}
+ *   receiveFrom
  *   the uplink without the messages of the documents, which they receive
  */
 
@@ -12,7 +13,7 @@ import { hasServices } from '../../config/load.js'
  * The documents of the demo page, for the process that serves it. In development only.
  *
  * @param {import('../../config/load.js').Config} config
- * @param {import('../../common/clock.js').Clock} clock
+ * @param {import('../../base/common/clock.js').Clock} clock
  * @param {() => Promise<import('./documents.js').Documents>} [keep] where they are kept without a service of the
  *   application; absent: nowhere
  * @returns {Promise<DemoDocuments>}

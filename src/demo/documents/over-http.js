@@ -1,4 +1,4 @@
-import { fetchJson } from '../../common/fetch-json.js'
+import { fetchJson } from '../../base/common/fetch-json.js'
 
 /** Timeout of an answer, ms. */
 const TIMEOUT = 10_000
@@ -8,7 +8,7 @@ const MAX_BYTES = 1_048_576
  * Loads documents from the service of examples/document-service, which runs as a separate program.
  *
  * @param {Readonly<Record<string, string>>} settings as an extension has them: the demo is no part of a server
- * @param {import('../../common/wait.js').Timers} clock
+ * @param {import('../../base/common/wait.js').Timers} clock
  * @returns {import('./documents.js').LoadDocument} rejects when the service is unavailable
  */
 export function createDocumentsOverHttp ({ EXTENSION_DEMO_DOCUMENTS_URL: url = 'http://localhost:4000' }, clock) {

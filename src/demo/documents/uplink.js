@@ -4,10 +4,10 @@ import { isDocumentEvent } from '../../../examples/document-service/document.js'
  * Gives the messages of the demo page to its documents; all other records are passed on.
  *
  * @param {object} dependencies
- * @param {import('../../uplink/contract.js').Uplink} dependencies.uplink for all other records
+ * @param {import('../../log/publish/uplink.js').Uplink} dependencies.uplink for all other records
  * @param {import('./documents.js').Documents} dependencies.documents
- * @param {Pick<import('../../bus/contract.js').Bus, 'queuedUpTo' | 'noteQueued'>} dependencies.bus
- * @returns {import('../../uplink/contract.js').Uplink}
+ * @param {Pick<import('../../log/bus/contract.js').Bus, 'queuedUpTo' | 'noteQueued'>} dependencies.bus
+ * @returns {import('../../log/publish/uplink.js').Uplink}
  */
 export function createDocumentsUplink ({ uplink, documents, bus }) {
   return {

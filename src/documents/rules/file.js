@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { array, boolean, number, oneOf, parse, strictObject, string, wholeNumber } from '../../common/schema.js'
+import { array, boolean, number, oneOf, parse, strictObject, string, wholeNumber } from '../../base/common/schema.js'
 import { HISTORY_LIMITS } from '../../config/document-settings.js'
 import { MAX_ID_BYTES } from '../../wire/publication.js'
 

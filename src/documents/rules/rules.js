@@ -7,7 +7,7 @@ import { createFind } from './find.js'
  * Ask for each use, and keep nothing of the answer: the next one may differ.
  *
  * @typedef {object} Rules of one document; frozen, and the same object for all documents of a rule
- * @property {Readonly<Required<import('../../bus/contract.js').HistoryLimits>>} history
+ * @property {Readonly<Required<import('../../log/bus/contract.js').HistoryLimits>>} history
  * @property {boolean} presence
  * @property {'nobody' | 'writers' | 'everybody'} signals who may send them
  * @property {boolean | undefined} echo whether a connection gets its own signals, and its own messages where there is
@@ -22,10 +22,10 @@ import { createFind } from './find.js'
  * @param {object} dependencies
  * @param {{ size: number, ttl: number }} dependencies.history config.history, the defaults
  * @param {string} [dependencies.path] of the file; default: there are no rules
- * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {import('../../base/common/log.js').Log} dependencies.log
  * @param {Parameters<typeof createReloadedFiles>[0]['metrics']} dependencies.metrics
  * @param {number} [dependencies.every] see createReloadedFiles
- * @param {import('../../common/wait.js').Timers} dependencies.clock
+ * @param {import('../../base/common/wait.js').Timers} dependencies.clock
  */
 export function createDocumentRules ({ history, path, log, metrics, every, clock }) {
   const defaults = rulesFrom({}, history)
@@ -49,7 +49,7 @@ export function createDocumentRules ({ history, path, log, metrics, every, clock
     /** @type {RulesOf} */
     rulesOf: (guid) => find(guid),
 
-    /** @type {import('../../bus/contract.js').HistoryOf} */
+    /** @type {import('../../log/bus/contract.js').HistoryOf} */
     historyOf: (guid) => find(guid).history
   }
 }

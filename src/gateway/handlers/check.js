@@ -1,4 +1,4 @@
-import { strictObject } from '../../common/schema.js'
+import { strictObject } from '../../base/common/schema.js'
 
 export const schema = strictObject({})
 

@@ -4,23 +4,24 @@
  *
  * @typedef {object} HandlerContext
  * @property {ReturnType<typeof import('../../documents/feeds.js').createFeeds>} feeds
- * @property {ReturnType<typeof import('../../presence/presence.js').createPresence>} presence
+ * @property {ReturnType<typeof import('../../people/presence/presence.js').createPresence>} presence
  * @property {ReturnType<typeof import('../../documents/access.js').createAccess>} access
  * @property {import('../../documents/rules/rules.js').RulesOf} rulesOf
- * @property {ReturnType<typeof import('../../auth/authenticator.js').createAuthenticator>} authenticator
+ * @property {ReturnType<typeof import('../../people/auth/authenticator.js').createAuthenticator>} authenticator
  * @property {ReturnType<typeof import('../expiry.js').createExpiry>} expiry
  * @property {import('../connection-listeners.js').ConnectionListeners} connectionListeners
- * @property {import('../../publish/publisher.js').Publisher} publisher
- * @property {import('../../bus/contract.js').Bus} bus
+ * @property {import('../../log/publish/publisher.js').Publisher} publisher
+ * @property {import('../../log/bus/contract.js').Bus} bus
  * @property {import('../../documents/fair-reads.js').FairReads} reads
- * @property {import('../../uplink/contract.js').Uplink} uplink
+ * @property {import('../../log/publish/uplink.js').Uplink} uplink
  * @property {import('../../config/load.js').Config['limits']} limits
- * @property {ReturnType<typeof import('../../admission/operation-rates.js').createOperationRates>} operationRates
+ * @property {ReturnType<typeof import('../../transport/admission/operation-rates.js').createOperationRates>}
+ *   operationRates
  * @property {() => boolean} mayAct whether clients may use their rights on this worker now (workers/standing.js)
- * @property {import('../../metrics/metrics.js').Metrics} metrics
- * @property {import('../../common/clock.js').Clock} clock
- * @property {import('../../common/random.js').Random} random
- * @property {import('../../common/log.js').Log} log
+ * @property {import('../../observe/metrics/metrics.js').Metrics} metrics
+ * @property {import('../../base/common/clock.js').Clock} clock
+ * @property {import('../../base/common/random.js').Random} random
+ * @property {import('../../base/common/log.js').Log} log
  */
 
 export {}

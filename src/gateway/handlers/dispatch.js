@@ -1,6 +1,6 @@
-import { InkcastError, publicError } from '../../common/errors.js'
-import { happened } from '../../metrics/points.js'
-import { bytesOf } from '../../presence/answer-bytes.js'
+import { InkcastError, publicError } from '../../base/common/errors.js'
+import { happened } from '../../observe/metrics/points.js'
+import { bytesOf } from '../../people/presence/answer-bytes.js'
 import * as check from './check.js'
 import * as history from './history.js'
 import * as join from './join.js'
@@ -13,7 +13,7 @@ import * as state from './state.js'
 import { parseInput } from './input.js'
 import { assertMayAct } from './standing.js'
 import { refusedUndecoded } from './queued-edits.js'
-import { kRefused } from '../../admission/rate-limit.js'
+import { kRefused } from '../../transport/admission/rate-limit.js'
 
 /** @typedef {import('./context.js').HandlerContext} HandlerContext */
 
@@ -97,7 +97,8 @@ function refusedByRate (connection, event, { operationRates, metrics, clock }) {
  * @param {unknown} event
  * @param {unknown[]} args without the acknowledgement
  * @param {HandlerContext} context
- * @returns {Promise<{ ok: true, members?: import('../../presence/contract.js').Member[] } & Record<string, any> | { ok:
+ * @returns {Promise<{ ok: true, members?: import('../../people/presence/contract.js').Member[] } & Record<string, any>
+ *   | { ok:
  *   false, members?: undefined, error: ReturnType<typeof publicError> }>}
  */
 export async function answerEvent (connection, event, args, context) {

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { InkcastError } from '../../common/errors.js'
-import { strictObject, wholeNumber } from '../../common/schema.js'
-import { MAX_ATTACHMENTS, payloadFor } from '../../delivery/delivery.js'
+import { InkcastError } from '../../base/common/errors.js'
+import { strictObject, wholeNumber } from '../../base/common/schema.js'
+import { MAX_ATTACHMENTS, payloadFor } from '../../documents/delivery/delivery.js'
 import { readBackwards } from '../../documents/history.js'
 import { guid } from './input.js'
 
@@ -57,7 +57,7 @@ export async function handle (connection, { guid, before, limit = DEFAULT_LIMIT 
  * The payloads as live records have them. JSON clients accept few attachments in one message.
  *
  * @param {import('../connection.js').Connection} connection
- * @param {import('../../bus/contract.js').BusRecord[]} records
+ * @param {import('../../log/bus/contract.js').BusRecord[]} records
  * @returns {{ payloads: unknown[], left: number }} of the newest ones; the number of older ones that are left out
  */
 function payloadsFor ({ codec }, records) {

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { InkcastError } from '../../common/errors.js'
-import { custom, isRecord, parse, strictObject, string, wholeNumber } from '../../common/schema.js'
+import { InkcastError } from '../../base/common/errors.js'
+import { custom, isRecord, parse, strictObject, string, wholeNumber } from '../../base/common/schema.js'
 import { encodeMsgpack } from '../../wire/msgpack.js'
 import { withoutArrayBuffers } from '../../wire/msgpack-extensions.js'
 import { isId, isReservedEvent, reservedEvent } from '../../wire/publication.js'

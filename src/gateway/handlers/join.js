@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { InkcastError } from '../../common/errors.js'
-import { boolean, strictObject } from '../../common/schema.js'
+import { InkcastError } from '../../base/common/errors.js'
+import { boolean, strictObject } from '../../base/common/schema.js'
 import { guid, isGuidOnly, position, state } from './input.js'
 import { leaveDocument } from './leave.js'
 
@@ -215,7 +215,7 @@ function mayRead (connection, guid, access) {
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
  * @param {import('./context.js').HandlerContext['access']} access
- * @param {import('../../auth/identity.js').Identity} identity of the request to the service
+ * @param {import('../../people/auth/identity.js').Identity} identity of the request to the service
  * @param {Promise<boolean>} allowed
  */
 async function whenAsked (connection, guid, access, identity, allowed) {

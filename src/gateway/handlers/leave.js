@@ -1,5 +1,5 @@
-import { InkcastError } from '../../common/errors.js'
-import { strictObject } from '../../common/schema.js'
+import { InkcastError } from '../../base/common/errors.js'
+import { strictObject } from '../../base/common/schema.js'
 import { guid } from './input.js'
 
 export const schema = strictObject({ guid })

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { InkcastError } from '../../common/errors.js'
-import { strictObject, wholeNumber } from '../../common/schema.js'
+import { InkcastError } from '../../base/common/errors.js'
+import { strictObject, wholeNumber } from '../../base/common/schema.js'
 import { guid } from './input.js'
 
 /** Maximum members per answer. */

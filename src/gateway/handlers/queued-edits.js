@@ -1,4 +1,4 @@
-import { InkcastError, publicError } from '../../common/errors.js'
+import { InkcastError, publicError } from '../../base/common/errors.js'
 
 /** Maximum queues of one connection, and edits of one queue that wait for the one before. */
 const [MAX_QUEUES, MAX_WAITING] = [100, 100]

@@ -1,5 +1,5 @@
-import { InkcastError } from '../../common/errors.js'
-import { strictObject, string } from '../../common/schema.js'
+import { InkcastError } from '../../base/common/errors.js'
+import { strictObject, string } from '../../base/common/schema.js'
 import { describeSocket } from '../socket-data.js'
 import { leaveDocument } from './leave.js'
 

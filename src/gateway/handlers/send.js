@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { InkcastError } from '../../common/errors.js'
-import { strictObject, string, wholeNumber } from '../../common/schema.js'
-import { runStep, sending } from '../../metrics/points.js'
+import { InkcastError } from '../../base/common/errors.js'
+import { strictObject, string, wholeNumber } from '../../base/common/schema.js'
+import { runStep, sending } from '../../observe/metrics/points.js'
 import { newTraceId } from '../../wire/headers.js'
 import { withStandardDates } from '../../wire/msgpack-extensions.js'
 import { parseTraceparent } from '../../wire/traceparent.js'
@@ -59,7 +59,7 @@ async function send (connection, input, context) {
   const standard = contentType === 'application/msgpack' ? withStandardDates(value) : value
   const parent = parseTraceparent(input.traceparent)
   const traceId = parent?.traceId ?? newTraceId(random)
-  /** @type {import('../../uplink/contract.js').UplinkRecord} */
+  /** @type {import('../../log/publish/uplink.js').UplinkRecord} */
   const record = {
     operator: 'message',
     uid: connection.uid,

@@ -1,4 +1,4 @@
-import { InkcastError } from '../../common/errors.js'
+import { InkcastError } from '../../base/common/errors.js'
 
 /**
  * To be called before a client uses a right. A worker that may have missed kicks, revokes and closes, because it cannot

@@ -1,5 +1,5 @@
-import { InkcastError } from '../../common/errors.js'
-import { strictObject } from '../../common/schema.js'
+import { InkcastError } from '../../base/common/errors.js'
+import { strictObject } from '../../base/common/schema.js'
 import { takeEvent } from '../document-rate.js'
 import { guid, state } from './input.js'
 

@@ -26,10 +26,12 @@ const IDLE_GRACE = 500
  * @param {() => import('../public-port.js').Server} dependencies.server listens on the port
  * @param {() => number} dependencies.sessions open Engine.IO sessions; other workers may still forward requests of
  *   polling sessions
- * @param {Pick<import('../../peers/misrouted-requests.js').MisroutedRequests, 'releaseAll'>} [dependencies.misrouted]
+ * @param {Pick<import('../../transport/peers/misrouted-requests.js').MisroutedRequests, 'releaseAll'>}
+ *   [dependencies.misrouted]
  * @param {boolean} dependencies.alone whether no other process takes over the port
  * @param {number} dependencies.timeout DRAIN_TIMEOUT, ms
- * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'every' | 'soon' | 'sleep'>} dependencies.clock
+ * @param {Pick<import('../../base/common/clock.js').Clock, 'monotonic' | 'every' | 'soon' | 'sleep'>}
+ *   dependencies.clock
  */
 export function createDrain ({ directory, port, server, sessions, misrouted, alone, timeout, clock }) {
   let active = false

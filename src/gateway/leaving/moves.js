@@ -1,4 +1,4 @@
-import { InkcastError } from '../../common/errors.js'
+import { InkcastError } from '../../base/common/errors.js'
 
 /**
  * Moves connections at will: a random part of this worker's clients is asked to reconnect, at a rate that the others
@@ -19,16 +19,16 @@ const TICK = 50
 /**
  * @param {object} dependencies
  * @param {import('../directory.js').Directory} dependencies.directory
- * @param {Pick<import('../../metrics/metrics.js').Metrics, 'connections_moved'>} dependencies.metrics
- * @param {Pick<import('../../common/clock.js').Clock, 'monotonic' | 'every'>} dependencies.clock
- * @param {Pick<import('../../common/random.js').Random, 'number'>} dependencies.random
+ * @param {Pick<import('../../observe/metrics/metrics.js').Metrics, 'connections_moved'>} dependencies.metrics
+ * @param {Pick<import('../../base/common/clock.js').Clock, 'monotonic' | 'every'>} dependencies.clock
+ * @param {Pick<import('../../base/common/random.js').Random, 'number'>} dependencies.random
  */
 export function createMoves ({ directory, metrics, clock, random }) {
   /** Those that have not moved yet. @type {import('../connection.js').Connection[]} */
   let waiting = []
   /** @type {Move} */
   let move = { share: 0, rate: 0 }
-  /** @type {import('../../common/clock.js').Timer | undefined} */
+  /** @type {import('../../base/common/clock.js').Timer | undefined} */
   let timer
 
   function stop () {

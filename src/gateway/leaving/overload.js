@@ -1,6 +1,6 @@
 import v8 from 'node:v8'
-import { LogLimit } from '../../common/log-limit.js'
-import { memoryLimit } from '../../machine/memory.js'
+import { LogLimit } from '../../base/common/log-limit.js'
+import { memoryLimit } from '../../base/machine/memory.js'
 
 /**
  * Protects a worker that has more work than it can do, because of its event loop or its memory: first it refuses
@@ -36,10 +36,11 @@ const [EARLIEST, LATEST] = [10_000, 60_000]
  *   the clients are the developer's own
  * @param {import('../directory.js').Directory} dependencies.directory
  * @param {() => number} dependencies.memory used share of this worker's memory, 0 to 1
- * @param {Pick<import('../../metrics/metrics.js').Metrics, 'overloaded' | 'connections_shed'>} dependencies.metrics
- * @param {import('../../common/log.js').Log} dependencies.log
- * @param {import('../../common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../../common/random.js').Random, 'number'>} dependencies.random
+ * @param {Pick<import('../../observe/metrics/metrics.js').Metrics, 'overloaded' | 'connections_shed'>}
+ *   dependencies.metrics
+ * @param {import('../../base/common/log.js').Log} dependencies.log
+ * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../../base/common/random.js').Random, 'number'>} dependencies.random
  */
 export function createOverload ({ enabled, directory, memory, metrics, log, clock, random }) {
   /** Delays of the last checks, ms. @type {number[]} */
@@ -50,7 +51,7 @@ export function createOverload ({ enabled, directory, memory, metrics, log, cloc
   /** Since when it has been calm, while new clients are refused. @type {number | undefined} */
   let calmSince
   let last = 0
-  /** @type {import('../../common/clock.js').Timer | undefined} */
+  /** @type {import('../../base/common/clock.js').Timer | undefined} */
   let timer
   const logLimit = new LogLimit({ clock })
 

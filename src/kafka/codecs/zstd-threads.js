@@ -24,7 +24,7 @@ const THREADS = 2
  * @param {object} options
  * @param {number} [options.timeout] ms
  * @param {number} [options.threads]
- * @param {Pick<import('../../common/clock.js').Clock, 'timer' | 'soon'>} options.clock
+ * @param {Pick<import('../../base/common/clock.js').Clock, 'timer' | 'soon'>} options.clock
  * @returns {(source: Buffer, limit: number) => Promise<Buffer>} rejects when the source is corrupt or too large, or
  *   takes too long
  */
@@ -43,9 +43,9 @@ export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS, clock
   function run (started, { source, limit, resolve, reject }) {
     // errors must be handled while it is idle as well
     const worker = started ?? new Worker(new URL('zstd-worker.js', import.meta.url)).on('error', () => {})
-    /** @type {import('../../common/clock.js').Timer | undefined} */
+    /** @type {import('../../base/common/clock.js').Timer | undefined} */
     let timer
-    /** @type {Pick<import('../../common/clock.js').Timer, 'stop'> | undefined} */
+    /** @type {Pick<import('../../base/common/clock.js').Timer, 'stop'> | undefined} */
     let look
     busy++
     worker.ref()

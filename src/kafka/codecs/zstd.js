@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
-import { systemClock } from '../../common/clock.js'
+import { systemClock } from '../../base/common/clock.js'
 import { createZstdThreads } from './zstd-threads.js'
 
 /**

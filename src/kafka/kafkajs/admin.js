@@ -14,7 +14,7 @@ const CREATE_TIMEOUT = 5000
 
 /**
  * @param {import('kafkajs').Kafka} kafka
- * @param {import('../../common/wait.js').Timers} clock
+ * @param {import('../../base/common/wait.js').Timers} clock
  * @returns {Pick<import('../contract.js').KafkaDriver, 'ensureTopics' | 'safety' | 'inspect'>}
  */
 export const createAdmin = (kafka, clock) => ({
@@ -120,7 +120,7 @@ async function defaultReplication (admin) {
 /**
  * @param {import('kafkajs').Kafka} kafka
  * @param {number} retries
- * @param {import('../../common/wait.js').Timers} clock
+ * @param {import('../../base/common/wait.js').Timers} clock
  */
 async function connect (kafka, retries, clock) {
   const admin = kafka.admin({ retry: { retries } })

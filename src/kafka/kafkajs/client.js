@@ -13,8 +13,8 @@ const REQUEST_TIMEOUT = 8000
 /**
  * @param {object} dependencies
  * @param {KafkaSettings} dependencies.settings
- * @param {import('../../common/log.js').Log} dependencies.log
- * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../base/common/log.js').Log} dependencies.log
+ * @param {import('../../base/common/clock.js').Clock} dependencies.clock
  * @param {string} dependencies.name purpose of this client; the brokers show it in their logs and quotas as
  *   `inkcast-<name>`
  * @param {(message: string) => void} [dependencies.onWaits] called with connections that fail, once for each cause
@@ -47,7 +47,7 @@ const CONNECTION = /^Connection (?:error: |(?=timeout))/
  * Logs kafkajs's lines at `debug`, because it reports each attempt that it will repeat as an error. The results (a
  * consumer joined, failed or was replaced, records are not accepted) are logged by the callers of the driver.
  *
- * @param {import('../../common/log.js').Log} log
+ * @param {import('../../base/common/log.js').Log} log
  * @param {(message: string) => void} [onWaits] called with connections that fail
  * @returns {(entry: import('kafkajs').LogEntry) => void}
  */

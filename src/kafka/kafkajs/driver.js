@@ -1,4 +1,4 @@
-import { observeRequests } from '../../metrics/kafka-client.js'
+import { observeRequests } from '../../observe/metrics/kafka-client.js'
 import { createAdmin } from './admin.js'
 import { createClient } from './client.js'
 import { fetchEpochEnd } from './leader-epochs.js'
@@ -11,8 +11,8 @@ import { connectProducer } from './topic-producer.js'
  *
  * @param {object} dependencies
  * @param {import('./client.js').KafkaSettings} dependencies.settings
- * @param {import('../../common/log.js').Log} dependencies.log
- * @param {import('../../common/clock.js').Clock} dependencies.clock
+ * @param {import('../../base/common/log.js').Log} dependencies.log
+ * @param {import('../../base/common/clock.js').Clock} dependencies.clock
  * @param {string} dependencies.name purpose of this client; the brokers show it in their logs and quotas as
  *   `inkcast-<name>`
  * @param {Parameters<typeof observeRequests>[1]} [dependencies.metrics] default: requests are not counted

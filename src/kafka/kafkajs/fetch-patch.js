@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { systemClock } from '../../common/clock.js'
+import { systemClock } from '../../base/common/clock.js'
 import { ResponseBudget, isRecordBatch, readRecordBatches } from './record-batch.js'
 
 const require = createRequire(import.meta.url)

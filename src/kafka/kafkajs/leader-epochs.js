@@ -11,7 +11,7 @@ const CLOSE_TIMEOUT = 1000
  *
  * @param {import('kafkajs').Kafka} kafka
  * @param {{ topic: string, partition: number, epoch: number }} leader
- * @param {import('../../common/wait.js').Timers} clock
+ * @param {import('../../base/common/wait.js').Timers} clock
  * @returns {Promise<number | undefined>} offset after its last record; undefined where the brokers cannot report it
  * @throws {Error} Kafka does not respond, or the partition has no leader at the moment
  */

@@ -66,7 +66,7 @@ export class ResponseBudget {
   #ms = MAX_MS
   #clock
 
-  /** @param {import('../../common/clock.js').Clock} clock */
+  /** @param {import('../../base/common/clock.js').Clock} clock */
   constructor (clock) { this.#clock = clock }
 
   get spent () { return this.#bytes <= 0 || this.#ms <= 0 }

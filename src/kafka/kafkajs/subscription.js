@@ -23,7 +23,7 @@ const CLOSE_TIMEOUT = 3000
  * @param {import('kafkajs').Kafka} kafka
  * @param {{ topic: string, groupId: string }} options
  * @param {import('../contract.js').SubscriptionHandlers} handlers
- * @param {import('../../common/wait.js').Timers} clock
+ * @param {import('../../base/common/wait.js').Timers} clock
  * @returns {import('../contract.js').Subscription}
  */
 export function createSubscription (kafka, { topic, groupId }, handlers, clock) {

@@ -15,7 +15,7 @@ const CLOSE_TIMEOUT = 1000
  *
  * @param {import('kafkajs').Kafka} kafka
  * @param {string} topic
- * @param {import('../../common/wait.js').Timers} clock
+ * @param {import('../../base/common/wait.js').Timers} clock
  * @returns {Promise<string>} '' where the brokers cannot report it
  * @throws {Error} the topic does not exist, or Kafka does not respond
  */

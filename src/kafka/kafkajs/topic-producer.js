@@ -1,6 +1,6 @@
 import kafkajs from 'kafkajs'
-import { InkcastError } from '../../common/errors.js'
-import { within } from '../../common/wait.js'
+import { InkcastError } from '../../base/common/errors.js'
+import { within } from '../../base/common/wait.js'
 import { closeQuietly } from './close.js'
 import { createFixedPartitioner } from './partitioner.js'
 
@@ -24,7 +24,7 @@ const OUT_OF_SEQUENCE = new Set([
 /**
  * @param {import('kafkajs').Kafka} kafka
  * @param {string} topic
- * @param {import('../../common/wait.js').Timers} clock
+ * @param {import('../../base/common/wait.js').Timers} clock
  * @returns {Promise<import('../contract.js').TopicProducer>}
  */
 export async function connectProducer (kafka, topic, clock) {
@@ -94,7 +94,7 @@ function typeOf (error) {
 /**
  * @param {import('kafkajs').Kafka} kafka
  * @param {string} topic
- * @param {import('../../common/wait.js').Timers} clock
+ * @param {import('../../base/common/wait.js').Timers} clock
  * @returns {Promise<number | undefined>}
  */
 async function fetchMaxBytes (kafka, topic, clock) {

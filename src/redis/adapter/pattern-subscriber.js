@@ -14,8 +14,8 @@ import { ONE_ATTEMPT } from '../sentinel/options.js'
  * @param {(channel: string, payload: Buffer) => void} dependencies.onMessage
  * @param {(error: unknown) => void} [dependencies.onRejected] called with the error when an attempt to subscribe fails
  * @param {() => void} [dependencies.onReconnected] called when a lost connection is established again
- * @param {import('../../common/clock.js').Clock} dependencies.clock
- * @param {import('../../common/random.js').Random} dependencies.random
+ * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../../base/common/random.js').Random} dependencies.random
  */
 export function createPatternSubscriber ({
   client, name, prefixes, onMessage, onRejected = () => {}, onReconnected = () => {}, clock, random

@@ -1,5 +1,5 @@
 import { hashSlot } from '../hash-slot.js'
-import { InkcastError } from '../../common/errors.js'
+import { InkcastError } from '../../base/common/errors.js'
 import { NodeWait } from './node-wait.js'
 
 /**

@@ -16,7 +16,7 @@ import { ONE_ATTEMPT } from '../sentinel/options.js'
  * @property {Place} place of its write
  * @property {string} key that it wrote
  * @property {boolean} settled
- * @property {(error?: import('../../common/errors.js').InkcastError) => void} settle
+ * @property {(error?: import('../../base/common/errors.js').InkcastError) => void} settle
  */
 
 /** A connection to one node of Redis for writes and for the wait for them. Reconnects without a limit. */

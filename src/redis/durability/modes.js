@@ -3,7 +3,7 @@
  *
  * @typedef {'replicas' | 'fsync'} Mode
  *
- * @typedef {Pick<import('../../metrics/metrics.js').Metrics, 'write_waits' | 'write_waits_pending' |
+ * @typedef {Pick<import('../../observe/metrics/metrics.js').Metrics, 'write_waits' | 'write_waits_pending' |
  *   'write_wait_seconds'>} DurabilityMetrics
  *
  * @typedef {object} Confirmation

@@ -1,5 +1,5 @@
-import { Backoff } from '../../common/backoff.js'
-import { InkcastError } from '../../common/errors.js'
+import { Backoff } from '../../base/common/backoff.js'
+import { InkcastError } from '../../base/common/errors.js'
 import { waitKey } from '../keys.js'
 import { Line } from './line.js'
 import { explain, MODES, neverConfirms, NOT_CONNECTED, NotConfirmed, versionOf } from './modes.js'
@@ -18,9 +18,9 @@ import { explain, MODES, neverConfirms, NOT_CONNECTED, NotConfirmed, versionOf }
  * @property {import('./modes.js').Mode} mode
  * @property {number} timeout ms
  * @property {import('./modes.js').DurabilityMetrics} metrics
- * @property {import('../../common/log.js').Log} log
- * @property {import('../../common/clock.js').Clock} clock
- * @property {import('../../common/random.js').Random} random
+ * @property {import('../../base/common/log.js').Log} log
+ * @property {import('../../base/common/clock.js').Clock} clock
+ * @property {import('../../base/common/random.js').Random} random
  */
 
 /** Writes that wait on a node at most; further ones are refused before they are made. */

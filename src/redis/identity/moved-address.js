@@ -1,4 +1,4 @@
-import { Backoff } from '../../common/backoff.js'
+import { Backoff } from '../../base/common/backoff.js'
 import { ONE_ATTEMPT } from '../sentinel/options.js'
 import { identityOf } from './identity.js'
 
@@ -26,15 +26,15 @@ const REPEAT = 500
 /**
  * @param {object} dependencies
  * @param {import('ioredis').Redis} dependencies.client
- * @param {import('../../common/log.js').Log} dependencies.log
- * @param {import('../../common/clock.js').Clock} dependencies.clock
- * @param {import('../../common/random.js').Random} dependencies.random
+ * @param {import('../../base/common/log.js').Log} dependencies.log
+ * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../../base/common/random.js').Random} dependencies.random
  */
 export function createElsewhere ({ client, log, clock, random }) {
   const backoff = new Backoff({ ...PAUSE, random })
   let looking = false
   let lookUntil = -Infinity
-  /** @type {import('../../common/clock.js').Timer | undefined} */
+  /** @type {import('../../base/common/clock.js').Timer | undefined} */
   let repeating
   let nextAt = -Infinity
   let notedAt = -Infinity

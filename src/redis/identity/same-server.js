@@ -1,4 +1,4 @@
-import { Backoff } from '../../common/backoff.js'
+import { Backoff } from '../../base/common/backoff.js'
 
 /**
  * Keeps subscribers at the server that receives commands: no publication reaches the master before a failover, which
@@ -19,7 +19,7 @@ export function createSameServer (connections, { clock, random }) {
   const backoff = new Backoff({ ...PAUSE, random })
   /** Of the server that receives commands; undefined: unknown. @type {string | undefined} */
   let followed
-  /** @type {import('../../common/clock.js').Timer | undefined} */
+  /** @type {import('../../base/common/clock.js').Timer | undefined} */
   let checking
 
   /** @param {SubscriberConnection} connection */

@@ -7,7 +7,7 @@
 -- ARGV  1 number of members above which the document becomes count-only  2 share of it at which lists begin again
 --       3 maximum number of listed connections per member  4 incarnation of the worker  5 seconds to keep all keys
 --       6 seconds to keep the version of a document without members, or more: see `kept`
---       then five for each change: op ('+' '=' '-' '~', see src/presence/contract.js), id, uid, client, body; with '-'
+--       then five for each change: op ('+' '=' '-' '~', see src/people/presence/contract.js), id, uid, client, body; with '-'
 --       and '~' the client is the incarnation that the connection must have, '' for any
 -- Returns the version.
 local connections, order, meta, channel = KEYS[1], KEYS[2], KEYS[3], KEYS[4]

@@ -9,7 +9,7 @@ import { ANSWER_TIMEOUT, RECONNECT } from '../options.js'
  * `disconnect(true)` while ioredis asks the Sentinels ends the client for good: call it on a ready one only.
  *
  * @param {import('../../config/redis-url.js').SentinelUrl} url
- * @param {import('../../common/random.js').Random} random
+ * @param {import('../../base/common/random.js').Random} random
  * @returns {import('ioredis').RedisOptions}
  */
 export function sentinelOptions (url, random) {

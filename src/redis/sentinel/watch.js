@@ -15,8 +15,8 @@ const CHANNEL = '+switch-master'
  * @param {string} dependencies.name shown in CLIENT LIST
  * @param {() => void} dependencies.onSwitch the master may be another one: after a failover, and after a time without a
  *   connection
- * @param {import('../../common/clock.js').Clock} dependencies.clock
- * @param {import('../../common/random.js').Random} dependencies.random
+ * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../../base/common/random.js').Random} dependencies.random
  */
 export function createSentinelWatch ({ url, name, onSwitch, clock, random }) {
   const { sentinels, sentinelUsername: username, sentinelPassword: password, tls } = url

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { VERSION } from '../../../src/process/version.js'
+import { VERSION } from '../../../src/base/process/version.js'
 import { startAdmin } from '../../helpers/admin.js'
 
 /** @param {string} url of ADMIN_PORT */

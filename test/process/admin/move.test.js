@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
-import { createMoveControl } from '../../../src/admin/control/move.js'
-import { createPrivateListener } from '../../../src/admin/private-listener.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { createMoveControl } from '../../../src/operate/admin/control/move.js'
+import { createPrivateListener } from '../../../src/operate/admin/private-listener.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { makeDirectory, removeDirectory } from '../../services/directory.js'
 

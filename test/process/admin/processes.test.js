@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
-import { createPrivateListener } from '../../../src/admin/private-listener.js'
-import { createProcesses } from '../../../src/admin/processes.js'
-import { createAdminServer } from '../../../src/admin/server.js'
-import { createStatus } from '../../../src/admin/status.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { createPrivateListener } from '../../../src/operate/admin/private-listener.js'
+import { createProcesses } from '../../../src/operate/admin/processes.js'
+import { createAdminServer } from '../../../src/operate/admin/server.js'
+import { createStatus } from '../../../src/operate/admin/status.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { makeDirectory, removeDirectory } from '../../services/directory.js'
 
-/** @typedef {import('../../../src/admin/status.js').ProcessStatus} ProcessStatus */
+/** @typedef {import('../../../src/operate/admin/status.js').ProcessStatus} ProcessStatus */
 
 const { log } = recordingLog()
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'
-import { createAdminServer } from '../../../src/admin/server.js'
-import { systemClock } from '../../../src/common/clock.js'
+import { createAdminServer } from '../../../src/operate/admin/server.js'
+import { systemClock } from '../../../src/base/common/clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
 /** @typedef {import('node:test').TestContext} TestContext */

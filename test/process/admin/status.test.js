@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAdminServer } from '../../../src/admin/server.js'
-import { systemClock } from '../../../src/common/clock.js'
+import { createAdminServer } from '../../../src/operate/admin/server.js'
+import { systemClock } from '../../../src/base/common/clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
 const TOKEN = 'control-0123456789'

@@ -12,7 +12,7 @@ import { recordingLog } from '../../helpers/recording-log.js'
 import { rawPolling, rawWebSocket } from '../../helpers/raw-client.js'
 import { SECRET, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
-import { connectionsFor } from '../../../src/process/descriptors.js'
+import { connectionsFor } from '../../../src/base/process/descriptors.js'
 import { freePorts } from '../../services/ports.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))

@@ -9,8 +9,8 @@ import { startEmbedded } from '../../helpers/embedded.js'
 import { holdTime } from '../../helpers/held-time.js'
 import { rawPolling } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
-import { InkcastError } from '../../../src/common/errors.js'
-import { EngineSocket } from '../../../src/engine/engine-socket.js'
+import { InkcastError } from '../../../src/base/common/errors.js'
+import { EngineSocket } from '../../../src/transport/engine/engine-socket.js'
 
 const LIMIT = 8
 const UPGRADE =

@@ -8,7 +8,7 @@ import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { rawPolling, rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
-import { EngineSocket } from '../../../src/engine/engine-socket.js'
+import { EngineSocket } from '../../../src/transport/engine/engine-socket.js'
 
 /**
  * Limits on clients that are not admitted, and on unfinished messages, on every transport.

@@ -8,8 +8,8 @@ import { nothingLeft, stillServed, watchBus } from '../../helpers/left-over.js'
 import { rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
 import { kConnection } from '../../../src/gateway/connection.js'
-import { RateLimit, ratesOf } from '../../../src/admission/rate-limit.js'
-import { UserBudget } from '../../../src/admission/user-budget.js'
+import { RateLimit, ratesOf } from '../../../src/transport/admission/rate-limit.js'
+import { UserBudget } from '../../../src/transport/admission/user-budget.js'
 
 describe('the input of a connection', () => {
   const rates = ratesOf({ eventRates: { all: 10 }, maxBytesPerSecond: 1000, maxRecordBytes: 500 })

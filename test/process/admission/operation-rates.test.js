@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { operationRatesOf, createOperationRates } from '../../../src/admission/operation-rates.js'
+import { operationRatesOf, createOperationRates } from '../../../src/transport/admission/operation-rates.js'
 import { loadConfig } from '../../../src/config/load.js'
 import { range } from '../../contract/bus-fixture.js'
 import { connectClient } from '../../helpers/clients.js'

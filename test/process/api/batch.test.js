@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { InkcastError } from '../../../src/common/errors.js'
+import { InkcastError } from '../../../src/base/common/errors.js'
 import { startApi } from '../../helpers/api.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { openDocument, startClient } from '../../helpers/inkcast-client.js'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { operations } from '../../../src/api/operations/index.js'
+import { operations } from '../../../src/services/api/operations/index.js'
 import { startApi } from '../../helpers/api.js'
 import { callersFile } from '../../helpers/callers-file.js'
 

@@ -16,7 +16,7 @@ function logWith ({ first = 1, last = 10, valueAt = (offset) => Buffer.from(Stri
     cut: async () => null,
     /** @param {string[]} guids */
     positions: async (guids) => guids.map((guid) => guid === 'minutes' ? { epoch: 'e', offset: log.last } : null),
-    /** @type {import('../../../src/bus/contract.js').Bus['history']} */
+    /** @type {import('../../../src/log/bus/contract.js').Bus['history']} */
     async history (_guid, since, limit) {
       log.onRead()
       log.reads++

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FrameReader } from '../../../src/api/grpc/frame-reader.js'
+import { FrameReader } from '../../../src/services/api/grpc/frame-reader.js'
 import { callersFile } from '../../helpers/callers-file.js'
 import { framed, METHODS, rawGrpc, startGrpcApi } from '../../helpers/grpc-api.js'
 import { waitFor } from '../../helpers/wait.js'

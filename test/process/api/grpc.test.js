@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { once } from 'node:events'
-import { ERRORS } from '../../../src/common/errors.js'
-import { operations } from '../../../src/api/operations/index.js'
-import { fieldOfHeader, rpcOf } from '../../../src/api/grpc/names.js'
-import { statusOf } from '../../../src/api/grpc/status.js'
+import { ERRORS } from '../../../src/base/common/errors.js'
+import { operations } from '../../../src/services/api/operations/index.js'
+import { fieldOfHeader, rpcOf } from '../../../src/services/api/grpc/names.js'
+import { statusOf } from '../../../src/services/api/grpc/status.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { grpcClient } from '../../helpers/grpc.js'
 import { openDocument, startClient } from '../../helpers/inkcast-client.js'
 import { waitFor } from '../../helpers/wait.js'
 import { loadSync } from '@grpc/proto-loader'
-import { PROTO } from '../../../src/api/grpc/server.js'
+import { PROTO } from '../../../src/services/api/grpc/server.js'
 
 /** @param {import('node:test').TestContext} t @param {Record<string, string>} [env] @param {string} [token] */
 async function start (t, env = {}, token) {

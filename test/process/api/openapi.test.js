@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
-import { ERRORS, InkcastError } from '../../../src/common/errors.js'
+import { ERRORS, InkcastError } from '../../../src/base/common/errors.js'
 import { startApi } from '../../helpers/api.js'
 
 /** The validator of fastify; OpenAPI 3.1 uses the schemas of JSON Schema 2020-12. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
-import { systemRandom } from '../../../src/common/random.js'
-import { InkcastError } from '../../../src/common/errors.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { InkcastError } from '../../../src/base/common/errors.js'
 import { createSessionIds, timeOfSid } from '../../../src/wire/session-id.js'
 import { startApi } from '../../helpers/api.js'
 

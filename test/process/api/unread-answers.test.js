@@ -6,7 +6,7 @@ import { startApi } from '../../helpers/api.js'
 import { publicationWith } from '../../helpers/publication.js'
 import { waitFor } from '../../helpers/wait.js'
 
-/** @typedef {import('../../../src/bus/contract.js').BusRecord} BusRecord */
+/** @typedef {import('../../../src/log/bus/contract.js').BusRecord} BusRecord */
 
 const TOKENS = ['reader:reader-token-of-a-test', 'editor:editor-token-of-a-test']
 const READER = 'authorization: Bearer reader-token-of-a-test'

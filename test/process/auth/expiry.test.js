@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { systemRandom } from '../../../src/common/random.js'
+import { systemRandom } from '../../../src/base/common/random.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { createExpiry } from '../../../src/gateway/expiry.js'
 

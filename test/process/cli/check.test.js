@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { commandFolder } from '../../helpers/command.js'
 import { freePorts } from '../../services/ports.js'
 
-/** @typedef {import('../../../src/cli/check/finding.js').Finding} Finding */
+/** @typedef {import('../../../src/operate/cli/check/finding.js').Finding} Finding */
 
 const PRODUCTION = `NODE_ENV=production
 AUTH_JWT_SECRET=a-secret-of-more-than-32-characters

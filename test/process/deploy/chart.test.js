@@ -8,7 +8,7 @@ import { MANIFESTS, manifestsOf } from '../../../scripts/chart/manifests.js'
 import { CHART, lacksHelm, renderChart } from '../../../scripts/chart/render.js'
 import { loadConfig } from '../../../src/config/load.js'
 import { BLOCKS } from '../../../src/config/blocks.js'
-import { GATEWAY_FLAGS } from '../../../src/process/runtime-flags.js'
+import { GATEWAY_FLAGS } from '../../../src/base/process/runtime-flags.js'
 
 /** The chart, rendered by Helm's engine and checked with the schemas of Kubernetes, oldest and newest version. */
 

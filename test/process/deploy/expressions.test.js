@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { parse } from 'yaml'
-import { METRICS } from '../../../src/metrics/table/metrics-table.js'
+import { METRICS } from '../../../src/observe/metrics/table/metrics-table.js'
 import { startAdmin } from '../../helpers/admin.js'
 import { readExpression } from '../../helpers/promql.js'
 import { ensureInstalled, onPath } from '../../services/install.js'
@@ -15,7 +15,7 @@ import { SETTINGS } from '../../helpers/settings.js'
 
 const MONITORING = new URL('../../../deploy/helm/inkcast/monitoring/', import.meta.url)
 const ROLES = ['gateway', 'ingest', 'api', 'embedded', 'launcher']
-/** @type {Record<string, import('../../../src/metrics/table/metric-entry.js').MetricEntry>} */
+/** @type {Record<string, import('../../../src/observe/metrics/table/metric-entry.js').MetricEntry>} */
 const TABLE = METRICS
 /** Labels that Prometheus adds. */
 const ADDED = ['job', 'instance', 'role']

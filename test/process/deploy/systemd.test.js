@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { loadConfig } from '../../../src/config/load.js'
-import { GATEWAY_FLAGS } from '../../../src/process/runtime-flags.js'
+import { GATEWAY_FLAGS } from '../../../src/base/process/runtime-flags.js'
 import { onPath } from '../../services/install.js'
 
 const ROOT = new URL('../../../', import.meta.url)

@@ -6,16 +6,16 @@ import path from 'node:path'
 import { describe, test } from 'node:test'
 import tls from 'node:tls'
 import { fileURLToPath } from 'node:url'
-import { createAgent } from '../../../src/admin/agent.js'
-import { createPrivateListener } from '../../../src/admin/private-listener.js'
-import { createAdminServer } from '../../../src/admin/server.js'
-import { systemClock } from '../../../src/common/clock.js'
-import { createHttpServer } from '../../../src/engine/http.js'
-import { createClosing } from '../../../src/engine/socket-reader.js'
-import { createPeerListener } from '../../../src/peers/peer-listener.js'
-import { listen } from '../../../src/process/listen.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
-import { timesWithPolls, TIMES } from '../../../src/process/socket-times.js'
+import { createAgent } from '../../../src/operate/admin/agent.js'
+import { createPrivateListener } from '../../../src/operate/admin/private-listener.js'
+import { createAdminServer } from '../../../src/operate/admin/server.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { createHttpServer } from '../../../src/transport/engine/http.js'
+import { createClosing } from '../../../src/transport/engine/socket-reader.js'
+import { createPeerListener } from '../../../src/transport/peers/peer-listener.js'
+import { listen } from '../../../src/base/process/listen.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
+import { timesWithPolls, TIMES } from '../../../src/base/process/socket-times.js'
 import { startApi } from '../../helpers/api.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -95,7 +95,7 @@ const answerLarge = (/** @type {any} */ _req, /** @type {import('node:http').Ser
   res.end(MEGABYTE)
 /**
  * Ignores connections.
- * @type {Pick<import('../../../src/engine/engine.js').Engine,
+ * @type {Pick<import('../../../src/transport/engine/engine.js').Engine,
  *   'clock' | 'closing' | 'usesEngineSocket' | 'takeWebSocket' | 'handleRequest' | 'handleUpgrade'>}
  */
 const engine = {
@@ -162,8 +162,8 @@ const LISTENERS = {
 /**
  * @param {TestContext} t
  * @param {any} engine
- * @param {import('../../../src/tls/certificate.js').Certificate} [secure]
- * @param {import('../../../src/process/socket-times.js').Times} [times]
+ * @param {import('../../../src/config/tls/certificate.js').Certificate} [secure]
+ * @param {import('../../../src/base/process/socket-times.js').Times} [times]
  */
 async function gateway (t, engine, secure, times = SHORT) {
   const server = createHttpServer({

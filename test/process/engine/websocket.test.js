@@ -7,8 +7,8 @@ import { startEmbedded } from '../../helpers/embedded.js'
 import { rawHttp } from '../../helpers/raw-http.js'
 import { rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
-import { Deadlines } from '../../../src/engine/deadlines.js'
-import { EngineSocket } from '../../../src/engine/engine-socket.js'
+import { Deadlines } from '../../../src/transport/engine/deadlines.js'
+import { EngineSocket } from '../../../src/transport/engine/engine-socket.js'
 
 const server = await startEmbedded({ after })
 const { url, gateway } = server

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { extensionRunning } from '../../../src/extensions/guard.js'
+import { extensionRunning } from '../../../src/gateway/extensions/guard.js'
 import { connectClient } from '../../helpers/clients.js'
 import { startExtended } from '../../helpers/test-extension.js'
 import { waitFor } from '../../helpers/wait.js'

@@ -5,7 +5,7 @@ import { startEmbedded } from '../../helpers/embedded.js'
 import { rawPolling } from '../../helpers/raw-client.js'
 import { SECRET, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
-import { systemClock } from '../../../src/common/clock.js'
+import { systemClock } from '../../../src/base/common/clock.js'
 
 const real = { now: systemClock.now, monotonic: systemClock.monotonic }
 /** Time that has passed for the clocks beside real time, ms: it does not come back. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, test } from 'node:test'
-import { InkcastError } from '../../../src/common/errors.js'
+import { InkcastError } from '../../../src/base/common/errors.js'
 import { inOrder, refusedUndecoded } from '../../../src/gateway/handlers/queued-edits.js'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { isAlive } from '../../../src/process/alive.js'
+import { isAlive } from '../../../src/base/process/alive.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /** @param {number} pid @returns {number[]} */

@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
-import { systemRandom } from '../../../src/common/random.js'
-import { Backoff } from '../../../src/common/backoff.js'
-import { launcherHost } from '../../../src/launcher/host.js'
-import { Slot } from '../../../src/launcher/slot.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { Backoff } from '../../../src/base/common/backoff.js'
+import { launcherHost } from '../../../src/operate/launcher/host.js'
+import { Slot } from '../../../src/operate/launcher/slot.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /** Scripts with the behavior of a role's process. */

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-const LOG = new URL('../../../src/common/log.js', import.meta.url).href
-const CLOCK = new URL('../../../src/common/clock.js', import.meta.url).href
+const LOG = new URL('../../../src/base/common/log.js', import.meta.url).href
+const CLOCK = new URL('../../../src/base/common/clock.js', import.meta.url).href
 const LINES = 40_000
 
 /**

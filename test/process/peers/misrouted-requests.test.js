@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { systemClock } from '../../../src/common/clock.js'
-import { systemRandom } from '../../../src/common/random.js'
-import { isProven } from '../../../src/peers/request-proof.js'
-import { createMisroutedRequests } from '../../../src/peers/misrouted-requests.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { isProven } from '../../../src/transport/peers/request-proof.js'
+import { createMisroutedRequests } from '../../../src/transport/peers/misrouted-requests.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
 import { countedBy } from '../../helpers/counted.js'
 import { manualClock } from '../../helpers/manual-clock.js'
@@ -22,7 +22,7 @@ const OWNER = 7
 const newSid = createSessionIds(OWNER, { clock: systemClock, random: systemRandom })
 
 /** @typedef {import('node:test').TestContext} TestContext */
-/** @typedef {import('../../../src/peers/owner-routes.js').Route} Route */
+/** @typedef {import('../../../src/transport/peers/owner-routes.js').Route} Route */
 
 /** For the end of a client whose owner has closed, ms. */
 const LAST_WORDS = 50

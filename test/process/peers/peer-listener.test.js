@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROOF_HEADER, proofFor, isProven } from '../../../src/peers/request-proof.js'
-import { createPeerListener } from '../../../src/peers/peer-listener.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { PROOF_HEADER, proofFor, isProven } from '../../../src/transport/peers/request-proof.js'
+import { createPeerListener } from '../../../src/transport/peers/peer-listener.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { rawHttp } from '../../helpers/raw-http.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -36,7 +36,7 @@ async function startListener (t, ports = [0]) {
   return { listener, engine, metrics, clock, served, url: `http://127.0.0.1:${listener.port()}` }
 }
 
-const refused = async (/** @type {import('../../../src/metrics/metrics.js').Metrics} */ metrics) =>
+const refused = async (/** @type {import('../../../src/observe/metrics/metrics.js').Metrics} */ metrics) =>
   (await metrics.stray_requests.get()).values.find(({ labels }) => labels.result === 'refused')?.value ?? 0
 
 test('only a request with the proof of a worker is served', async (t) => {

@@ -21,7 +21,7 @@ async function setUp (t, env) {
   const server = await startEmbedded(t, env, log)
   /**
    * @returns {{ guid?: string, event: string, traceId: string, receipt:
-   *   import('../../../src/receipts/summary.js').Summary }[]}
+   *   import('../../../src/documents/receipts/summary.js').Summary }[]}
    */
   const told = () =>
     lines.filter(({ text }) => text.endsWith(' receipt'))

@@ -5,15 +5,15 @@ import net from 'node:net'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { systemClock as clock } from '../../../src/common/clock.js'
-import { systemRandom as random } from '../../../src/common/random.js'
+import { systemClock as clock } from '../../../src/base/common/clock.js'
+import { systemRandom as random } from '../../../src/base/common/random.js'
 import { certificate } from '../../helpers/balancer.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 import { loadConfig } from '../../../src/config/load.js'
-import { openSandbox } from '../../../src/rehearsal/sandbox.js'
-import { makeHandshakes, QUICK, warmUp } from '../../../src/rehearsal/warm-up.js'
-import { createNullRedis } from '../../../src/rehearsal/null-redis.js'
+import { openSandbox } from '../../../src/gateway/rehearsal/sandbox.js'
+import { makeHandshakes, QUICK, warmUp } from '../../../src/gateway/rehearsal/warm-up.js'
+import { createNullRedis } from '../../../src/gateway/rehearsal/null-redis.js'
 import { createRedisParts, createWorkerSessions } from '../../../src/gateway/redis-parts.js'
 
 const PRODUCTION = {
@@ -53,7 +53,7 @@ function partsOf (own) {
 
 /**
  * @param {import('../../../src/config/load.js').Config} config
- * @returns {import('../../../src/rehearsal/sandbox.js').CreateParts}
+ * @returns {import('../../../src/gateway/rehearsal/sandbox.js').CreateParts}
  */
 const nothingFor = (config) => (own) => partsOf({
   ...own, redis: createNullRedis({ urls: config.redis.urls, log: own.log, clock, random }), config, rules, worker
@@ -142,13 +142,13 @@ describe('the warm-up of a worker', () => {
     const { log, lines } = recordingLog()
     const config = loadConfig({ env: { ...PRODUCTION, REDIS_URL: 'redis://127.0.0.1:1' } })
     let sandboxes = 0
-    /** @type {import('../../../src/rehearsal/sandbox.js').CreateParts} */
+    /** @type {import('../../../src/gateway/rehearsal/sandbox.js').CreateParts} */
     const partsForOne = (own) => {
       if (++sandboxes === 2) throw new Error('no parts')
       return nothingFor(config)(own)
     }
     assert.equal(await warmUp({ config, extent: EXTENT, createParts: partsForOne, log, clock, random }), 0)
-    const refusing = (/** @type {import('../../../src/common/log.js').Log} */ silent) => {
+    const refusing = (/** @type {import('../../../src/base/common/log.js').Log} */ silent) => {
       const redis = createNullRedis({ urls: config.redis.urls, log: silent, clock, random })
       Object.assign(redis.client, { sendCommand: async () => { throw new Error('refused') } })
       return redis
@@ -191,12 +191,12 @@ describe('the warm-up of a worker', () => {
 
 /** Prints whether a loop that was compiled after the warm-up is still compiled after a collection of metrics. */
 const COMPILED = `
-  import { createMetrics } from './src/metrics/metrics.js'
-  import { warmUp } from './src/rehearsal/warm-up.js'
-  import { systemClock as clock } from './src/common/clock.js'
-  import { systemRandom as random } from './src/common/random.js'
+  import { createMetrics } from './src/observe/metrics/metrics.js'
+  import { warmUp } from './src/gateway/rehearsal/warm-up.js'
+  import { systemClock as clock } from './src/base/common/clock.js'
+  import { systemRandom as random } from './src/base/common/random.js'
   import { loadConfig } from './src/config/load.js'
-  import { createLog } from './src/common/log.js'
+  import { createLog } from './src/base/common/log.js'
 
   const OPTIMIZED = 16 // of V8's OptimizationStatus
   const sum = (list) => { let total = 0; for (const each of list) total += each; return total }

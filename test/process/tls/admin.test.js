@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import https from 'node:https'
 import { test } from 'node:test'
-import { createAdminServer } from '../../../src/admin/server.js'
-import { systemClock } from '../../../src/common/clock.js'
+import { createAdminServer } from '../../../src/operate/admin/server.js'
+import { systemClock } from '../../../src/base/common/clock.js'
 import { makeAuthority, startCertificate } from '../../helpers/certificates.js'
 
 /** @param {import('node:test').TestContext} t @param {boolean} mutual */

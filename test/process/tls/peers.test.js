@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import { test } from 'node:test'
 import tls from 'node:tls'
-import { systemRandom } from '../../../src/common/random.js'
-import { systemClock } from '../../../src/common/clock.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
-import { createMisroutedRequests } from '../../../src/peers/misrouted-requests.js'
-import { createPeerListener } from '../../../src/peers/peer-listener.js'
-import { listen } from '../../../src/process/listen.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
+import { createMisroutedRequests } from '../../../src/transport/peers/misrouted-requests.js'
+import { createPeerListener } from '../../../src/transport/peers/peer-listener.js'
+import { listen } from '../../../src/base/process/listen.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
 import { makeAuthority, replaceFile, startCertificate } from '../../helpers/certificates.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -20,7 +20,7 @@ const sid = createSessionIds(OWNER, { clock: systemClock, random: systemRandom }
 const path = `/socket.io/?EIO=4&transport=polling&sid=${sid}`
 
 /** @typedef {import('node:test').TestContext} TestContext */
-/** @typedef {import('../../../src/tls/certificate.js').Certificate} Certificate */
+/** @typedef {import('../../../src/config/tls/certificate.js').Certificate} Certificate */
 
 /** @param {TestContext} t @param {Certificate} [certificate] of the owner's machine */
 async function startOwner (t, certificate) {

@@ -1,5 +1,5 @@
 import { documentLog } from '../../../src/redis/keys.js'
-import { Stream } from '../../../src/store/types/stream.js'
+import { Stream } from '../../../src/redis/store/types/stream.js'
 import { userLog } from '../../../src/wire/publication.js'
 import { OF_USERS } from '../parts/page.js'
 
@@ -7,7 +7,7 @@ import { OF_USERS } from '../parts/page.js'
  * Publications that a Redis lacks when it becomes the master. With PUBLISH_WAIT it must have each one that was
  * acknowledged (docs/durability.md).
  *
- * @param {import('../../../src/store/store.js').Store} store
+ * @param {import('../../../src/redis/store/store.js').Store} store
  * @param {import('../parts/service.js').Service} service each of its records was accepted before the next one was sent
  * @returns {string[]} what is missing, as sentences
  */

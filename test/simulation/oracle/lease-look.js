@@ -1,6 +1,6 @@
 import { WORKERS } from '../../../src/redis/keys.js'
-import { SortedSet } from '../../../src/store/types/sorted-set.js'
-import { Text } from '../../../src/store/types/text.js'
+import { SortedSet } from '../../../src/redis/store/types/sorted-set.js'
+import { Text } from '../../../src/redis/store/types/text.js'
 import { workerOfSid } from '../../../src/wire/session-id.js'
 import { RedisHistory } from './redis-history.js'
 

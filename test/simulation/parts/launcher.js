@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
-import { createCordon } from '../../../src/admin/control/cordon.js'
-import { createMoveControl } from '../../../src/admin/control/move.js'
-import { Places } from '../../../src/launcher/places.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { createCordon } from '../../../src/operate/admin/control/cordon.js'
+import { createMoveControl } from '../../../src/operate/admin/control/move.js'
+import { Places } from '../../../src/operate/launcher/places.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { worldLog } from './log.js'
 
 /** Time until it is started again when it has given up, as by systemd, ms. */

@@ -6,7 +6,7 @@ const NOTED = new Set(['fatal', 'error', 'warn'])
  * expect, and each fault of a world that is meant to bring one says so.
  *
  * @param {import('../world/sim-process.js').SimProcess} process
- * @returns {import('../../../src/common/log.js').Log}
+ * @returns {import('../../../src/base/common/log.js').Log}
  */
 export function worldLog (process) {
   const { world } = process

@@ -1,20 +1,21 @@
-import { createPrivateListener } from '../../../src/admin/private-listener.js'
-import { createStatus } from '../../../src/admin/status.js'
+import { createPrivateListener } from '../../../src/operate/admin/private-listener.js'
+import { createStatus } from '../../../src/operate/admin/status.js'
 import { launcherContext } from '../../../src/config/load.js'
-import { createInspectParts } from '../../../src/inspect/parts.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
-import { createLifecycle } from '../../../src/process/lifecycle.js'
-import { VERSION } from '../../../src/process/version.js'
+import { createInspectParts } from '../../../src/watch/inspect/parts.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
+import { createLifecycle } from '../../../src/base/process/lifecycle.js'
+import { VERSION } from '../../../src/base/process/version.js'
 import { directoryOf } from './launcher.js'
 import { worldLog } from './log.js'
 
 /**
- * @typedef {(context: import('../../../src/role.js').RoleContext)
- *   => Promise<import('../../../src/role.js').Composed | void>} Compose
+ * @typedef {(context: import('../../../src/operate/roles/role.js').RoleContext)
+ *   => Promise<import('../../../src/operate/roles/role.js').Composed | void>} Compose
  */
 
 /**
- * Runs a role of inkcast as a process of a world, as src/role.js does with a real one: what it does with signals,
+ * Runs a role of inkcast as a process of a world, as src/operate/roles/role.js does with a real one: what it does with
+ * signals,
  * files and the launcher is replaced.
  *
  * @typedef {object} RunningRole
@@ -22,9 +23,9 @@ import { worldLog } from './log.js'
  * @property {boolean} isReady it has started, and does not stop
  * @property {() => string[]} notReady reasons that /ready gives
  * @property {() => void} stop as SIGTERM: it ends in order, within DRAIN_TIMEOUT
- * @property {import('../../../src/role.js').Composed | undefined} composed
- * @property {import('../../../src/metrics/metrics.js').Metrics} metrics
- * @property {import('../../../src/inspect/parts.js').PrivateRoutes} privateRoutes
+ * @property {import('../../../src/operate/roles/role.js').Composed | undefined} composed
+ * @property {import('../../../src/observe/metrics/metrics.js').Metrics} metrics
+ * @property {import('../../../src/watch/inspect/parts.js').PrivateRoutes} privateRoutes
  * @property {ReturnType<typeof createStatus>} status
  * @property {unknown} failure why it did not start
  *

@@ -44,10 +44,10 @@ export class SimProcess {
     this.born = world.time
     const drawn = world.random.fork()
     this.drawn = drawn
-    /** @type {import('../../../src/common/random.js').Random} */
+    /** @type {import('../../../src/base/common/random.js').Random} */
     this.random = { number: drawn.number, bytes: drawn.bytes, uuid: drawn.uuid }
     this.clock = this.#createClock()
-    /** @type {import('../../../src/process/host.js').Host} */
+    /** @type {import('../../../src/base/process/host.js').Host} */
     this.host = {
       name: machine.name,
       machine: machine.name,
@@ -63,7 +63,7 @@ export class SimProcess {
     }
   }
 
-  /** @returns {import('../../../src/common/clock.js').Clock} */
+  /** @returns {import('../../../src/base/common/clock.js').Clock} */
   #createClock () {
     const { world } = this
     return {
@@ -96,7 +96,7 @@ export class SimProcess {
    * @param {number} ms
    * @param {() => void} run
    * @param {boolean} again
-   * @returns {import('../../../src/common/clock.js').Timer}
+   * @returns {import('../../../src/base/common/clock.js').Timer}
    */
   #timer (ms, run, again) {
     const { world } = this

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAdminAccess } from '../../../src/admin/access.js'
+import { createAdminAccess } from '../../../src/operate/admin/access.js'
 
 const TOKEN = 'a-token-for-everything'
 const READ = 'a-token-that-only-reads'

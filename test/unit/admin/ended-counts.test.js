@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { createEndedCounts } from '../../../src/admin/ended-counts.js'
+import { createEndedCounts } from '../../../src/operate/admin/ended-counts.js'
 
-/** @typedef {import('../../../src/admin/processes.js').Seen} Seen */
+/** @typedef {import('../../../src/operate/admin/processes.js').Seen} Seen */
 
 /** @param {string} id of a process */
 function startProcess (id) {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createRenderedDocs } from '../../../src/admin/rendered-docs.js'
+import { createRenderedDocs } from '../../../src/operate/admin/rendered-docs.js'
 
 /** @param {import('node:test').TestContext} t */
 function folderOf (t) {

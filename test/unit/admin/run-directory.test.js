@@ -6,8 +6,8 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
-import { leaveRunDirectory, makeRunDirectory, openRunDirectory } from '../../../src/admin/run-directory.js'
-import { TICKET_FILE } from '../../../src/tls/ticket-keys.js'
+import { leaveRunDirectory, makeRunDirectory, openRunDirectory } from '../../../src/operate/admin/run-directory.js'
+import { TICKET_FILE } from '../../../src/config/tls/ticket-keys.js'
 
 /** Listens, prints a line, and waits to be killed, so that its socket remains. */
 const LISTENER = 'require("node:net").createServer().listen(process.argv[1], () => console.log("there"))'

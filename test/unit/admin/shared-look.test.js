@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSharedLook } from '../../../src/admin/shared-look.js'
+import { createSharedLook } from '../../../src/operate/admin/shared-look.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { settle } from '../../helpers/scripted-socket.js'
 

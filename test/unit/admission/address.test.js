@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAddressOf, isPrivate, proxyList } from '../../../src/admission/address.js'
+import { createAddressOf, isPrivate, proxyList } from '../../../src/transport/admission/address.js'
 
 const direct = createAddressOf(proxyList([]))
 const behind = createAddressOf(proxyList(['10.0.0.0/8', '192.0.2.1', 'fd00::/8']))

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
-import { createHandshakeLimit } from '../../../src/admission/handshake-limit.js'
-import { systemRandom } from '../../../src/common/random.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { createHandshakeLimit } from '../../../src/transport/admission/handshake-limit.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
 /** @type {any} */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
-import { EARLY_MESSAGE, InputLimits } from '../../../src/admission/input-limits.js'
-import { kOwner } from '../../../src/engine/link.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { EARLY_MESSAGE, InputLimits } from '../../../src/transport/admission/input-limits.js'
+import { kOwner } from '../../../src/transport/engine/link.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
 const MAX_BYTES = 2 ** 20

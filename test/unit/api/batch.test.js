@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadSync } from '@grpc/proto-loader'
-import { systemRandom } from '../../../src/common/random.js'
-import { itemFrom } from '../../../src/api/grpc/messages.js'
-import { PROTO } from '../../../src/api/grpc/server.js'
-import { batchOperations, entryOf } from '../../../src/api/operations/batch.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { itemFrom } from '../../../src/services/api/grpc/messages.js'
+import { PROTO } from '../../../src/services/api/grpc/server.js'
+import { batchOperations, entryOf } from '../../../src/services/api/operations/batch.js'
 import { ITEM_FIELDS } from '../../../src/wire/item.js'
 
 const [{ body }] = /** @type {any[]} */ (batchOperations)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRequestLimit } from '../../../src/api/request-limit.js'
+import { createRequestLimit } from '../../../src/services/api/request-limit.js'
 
 const full = { code: 'unavailable', retryable: true }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { createVerifier } from 'fast-jwt'
-import { createHmacReader } from '../../../src/auth/hmac.js'
+import { createHmacReader } from '../../../src/people/auth/hmac.js'
 import { SECRET, forgeToken, signToken, tokenPart } from '../../helpers/tokens.js'
 import { seededRandom } from '../../helpers/random.js'
 

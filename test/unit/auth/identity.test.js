@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { claims, identityFromClaims, isPlain } from '../../../src/auth/identity.js'
-import { parse } from '../../../src/common/schema.js'
+import { claims, identityFromClaims, isPlain } from '../../../src/people/auth/identity.js'
+import { parse } from '../../../src/base/common/schema.js'
 import { seededRandom } from '../../helpers/random.js'
 
 const VALUES = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
-import { EVERY_DOCUMENT, MAX_ORDERS, Orders, orderName, readOrderName } from '../../../src/bus/orders.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { EVERY_DOCUMENT, MAX_ORDERS, Orders, orderName, readOrderName } from '../../../src/log/bus/orders.js'
 
 test('an order is new once, and new again when it is repeated', () => {
   const orders = new Orders(systemClock)

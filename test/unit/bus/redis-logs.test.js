@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemRandom } from '../../../src/common/random.js'
-import { createRedisLogs } from '../../../src/bus/redis-logs.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { createRedisLogs } from '../../../src/log/bus/redis-logs.js'
 import { documentMeta } from '../../../src/redis/keys.js'
 
 /** A cluster in which the nodes of some documents do not respond. @param {Set<string>} away metas */

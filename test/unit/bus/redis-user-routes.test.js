@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { createUserRoutes } from '../../../src/bus/redis-user-routes.js'
-import { systemClock } from '../../../src/common/clock.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { createUserRoutes } from '../../../src/log/bus/redis-user-routes.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { userOrders, userWorkers } from '../../../src/redis/keys.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -12,11 +12,11 @@ import { waitFor } from '../../helpers/wait.js'
  * User routes over a Redis that records calls.
  * @param {{
  *   isCluster?: boolean, failing?: boolean, ordered?: [number, ...string[]][], isOwner?: () => boolean
- *   clock?: import('../../../src/common/clock.js').Clock
+ *   clock?: import('../../../src/base/common/clock.js').Clock
  * }} [options]
  */
 function fixture ({ isCluster = false, failing = false, ordered = [], isOwner, clock = systemClock } = {}) {
-  /** @type {[string, import('../../../src/bus/orders.js').Order[]][]} */
+  /** @type {[string, import('../../../src/log/bus/orders.js').Order[]][]} */
   const told = []
   /** @type {{ keys: string[], ops: string }[]} */
   const calls = []

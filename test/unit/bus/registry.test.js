@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRegistry } from '../../../src/bus/registry.js'
+import { createRegistry } from '../../../src/log/bus/registry.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
 /** @param {import('node:test').TestContext} t @param {object} [more] of the connection to Redis */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createProgram } from '../../../src/cli/program.js'
+import { createProgram } from '../../../src/operate/cli/program.js'
 
 /** @param {string} line @returns {string[]} words of a shell command, up to a pipe or list */
 const wordsOf = (line) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { ERRORS } from '../../../src/common/errors.js'
+import { ERRORS } from '../../../src/base/common/errors.js'
 import { openDoc, scriptedClient } from '../../helpers/scripted-socket.js'
 
 test('the types of the client name every code of the gateway', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
-import { systemRandom } from '../../../src/common/random.js'
-import { Backoff, retry } from '../../../src/common/backoff.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { Backoff, retry } from '../../../src/base/common/backoff.js'
 
 test('delays double from min to max, each between half and the whole of it', () => {
   for (const [random, share] of /** @type {const} */ ([[0, 0.5], [0.5, 0.75]])) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
+import { systemClock } from '../../../src/base/common/clock.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -37,7 +37,7 @@ test('a stopped timer does not run, and a repeating one runs until it is stopped
 
 /**
  * The same steps by Node's timers and by the manual ones, each after the one before.
- * @param {import('../../../src/common/clock.js').Clock} clock
+ * @param {import('../../../src/base/common/clock.js').Clock} clock
  */
 function scenario (clock) {
   /** @type {string[]} */

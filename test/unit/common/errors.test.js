@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ERRORS, InkcastError, publicError } from '../../../src/common/errors.js'
+import { ERRORS, InkcastError, publicError } from '../../../src/base/common/errors.js'
 
 test('an error has the values of the table, and its own message if there is one', () => {
   const error = new InkcastError('unavailable')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { parse } from 'acorn'
-import { HOOKS } from '../../../src/common/hooks.js'
+import { HOOKS } from '../../../src/base/common/hooks.js'
 
 const ROOT = new URL('../../../', import.meta.url)
 /** Part of the Socket.IO protocol, and names of JavaScript's own. */
@@ -112,7 +112,7 @@ const unlisted = ({ file, text }) =>
     .map(({ name, line }) => `${file}:${line} ${name}`)
 
 describe('the list of private parts', () => {
-  test('has every private access of src and client (if not: src/common/hooks.js)', () => {
+  test('has every private access of src and client (if not: src/base/common/hooks.js)', () => {
     assert.deepEqual(sources.flatMap(unlisted), [])
   })
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { checkSettings } from '../../../src/cli/check/settings.js'
-import { HOOKS } from '../../../src/common/hooks.js'
-import { checkLibraries, uncheckedLibraries } from '../../../src/common/library-versions.js'
+import { checkSettings } from '../../../src/operate/cli/check/settings.js'
+import { HOOKS } from '../../../src/base/common/hooks.js'
+import { checkLibraries, uncheckedLibraries } from '../../../src/config/library-versions.js'
 import { loadConfig, readSettings } from '../../../src/config/load.js'
-import { settingWarnings } from '../../../src/workers/setting-warnings.js'
+import { settingWarnings } from '../../../src/people/workers/setting-warnings.js'
 
 const ANY = { LIBRARY_VERSIONS: 'any' }
 const packages = [...new Set(HOOKS.map((hook) => hook.package))]

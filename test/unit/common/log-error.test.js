@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { Cluster, Redis } from 'ioredis'
-import { InkcastError } from '../../../src/common/errors.js'
-import { createErrorSerializer } from '../../../src/common/log-error.js'
+import { InkcastError } from '../../../src/base/common/errors.js'
+import { createErrorSerializer } from '../../../src/base/common/log-error.js'
 import { freePort } from '../../services/ports.js'
 
 const describeError = createErrorSerializer(() => false)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
-import { createLog } from '../../../src/common/log.js'
-import { createLogLevel } from '../../../src/common/log-level-control.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { createLog } from '../../../src/base/common/log.js'
+import { createLogLevel } from '../../../src/base/common/log-level-control.js'
 
-/** @typedef {import('../../../src/common/log-level.js').LogLevel} LogLevel */
+/** @typedef {import('../../../src/base/common/log-level.js').LogLevel} LogLevel */
 
 /** @param {LogLevel} usual */
 function setUp (usual) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LogLimit } from '../../../src/common/log-limit.js'
+import { LogLimit } from '../../../src/base/common/log-limit.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
 test('a line is due at once, and again after the interval or after a recovery', () => {

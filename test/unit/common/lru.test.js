@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LruCache } from '../../../src/common/lru.js'
+import { LruCache } from '../../../src/base/common/lru.js'
 
 test('the least recently used entry is removed when the cache is full', () => {
   const cache = new LruCache(3)

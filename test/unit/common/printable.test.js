@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRequire } from 'node:module'
 import { stripVTControlCharacters } from 'node:util'
-import { paint, table } from '../../../src/cli/common/terminal.js'
-import { printable, printableJson, printableLine } from '../../../src/common/printable.js'
+import { paint, table } from '../../../src/operate/cli/common/terminal.js'
+import { printable, printableJson, printableLine } from '../../../src/base/common/printable.js'
 
 const { prettyFactory } = createRequire(import.meta.url)('pino-pretty')
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RepeatedLines } from '../../../src/common/repeated-lines.js'
+import { RepeatedLines } from '../../../src/base/common/repeated-lines.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
 const WARN = 40

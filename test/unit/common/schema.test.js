@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as v from 'valibot'
 import {
   array, boolean, custom, number, object, oneOf, parse, record, strictObject, string, wholeNumber
-} from '../../../src/common/schema.js'
+} from '../../../src/base/common/schema.js'
 
 /** @param {v.GenericSchema} schema @param {unknown} input @returns {string} */
 const problemOf = (schema, input) => {

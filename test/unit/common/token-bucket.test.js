@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TokenBucket } from '../../../src/common/token-bucket.js'
+import { TokenBucket } from '../../../src/base/common/token-bucket.js'
 
 /** @param {TokenBucket} bucket @param {number} now @returns {number} publications that it admits at this time */
 function admitted (bucket, now) {

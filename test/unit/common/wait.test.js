@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { systemClock } from '../../../src/common/clock.js'
-import { withTimeLimit } from '../../../src/common/wait.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { withTimeLimit } from '../../../src/base/common/wait.js'
 import { collectGarbage } from '../../helpers/collect-garbage.js'
 
 const never = new AbortController().signal

@@ -3,9 +3,9 @@ import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
+import { systemClock } from '../../../src/base/common/clock.js'
 import { createReloadedFiles } from '../../../src/config/reloaded-files.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { test } from 'node:test'
-import { checkSettings } from '../../../src/cli/check/settings.js'
+import { checkSettings } from '../../../src/operate/cli/check/settings.js'
 import { BLOCKS } from '../../../src/config/blocks.js'
 import { readSettings } from '../../../src/config/load.js'
 import { allowedOf } from '../../../src/config/setting.js'

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
-import { systemRandom } from '../../../src/common/random.js'
-import { CONTROL_SOCKET } from '../../../src/admin/run-directory.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { CONTROL_SOCKET } from '../../../src/operate/admin/run-directory.js'
 import { createDocuments } from '../../../src/demo/documents/documents.js'
 import { createDocumentsRoute, documentsInLauncher } from '../../../src/demo/documents/in-launcher.js'
 import { createDocumentsUplink } from '../../../src/demo/documents/uplink.js'
@@ -106,7 +106,7 @@ test('an edit whose answer came too late is sent again, and applied once', async
     bus: { queuedUpTo: async () => 0, noteQueued: async () => {} }
   })
   const value = Buffer.from(JSON.stringify({ id: 'one', cells: { A7: 'once' } }))
-  /** @type {import('../../../src/uplink/contract.js').UplinkRecord} */
+  /** @type {import('../../../src/log/publish/uplink.js').UplinkRecord} */
   const record = {
     operator: 'message', guid: 'demo', event: 'sheet:edit', uid: 'ada', sid: 'sid', traceId: 't', timestamp: 1,
     contentType: 'application/json', value, queue: { id: 'q', number: 1, uid: 'ada' }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
+import { systemClock } from '../../../src/base/common/clock.js'
 import { launcherControl } from '../../../src/demo/control/answers.js'
 import { createFaults } from '../../../src/demo/control/faults.js'
 import { recordingLog } from '../../helpers/recording-log.js'

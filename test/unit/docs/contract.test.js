@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, test } from 'node:test'
-import { CloseCode } from '../../../src/engine/frame-reader.js'
+import { CloseCode } from '../../../src/transport/engine/frame-reader.js'
 import { HEADER } from '../../../src/wire/headers.js'
 import { OPERATORS } from '../../../src/wire/publication.js'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { ERRORS } from '../../../src/common/errors.js'
+import { ERRORS } from '../../../src/base/common/errors.js'
 import { SETTINGS } from '../../helpers/settings.js'
 
 /** Codes, metrics, settings and log lines that the how-tos quote exist in the code. */

@@ -6,7 +6,7 @@ import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 
-/** @typedef {import('../../../src/auth/identity.js').Grant} Grant */
+/** @typedef {import('../../../src/people/auth/identity.js').Grant} Grant */
 
 /** @param {Grant[] | null} grants @param {string} [uid] */
 const identityWith = (grants, uid = 'ada') =>

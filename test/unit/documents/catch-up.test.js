@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { systemRandom } from '../../../src/common/random.js'
+import { systemRandom } from '../../../src/base/common/random.js'
 import { publication, range } from '../../contract/bus-fixture.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { FakeMember, ScriptedBus } from '../../helpers/scripted-bus.js'
 import { waitFor } from '../../helpers/wait.js'
-import { systemClock } from '../../../src/common/clock.js'
+import { systemClock } from '../../../src/base/common/clock.js'
 import { createCatchUp } from '../../../src/documents/catch-up.js'
 import { createFeeds } from '../../../src/documents/feeds.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 
 /** A document with a member that accepts everything and one that can be full. */
 async function setUp () {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InkcastError } from '../../../src/common/errors.js'
+import { InkcastError } from '../../../src/base/common/errors.js'
 import { FairReads } from '../../../src/documents/fair-reads.js'
 
 const settled = () => new Promise((resolve) => { setImmediate(resolve) })

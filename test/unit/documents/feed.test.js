@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { systemClock } from '../../../src/common/clock.js'
-import { systemRandom } from '../../../src/common/random.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { systemRandom } from '../../../src/base/common/random.js'
 import { publication, range } from '../../contract/bus-fixture.js'
 import { countedBy } from '../../helpers/counted.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { FakeMember, ScriptedBus } from '../../helpers/scripted-bus.js'
 import { waitFor } from '../../helpers/wait.js'
 import { Feed } from '../../../src/documents/feed.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 
-/** @typedef {import('../../../src/bus/contract.js').BusRecord} BusRecord */
+/** @typedef {import('../../../src/log/bus/contract.js').BusRecord} BusRecord */
 
 function setUp () {
   const bus = new ScriptedBus()

@@ -6,7 +6,7 @@ import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
 import { createReplays } from '../../../src/documents/replays.js'
 import { Turns } from '../../../src/documents/turns.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 
 /** How long a page is shared, ms. */
 const KEEP = 1000

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Deadlines } from '../../../src/engine/deadlines.js'
+import { Deadlines } from '../../../src/transport/engine/deadlines.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
 /** @returns {any} */

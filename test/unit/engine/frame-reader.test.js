@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { describe, test } from 'node:test'
-import { CloseCode, FrameError, FrameReader } from '../../../src/engine/frame-reader.js'
+import { CloseCode, FrameError, FrameReader } from '../../../src/transport/engine/frame-reader.js'
 import { seededRandom } from '../../helpers/random.js'
 
 const { Receiver } = createRequire(import.meta.url)('ws')

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import { describe, test } from 'node:test'
-import { beginsWebSocket, queryOf, readUpgrade } from '../../../src/engine/request.js'
+import { beginsWebSocket, queryOf, readUpgrade } from '../../../src/transport/engine/request.js'
 import { seededRandom } from '../../helpers/random.js'
 
 /** @type {any} */

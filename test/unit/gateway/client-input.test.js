@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { parse } from '../../../src/common/schema.js'
+import { parse } from '../../../src/base/common/schema.js'
 import { authSchema, isPlainAuth, readAuth, readDocuments } from '../../../src/gateway/handshake-auth.js'
 import { isGuidOnly, parseInput } from '../../../src/gateway/handlers/input.js'
 import { schema as joinSchema } from '../../../src/gateway/handlers/join.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLocalUsers } from '../../../src/gateway/local-users.js'
-import { ratesOf } from '../../../src/admission/rate-limit.js'
+import { ratesOf } from '../../../src/transport/admission/rate-limit.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
@@ -17,7 +17,7 @@ function start () {
     log: recordingLog().log,
     clock
   })
-  /** @typedef {import('../../../src/admission/user-budget.js').UserBudget} UserBudget */
+  /** @typedef {import('../../../src/transport/admission/user-budget.js').UserBudget} UserBudget */
   return {
     clock,
     /** @param {string} uid @param {(budget: UserBudget) => void} use @returns {Promise<UserBudget>} */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Backlogs } from '../../../src/delivery/backlogs.js'
+import { Backlogs } from '../../../src/documents/delivery/backlogs.js'
 import { memoryBounds } from '../../../src/gateway/memory-bounds.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 

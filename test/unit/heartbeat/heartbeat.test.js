@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { TICK } from '../../../src/heartbeat/wheel.js'
+import { TICK } from '../../../src/transport/heartbeat/wheel.js'
 import { simulate } from './simulation.js'
 
 /** @param {number[]} times @param {number} from @returns {number[]} ms between consecutive times */

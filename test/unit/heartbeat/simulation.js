@@ -1,5 +1,5 @@
-import { createMetrics } from '../../../src/metrics/metrics.js'
-import { createHeartbeat } from '../../../src/heartbeat/heartbeat.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
+import { createHeartbeat } from '../../../src/transport/heartbeat/heartbeat.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
 /**

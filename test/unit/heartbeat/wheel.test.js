@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { seededRandom } from '../../helpers/random.js'
-import { WheelEntry, TICK, TimingWheel } from '../../../src/heartbeat/wheel.js'
+import { WheelEntry, TICK, TimingWheel } from '../../../src/transport/heartbeat/wheel.js'
 
 class Named extends WheelEntry {
   /** @param {string} name */

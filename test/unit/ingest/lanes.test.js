@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemRandom } from '../../../src/common/random.js'
-import { InkcastError } from '../../../src/common/errors.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { InkcastError } from '../../../src/base/common/errors.js'
 import { createLanes } from '../../../src/ingest/lanes.js'
 
 const clock = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InkcastError } from '../../../src/common/errors.js'
+import { InkcastError } from '../../../src/base/common/errors.js'
 import { ProducerMistakes } from '../../../src/ingest/producer-mistakes.js'
 import { HEADER } from '../../../src/wire/headers.js'
 import { manualClock } from '../../helpers/manual-clock.js'

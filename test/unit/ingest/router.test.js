@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemRandom } from '../../../src/common/random.js'
+import { systemRandom } from '../../../src/base/common/random.js'
 import { route, sourceOf } from '../../../src/ingest/router.js'
 
 const options = { source: sourceOf({ topic: 'documents.downlink', topicId: '', partition: 3 }), maxBytes: 100, random: systemRandom }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { systemClock } from '../../../src/common/clock.js'
+import { systemClock } from '../../../src/base/common/clock.js'
 import { canaryOf, canaryRecord, canaryText, readCanary } from '../../../src/ingest/canary.js'
 import { createWatchdog } from '../../../src/ingest/watchdog.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
 /** @typedef {{ partition: number, text: string }} Sent */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Collector } from '../../../src/inspect/collector.js'
-import { MAX_WATCHES, Watches } from '../../../src/inspect/watches.js'
+import { Collector } from '../../../src/watch/inspect/collector.js'
+import { MAX_WATCHES, Watches } from '../../../src/watch/inspect/watches.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
 test('a watch ends by itself when it is not announced again', () => {

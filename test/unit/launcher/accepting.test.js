@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chooseAccepting } from '../../../src/launcher/accepting.js'
+import { chooseAccepting } from '../../../src/operate/launcher/accepting.js'
 
 class FakeWorker {
   accepting = true

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { moveClients } from '../../../src/launcher/paced-move.js'
+import { moveClients } from '../../../src/operate/launcher/paced-move.js'
 
 /** Step of the model, ms, and the time until a client that was sent away connects again. */
 const STEP = 50

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { checkLimits, diagnose, readMachine } from '../../../src/machine/limits.js'
-import { report } from '../../../src/machine/report.js'
-import { RULES } from '../../../src/machine/kernel-limits.js'
+import { checkLimits, diagnose, readMachine } from '../../../src/base/machine/limits.js'
+import { report } from '../../../src/base/machine/report.js'
+import { RULES } from '../../../src/base/machine/kernel-limits.js'
 
 const ROOT = new URL('../../../', import.meta.url)
 const LIMITS = (/** @type {number} */ soft, hard = soft) =>
@@ -28,7 +28,7 @@ const GOOD = {
   '/proc/sys/vm/overcommit_memory': '1\n',
   '/sys/kernel/mm/transparent_hugepage/enabled': 'always [madvise] never\n'
 }
-/** @type {import('../../../src/machine/kernel-limits.js').Use[]} */
+/** @type {import('../../../src/base/machine/kernel-limits.js').Use[]} */
 const ALL = ['gateway', 'balancer', 'redis']
 
 /** @param {Record<string, string>} [changed] */
@@ -67,7 +67,7 @@ describe('limits of a machine', () => {
   })
 
   test('of each kind are reported for the machines that they concern', () => {
-    const names = (/** @type {import('../../../src/machine/kernel-limits.js').Use} */ use) => checkLimits(machine({
+    const names = (/** @type {import('../../../src/base/machine/kernel-limits.js').Use} */ use) => checkLimits(machine({
       '/proc/self/limits': LIMITS(1024),
       ...Object.fromEntries(Object.keys(GOOD).filter((file) => file.startsWith('/proc/sys')).map((file) => [file, '0\n'])),
       '/proc/sys/net/ipv4/ip_local_port_range': '2048\t60999\n',
@@ -105,7 +105,7 @@ describe('limits of a machine', () => {
   })
 
   test('of this machine are printed by the script', { skip: process.platform !== 'linux' && 'Linux only' }, async () => {
-    const script = fileURLToPath(new URL('src/machine/check.js', ROOT))
+    const script = fileURLToPath(new URL('src/base/machine/check.js', ROOT))
     const run = (/** @type {string[]} */ ...args) => promisify(execFile)(process.execPath, [script, ...args])
       .catch((error) => error)
     const { code = 0, stdout } = await run('--for', 'gateway,redis', '--json')

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { parse } from 'yaml'
-import { ERRORS } from '../../../src/common/errors.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
-import { METRICS } from '../../../src/metrics/table/metrics-table.js'
-import { BEGUN_COUNTERS } from '../../../src/metrics/table/begun-counters.js'
+import { ERRORS } from '../../../src/base/common/errors.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
+import { METRICS } from '../../../src/observe/metrics/table/metrics-table.js'
+import { BEGUN_COUNTERS } from '../../../src/observe/metrics/table/begun-counters.js'
 import { OPERATORS } from '../../../src/wire/publication.js'
 import { readExpression } from '../../helpers/promql.js'
 
@@ -15,7 +15,7 @@ const ROLES = ['gateway', 'ingest', 'api', 'embedded', 'launcher']
 /** Counters whose labels are known later. Tests: api/server.test.js and ingest-lost-end.test.js. */
 const BEGUN_LATER = ['api_requests', 'kafka_lost_ends']
 
-/** @type {Record<string, import('../../../src/metrics/table/metric-entry.js').MetricEntry>} */
+/** @type {Record<string, import('../../../src/observe/metrics/table/metric-entry.js').MetricEntry>} */
 const TABLE = METRICS
 /** @type {{ alert: string, expr: string }[]} */
 const alerts = parse(readFileSync(RULES, 'utf8')).groups.flatMap((/** @type {any} */ { rules }) => rules)
@@ -89,7 +89,7 @@ describe('counters of alerts', () => {
       .map((path) => [path, readFileSync(new URL(path, SOURCE), 'utf8')])
     const counted = code.flatMap(([path, text]) => [
       ...text.matchAll(/\bbus_errors\.inc\(\{ operation: '(\w+)'/g),
-      ...path === 'bus/redis-bus.js' ? text.matchAll(/\b(?:attempt|complain)\('(\w+)'/g) : []
+      ...path === 'log/bus/redis-bus.js' ? text.matchAll(/\b(?:attempt|complain)\('(\w+)'/g) : []
     ].map(([, operation]) => operation))
     assert.deepEqual(new Set(BEGUN_COUNTERS.bus_errors.values.operation), new Set(counted))
   })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLogLevel } from '../../../src/common/log-level-control.js'
-import { createLog } from '../../../src/common/log.js'
-import { systemClock } from '../../../src/common/clock.js'
-import { Inspector } from '../../../src/inspect/inspector.js'
-import { createRedisTransport } from '../../../src/inspect/redis-transport.js'
-import * as points from '../../../src/metrics/points.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
-import { createPublisher } from '../../../src/publish/publisher.js'
-import { Tracing } from '../../../src/tracing/tracing.js'
+import { createLogLevel } from '../../../src/base/common/log-level-control.js'
+import { createLog } from '../../../src/base/common/log.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { Inspector } from '../../../src/watch/inspect/inspector.js'
+import { createRedisTransport } from '../../../src/watch/inspect/redis-transport.js'
+import * as points from '../../../src/observe/metrics/points.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
+import { createPublisher } from '../../../src/log/publish/publisher.js'
+import { Tracing } from '../../../src/observe/tracing/tracing.js'
 import { publicationWith } from '../../helpers/publication.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { storeRedis } from '../../helpers/store-redis.js'
@@ -109,7 +109,7 @@ test('a watch sees the records of its own gateway among several in one process',
       metrics,
       clock: systemClock
     })
-    /** @type {import('../../../src/inspect/contract.js').InspectEvent[]} */
+    /** @type {import('../../../src/watch/inspect/contract.js').InspectEvent[]} */
     const events = []
     await transport.follow('w', (batch) => events.push(...batch.events))
     await transport.announce({ id: 'w', guid: 'g', lease: 10_000 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMetrics } from '../../../src/metrics/metrics.js'
-import { createRedisClientMetrics } from '../../../src/metrics/redis-client.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
+import { createRedisClientMetrics } from '../../../src/observe/metrics/redis-client.js'
 
 /** @param {{ get: () => Promise<{ values: any[] }> }} metric */
 const valuesOf = async (metric) => Object.fromEntries((await metric.get()).values

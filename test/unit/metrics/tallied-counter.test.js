@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Registry } from 'prom-client'
-import { TalliedCounter } from '../../../src/metrics/tallied-counter.js'
+import { TalliedCounter } from '../../../src/observe/metrics/tallied-counter.js'
 
 /** @param {string[]} labelNames */
 function counterWith (labelNames) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AggregatorRegistry, Histogram, Registry } from 'prom-client'
-import { TalliedHistogram } from '../../../src/metrics/tallied-histogram.js'
+import { TalliedHistogram } from '../../../src/observe/metrics/tallied-histogram.js'
 
 const BUCKETS = [0.5, 1, 4]
 

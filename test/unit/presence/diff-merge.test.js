@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { pauseAfter } from '../../../src/presence/pacing.js'
-import { Merge } from '../../../src/presence/diff-merge.js'
-import { diffPayload } from '../../../src/presence/event-payload.js'
+import { pauseAfter } from '../../../src/people/presence/pacing.js'
+import { Merge } from '../../../src/people/presence/diff-merge.js'
+import { diffPayload } from '../../../src/people/presence/event-payload.js'
 
 /**
  * @param {number} version
- * @param {Partial<import('../../../src/presence/contract.js').Diff>} [fields]
- * @returns {import('../../../src/presence/contract.js').Diff}
+ * @param {Partial<import('../../../src/people/presence/contract.js').Diff>} [fields]
+ * @returns {import('../../../src/people/presence/contract.js').Diff}
  */
 const diff = (version, fields = {}) => ({
   from: version - 1,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
-import { createRedisPresence } from '../../../src/presence/redis-presence.js'
-import { createLog } from '../../../src/common/log.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
+import { createRedisPresence } from '../../../src/people/presence/redis-presence.js'
+import { createLog } from '../../../src/base/common/log.js'
 import { documentPresence, workerPresence } from '../../../src/redis/keys.js'
 import { storeRedis } from '../../helpers/store-redis.js'
 

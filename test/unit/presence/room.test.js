@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { systemRandom } from '../../../src/common/random.js'
-import { systemClock } from '../../../src/common/clock.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { documentPresence } from '../../../src/redis/keys.js'
-import { createRedisPresence } from '../../../src/presence/redis-presence.js'
-import { Room } from '../../../src/presence/room.js'
+import { createRedisPresence } from '../../../src/people/presence/redis-presence.js'
+import { Room } from '../../../src/people/presence/room.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { storeRedis } from '../../helpers/store-redis.js'
@@ -29,7 +29,8 @@ async function setUp (t, { maxMembers = 500 } = {}) {
     const control = {
       away: false, deaf: false, updates: /** @type {string[][]} */ ([]), pages: 0, held: Promise.resolve()
     }
-    const onDiff = (/** @type {string} */ _, /** @type {import('../../../src/presence/contract.js').Diff} */ diff) => {
+    /** @param {string} _ @param {import('../../../src/people/presence/contract.js').Diff} diff */
+    const onDiff = (_, diff) => {
       if (!control.deaf) room.receive(diff)
     }
     const metrics = createMetrics({ processMetrics: false })
@@ -38,7 +39,7 @@ async function setUp (t, { maxMembers = 500 } = {}) {
       log: recordingLog().log, clock
     })
     const check = () => { if (control.away) throw new Error('away') }
-    /** @type {import('../../../src/presence/contract.js').PresenceStore} */
+    /** @type {import('../../../src/people/presence/contract.js').PresenceStore} */
     const store = {
       ...inner,
       async watch (guid) { check(); await inner.watch(guid) },

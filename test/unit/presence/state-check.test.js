@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { checkState } from '../../../src/presence/state-check.js'
+import { checkState } from '../../../src/people/presence/state-check.js'
 import { randomValue, seededRandom } from '../../helpers/random.js'
 
 /** @param {object} state @param {number} maxBytes */

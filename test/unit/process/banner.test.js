@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { loadConfig } from '../../../src/config/load.js'
-import { banner } from '../../../src/process/banner.js'
+import { banner } from '../../../src/operate/roles/banner.js'
 
 const PORTS = { port: 3000, apiPort: 3001 }
 /** @param {Record<string, string>} env @param {string} [address] of this machine in its network */

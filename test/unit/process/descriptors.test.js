@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
-import { connectionsFor, descriptorLimit } from '../../../src/process/descriptors.js'
+import { connectionsFor, descriptorLimit } from '../../../src/base/process/descriptors.js'
 
 test('the connection limit of a process leaves descriptors for its own use', () => {
   assert.deepEqual([120, 1024, 65_536, 1_048_576].map(connectionsFor), [50, 908, 62_195, 996_083])
@@ -10,7 +10,7 @@ test('the connection limit of a process leaves descriptors for its own use', () 
 })
 
 test('the limit is that at the start of the process', () => {
-  const module = new URL('../../../src/process/descriptors.js', import.meta.url).href
+  const module = new URL('../../../src/base/process/descriptors.js', import.meta.url).href
   const program = `import(${JSON.stringify(module)}).then(({ descriptorLimit }) => console.log(descriptorLimit()))`
   assert.equal(
     execFileSync('sh', ['-c', 'ulimit -n 222; exec "$0" -e "$1"', process.execPath, program]).toString(),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createEventLoopMonitor } from '../../../src/process/event-loop.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { createEventLoopMonitor } from '../../../src/observe/metrics/event-loop.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 

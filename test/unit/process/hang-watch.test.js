@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHangWatch } from '../../../src/process/hang-watch.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { createHangWatch } from '../../../src/operate/launcher/hang-watch.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkRedis } from '../../../src/cli/check/redis.js'
-import { reportInMemory } from '../../../src/process/in-memory.js'
+import { checkRedis } from '../../../src/operate/cli/check/redis.js'
+import { reportInMemory } from '../../../src/operate/roles/in-memory.js'
 
 /** @param {boolean} production @returns {string[][]} level and text of each line */
 function linesOf (production) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLifecycle } from '../../../src/process/lifecycle.js'
+import { createLifecycle } from '../../../src/base/process/lifecycle.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
 function created () {

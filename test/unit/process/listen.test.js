@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { test } from 'node:test'
-import { listen } from '../../../src/process/listen.js'
+import { listen } from '../../../src/base/process/listen.js'
 
 test('resolves when the server accepts connections, and rejects when its port is in use', async (t) => {
   const [first, second] = [net.createServer(), net.createServer()]

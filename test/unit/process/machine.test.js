@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { systemHost } from '../../../src/process/host.js'
+import { systemHost } from '../../../src/base/process/host.js'
 
-const MODULE = new URL('../../../src/process/host.js', import.meta.url).href
+const MODULE = new URL('../../../src/base/process/host.js', import.meta.url).href
 
 /** Machine id as seen by another process. @param {string[]} command prefix */
 async function machineOf (command) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { createMemoryAtRest } from '../../../src/process/memory-at-rest.js'
+import { createMemoryAtRest } from '../../../src/base/process/memory-at-rest.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
 /** Interval at which the process is looked at, ms. */
@@ -52,8 +52,8 @@ test('a little work collects nothing, and does not end the rest', (t) => {
 })
 
 test('the young generation of a real process is small again after its start', { timeout: 30_000 }, async () => {
-  const module = new URL('../../../src/process/memory-at-rest.js', import.meta.url).href
-  const clock = new URL('../../../src/common/clock.js', import.meta.url).href
+  const module = new URL('../../../src/base/process/memory-at-rest.js', import.meta.url).href
+  const clock = new URL('../../../src/base/common/clock.js', import.meta.url).href
   const program = `
     import { getHeapSpaceStatistics } from 'node:v8'
     import { createMemoryAtRest } from '${module}'

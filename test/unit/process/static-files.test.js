@@ -5,7 +5,7 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createStaticFiles } from '../../../src/process/static-files.js'
+import { createStaticFiles } from '../../../src/base/process/static-files.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /** @param {string} file @returns {number} descriptors of this process that have it open */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { test } from 'node:test'
-import { isTraced, readUsage } from '../../../src/process/usage.js'
+import { isTraced, readUsage } from '../../../src/base/process/usage.js'
 import { waitFor } from '../../helpers/wait.js'
 
 const onLinux = { skip: process.platform === 'linux' ? false : 'there is no /proc here' }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InkcastError } from '../../../src/common/errors.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
-import { createPublisher } from '../../../src/publish/publisher.js'
+import { InkcastError } from '../../../src/base/common/errors.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
+import { createPublisher } from '../../../src/log/publish/publisher.js'
 
 const NOW = 1_800_000_000_000
 
 /**
- * @param {(entries: import('../../../src/bus/contract.js').PublishEntry[]) => void} [before] throws in place of
+ * @param {(entries: import('../../../src/log/bus/contract.js').PublishEntry[]) => void} [before] throws in place of
  *   publishing
  */
 function setUp (before = () => {}) {
-  /** @type {import('../../../src/bus/contract.js').PublishEntry[][]} */
+  /** @type {import('../../../src/log/bus/contract.js').PublishEntry[][]} */
   const calls = []
   const metrics = createMetrics({ processMetrics: false })
   const publisher = createPublisher({

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
-import { systemRandom } from '../../../src/common/random.js'
+import { systemRandom } from '../../../src/base/common/random.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { publicationWith } from '../../helpers/publication.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
-import { createReceipts } from '../../../src/receipts/receipts.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { createReceipts } from '../../../src/documents/receipts/receipts.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 
-export { TICK } from '../../../src/heartbeat/wheel.js'
+export { TICK } from '../../../src/transport/heartbeat/wheel.js'
 export const TIMEOUT = 10_000
 
-/** @typedef {import('../../../src/receipts/summary.js').Summary} Summary */
+/** @typedef {import('../../../src/documents/receipts/summary.js').Summary} Summary */
 
 export class FakeConnection {
-  /** @type {import('../../../src/receipts/receipt.js').Receiver | null} */
+  /** @type {import('../../../src/documents/receipts/receipt.js').Receiver | null} */
   receiver = null
 
   /** @param {number} i */
@@ -37,7 +37,7 @@ export class FakeParts {
   /** Ids that workers would leave behind. @type {Set<string>} */
   held = new Set()
 
-  /** @param {number} worker @returns {import('../../../src/receipts/redis-receipts.js').ReceiptParts} */
+  /** @param {number} worker @returns {import('../../../src/documents/receipts/redis-receipts.js').ReceiptParts} */
   of (worker) {
     const note = async (
       /** @type {string} */ id,
@@ -73,16 +73,16 @@ export class FakeParts {
 /**
  * @param {object} [options]
  * @param {number} [options.max] pending acknowledgements
- * @param {import('../../../src/receipts/redis-receipts.js').ReceiptParts} [options.parts]
+ * @param {import('../../../src/documents/receipts/redis-receipts.js').ReceiptParts} [options.parts]
  * @param {ReturnType<typeof manualClock>} [options.clock]
  */
 export function setUp ({ max = 100_000, parts, clock = manualClock() } = {}) {
   const metrics = createMetrics({ processMetrics: false })
-  /** @type {import('../../../src/uplink/contract.js').UplinkRecord[]} */
+  /** @type {import('../../../src/log/publish/uplink.js').UplinkRecord[]} */
   const sent = []
   const uplink = {
     failing: false,
-    async send (/** @type {import('../../../src/uplink/contract.js').UplinkRecord} */ record) {
+    async send (/** @type {import('../../../src/log/publish/uplink.js').UplinkRecord} */ record) {
       if (this.failing) throw new Error('kafka is unavailable')
       sent.push(record)
     }
@@ -105,7 +105,7 @@ export function setUp ({ max = 100_000, parts, clock = manualClock() } = {}) {
      * @param {string} [id]
      */
     deliver (members, fields, id) {
-      const receipt = /** @type {import('../../../src/receipts/receipt.js').Receipt} */ (
+      const receipt = /** @type {import('../../../src/documents/receipts/receipt.js').Receipt} */ (
         receipts.open(publicationWith({ receipt: true, ...fields }), id)
       )
       for (const member of members) receipt.ask(member)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { manualClock } from '../../helpers/manual-clock.js'
-import { GIVE_UP, GRACE, SETTLE } from '../../../src/receipts/receipts.js'
+import { GIVE_UP, GRACE, SETTLE } from '../../../src/documents/receipts/receipts.js'
 import { FakeParts, TICK, TIMEOUT, assertAddsUp, connections, setUp, turns } from './receipts-fixture.js'
 
-/** @typedef {import('../../../src/receipts/summary.js').Summary} Summary */
+/** @typedef {import('../../../src/documents/receipts/summary.js').Summary} Summary */
 
 describe('a record that reaches several workers', () => {
   /** @param {number} count */

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { after, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { systemRandom } from '../../../src/common/random.js'
+import { systemRandom } from '../../../src/base/common/random.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
-import { systemClock } from '../../../src/common/clock.js'
-import { createLog } from '../../../src/common/log.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { createLog } from '../../../src/base/common/log.js'
 import { createChannels } from '../../../src/redis/channels.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
@@ -73,7 +73,7 @@ class FakeNode {
  * @param {object} [options]
  * @param {boolean} [options.single]
  * @param {{ answer: number, more: number }} [options.patience]
- * @param {import('../../../src/common/clock.js').Clock} [options.clock]
+ * @param {import('../../../src/base/common/clock.js').Clock} [options.clock]
  */
 function setUp ({ single = true, patience, clock = systemClock } = {}) {
   /** @type {Record<string, FakeNode>} */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { InkcastError } from '../../../src/common/errors.js'
+import { InkcastError } from '../../../src/base/common/errors.js'
 import { isRefusal, toInkcastError } from '../../../src/redis/errors.js'
 
 /** @param {string} message @param {string} [name] */

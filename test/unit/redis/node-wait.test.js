@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
-import { systemRandom as random } from '../../../src/common/random.js'
+import { systemRandom as random } from '../../../src/base/common/random.js'
 import { NodeWait } from '../../../src/redis/durability/node-wait.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
-import { systemRandom } from '../../../src/common/random.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { systemRandom } from '../../../src/base/common/random.js'
 import { createSameServer } from '../../../src/redis/identity/same-server.js'
 import { waitFor } from '../../helpers/wait.js'
 

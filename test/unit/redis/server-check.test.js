@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
+import { systemClock } from '../../../src/base/common/clock.js'
 import { checkServer } from '../../../src/redis/server-check.js'
-import { createLog } from '../../../src/common/log.js'
+import { createLog } from '../../../src/base/common/log.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 /** @param {string | Error} answer @returns {any} */

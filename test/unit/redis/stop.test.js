@@ -7,7 +7,7 @@ import { createElsewhere } from '../../../src/redis/identity/moved-address.js'
 import { ReconnectingConnection } from '../../../src/redis/reconnecting-connection.js'
 import { createSameServer } from '../../../src/redis/identity/same-server.js'
 import { clusterTopology } from '../../../src/redis/topology.js'
-import { systemRandom as random } from '../../../src/common/random.js'
+import { systemRandom as random } from '../../../src/base/common/random.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
@@ -52,11 +52,11 @@ const gauge = { inc () {}, dec () {}, observe () {} }
 const metrics = /** @type {any} */ ({ write_waits_pending: gauge, write_waits: gauge, write_wait_seconds: gauge })
 const ignore = (/** @type {Promise<unknown>} */ promise) => { promise.catch(() => {}) }
 
-/** @param {import('../../../src/common/clock.js').Clock} clock @param {FakeRedis} redis */
+/** @param {import('../../../src/base/common/clock.js').Clock} clock @param {FakeRedis} redis */
 const channelsOver = (clock, redis) =>
   createChannels({ topology: topologyOf(redis), name: 'test', log, clock, random })
 
-/** @param {import('../../../src/common/clock.js').Clock} clock @param {FakeRedis} redis */
+/** @param {import('../../../src/base/common/clock.js').Clock} clock @param {FakeRedis} redis */
 const nodeWaitOver = (clock, redis) => new NodeWait('redis', {
   redis: { topology: topologyOf(redis), track () {} }, name: 'test', mode: 'replicas', timeout: 3000,
   metrics, log, clock, random

@@ -1,10 +1,10 @@
-import { systemRandom } from '../../../src/common/random.js'
-import { InkcastError } from '../../../src/common/errors.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { InkcastError } from '../../../src/base/common/errors.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { WORKERS } from '../../../src/redis/keys.js'
-import { createCleaning } from '../../../src/sessions/cleaning.js'
-import { createRedisSessions } from '../../../src/sessions/redis-sessions.js'
-import { createSessions } from '../../../src/sessions/registry.js'
+import { createCleaning } from '../../../src/people/sessions/cleaning.js'
+import { createRedisSessions } from '../../../src/people/sessions/redis-sessions.js'
+import { createSessions } from '../../../src/people/sessions/registry.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { storeRedis } from '../../helpers/store-redis.js'
@@ -21,10 +21,10 @@ export async function cluster (t) {
     redis.client.hset(WORKERS.incarnations, String(number), incarnation)
   await Promise.all([1, 2].map((number) => lease(number, 1000)))
   const state = { storeAway: false, held: true, uplinkAway: /** @type {null | 'unavailable' | 'timeout'} */ (null) }
-  /** @type {import('../../../src/uplink/contract.js').UplinkRecord[]} */
+  /** @type {import('../../../src/log/publish/uplink.js').UplinkRecord[]} */
   const records = []
   const uplink = {
-    send: async (/** @type {import('../../../src/uplink/contract.js').UplinkRecord} */ record) => {
+    send: async (/** @type {import('../../../src/log/publish/uplink.js').UplinkRecord} */ record) => {
       if (state.uplinkAway === 'unavailable') throw new InkcastError('unavailable')
       records.push(record)
       if (state.uplinkAway === 'timeout') throw new InkcastError('timeout')

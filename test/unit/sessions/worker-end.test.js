@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { incarnationName } from '../../../src/workers/worker-watch.js'
+import { incarnationName } from '../../../src/people/workers/worker-watch.js'
 import { isHeld } from '../../helpers/held.js'
 import { GRACE, cluster } from './sessions-fixture.js'
 

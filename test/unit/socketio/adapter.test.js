@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRoomAdapter } from '../../../src/socketio/adapter.js'
-import { spareOwnRooms } from '../../../src/socketio/own-rooms.js'
+import { createRoomAdapter } from '../../../src/transport/socketio/adapter.js'
+import { spareOwnRooms } from '../../../src/transport/socketio/own-rooms.js'
 
 const PUBLISHER = { spublish: async () => 0, send_command: () => {} }
 

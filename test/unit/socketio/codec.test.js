@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import parser from 'socket.io-msgpack-parser'
 import * as json from 'socket.io-parser'
-import { encodePacket } from '../../../src/socketio/codec.js'
+import { encodePacket } from '../../../src/transport/socketio/codec.js'
 
 /** Packets with a value that somebody else has set, as the gateway sends them; records are spliced in. */
 const PACKETS = /** @type {[string, (value: any) => any][]} */ ([

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { commandNames, findCommand } from '../../../src/store/commands/table.js'
+import { commandNames, findCommand } from '../../../src/redis/store/commands/table.js'
 import { drawSequence } from '../../differential/sequence.js'
 
 const PAGE = new URL('../../../docs/decisions/0162-built-in-store.md', import.meta.url)

@@ -8,7 +8,7 @@ import { Redis } from 'ioredis'
 import { defineScripts } from '../../../src/redis/scripts.js'
 import { testStore } from '../../helpers/store-client.js'
 
-/** @typedef {import('../../../src/store/store.js').Store} Store */
+/** @typedef {import('../../../src/redis/store/store.js').Store} Store */
 
 /** @type {Record<string, (t: import('node:test').TestContext, store: Store) => Promise<object>>} options of ioredis */
 const WAYS = {

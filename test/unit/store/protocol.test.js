@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Double, ErrorReply, MapReply, NULL_ARRAY, Push, SetReply, Status, Verbatim } from '../../../src/store/resp/replies.js'
-import { MAX_ARGUMENTS, MAX_LINE_BYTES, MAX_REQUEST_BYTES, ProtocolError, RequestParser } from '../../../src/store/resp/request-parser.js'
-import { encode } from '../../../src/store/resp/writer.js'
+import { Double, ErrorReply, MapReply, NULL_ARRAY, Push, SetReply, Status, Verbatim } from '../../../src/redis/store/resp/replies.js'
+import { MAX_ARGUMENTS, MAX_LINE_BYTES, MAX_REQUEST_BYTES, ProtocolError, RequestParser } from '../../../src/redis/store/resp/request-parser.js'
+import { encode } from '../../../src/redis/store/resp/writer.js'
 
 /** @param {string} bytes */
 const latin1 = (bytes) => Buffer.from(bytes, 'latin1')
@@ -56,7 +56,7 @@ describe('requests', () => {
 })
 
 describe('replies', () => {
-  /** @typedef {import('../../../src/store/resp/replies.js').Reply} Reply */
+  /** @typedef {import('../../../src/redis/store/resp/replies.js').Reply} Reply */
   for (const [reply, resp2, resp3] of /** @type {[Reply, string, string?][]} */ ([
     ['a\r\n', '$3\r\na\r\n\r\n'],
     ['', '$0\r\n\r\n'],

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { systemRandom } from '../../../src/common/random.js'
-import { createTicketKeys } from '../../../src/tls/ticket-keys.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { createTicketKeys } from '../../../src/config/tls/ticket-keys.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -32,7 +32,7 @@ function setUp (t) {
     }
   }
 }
-/** @param {import('../../../src/tls/ticket-keys.js').TicketKeys[]} all */
+/** @param {import('../../../src/config/tls/ticket-keys.js').TicketKeys[]} all */
 const texts = (all) => all.map((keys) => keys.current().toString('hex'))
 
 test('processes of one directory have the same keys, also one that starts later, and after a rotation', async (t) => {

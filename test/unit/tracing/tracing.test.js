@@ -4,9 +4,9 @@ import { ProxyTracerProvider } from '@opentelemetry/api'
 import {
   AlwaysOffSampler, AlwaysOnSampler, InMemorySpanExporter, ParentBasedSampler, SimpleSpanProcessor, TracerProvider
 } from '@opentelemetry/sdk-trace'
-import { InkcastError } from '../../../src/common/errors.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
-import { Tracing } from '../../../src/tracing/tracing.js'
+import { InkcastError } from '../../../src/base/common/errors.js'
+import { createMetrics } from '../../../src/observe/metrics/metrics.js'
+import { Tracing } from '../../../src/observe/tracing/tracing.js'
 import { parseTraceparent } from '../../../src/wire/traceparent.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 

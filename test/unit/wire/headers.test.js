@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemRandom } from '../../../src/common/random.js'
+import { systemRandom } from '../../../src/base/common/random.js'
 import { headersFromPublication, newTraceId, publicationFromHeaders } from '../../../src/wire/headers.js'
 import { publicationWith } from '../../helpers/publication.js'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { systemClock } from '../../../src/common/clock.js'
-import { systemRandom } from '../../../src/common/random.js'
+import { systemClock } from '../../../src/base/common/clock.js'
+import { systemRandom } from '../../../src/base/common/random.js'
 import { createSessionIds, MAX_WORKERS, timeOfSid, workerOfSid } from '../../../src/wire/session-id.js'
 
 /** @param {number} now */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InkcastError } from '../../../src/common/errors.js'
+import { InkcastError } from '../../../src/base/common/errors.js'
 import { checkValue } from '../../../src/wire/value.js'
 import { randomValue, seededRandom } from '../../helpers/random.js'
 

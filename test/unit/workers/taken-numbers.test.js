@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTakenNumbers } from '../../../src/workers/taken-numbers.js'
+import { createTakenNumbers } from '../../../src/people/workers/taken-numbers.js'
 import { MAX_WORKERS } from '../../../src/wire/session-id.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 

@@ -1,4 +1,4 @@
-import { InkcastError } from '../../../../src/common/errors.js'
+import { InkcastError } from '../../../../src/base/common/errors.js'
 import { murmur2 } from '../../../helpers/murmur2.js'
 import { KafkaError } from './errors.js'
 

@@ -1,5 +1,5 @@
-import { findCommand } from '../../../../src/store/commands/table.js'
-import { ErrorReply, NULL_ARRAY } from '../../../../src/store/resp/replies.js'
+import { findCommand } from '../../../../src/redis/store/commands/table.js'
+import { ErrorReply, NULL_ARRAY } from '../../../../src/redis/store/resp/replies.js'
 import { Replication, hold } from './replication.js'
 import { PORT, RedisServer } from './server.js'
 
@@ -100,7 +100,7 @@ export class ReplicatedRedis {
       world.network.blockedUntil(process, master.process) <= world.time
   }
 
-  /** @param {string[]} args @returns {import('../../../../src/store/contract.js').Reply} */
+  /** @param {string[]} args @returns {import('../../../../src/redis/store/contract.js').Reply} */
   #answer ([, command, name]) {
     const asked = command.toLowerCase()
     if (asked === 'sentinels') return []

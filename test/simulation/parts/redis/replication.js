@@ -2,7 +2,7 @@ import { keysOf } from './keys-of.js'
 
 /**
  * @typedef {import('./server.js').RedisServer} RedisServer
- * @typedef {import('../../../../src/store/contract.js').Connection} Connection
+ * @typedef {import('../../../../src/redis/store/contract.js').Connection} Connection
  *
  * WAIT, until a replica has what was written before it.
  * @typedef {{ writes: number, answer: (replicas: number) => void }} Wait

@@ -1,14 +1,14 @@
-import { Keyspace } from '../../../../src/store/keyspace.js'
-import { compile } from '../../../../src/store/lua/compile.js'
-import { ErrorReply, Verbatim } from '../../../../src/store/resp/replies.js'
-import { Scripts } from '../../../../src/store/scripts.js'
-import { Store, createStore } from '../../../../src/store/store.js'
+import { Keyspace } from '../../../../src/redis/store/keyspace.js'
+import { compile } from '../../../../src/redis/store/lua/compile.js'
+import { ErrorReply, Verbatim } from '../../../../src/redis/store/resp/replies.js'
+import { Scripts } from '../../../../src/redis/store/scripts.js'
+import { Store, createStore } from '../../../../src/redis/store/store.js'
 
 /**
  * @typedef {import('../../world/world.js').World} World
- * @typedef {import('../../../../src/store/store.js').Snapshot} Snapshot
- * @typedef {import('../../../../src/store/contract.js').Connection} Connection
- * @typedef {import('../../../../src/store/contract.js').Reply} Reply
+ * @typedef {import('../../../../src/redis/store/store.js').Snapshot} Snapshot
+ * @typedef {import('../../../../src/redis/store/contract.js').Connection} Connection
+ * @typedef {import('../../../../src/redis/store/contract.js').Reply} Reply
  *
  * The deployment of a server, as far as it adds to the store.
  * @typedef {object} Part
@@ -28,7 +28,7 @@ const WHILE_LOADING = new Set(['hello', 'auth', 'client', 'info', 'subscribe', '
 
 /**
  * Compiled scripts of all worlds, by their source: they have no state, and V8 has to optimize each of them once only.
- * @type {Map<string, import('../../../../src/store/scripts.js').Script>}
+ * @type {Map<string, import('../../../../src/redis/store/scripts.js').Script>}
  */
 const compiled = new Map()
 
@@ -194,7 +194,7 @@ export class RedisServer {
   }
 }
 
-/** @param {Partial<import('../../../../src/store/pubsub.js').PubSub>} pubsub whose messages pass again */
+/** @param {Partial<import('../../../../src/redis/store/pubsub.js').PubSub>} pubsub whose messages pass again */
 function passOn (pubsub) {
   delete pubsub.publish
   delete pubsub.publishShard

@@ -1,10 +1,10 @@
-import { ErrorReply, OK, Push, Verbatim } from '../../../../src/store/resp/replies.js'
+import { ErrorReply, OK, Push, Verbatim } from '../../../../src/redis/store/resp/replies.js'
 import { SHARDED, keysOf, slotOf } from './keys-of.js'
 import { PORT, RedisServer } from './server.js'
 
 /**
- * @typedef {import('../../../../src/store/contract.js').Connection} Connection
- * @typedef {import('../../../../src/store/contract.js').Reply} Reply
+ * @typedef {import('../../../../src/redis/store/contract.js').Connection} Connection
+ * @typedef {import('../../../../src/redis/store/contract.js').Reply} Reply
  */
 
 const COUNT = 3
@@ -170,8 +170,8 @@ const keysIn = ({ store }, slot) => [...store.keyspace.keys()].filter((key) => s
 
 /**
  * @param {string} key
- * @param {import('../../../../src/store/keyspace.js').Keyspace} from
- * @param {import('../../../../src/store/keyspace.js').Keyspace} to
+ * @param {import('../../../../src/redis/store/keyspace.js').Keyspace} from
+ * @param {import('../../../../src/redis/store/keyspace.js').Keyspace} to
  */
 function carry (key, from, to) {
   const entry = from.entry(key)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { readCallers } from '../../../../src/api/callers/callers-file.js'
-import { Book } from '../../../../src/api/callers/book.js'
-import { digestOf } from '../../../../src/api/callers/credentials.js'
+import { readCallers } from '../../../../src/services/api/callers/callers-file.js'
+import { Book } from '../../../../src/services/api/callers/book.js'
+import { digestOf } from '../../../../src/services/api/callers/credentials.js'
 import { codeBlocks } from '../../../helpers/code-blocks.js'
 import { keyPairFor } from '../../../helpers/tokens.js'
 

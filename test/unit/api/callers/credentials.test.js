@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { digestOf, findByDigest } from '../../../../src/api/callers/credentials.js'
+import { digestOf, findByDigest } from '../../../../src/services/api/callers/credentials.js'
 
 test('a token is compared with all of them, wherever it is, so that the time tells nothing', () => {
   const tokens = Array.from({ length: 20 }, (_, i) => `token-${i}`)

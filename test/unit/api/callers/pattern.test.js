@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Patterns, matches } from '../../../../src/api/callers/pattern.js'
+import { Patterns, matches } from '../../../../src/services/api/callers/pattern.js'
 import { seededRandom } from '../../../helpers/random.js'
 
 test('a pattern is an id in which * stands for any characters', () => {

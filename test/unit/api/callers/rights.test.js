@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ALL_RIGHTS, checkRights, rightsOf } from '../../../../src/api/callers/rights.js'
+import { ALL_RIGHTS, checkRights, rightsOf } from '../../../../src/services/api/callers/rights.js'
 
 /**
  * @param {Parameters<typeof rightsOf>[0]} settings

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkFields, MAX_FIELDS } from '../../../../src/api/grpc/field-count.js'
+import { checkFields, MAX_FIELDS } from '../../../../src/services/api/grpc/field-count.js'
 import { METHODS } from '../../../helpers/grpc-api.js'
 import { seededRandom } from '../../../helpers/random.js'
 

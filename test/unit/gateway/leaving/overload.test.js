@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMemoryMeter, createOverload } from '../../../../src/gateway/leaving/overload.js'
-import { systemRandom } from '../../../../src/common/random.js'
+import { systemRandom } from '../../../../src/base/common/random.js'
 import { manualClock } from '../../../helpers/manual-clock.js'
 import { recordingLog } from '../../../helpers/recording-log.js'
 

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { compile } from '../../../../src/store/lua/compile.js'
-import { ErrorReply } from '../../../../src/store/resp/replies.js'
+import { compile } from '../../../../src/redis/store/lua/compile.js'
+import { ErrorReply } from '../../../../src/redis/store/resp/replies.js'
 
 const FOLDER = new URL('../../../../src/redis/scripts/', import.meta.url)
 /** @param {string} file @returns {string} */
 const read = (file) => readFileSync(new URL(file, FOLDER), 'latin1')
   .replace(/^--@include (\w+)$/gm, (_, name) => read(`include/${name}.lua`))
 
-/** @param {string} source @param {Partial<import('../../../../src/store/lua/compile.js').Environment>} [environment] */
+/**
+ * @param {string} source @param {Partial<import('../../../../src/redis/store/lua/compile.js').Environment>}
+ *   [environment]
+ */
 const run = (source, environment) =>
   compile(source)({ keys: [], args: [], call: () => null, allowed: () => true, ...environment })
 

@@ -1,0 +1,69 @@
+import { receiptParts, workerReceipts } from '../../redis/keys.js'
+
+/**
+ * Collects the parts of a receipt from all workers that a record reached; the last worker to report sends the summary.
+ * docs/decisions/0032-receipts.md
+ *
+ * @typedef {object} OpenReceipt what a worker leaves behind of a receipt, if it dies
+ * @property {import('./summary.js').Subject} about
+ * @property {number} delivered
+ * @property {number} unasked
+ * @property {boolean} shared whether other workers may have parts of it
+ *
+ * @typedef {object} ReceiptParts
+ * @property {() => string} holder this incarnation of the worker
+ * @property {(id: string, open: OpenReceipt, holder: string) => Promise<void>} announce this worker wrote the record
+ *   to that number of clients; if it dies, `createOrphans` closes the receipt
+ * @property {(id: string, holder: string) => Promise<unknown>} settled nothing is left to do if this worker dies
+ * @property {(id: string, part: object, announced: boolean) => Promise<any[]>} report this worker has finished.
+ *   Resolves with all parts if it was the last, otherwise with []
+ * @property {(id: string) => Promise<any[]>} close ends the receipt. Resolves with all parts, a number of clients for
+ *   each worker that has not reported, or with [] if another worker has closed it
+ */
+
+/**
+ * Time for which parts are kept after the deadline of a receipt, s: a worker that is blocked may still report.
+ */
+const SPARE = 60
+
+/**
+ * @param {object} dependencies
+ * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'client'>} dependencies.redis
+ * @param {number} dependencies.workerNumber
+ * @param {() => string} dependencies.incarnation of this worker
+ * @param {number} dependencies.timeout RECEIPT_TIMEOUT, ms
+ * @returns {ReceiptParts}
+ */
+export function createReceiptParts ({ redis, workerNumber, incarnation, timeout }) {
+  const seconds = secondsFor(timeout)
+  const note = createNote({ redis, workerNumber, seconds })
+  return {
+    holder: incarnation,
+    async announce (id, open, holder) {
+      const key = workerReceipts(holder)
+      await Promise.all([
+        redis.client.hset(key, id, JSON.stringify(open)),
+        redis.client.expire(key, seconds),
+        ...(open.shared ? [note(id, String(open.delivered), false)] : [])
+      ])
+    },
+    settled: (id, holder) => redis.client.hdel(workerReceipts(holder), id),
+    report: (id, part, announced) => note(id, JSON.stringify(part), announced),
+    close: (id) => note(id, '', false)
+  }
+}
+
+/** @param {number} timeout RECEIPT_TIMEOUT, ms */
+export const secondsFor = (timeout) => Math.ceil(timeout / 1000) + SPARE
+
+/**
+ * @param {object} dependencies
+ * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts'>} dependencies.redis
+ * @param {number} dependencies.workerNumber whose part it is
+ * @param {number} dependencies.seconds
+ * @returns {(id: string, part: string, announced: boolean) => Promise<any[]>} see receipt.lua
+ */
+export const createNote = ({ redis, workerNumber, seconds }) => async (id, part, announced) =>
+  (await redis.scripts.receipt([receiptParts(id)], [workerNumber, part, announced ? 1 : 0, seconds])).map((text) =>
+    JSON.parse(text)
+  )

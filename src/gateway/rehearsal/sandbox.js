@@ -1,0 +1,86 @@
+import net from 'node:net'
+import tls from 'node:tls'
+import { createAuthenticator } from '../../people/auth/authenticator.js'
+import { loadConfig } from '../../config/load.js'
+import { createLog } from '../../base/common/log.js'
+import { createAccess } from '../../documents/access.js'
+import { createMetrics } from '../../observe/metrics/metrics.js'
+import { listen } from '../../base/process/listen.js'
+import { createSessionIds } from '../../wire/session-id.js'
+import { Directory } from '../directory.js'
+import { createGateway } from '../server.js'
+import { gatewayCertificate } from '../../config/tls/listeners.js'
+
+/**
+ * The environment of the warm-up: a separate gateway without external services (private metrics, a silent log) that
+ * listens on loopback. Clients log in with a secret that is generated for one run, so other processes that find the
+ * port cannot use it.
+ *
+ * @typedef {Parameters<typeof createGateway>[0]} Dependencies
+ *
+ * @callback CreateParts creates the parts of the sandbox that have their state in Redis
+ * @param {Pick<Dependencies, 'directory' | 'uplink' | 'metrics' | 'log' | 'clock' | 'random'>} own
+ * @returns {Partial<Dependencies> & Pick<Dependencies, 'bus' | 'publisher' | 'presenceStore' | 'rooms'>}
+ */
+
+/**
+ * @param {import('../../config/load.js').Config} config of the worker, including its certificate
+ * @param {{ clock: import('../../base/common/clock.js').Clock, random: import('../../base/common/random.js').Random }}
+ *   sources
+ * @param {CreateParts} createParts
+ */
+export async function openSandbox (config, { clock, random }, createParts) {
+  const secret = random.bytes(32).toString('base64url')
+  const log = createLog({ level: 'silent', pretty: false, role: 'warm-up', clock })
+  const metrics = createMetrics({ processMetrics: false })
+  // default limits: the worker's own may be too small
+  const { history, limits } = loadConfig({ env: {} })
+  const uplink = { start: async () => {}, stop: async () => {}, send: async () => {} }
+  const directory = new Directory()
+  const certificate = gatewayCertificate({ config, log, metrics, clock, random })
+  await certificate?.start()
+  const gateway = createGateway({
+    config: {
+      ...config,
+      history,
+      gateway: { ...config.gateway, allowedOrigins: [] }, // pages of the sandbox itself
+      limits: { ...limits, maxHandshakesPerSecond: 1_000_000 }
+    },
+    directory,
+    uplink,
+    authenticator: createAuthenticator({ settings: { secret }, log, clock, random }),
+    certificate,
+    access: createAccess({ settings: {}, log, clock }),
+    newId: createSessionIds(0, { clock, random }),
+    metrics,
+    log,
+    clock,
+    random,
+    ...createParts({ directory, uplink, metrics, log, clock, random })
+  })
+  const parts = gateway.parts.filter(({ name }) => name === 'bus' || name === 'sessions')
+  for (const part of parts) await part.start?.()
+  // not the HTTP server's own `listen`: with node:cluster all workers would share one port
+  const listener = net.createServer((socket) => { gateway.httpServer.emit('connection', socket) })
+  await listen(listener, { host: '127.0.0.1', port: 0, exclusive: true })
+  const { port } = /** @type {net.AddressInfo} */ (listener.address())
+
+  return {
+    gateway,
+    secret,
+    /** @returns {net.Socket} a plain socket (TLS with a certificate) to the sandbox */
+    dial: () =>
+      certificate
+        // the certificate is not valid for this address
+        ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+        : net.connect({ port, host: '127.0.0.1', noDelay: true }),
+
+    async close () {
+      listener.close()
+      await gateway.io.close()
+      gateway.httpServer.closeAllConnections()
+      for (const part of parts.reverse()) await part.stop?.()
+      await certificate?.stop()
+    }
+  }
+}

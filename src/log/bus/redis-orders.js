@@ -1,0 +1,303 @@
+import { InkcastError } from '../../base/common/errors.js'
+import { LruCache } from '../../base/common/lru.js'
+import {
+  documentChannel, orderReport, userOrdered, userOrders, userWorkers, workerChannel, workerOrders, WORKERS
+} from '../../redis/keys.js'
+import { encodeEnvelope } from '../../wire/envelope.js'
+import { workerOfSid } from '../../wire/session-id.js'
+import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, orderName, restoredNames } from './orders.js'
+import { decodeDirect, encodeDirect, orderAmongRecords } from './redis-payload.js'
+
+/**
+ * Orders (`isOrder`) through Redis. They are about access, so unlike records for users they must arrive: Redis keeps
+ * each order for its worker until the worker has carried it out, and live delivery is only the fast path. A kick, a
+ * revoke or a restore is also kept for the user, for workers that register the user later (order.lua, users.lua).
+ *
+ * @typedef {import('../../wire/publication.js').Publication} Publication
+ * @typedef {import('./contract.js').CarriedOut} CarriedOut
+ * @typedef {import('../../redis/client.js').RedisConnection} RedisConnection
+ */
+
+/**
+ * How long Redis keeps an order for a worker that does not read it, s. A worker that was unavailable for longer is a
+ * new incarnation, without connections.
+ */
+const KEPT = 900
+/**
+ * Maximum number of orders kept for one worker. Above it publishing an order rejects with `unavailable`, or, if the
+ * lease of the worker has ended, all of them are dropped.
+ */
+const MAX_KEPT = 10_000
+/** In place of orders that were dropped. */
+const DROPPED = 'dropped'
+/** Interval at which a worker reads its kept orders, ms. */
+const READ_EVERY = 2000
+/** Timeout of a publisher that waits for a live worker to carry out an order, ms. Longer than READ_EVERY. */
+const PATIENCE = 2500
+/** Interval at which a publisher looks for reports, ms; it doubles up to TELL_AGAIN. */
+const LOOK_AFTER = 1
+/** How long Redis keeps the report of a worker, s. */
+const REPORT_KEPT = 60
+/** What `outcome` returns without a report: the order is kept; Redis has neither. */
+const [NOT_DONE, FORGOTTEN] = [-1, -2]
+/** Interval of repeated notifications while the publisher waits, ms. */
+const TELL_AGAIN = 100
+/**
+ * Maximum number of orders that a worker remembers as carried out. An order that is received again after it was dropped
+ * here is recognized by its time.
+ */
+const MAX_KNOWN = 10_000
+const NO_VALUE = Buffer.alloc(0)
+
+/**
+ * The publishing half.
+ * @param {object} dependencies
+ * @param {RedisConnection} dependencies.redis
+ * @param {Pick<ReturnType<typeof import('./registry.js').createRegistry>, 'assertComplete'>} dependencies.registry
+ * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../../base/common/random.js').Random, 'bytes' | 'uuid'>} dependencies.random
+ */
+export function createOrderPublish ({ redis, registry, clock, random }) {
+  /**
+   * @param {Publication} publication
+   * @param {number} now
+   * @param {import('../../redis/durability/durability.js').ScriptsOf} scriptsOf
+   * @returns {Promise<{ at: number, workers: (number | string)[], userKey?: string }>} userKey: where the workers of
+   *   the user are from
+   */
+  async function keep ({ operator, guid, uid, sid, ttl }, now, scriptsOf) {
+    // owners, not leases: a worker whose lease has ended may continue, with its connections
+    if (operator === 'close') return { at: now, workers: await redis.client.hkeys(WORKERS.owners) }
+    if (sid !== undefined && operator !== 'revoke' && operator !== 'restore') {
+      const owner = workerOfSid(sid)
+      return { at: now, workers: owner === undefined ? [] : [owner] }
+    }
+    const userKey = userWorkers(/** @type {string} */ (uid))
+    if (operator === 'join' || operator === 'leave')
+      return { at: now, workers: await redis.client.zrange(userKey, '0', '-1'), userKey }
+    const [at, ...workers] = await scriptsOf(userKey).order(
+      [userKey, userOrders(/** @type {string} */ (uid)), userOrdered(/** @type {string} */ (uid))],
+      [
+        orderName({ operator, guid, ttl }), ORDER_TTL, MAX_ORDERS, EVERY_DOCUMENT, ttl ?? '',
+        ...(operator === 'restore' ? restoredNames(guid) : [])
+      ]
+    )
+    return { at: Number(at), workers, userKey }
+  }
+
+  /** @param {number | string} worker */
+  const isLeased = async (worker) => await redis.scripts.leased([WORKERS.expiry, WORKERS.watched], [worker]) === 1
+
+  /**
+   * @param {number | string} worker
+   * @param {string} id
+   * @param {Buffer} message
+   * @returns {Promise<number>} connections; 0 if the worker has ended
+   */
+  async function tell (worker, id, message) {
+    const kept = workerOrders(worker)
+    const told = (/** @type {'1' | ''} */ first) =>
+      redis.scripts.tell([kept, workerChannel(worker)], [id, message, KEPT, MAX_KEPT, first])
+    const end = clock.monotonic() + PATIENCE
+    let heard = await told('1')
+    if (heard < 0) {
+      if (await isLeased(worker))
+        throw new InkcastError('unavailable', 'the queue of orders is full for a worker that does not read it')
+      await redis.scripts.drop([kept], [DROPPED, KEPT])
+      return 0
+    }
+    for (let wait = LOOK_AFTER; ; wait = Math.min(2 * wait, TELL_AGAIN)) {
+      if (heard > 0) {
+        await clock.sleep(wait)
+        const outcome = await redis.scripts.outcome([kept, orderReport(worker, id)], [id])
+        if (outcome > NOT_DONE) return outcome
+        // Redis has lost it, or a process that has the number now has dropped it: a retry reaches the current workers
+        if (outcome === FORGOTTEN) throw new InkcastError('unavailable', 'the order of a worker is lost')
+      }
+      // a worker that has ended may leave its subscription for a while
+      const isSlow = wait === TELL_AGAIN
+      if ((heard === 0 || isSlow) && !await isLeased(worker)) return 0
+      if (clock.monotonic() >= end) {
+        throw new InkcastError(
+          'unavailable',
+          'a worker does not respond; it carries out the order as soon as it does'
+        )
+      }
+      if (heard > 0) continue
+      await clock.sleep(TELL_AGAIN)
+      heard = await told('')
+    }
+  }
+
+  /**
+   * Resolves when each live worker concerned has carried out the order.
+   * @param {Publication} publication an order
+   * @param {number} now ms since 1970; an order about a user gets the time of Redis, with which tokens are compared
+   * @param {import('../../redis/durability/durability.js').ScriptsOf} scriptsOf
+   * @returns {Promise<CarriedOut>}
+   */
+  return async (publication, now, scriptsOf) => {
+    const { at, workers, userKey } = await keep(publication, now, scriptsOf)
+    const id = random.uuid()
+    // clients never receive the value of other orders
+    const value = publication.operator === 'close' || publication.operator === 'leave' ? publication.value : NO_VALUE
+    const message = encodeDirect([encodeEnvelope({ ...publication, value }, at, random, id)])
+    const [counts] = await Promise.all([
+      Promise.all(workers.map((worker) => tell(worker, id, message))),
+      // after the list was read: before, it could be lost in between
+      registry.assertComplete(userKey)
+    ])
+    // with a cluster the channels of worker and document may use two connections: on the document's channel the revoke
+    // arrives before the records that follow it
+    if (redis.isCluster && publication.operator === 'revoke') {
+      await redis.client.spublish(documentChannel(/** @type {string} */ (publication.guid)), orderAmongRecords(message))
+    }
+    return {
+      connections: counts.reduce((sum, count) => sum + count, 0),
+      workers: counts.filter((count) => count > 0).length
+    }
+  }
+}
+
+/**
+ * The half of a worker: recognizes duplicate orders, and reads those that were not received live.
+ * @param {object} dependencies
+ * @param {RedisConnection} dependencies.redis
+ * @param {number} dependencies.workerNumber
+ * @param {(message: Buffer) => void} dependencies.onMessage as from the worker's channel
+ * @param {() => void} [dependencies.onDropped] orders for this worker were dropped, because its lease had ended and
+ *   they were too many
+ * @param {() => boolean} [dependencies.isOwner] false: another process may have the number, and the orders are its own
+ * @param {import('../../observe/metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {number} [dependencies.readEvery] ms
+ * @param {Pick<import('../../base/common/clock.js').Clock, 'every'>} dependencies.clock
+ */
+export function createKeptOrders ({
+  redis, workerNumber, onMessage, onDropped = () => {}, isOwner = () => true, metrics, clock, readEvery = READ_EVERY
+}) {
+  const key = workerOrders(workerNumber)
+  /** Number of connections by order. @type {LruCache<Promise<number>>} */
+  const known = new LruCache(MAX_KNOWN)
+  /** @type {import('../../base/common/clock.js').Timer | undefined} */
+  let timer
+  /** @type {Promise<void> | null} */
+  let reading = null
+  /** @type {Promise<void> | null} the read that starts when `reading` has ended */
+  let next = null
+
+  let begun = false
+  async function begin () {
+    await redis.client.del(key)
+    begun = true
+  }
+
+  async function readOnce () {
+    if (!begun) return begin()
+    const kept = await redis.client.hgetallBuffer(key)
+    if (Object.keys(kept).length === 0) return
+    if (!isOwner()) throw new InkcastError('unavailable', 'the lease of the worker number has ended')
+    if (DROPPED in kept) {
+      delete kept[DROPPED]
+      onDropped()
+      await redis.client.hdel(key, DROPPED)
+    }
+    const unreported = []
+    for (const id of Object.keys(kept)) {
+      const { unheard, reports } = look(kept[id])
+      if (unheard) metrics.kept_orders.inc()
+      onMessage(kept[id])
+      if (!reports) unreported.push(id)
+    }
+    // after delivery: an order that is deleted before it was carried out would be lost
+    if (unreported.length > 0) await redis.client.hdel(key, ...unreported)
+  }
+
+  /** @param {Buffer} message @returns {{ unheard: boolean, reports: boolean }} reports: `report` deletes it */
+  function look (message) {
+    try {
+      const orders = decodeDirect(message)
+      return {
+        unheard: orders.some((order) => known.get(nameOf(order), 0) === undefined),
+        reports: orders.some(({ orderId }) => orderId !== undefined)
+      }
+    } catch {
+      return { unheard: false, reports: false }
+    }
+  }
+
+  /** @param {string} id of an order @param {Promise<number>} outcome */
+  async function report (id, outcome) {
+    // the process that has the number now reports for its own connections
+    if (!isOwner()) return
+    try {
+      await redis.scripts.carried([key, orderReport(workerNumber, id)], [id, await outcome, REPORT_KEPT])
+    } catch {
+      // it is still kept, and is reported when it is read
+      metrics.bus_errors.inc({ operation: 'orders' })
+    }
+  }
+
+  function start () {
+    reading = readOnce().finally(() => { reading = null })
+    return reading
+  }
+
+  /**
+   * Reads the orders that are kept now: a read in progress may miss some, so another one follows it.
+   * @returns {Promise<void>}
+   */
+  function read () {
+    if (reading === null) return start()
+    return next ??= reading.catch(() => {}).then(() => {
+      next = null
+      return start()
+    })
+  }
+
+  return {
+    read,
+
+    /**
+     * Drops the orders of the processes that had this number before: they were about other connections. To be called
+     * before this process has connections, and before it receives orders; after a failure the first read does it.
+     */
+    begin,
+
+    start () {
+      timer ??= clock.every(readEvery, () => {
+        if (redis.ready) read().catch(() => metrics.bus_errors.inc({ operation: 'orders' }))
+      }).unref()
+    },
+
+    stop () {
+      timer?.stop()
+      timer = undefined
+    },
+
+    /**
+     * Carries an order out, unless that was done before, and reports it to its publisher.
+     * @param {ReturnType<typeof decodeDirect>[number]} order
+     * @param {() => unknown} carryOut returns the number of connections, or a promise of it
+     */
+    receive (order, carryOut) {
+      const name = nameOf(order)
+      let outcome = known.get(name, 0)
+      if (outcome === undefined) {
+        // an order that fails is not repeated
+        known.set(name, NOTHING, Infinity)
+        outcome = Promise.resolve(carryOut()).then((count) => Number(count) || 0, () => 0)
+        known.set(name, outcome, Infinity)
+      }
+      if (order.orderId !== undefined) report(order.orderId, outcome)
+    }
+  }
+}
+
+const NOTHING = Promise.resolve(0)
+
+/**
+ * @param {ReturnType<typeof decodeDirect>[number]} order
+ * @returns {string} unambiguous, because ids contain no control characters
+ */
+const nameOf = ({ publication: { operator, guid, uid, sid }, ingestedAt, orderId }) =>
+  orderId ?? [operator, guid, uid, sid, ingestedAt].join('\n')

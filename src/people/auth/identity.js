@@ -1,0 +1,118 @@
+import * as v from 'valibot'
+import { InkcastError } from '../../base/common/errors.js'
+import { array, number, object, oneOf, parse, string } from '../../base/common/schema.js'
+import { isId } from '../../wire/publication.js'
+
+/**
+ * The identity of a connection. Frozen, and the same object for all connections with the same token.
+ *
+ * @typedef {object} Identity
+ * @property {string} uid
+ * @property {string} [name]
+ * @property {string} [tier] heartbeat tier
+ * @property {readonly Grant[] | null} grants null: the token has no `documents` claim, the access policy decides
+ * @property {number | null} issuedAt s since 1970; null: the token does not say
+ * @property {import('./keys.js').VerificationKey} [key] that its token was verified with, where keys may be withdrawn
+ * @property {number | null} expiresAt ms since 1970; null: never
+ * @property {boolean} anonymous
+ */
+
+/**
+ * @typedef {object} Grant
+ * @property {string} guid a document, or with `*` at the end every document whose id begins like this
+ * @property {Access} access `write` includes reading
+ */
+/** @typedef {'read' | 'write'} Access */
+
+/** Prefix of anonymous user ids; no token may name such a user. */
+const ANONYMOUS_PREFIX = 'anonymous:'
+
+/** Maximum grants in a token; for more use a prefix or the access service. */
+const MAX_GRANTS = 1000
+/** Characters. */
+const MAX_NAME = 256
+// Beyond what a Date can hold, sums with it are no longer exact (ECMA-262, 21.4.1.1: 8.64e15 ms).
+const MAX_SECONDS = 8.64e12
+
+const id = v.pipe(string(), v.check((value) => isId(value), 'is not a valid id'))
+const seconds = v.optional(v.pipe(number(), v.minValue(-MAX_SECONDS), v.maxValue(MAX_SECONDS)))
+
+/** Exported for tests: the shorter way below must agree with it. */
+export const claims = object({
+  sub: v.pipe(id, v.check((sub) => !sub.startsWith(ANONYMOUS_PREFIX), `must not begin with ${ANONYMOUS_PREFIX}`)),
+  exp: seconds,
+  nbf: seconds,
+  name: v.optional(v.pipe(string(), v.maxCodePoints(MAX_NAME))),
+  tier: v.optional(v.pipe(string(), v.maxCodePoints(64))),
+  documents: v.optional(
+    v.pipe(array(object({ guid: id, access: oneOf(['read', 'write']) })), v.maxLength(MAX_GRANTS))
+  )
+})
+
+/**
+ * Recognizes the claims of most tokens, which `claims` would pass as they are. Why: decision 0008. Exported for tests:
+ * compared with the schema.
+ * @param {any} payload
+ * @returns {payload is Pick<v.InferOutput<typeof claims>, 'sub' | 'exp' | 'name'> & { nbf?: undefined, tier?:
+ *   undefined, documents?: undefined }}
+ */
+export function isPlain (payload) {
+  const { sub, exp, nbf, name, tier, documents } = payload
+  return isId(sub) && !sub.startsWith(ANONYMOUS_PREFIX) &&
+    (exp === undefined || (typeof exp === 'number' && exp >= -MAX_SECONDS && exp <= MAX_SECONDS)) &&
+    (name === undefined || (typeof name === 'string' && name.length <= MAX_NAME)) &&
+    nbf === undefined && tier === undefined && documents === undefined
+}
+
+/**
+ * @param {unknown} payload
+ * @returns {v.InferOutput<typeof claims>}
+ * @throws {InkcastError} unauthorized
+ */
+function parseClaims (payload) {
+  const { value, problem } = parse(claims, payload)
+  if (problem === undefined) return value
+  const { path, message } = problem
+  throw new InkcastError(
+    'unauthorized',
+    path.length === 0 ? `the token's payload ${message}` : `the token's claim ${path.join('.')}: ${message}`
+  )
+}
+
+/**
+ * @param {unknown} payload the claims of a token whose signature was verified; claims not named here are ignored
+ * @param {import('./keys.js').VerificationKey} [key] see Identity
+ * @returns {{ identity: Identity, notBefore: number }} notBefore in ms since 1970, -Infinity without an `nbf` claim
+ * @throws {InkcastError} unauthorized, naming the claim that is wrong
+ */
+export function identityFromClaims (payload, key) {
+  const { sub, exp, nbf, name, tier, documents } = isPlain(payload) ? payload : parseClaims(payload)
+  // earlier versions ignored this claim, so no token is refused because of it
+  const { iat } = /** @type {{ iat?: unknown }} */ (payload)
+  /** @type {Identity} */
+  const identity = {
+    uid: sub,
+    grants: documents === undefined ? null : Object.freeze(documents.map((grant) => Object.freeze(grant))),
+    issuedAt: typeof iat === 'number' ? iat : null,
+    expiresAt: exp === undefined ? null : exp * 1000,
+    anonymous: false
+  }
+  if (name !== undefined) identity.name = name
+  if (tier !== undefined) identity.tier = tier
+  if (key !== undefined) identity.key = key
+  return { identity: Object.freeze(identity), notBefore: nbf === undefined ? -Infinity : nbf * 1000 }
+}
+
+/**
+ * @param {Pick<import('../../base/common/random.js').Random, 'bytes'>} random
+ * @returns {Identity} a new user with a unique id
+ */
+export function anonymousIdentity (random) {
+  return Object.freeze({
+    uid: ANONYMOUS_PREFIX + random.bytes(12).toString('base64url'),
+    grants: null,
+    issuedAt: null,
+    expiresAt: null,
+    anonymous: true
+  })
+}

@@ -1,0 +1,99 @@
+import { eventOf } from './life-cycle-events.js'
+import { incarnationName } from '../workers/worker-watch.js'
+
+/**
+ * Cleans up after a worker that has ended: releases what it held, sends events to the business services for users,
+ * members and documents without another holder, and deletes the worker's table of users. Each step may run twice: a
+ * repeated release changes nothing, and a confirmed event is not sent again.
+ *
+ * @typedef {import('./contract.js').HoldingChange} HoldingChange
+ * @typedef {import('./life-cycle-events.js').Happening} Happening
+ */
+
+/** Maximum number of events in progress at the uplink. */
+const MAX_TELLING = 2000
+/** The reason in events of sessions whose worker has not reported another one. */
+const REASON = 'worker_gone'
+
+/**
+ * @param {object} dependencies
+ * @param {import('./contract.js').SessionStore} dependencies.store
+ * @param {Pick<import('../../log/publish/uplink.js').Uplink, 'send'>} dependencies.uplink
+ * @param {import('../../base/common/log.js').Log} dependencies.log
+ * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../../wire/headers.js').TraceIdSource} dependencies.random
+ * @returns {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} see createWorkerWatch
+ */
+export function createCleaning ({ store, uplink, log, clock, random }) {
+  /**
+   * @param {string} name of the incarnation
+   * @param {{ change: HoldingChange, happening: Happening }[]} entries its holdings
+   * @throws the first error of store or uplink, after confirming the events sent until then
+   */
+  async function letGo (name, entries) {
+    let open = entries
+    while (open.length > 0) {
+      const answers = await store.hold(name, open.map(({ change }) => change))
+      const telling = open.flatMap((entry, i) =>
+        answers[i] === '' ? [] : [{ ...entry, told: /** @type {'0' | '1'} */ (answers[i]) }]
+      )
+      open = []
+      let failure
+      for (let at = 0; at < telling.length && failure === undefined; at += MAX_TELLING) {
+        const some = telling.slice(at, at + MAX_TELLING)
+        const records = some.map(({ told, happening }) => eventOf(told, happening, random))
+        const results = await Promise.allSettled(records.map((record) => record && uplink.send(record)))
+        failure = results.find((result) => result.status === 'rejected')
+        // another worker may hold it meanwhile: `hold` then returns the next event
+        open.push(
+          ...some.flatMap(({ change, happening, told }, i) =>
+            results[i].status === 'rejected'
+              ? []
+              : [{ change: { ...change, op: /** @type {const} */ ('='), told }, happening }]
+          )
+        )
+      }
+      if (failure !== undefined) {
+        await store.hold(name, open.map(({ change }) => change))
+        throw failure.reason
+      }
+    }
+  }
+
+  return async (number, incarnation, signal) => {
+    const name = incarnationName(number, incarnation)
+    const began = clock.now()
+    const since = clock.monotonic()
+    /** Bounded by the documents of one worker. @type {Set<string>} */
+    const documents = new Set()
+    let users = 0
+    for await (const page of store.users(name)) {
+      signal.throwIfAborted()
+      /** @type {{ change: HoldingChange, happening: Happening }[]} */
+      const entries = []
+      for (const [uid, { sessions, away, end }] of page) {
+        const last = sessions.at(-1)
+        const ended = end ?? { sid: last?.sid, reason: REASON, at: last?.lastSeen ?? began }
+        for (const guid of new Set([...sessions.flatMap((session) => session.documents), ...away])) {
+          documents.add(guid)
+          entries.push({ change: { uid, guid, op: '-', told: '' }, happening: { uid, guid, ...ended } })
+        }
+        entries.push({ change: { uid, op: '-', told: '' }, happening: { uid, ...ended } })
+      }
+      users += page.length
+      await letGo(name, entries)
+    }
+    await letGo(
+      name,
+      Array.from(documents, (guid) => ({
+        change: { guid, op: /** @type {const} */ ('-'), told: /** @type {const} */ ('') },
+        happening: { guid, at: began }
+      }))
+    )
+    await store.forget(name)
+    log.info(
+      { workerNumber: number, users, documents: documents.size, ms: Math.round(clock.monotonic() - since) },
+      'cleaned up after an ended worker'
+    )
+  }
+}

@@ -1,0 +1,58 @@
+import { documentHolders, workerDocuments, WORKERS } from '../../redis/keys.js'
+import { workerOfSid } from '../../wire/session-id.js'
+import { incarnationName } from '../workers/worker-watch.js'
+
+/** As Redis compares: by the bytes of UTF-8, and not by language. @param {string} a @param {string} b */
+const isBefore = (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
+
+/** @param {Iterable<string>} guids @param {number} limit @returns {string[]} the first ones in this order, each once */
+const firstOf = (guids, limit) =>
+  Array.from(new Set(guids), (guid) => Buffer.from(guid)).sort(Buffer.compare).slice(0, limit).map(String)
+
+/**
+ * What the session store finds without knowing a user: open documents, and a connection by its id (contract.js).
+ *
+ * @param {object} dependencies
+ * @param {Pick<import('../../redis/client.js').RedisConnection, 'client'>} dependencies.redis
+ * @param {import('./contract.js').SessionStore['users']} dependencies.users
+ * @returns {Pick<import('./contract.js').SessionStore, 'documents' | 'session'>}
+ */
+export function createRedisLists ({ redis: { client }, users }) {
+  /** @param {string} guid @returns {Promise<import('./contract.js').OpenDocument>} */
+  async function describe (guid) {
+    const key = documentHolders(guid)
+    // the field '' is the document itself
+    const [fields, own] = await Promise.all([client.hlen(key), client.hexists(key, '')])
+    return { guid, members: fields - own }
+  }
+
+  return {
+    async documents ({ prefix = '', after, limit }) {
+      const incarnations = Object.entries(await client.hgetall(WORKERS.incarnations))
+      const from = after !== undefined && !isBefore(after, prefix) ? `(${after}` : `[${prefix}`
+      // no byte of UTF-8 is as high
+      const to = Buffer.concat([Buffer.from(`(${prefix}`), Buffer.of(0xff)])
+      const lists = await Promise.all(incarnations.map(([number, incarnation]) =>
+        client.zrangebylex(
+          workerDocuments(incarnationName(Number(number), Number(incarnation))), from, /** @type {any} */ (to),
+          'LIMIT', 0, limit
+        )
+      ))
+      return Promise.all(firstOf(lists.flat(), limit).map(describe))
+    },
+
+    async session (sid) {
+      const worker = workerOfSid(sid)
+      if (worker === undefined) return null
+      const incarnation = await client.hget(WORKERS.incarnations, String(worker))
+      if (incarnation === null) return null
+      for await (const page of users(incarnationName(worker, Number(incarnation)))) {
+        for (const [uid, { sessions }] of page) {
+          const found = sessions.find((session) => session.sid === sid)
+          if (found !== undefined) return { ...found, worker, uid }
+        }
+      }
+      return null
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import { throwInkcastError } from '../../redis/errors.js'
+import { documentHolders, userHolders, workerDocuments, workerUsers } from '../../redis/keys.js'
+import { groupBySlot, slotIn } from '../../redis/hash-slot.js'
+import { createRedisLists } from './redis-lists.js'
+import { asSeen, decodeUser, encodeUser } from './user-encoding.js'
+import { liveIncarnations } from '../workers/worker-watch.js'
+
+/** Maximum number of changes per call of the script, so that a call blocks Redis for a short time only. */
+const HOLD_BATCH = 200
+/** Maximum number of users per write command. */
+const WRITE_BATCH = 500
+/** Lifetime of the table of a worker's users, s: `write` and `seen` extend it; it expires if no process deletes it. */
+const TTL = 86_400
+/** Number of users per read. */
+const PAGE = 1000
+/** Field in the table of users: all of them were heard from at this time, or later. A uid is never empty. */
+const SEEN = ''
+/** The script's value for Told ''. */
+const NOTHING = '.'
+
+/**
+ * @typedef {import('./contract.js').HoldingChange} HoldingChange
+ * @typedef {import('./contract.js').Told} Told
+ */
+
+/**
+ * The session store in Redis (contract.js).
+ *
+ * @param {object} dependencies
+ * @param {import('../../redis/client.js').RedisConnection} dependencies.redis
+ * @param {boolean} [dependencies.services] whether there are business services that receive events; the same for all
+ *   workers, default true
+ * @returns {import('./contract.js').SessionStore}
+ */
+export function createRedisSessions ({ redis, services = true }) {
+  const { client, scripts } = redis
+
+  /**
+   * @param {string} incarnation
+   * @param {HoldingChange[]} changes of one call
+   * @returns {Promise<Told[]>}
+   */
+  async function holdSome (incarnation, changes) {
+    const args = [incarnation, services ? '1' : '0']
+    for (const change of changes) args.push(encodeChange(change))
+    const answers = await scripts.hold(changes.map(holdersKey), args)
+    return changes.map((_, i) => answers[i] === NOTHING ? '' : /** @type {Told} */ (answers[i]))
+  }
+
+  /**
+   * Keeps the list of the documents that a worker holds.
+   * @param {string} incarnation
+   * @param {HoldingChange[]} changes
+   */
+  async function listDocuments (incarnation, changes) {
+    const key = workerDocuments(incarnation)
+    /** @type {string[]} */
+    const opened = []
+    /** @type {string[]} */
+    const closed = []
+    for (const { uid, guid, op } of changes) {
+      if (guid === undefined || uid !== undefined) continue
+      if (op === '+') opened.push(guid)
+      if (op === '-') closed.push(guid)
+    }
+    await Promise.all([
+      opened.length > 0 && client.zadd(key, ...opened.flatMap((guid) => [0, guid])),
+      opened.length > 0 && client.expire(key, TTL),
+      closed.length > 0 && client.zrem(key, ...closed)
+    ])
+  }
+
+  /** @type {Omit<import('./contract.js').SessionStore, 'documents' | 'session'>} */
+  const store = {
+    async write (incarnation, users) {
+      const key = workerUsers(incarnation)
+      for (let at = 0; at < users.length; at += WRITE_BATCH) {
+        /** @type {string[]} */
+        const set = []
+        /** @type {string[]} */
+        const gone = []
+        for (const [uid, user] of users.slice(at, at + WRITE_BATCH)) {
+          if (user === null) gone.push(uid)
+          else set.push(uid, encodeUser(user))
+        }
+        await Promise.all([
+          set.length > 0 && client.hset(key, ...set),
+          gone.length > 0 && client.hdel(key, ...gone),
+          client.expire(key, TTL)
+        ])
+      }
+    },
+
+    async seen (incarnation, at) {
+      const key = workerUsers(incarnation)
+      await Promise.all([
+        client.hset(key, SEEN, at),
+        client.expire(key, TTL),
+        client.expire(workerDocuments(incarnation), TTL)
+      ])
+    },
+
+    async hold (incarnation, changes) {
+      const calls = groupBySlot(changes, (change) => slotIn(redis, holdersKey(change)), HOLD_BATCH)
+      const [answers] = await Promise.all([
+        Promise.all(calls.map((call) => holdSome(incarnation, call))),
+        listDocuments(incarnation, changes)
+      ])
+      if (calls.length === 1) return answers[0]
+      /** @type {Map<HoldingChange, Told>} */
+      const told = new Map(calls.flatMap((call, i) => call.map((change, j) => [change, answers[i][j]])))
+      return changes.map((change) => /** @type {Told} */ (told.get(change)))
+    },
+
+    async* users (incarnation) {
+      let cursor = '0'
+      const seen = Number(await client.hget(workerUsers(incarnation), SEEN))
+      do {
+        const [next, fields] = await client.hscan(workerUsers(incarnation), cursor, 'COUNT', PAGE)
+        /** @type {[string, import('./contract.js').UserSessions][]} */
+        const page = []
+        for (let i = 0; i < fields.length; i += 2) {
+          if (fields[i] === SEEN) continue
+          const user = decodeUser(fields[i + 1])
+          page.push([fields[i], { ...user, sessions: asSeen(user.sessions, seen) }])
+        }
+        if (page.length > 0) yield page
+        cursor = next
+      } while (cursor !== '0')
+    },
+
+    async forget (incarnation) {
+      await Promise.all([client.unlink(workerUsers(incarnation)), client.unlink(workerDocuments(incarnation))])
+    },
+
+    async sessions (uid) {
+      const live = [...await liveIncarnations(redis, splitHolders(await client.hget(userHolders(uid), '')))]
+      const found = await Promise.all(live.map((incarnation) => client.hmget(workerUsers(incarnation), uid, SEEN)))
+      return found.flatMap(([json, seen], i) =>
+        json === null
+          ? []
+          : asSeen(decodeUser(json).sessions, Number(seen)).map((session) => ({
+              ...session,
+              worker: parseInt(live[i], 10)
+            }))
+      )
+    }
+  }
+  return withInkcastErrors({ ...store, ...createRedisLists({ redis, users: store.users }) })
+}
+
+/** @param {HoldingChange} change @returns {string} the hash of its entry */
+const holdersKey = ({ uid, guid }) =>
+  guid === undefined ? userHolders(/** @type {string} */ (uid)) : documentHolders(guid)
+
+/** @param {HoldingChange} change @returns {string} as hold.lua reads it */
+function encodeChange ({ uid, guid, op, told }) {
+  const start = op + (told === '' ? NOTHING : told)
+  return guid !== undefined && uid !== undefined ? `${start}:${uid}` : start
+}
+
+/** @param {string | null} entry @returns {string[]} */
+const splitHolders = (entry) => (entry?.split('|')[2] ?? '').split(',').filter((holder) => holder !== '')
+
+/** @param {import('./contract.js').SessionStore} store @returns {import('./contract.js').SessionStore} */
+function withInkcastErrors ({ users, ...calls }) {
+  const wrapped = Object.fromEntries(
+    Object.entries(calls).map(([name, call]) => [
+      name,
+      (/** @type {any[]} */ ...args) => /** @type {Function} */ (call)(...args).catch(throwInkcastError)
+    ])
+  )
+  return { users, .../** @type {any} */ (wrapped) }
+}

@@ -1,0 +1,147 @@
+import { Backoff, retry } from '../../base/common/backoff.js'
+import { WORKERS } from '../../redis/keys.js'
+import { LEASE_TIME } from './worker-lease.js'
+
+/**
+ * Watches the leases of all workers, and reports those that have ended: expired, released, or taken over by the next
+ * process.
+ *
+ * A worker's data is named by its incarnation, `<number>.<incarnation>` (`createWorkerLease`), because numbers are
+ * reused soon. An incarnation that has ended never returns.
+ *
+ * - `onWorkerGone(number, incarnation)` is called on **every** process that watches, about a second after the end at
+ *   the latest, in the order of the ends: release all state about that worker. It is called for ends after `start()`;
+ *   use `liveIncarnations()` for earlier ones.
+ * - `clean(number, incarnation)` is called on **one** process of the cluster, after `grace`, in which clients may
+ *   reconnect: it deletes the worker's keys and reports its clients. If it rejects, it is called again; if the process
+ *   dies, another process is assigned. It may therefore restart after any step, and run twice at a time after an outage
+ *   of Redis: each step must be idempotent.
+ *
+ * An outage of Redis ends no worker: leases could not be renewed during it, so they start again.
+ */
+
+/** Interval between looks at the leases, ms, with an extra look when one is about to expire. */
+const INTERVAL = 1000
+/** After this time without a look by any process, leases start again, ms. */
+const PAUSE = 3 * INTERVAL
+/** A claim to clean up expires after this time without a renewal, ms. */
+const CLAIM_TIME = 5000
+/** How long ends are kept, for processes that cannot reach Redis, ms. */
+const TOLD_FOR = 3_600_000
+
+/** @param {number} number @param {number} incarnation @returns {string} as in keys and values */
+export const incarnationName = (number, incarnation) => `${number}.${incarnation}`
+
+/** @param {string} name @returns {[number: number, incarnation: number]} */
+const parseName = (name) => /** @type {[number, number]} */ (name.split('.').map(Number))
+
+/**
+ * @param {object} dependencies
+ * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'client'>} dependencies.redis
+ * @param {((number: number, incarnation: number) => void)[]} [dependencies.onWorkerGone]
+ * @param {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} [dependencies.clean] default:
+ *   this process cleans nothing up
+ * @param {import('../../base/common/log.js').Log} dependencies.log
+ * @param {number} [dependencies.leaseTime] ms
+ * @param {number} [dependencies.interval] ms
+ * @param {number} dependencies.grace how long a worker's data is kept after its last renewal, ms; the same in all
+ *   processes
+ * @param {number} [dependencies.claimTime] ms
+ * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../../base/common/random.js').Random} dependencies.random
+ */
+export function createWorkerWatch ({
+  redis,
+  onWorkerGone = [],
+  clean, log, leaseTime = LEASE_TIME, interval = INTERVAL, grace, claimTime = CLAIM_TIME,
+  clock, random
+}) {
+  const stopping = new AbortController()
+  /** @type {import('../../base/common/clock.js').Timer | undefined} */
+  let timer
+  let newest = ''
+  /** The incarnation that this process is cleaning up; '': none. */
+  let claimed = ''
+
+  async function look () {
+    const wanted = clean !== undefined && claimed === '' ? 1 : 0
+    const [last, nextExpiry, ended, claims] = await redis.scripts.watch(
+      [
+        WORKERS.expiry, WORKERS.incarnations, WORKERS.ending, WORKERS.ended, WORKERS.unclean, WORKERS.watched,
+        WORKERS.settling
+      ],
+      [newest, leaseTime, interval * (PAUSE / INTERVAL), grace, claimTime, wanted, TOLD_FOR, claimed]
+    )
+    newest = last
+    for (const name of ended) tell(name)
+    if (claims.length > 0 && !stopping.signal.aborted) cleanUp(claims[0])
+    return nextExpiry < 0 ? interval : Math.min(interval, nextExpiry + 1)
+  }
+
+  async function watch () {
+    let next = interval
+    try {
+      next = await look()
+    } catch (error) {
+      log.debug({ err: error }, 'the leases of workers could not be checked')
+    }
+    if (!stopping.signal.aborted) timer = clock.timer(next, watch).unref()
+  }
+
+  /** @param {string} name */
+  function tell (name) {
+    const [number, incarnation] = parseName(name)
+    log.info({ workerNumber: number, incarnation }, 'a worker has ended')
+    for (const listener of onWorkerGone) {
+      try {
+        listener(number, incarnation)
+      } catch (error) {
+        log.error({ err: error }, 'the handler of the end of a worker failed')
+      }
+    }
+  }
+
+  /** @param {string} name */
+  async function cleanUp (name) {
+    claimed = name
+    const { signal } = stopping
+    await retry(async () => {
+      await /** @type {NonNullable<typeof clean>} */ (clean)(...parseName(name), signal)
+      await redis.client.zrem(WORKERS.unclean, name)
+    }, {
+      signal,
+      backoff: new Backoff({ min: 100, max: 5000, random }),
+      clock,
+      onFailure: (error) =>
+        log.warn({ err: error, incarnation: name }, 'the data of an ended worker could not be cleaned up, retrying')
+    }).catch(() => {}) // stopped
+    claimed = ''
+  }
+
+  return {
+    /** @throws errors of Redis: without the newest end, later ones could be missed */
+    async start () {
+      const next = await look()
+      timer = clock.timer(next, watch).unref()
+    },
+
+    /** Another process continues a cleanup that is in progress. */
+    stop () {
+      stopping.abort()
+      timer?.stop()
+    }
+  }
+}
+
+/**
+ * @param {Pick<import('../../redis/client.js').RedisConnection, 'client'>} redis
+ * @param {Iterable<string>} names incarnations, as returned by `incarnationName`
+ * @returns {Promise<Set<string>>} the live ones, in one round trip
+ */
+export async function liveIncarnations (redis, names) {
+  const asked = [...new Set(names)]
+  if (asked.length === 0) return new Set()
+  const numbers = asked.map((name) => name.slice(0, name.indexOf('.')))
+  const known = await redis.client.hmget(WORKERS.incarnations, ...numbers)
+  return new Set(asked.filter((name, i) => name === `${numbers[i]}.${known[i]}`))
+}

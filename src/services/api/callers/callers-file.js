@@ -1,0 +1,146 @@
+import { resolve } from 'node:path'
+import { keyFromPem, keyFromSecret } from '../../../people/auth/keys.js'
+import { parseCallers } from './callers-schema.js'
+import { digestOf } from './credentials.js'
+import { rightsOf } from './rights.js'
+
+/**
+ * API_CALLERS_FILE: who may call the api, and for what, with the files that it names.
+ *
+ * @typedef {import('../../../config/reloaded-files.js').ReadText} ReadText
+ * @typedef {import('./book.js').Entry} Entry
+ * @typedef {import('./issuers.js').Issuer} Issuer
+ */
+
+/** Every request compares its token with all of them. */
+const MAX_TOKENS = 1000
+/** All are read every second. */
+const MAX_FILES = 100
+const MIN_TOKEN = 16
+const MIN_SECRET = 32 // RFC 7518, 3.2
+
+/**
+ * @param {object} options
+ * @param {string} options.text of the file
+ * @param {string} options.folder of the file: paths in it are relative to it
+ * @param {ReadText} options.readText
+ * @param {ReadonlySet<string>} options.taken names in API_TOKENS
+ * @param {(url: string) => import('./issuers.js').KeySet} options.keySetAt
+ * @returns {Promise<import('./book.js').Contents & { entries: Entry[] }>}
+ * @throws {Error} (rejects) that names what is wrong; never with a credential
+ */
+export async function readCallers ({ text, folder, readText, taken, keySetAt }) {
+  const { callers, issuers: issuerSettings } = parseCallers(text)
+  let files = 0
+  const read = (/** @type {string} */ path) => {
+    if (++files > MAX_FILES) throw new Error(`it names more than ${MAX_FILES} files`)
+    return readText(resolve(folder, path))
+  }
+
+  /** @type {Map<string, Issuer>} */
+  const issuers = new Map()
+  for (const settings of issuerSettings) {
+    const at = `issuer "${settings.issuer}"`
+    if (issuers.has(settings.issuer)) throw new Error(`${at}: it is there twice`)
+    issuers.set(settings.issuer, await readIssuer(at, settings, read, keySetAt))
+  }
+
+  /** @type {Entry[]} */
+  const entries = []
+  /** @type {{ digest: Buffer, entry: Entry }[]} */
+  const tokens = []
+  /** @type {import('./book.js').Contents['certificates'][number][]} */
+  const certificates = []
+  /** @type {import('./book.js').Contents['subjects'][number][]} */
+  const subjects = []
+  /** Owner of each credential. @type {Map<string, string>} */
+  const owners = new Map()
+  /** @param {string} key @param {string} kind @param {string} name */
+  const own = (key, kind, name) => {
+    const owner = owners.get(key)
+    if (owner !== undefined && owner !== name) throw new Error(`callers "${owner}" and "${name}" have the same ${kind}`)
+    owners.set(key, name)
+  }
+
+  for (const given of callers) {
+    const { name, rate, rates = {}, tokens: ownTokens = [], certificates: shown = [], jwt = [], ...rights } = given
+    const at = `caller "${name}"`
+    if (taken.has(name)) throw new Error(`${at}: API_TOKENS has this name too, with all rights; take it out there`)
+    if (entries.some((entry) => entry.name === name)) throw new Error(`${at}: it is there twice`)
+    const entry = {
+      name,
+      rights: rightsOf(rights),
+      rate: rate && withBurst(rate),
+      rates: new Map(Object.entries(rates).map(([what, one]) => [what, withBurst(one)]))
+    }
+    entries.push(entry)
+    for (const token of ownTokens) {
+      const digest = await readToken(at, token, read)
+      own(digest.toString('hex'), 'token', name)
+      tokens.push({ digest, entry })
+    }
+    for (const certificate of shown) {
+      own(JSON.stringify(certificate.san ?? Object.entries(certificate.subject ?? {}).sort()), 'certificate', name)
+      certificates.push({ certificate, entry })
+    }
+    for (const { subject, issuer = onlyIssuer(at, issuers) } of jwt) {
+      if (!issuers.has(issuer)) throw new Error(`${at}: jwt: "${issuer}" is not in issuers`)
+      own(JSON.stringify([issuer, subject]), 'subject', name)
+      subjects.push({ issuer, subject, entry })
+    }
+  }
+  if (tokens.length > MAX_TOKENS) throw new Error(`it has more than ${MAX_TOKENS} tokens`)
+  return { entries, tokens, certificates, issuers, subjects }
+}
+
+/**
+ * @param {string} at for messages
+ * @param {{ text?: string, sha256?: string, file?: string }} token one of them
+ * @param {ReadText} read
+ * @returns {Promise<Buffer>} its hash
+ */
+async function readToken (at, { text, sha256, file }, read) {
+  if (sha256 !== undefined) return Buffer.from(sha256, 'hex')
+  const token = text ?? (await read(/** @type {string} */ (file))).trim()
+  if (token.length < MIN_TOKEN || !/^[\x21-\x7e]+$/.test(token)) {
+    const from = file === undefined ? '' : ` in ${file}`
+    throw new Error(`${at}: a token${from} must have at least ${MIN_TOKEN} characters, ASCII without spaces`)
+  }
+  return digestOf(token)
+}
+
+/**
+ * @param {string} at
+ * @param {import('./callers-schema.js').IssuerSettings} settings
+ * @param {ReadText} read
+ * @param {(url: string) => import('./issuers.js').KeySet} keySetAt
+ * @returns {Promise<Issuer>}
+ */
+async function readIssuer (at, { issuer, audience, claim, jwksUrl, publicKeyFile, secretFile }, read, keySetAt) {
+  const rest = { issuer, audiences: audience, claim }
+  if (jwksUrl !== undefined) return { ...rest, keySet: keySetAt(jwksUrl) }
+  if (secretFile !== undefined) {
+    const secret = (await read(secretFile)).trim()
+    if (secret.length < MIN_SECRET)
+      throw new Error(`${at}: secretFile: the secret must have at least ${MIN_SECRET} characters`)
+    return { ...rest, key: keyFromSecret(secret) }
+  }
+  const pem = await read(/** @type {string} */ (publicKeyFile))
+  try {
+    return { ...rest, key: keyFromPem(pem) }
+  } catch (error) {
+    throw new Error(`${at}: publicKeyFile: ${error instanceof Error ? error.message : error}`, { cause: error })
+  }
+}
+
+/** @param {string} at @param {Map<string, Issuer>} issuers */
+function onlyIssuer (at, issuers) {
+  if (issuers.size !== 1) throw new Error(`${at}: jwt: name the issuer, there is not exactly one`)
+  return [...issuers.keys()][0]
+}
+
+/**
+ * @param {{ perSecond: number, burst?: number }} rate
+ * @returns {import('../../../base/common/token-bucket.js').Rate} with a burst of one second's
+ */
+const withBurst = ({ perSecond, burst = Math.max(1, perSecond) }) => ({ perSecond, burst })

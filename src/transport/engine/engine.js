@@ -1,0 +1,354 @@
+import { ServerResponse } from 'node:http'
+import { Server as EngineServer } from 'engine.io'
+import { CompressingServer } from './bytes/compression.js'
+import { extendEngineIoSocket } from './engine-io-socket.js'
+import { EngineSocket } from './engine-socket.js'
+import { kOwner } from './link.js'
+import { rememberListeners } from './made-with.js'
+import { PollAnswers } from './poll-answer.js'
+import { RELEASE, beginsWebSocket, headSize, queryOf } from './request.js'
+import { createClosing } from './socket-reader.js'
+import { WebSockets, belongsTo } from './websockets.js'
+
+/** Engine.IO's error codes. */
+const BAD_REQUEST = 3
+const FORBIDDEN = 4
+/** Methods of clients; RELEASE is for workers only. */
+const METHODS = ['GET', 'POST', 'OPTIONS']
+
+/**
+ * Passes requests on to the workers that own their sessions. False: no worker owns the session.
+ *
+ * @typedef {object} MisroutedRequests
+ * @property {(sid: string | undefined) => boolean} isMisrouted whether another worker owns the session
+ * @property {(sid: string, req: any, res: any) => Promise<boolean>} request
+ * @property {(sid: string, req: any, socket: any, head: Buffer) => Promise<boolean>} upgrade
+ */
+
+/**
+ * The Engine.IO server of a worker: self-routing session ids, handshake limits, EngineSocket for sessions that begin
+ * with a WebSocket. Requests whose sessions belong to other workers are passed on before Engine.IO sees them.
+ */
+export class Engine extends EngineServer {
+  #connectionLimits
+  #origins
+  #opening
+  /**
+   * EngineSockets by id. Engine.IO's own sessions are in `clients`, an object, which is slow with ever new keys.
+   * @type {Map<string, EngineSocket>}
+   */
+  #sessions = new Map()
+
+  /**
+   * @param {object} options
+   * @param {() => string} options.newSessionId
+   * @param {import('../admission/origin.js').Origins} options.origins
+   * @param {number} options.maxBytes largest message of a client
+   * @param {{ max: number, timeout: number }} options.heartbeat ms
+   * @param {boolean} options.compress whether compression is offered to clients
+   * @param {Pick<import('../admission/connection-limits.js').ConnectionLimits, 'opened' | 'ended'>}
+   *   options.connectionLimits
+   * @param {ReturnType<typeof import('../admission/handshake-limit.js').createHandshakeLimit>} options.handshakeLimit
+   * @param {import('../admission/input-limits.js').InputLimits} options.inputLimits
+   * @param {(session: any, frames: number) => void} options.onFrames called for received frames that are not
+   *   packets: WebSocket pings, pongs and fragments
+   * @param {(session: any) => void} options.onEnded called when a session has ended; may be called again
+   * @param {MisroutedRequests} [options.misrouted] absent with one worker
+   * @param {import('../../base/common/clock.js').Clock} options.clock
+   */
+  constructor ({
+    newSessionId, origins, maxBytes, heartbeat, compress, connectionLimits, handshakeLimit, inputLimits, onFrames,
+    onEnded, misrouted, clock
+  }) {
+    super({
+      pingInterval: heartbeat.max,
+      pingTimeout: heartbeat.timeout,
+      maxHttpBufferSize: maxBytes,
+      wsEngine: /** @type {any} */ (compress ? CompressingServer : WebSockets),
+      cors: /** @type {any} */ (
+        (/** @type {import('http').IncomingMessage} */ req, /** @type {Function} */ done) => {
+          done(null, {
+            origin: origins.mayConnect(req.headers) ? (req.headers.origin ?? false) : false,
+            credentials: true
+          })
+        }
+      )
+    })
+    extendEngineIoSocket()
+    // For new sessions on WebSocket the response to the upgrade and Engine.IO's first packet are sent in one write.
+    this.on('initial_headers', (_, { _query, socket }) => {
+      if (_query.transport === 'websocket' && _query.EIO === '4') socket.cork()
+    })
+    this.on('connection', ({ request }) => {
+      request.socket.uncork()
+    })
+    this.on('connection', (session) => this.#began(session))
+    this.newSessionId = newSessionId
+    this.maxBytes = maxBytes
+    /** A poll is answered with a ping at the latest; a client that has not read it after the ping timeout is lost. */
+    this.answers = new PollAnswers(heartbeat.max + heartbeat.timeout, clock)
+    this.#origins = origins
+    /** Compression is implemented by ws only. */
+    this.usesEngineSocket = !compress
+    this.#opening = JSON.stringify({
+      upgrades: [],
+      pingInterval: heartbeat.max,
+      pingTimeout: heartbeat.timeout,
+      maxPayload: maxBytes
+    }).slice(1)
+    this.#connectionLimits = connectionLimits
+    this.handshakeLimit = handshakeLimit
+    this.inputLimits = inputLimits
+    this.onFrames = onFrames
+    this.onEnded = onEnded
+    this.misrouted = misrouted
+    this.clock = clock
+    this.closing = createClosing(clock)
+  }
+
+  /** @override */
+  generateId () {
+    return this.newSessionId()
+  }
+
+  /** @returns {any[]} Engine.IO's sockets, then EngineSockets */
+  sessions () {
+    return [...Object.values(/** @type {any} */ (this).clients), ...this.#sessions.values()]
+  }
+
+  /** @param {any} session new */
+  #began (session) {
+    this.#connectionLimits.opened(session)
+    this.inputLimits.enter(session, headSize(session.request))
+    // An extension that sees requests may have added properties to this one.
+    session.begin(!this.#extended)
+  }
+
+  /** Lifts the limits of a client that is admitted. @param {any} session */
+  admit (session) {
+    this.inputLimits.admit(session)
+    session.admit()
+  }
+
+  /** @override */
+  close () {
+    for (const session of [...this.#sessions.values()]) session.close(true)
+    return super.close()
+  }
+
+  /**
+   * A session id is a credential: an upgrade must not take over a session that is on WebSocket already. A client that
+   * polls again before it has read the last response is closed as slow.
+   * @override @param {any} req @param {boolean} upgrade @param {any} decide
+   */
+  verify (req, upgrade, decide) {
+    // JSONP ended with protocol 3: any page could load such a script and read it.
+    if (req._query.j !== undefined) return decide(BAD_REQUEST, { name: 'JSONP' })
+    const client = req._query.sid ? this.sessionOf(req._query.sid) : undefined
+    if (client === undefined) return super.verify(req, upgrade, decide)
+    // Engine.IO would accept a request that names `websocket` itself, and its WebSocket transport never responds.
+    if (!upgrade && client.transport.name !== 'polling') return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
+    if (this.inputLimits.isEarly(client) && !upgrade) this.#keepHead(client, req)
+    if (upgrade) {
+      if (client.transport.name === 'websocket' || client.upgrading)
+        return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
+    } else if (req.method === 'GET') {
+      // Only an accepted poll replaces the last one.
+      return super.verify(req, upgrade, (/** @type {unknown[]} */ ...refusal) => {
+        if (refusal.length > 0 || this.answers.take(client, req.res)) return decide(...refusal)
+        giveUp(client)
+        decide(BAD_REQUEST, { name: 'ANSWER_NOT_READ' })
+      })
+    }
+    return super.verify(req, upgrade, decide)
+  }
+
+  /** Counts the head of a pending poll. @param {any} session of a client that is not admitted @param {any} req */
+  #keepHead (session, req) {
+    const size = headSize(req)
+    this.inputLimits.holds(session, size)
+    req.res.once('close', () => this.inputLimits.holds(session, -size))
+  }
+
+  /** @param {string} sid @returns {any} Engine.IO's socket */
+  sessionOf (sid) {
+    const own = this.#sessions.get(sid)
+    if (own !== undefined) return own
+    const clients = /** @type {Record<string, any>} */ (/** @type {any} */ (this).clients)
+    return Object.hasOwn(clients, sid) ? clients[sid] : undefined
+  }
+
+  /**
+   * Ends the open poll or WebSocket of a session, because the worker that forwards it drains.
+   * @param {string} sid
+   * @returns {boolean} false: no poll is open yet
+   */
+  #release (sid) {
+    const session = this.sessionOf(sid)
+    if (session === undefined) return true
+    if (session.transport.name === 'websocket') {
+      /** @type {import('./link.js').Owner | undefined} */
+      const owner = session[kOwner]
+      owner?.tellDraining()
+      session.close()
+    } else {
+      if (!session.transport.writable) return false
+      // Ends the poll and nothing else, as Engine.IO does before an upgrade.
+      session.transport.send([{ type: 'noop' }])
+    }
+    return true
+  }
+
+  /** @override @param {any} req @param {any} res */
+  handleRequest (req, res) {
+    if (!METHODS.includes(req.method)) return void res.writeHead(405, { allow: METHODS.join(', ') }).end()
+    if (this.#refused(req, res)) return
+    const sid = sidOf(req)
+    if (sid === undefined && req.method === 'GET')
+      return this.handshakeLimit.enter(req.socket, res, () => super.handleRequest(req, res), req)
+    if (!this.misrouted?.isMisrouted(sid)) return super.handleRequest(req, res)
+    this.misrouted.request(/** @type {string} */ (sid), req, res).then(
+      (forwarded) => {
+        if (!forwarded) super.handleRequest(req, res)
+      },
+      () => res.destroy()
+    )
+  }
+
+  /**
+   * @param {any} req
+   * @param {any} to the response, or the socket of an upgrade
+   * @returns {boolean} whether it is refused because of its origin
+   */
+  #refused (req, to) {
+    if (!this.#origins.refuse(req, to)) return false
+    this.emit('connection_error', {
+      req,
+      code: FORBIDDEN,
+      message: 'Forbidden',
+      context: { message: 'this origin is not allowed' }
+    })
+    return true
+  }
+
+  /** Whether an extension reads requests or adds response headers: it gets Engine.IO's own sessions. */
+  get #extended () {
+    return (
+      /** @type {any} */ (this).middlewares.length > 1 ||
+      this.listenerCount('initial_headers') > 1 ||
+      this.listenerCount('headers') > 0
+    )
+  }
+
+  /**
+   * Opens a session that begins with a WebSocket, unless Engine.IO or an extension has to handle it.
+   * @param {import('./request.js').Upgrade} request
+   * @param {import('net').Socket} netSocket
+   * @param {Buffer} rest bytes after the request
+   * @returns {boolean} false: Engine.IO handles it
+   */
+  takeWebSocket (request, netSocket, rest) {
+    if (!this.usesEngineSocket || !beginsWebSocket(request) || this.#extended) return false
+    if (!this.#origins.mayConnect(request.headers)) return false
+    this.handshakeLimit.enter(
+      netSocket,
+      undefined,
+      () => {
+        if (netSocket.destroyed) return
+        const sid = this.newSessionId()
+        const session = new EngineSocket(sid, this, request, netSocket)
+        const server = /** @type {any} */ (this)
+        this.#sessions.set(sid, session)
+        server.clientsCount++
+        session.open(`{"sid":"${sid}",${this.#opening}`)
+        this.emit('connection', session)
+        if (rest.length > 0) session.received(Buffer.from(rest))
+      },
+      request
+    )
+    return true
+  }
+
+  /** Every session ends here, of whichever kind it is. @param {any} session that has ended; may be called again */
+  ended (session) {
+    this.#connectionLimits.ended(session)
+    this.inputLimits.leave(session)
+    this.onEnded(session)
+    const own = /** @type {any} */ (this)
+    if (this.#sessions.delete(session.id)) own.clientsCount--
+    // Engine.IO's own listener may have forgotten it.
+    else if (own.clients[session.id] === session) {
+      delete own.clients[session.id]
+      own.clientsCount--
+    }
+  }
+
+  /** @override @param {any} req @param {any} socket @param {Buffer} head */
+  handleUpgrade (req, socket, head) {
+    if (this.#refused(req, socket)) return
+    const sid = sidOf(req)
+    if (sid === undefined) {
+      if (this.takeWebSocket(req, socket, head)) return
+      return this.handshakeLimit.enter(socket, undefined, () => { super.handleUpgrade(req, socket, head) }, req)
+    }
+    if (!this.misrouted?.isMisrouted(sid)) return super.handleUpgrade(req, socket, head)
+    this.misrouted.upgrade(/** @type {string} */ (sid), req, socket, head).then(
+      (forwarded) => {
+        if (!forwarded) super.handleUpgrade(req, socket, head)
+      },
+      () => socket.destroy()
+    )
+  }
+
+  /** @override @param {any} name @param {any} req of a new session or an upgrade */
+  createTransport (name, req) {
+    const session = req._query.sid && this.sessionOf(req._query.sid)
+    if (session && req.websocket) belongsTo(req.websocket, session)
+    const transport = super.createTransport(name, req)
+    if (req.websocket) rememberListeners(req.websocket)
+    return transport
+  }
+
+  /**
+   * Skips CORS headers for WebSockets: their origin is checked (RFC 6455, 10.2), and clients ignore the headers.
+   * @param {any} req @param {any} res @param {(error?: unknown) => void} done
+   */
+  _applyMiddlewares (req, res, done) {
+    // The first one is Engine.IO's own; extensions may add more.
+    if (!(res instanceof ServerResponse) && /** @type {any} */ (this).middlewares.length === 1) done()
+    else /** @type {any} */ (EngineServer.prototype)._applyMiddlewares.call(this, req, res, done)
+  }
+
+  /**
+   * Handles a request of the private listener. It is never passed on again.
+   * @param {any} req
+   * @param {any} res
+   */
+  handleOwnRequest (req, res) {
+    if (req.method === RELEASE) res.writeHead(this.#release(sidOf(req) ?? '') ? 204 : 404).end()
+    else super.handleRequest(req, res)
+  }
+
+  /** @param {any} req @param {any} socket @param {Buffer} head */
+  handleOwnUpgrade (req, socket, head) {
+    super.handleUpgrade(req, socket, head)
+  }
+}
+
+/**
+ * Parses the query once; Engine.IO uses `_query` if it exists.
+ * @param {any} req
+ * @returns {string | undefined}
+ */
+function sidOf (req) {
+  req._query = queryOf(req.url)
+  return req._query.sid
+}
+
+/** @param {any} session of a slow client */
+function giveUp (session) {
+  /** @type {import('./link.js').Owner | undefined} */
+  const owner = session[kOwner]
+  if (owner === undefined) session.close(true)
+  else owner.tooSlow()
+}

@@ -1,0 +1,104 @@
+import http from 'node:http'
+import https from 'node:https'
+import { createListenerGuard } from '../../base/process/listener-guard.js'
+import { endSocket, endSockets, responseOf, serverOptions, TIMES } from '../../base/process/socket-times.js'
+import { readFirstBytes } from './first-bytes.js'
+import { asksForWebSocket, createIgnoredUpgrades } from './ignored-upgrades.js'
+
+/**
+ * The HTTP server in front of Engine.IO. The engine serves the Socket.IO path, `fallback` everything else (the demo in
+ * development).
+ *
+ * @param {object} options
+ * @param {import('./engine.js').Engine} options.engine
+ * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback
+ * @param {import('../../config/tls/certificate.js').Certificate} [options.certificate] started; default: no TLS
+ * @param {import('../../base/common/log.js').Log} options.log
+ * @param {() => boolean} options.isDraining a draining server closes each connection after its response
+ * @param {import('../../base/process/socket-times.js').Times} [options.times]
+ * @returns {http.Server | https.Server}
+ */
+export function createHttpServer ({ engine, fallback, certificate, isDraining, times = TIMES, log }) {
+  class Response extends http.ServerResponse {
+    /** @override @param {[any, any]} args */
+    writeHead (...args) {
+      if (isDraining()) this.shouldKeepAlive = false
+      return super.writeHead(...args)
+    }
+  }
+  const settings = { ...serverOptions(times), ServerResponse: Response }
+  const server = certificate === undefined
+    ? http.createServer(settings)
+    : https.createServer({ ...settings, ...certificate.serverOptions(), ALPNProtocols: ['http/1.1'] })
+  if (server instanceof https.Server) certificate?.serve(server)
+  const { clock } = engine
+  endSockets(server, times, clock)
+  const guard = serveEngine(server, { engine, fallback, name: 'gateway', times, log, clock })
+  if (engine.usesEngineSocket) {
+    readFirstBytes(server, {
+      patience: times.headers, closing: engine.closing, clock
+    }, guard, (request, netSocket, rest) =>
+      isEngines(request) && engine.takeWebSocket(request, netSocket, rest)
+    )
+  }
+  return server
+}
+
+const PATH = '/socket.io'
+
+/**
+ * @param {{ url?: string }} req
+ * @returns {boolean} whether its path is that of Socket.IO, with or without (`addTrailingSlash: false`) the last slash
+ */
+function isEngines ({ url = '' }) {
+  if (!url.startsWith(PATH)) return false
+  const next = url[PATH.length]
+  return next === '/' || next === '?' || next === undefined
+}
+
+/** Methods whose requests have no body; one that has was used to smuggle another request in it. */
+const WITHOUT_BODY = ['GET', 'OPTIONS']
+
+/** @param {http.IncomingMessage} req @returns {boolean} whether it has a body that its method does not have */
+const hasStrayBody = ({ method = '', headers }) =>
+  WITHOUT_BODY.includes(method) &&
+  (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0)
+
+/**
+ * Serves requests and WebSockets of Engine.IO.
+ *
+ * @param {http.Server} server new
+ * @param {object} options
+ * @param {{ handleRequest: (req: any, res: any) => void, handleUpgrade: (req: any, socket: any, head: Buffer) => void
+ *   }} options.engine
+ * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback for other paths
+ * @param {string} options.name of the listener, for the log
+ * @param {import('../../base/process/socket-times.js').Times} [options.times]
+ * @param {import('../../base/common/log.js').Log} options.log
+ * @param {import('../../base/common/clock.js').Clock} options.clock
+ * @returns {import('../../base/process/listener-guard.js').ListenerGuard}
+ */
+export function serveEngine (server, { engine, fallback, name, times = TIMES, log, clock }) {
+  const guard = createListenerGuard({ name, log, clock })
+  const ignoreUpgrade = createIgnoredUpgrades(server)
+  server.on('request', guard.request((req, res) => {
+    if (!isEngines(req)) return fallback(req, res)
+    if (!hasStrayBody(req)) return engine.handleRequest(req, res)
+    res.writeHead(400, { 'content-type': 'application/json', connection: 'close' }).end(STRAY_BODY)
+  }))
+  server.on('upgrade', guard.upgrade((req, socket, head) => {
+    if (!asksForWebSocket(req)) ignoreUpgrade(req, socket, head)
+    else if (!isEngines(req)) endSocket(socket, responseOf(404), clock, times.linger)
+    else if (hasStrayBody(req)) endSocket(socket, responseOf(400, STRAY_BODY), clock, times.linger)
+    else engine.handleUpgrade(req, socket, head)
+  }))
+  return guard
+}
+
+/** In the form of Engine.IO's own answers. */
+const STRAY_BODY = '{"code":3,"message":"Bad request: GET and OPTIONS have no body"}'
+
+/** @param {http.IncomingMessage} _req @param {http.ServerResponse} res */
+export function notFound (_req, res) {
+  res.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('not found\n')
+}
