@@ -1,10 +1,6 @@
-// Imports go one way: composition roots -> gateway, api, ingest, admin -> documents, sessions, auth, bus -> kafka,
-// redis -> leaves.
-const roots = '^(cluster\\.js|src/(gateway|ingest|api|store|role)\\.js|src/(launcher|cli|roles)/)'
-const roles = '^src/(gateway|delivery|extensions|rehearsal|socketio|engine|peers|admission|api|ingest|admin|webhook)/'
-const domain = '^src/(documents|sessions|presence|receipts|workers|heartbeat|auth|bus|publish|uplink|inspect|overview)/'
-const drivers = '^src/(kafka|redis)/'
-const leaves = '^src/(wire|config|common|machine|metrics|process|tls|tracing)/'
+// Imports go one way: each area of src imports only those before it in scripts/areas.json, and entries import all.
+const AREAS = require('./scripts/areas.json')
+const roots = '^(cluster\\.js|src/(gateway|ingest|api|store)\\.js|src/operate/(launcher|cli|roles)/)'
 
 /** @type {(name: string, from: string, to: string, comment: string) => object} */
 const forbid = (name, from, to, comment) => ({
@@ -14,17 +10,20 @@ const forbid = (name, from, to, comment) => ({
   from: { path: from, pathNot: roots },
   to: { path: to }
 })
-/** @type {(folder: string, below: string) => object} `below`: folders as `a|b|` that it imports besides the leaves */
-const downOnly = (folder, below) => ({
-  name: `${folder}-imports-down`,
-  severity: 'error',
-  comment: `src/${folder}/ imports ${below.replaceAll('|', ', ')}leaves and nothing above`,
-  from: { path: `^src/${folder}/` },
-  to: { path: '^(src/|cluster)', pathNot: `^src/(${folder}|${below}wire|config|common|machine|metrics|process|tls)/` }
-})
+/** @type {(folder: string, beside: string) => object} `beside`: folders of its area as `a|b` that it may import */
+const downOnly = (folder, beside) => {
+  const [area] = folder.split('/')
+  return {
+    name: `${folder.replace('/', '-')}-imports-down`,
+    severity: 'error',
+    comment: `of its area src/${folder}/ imports ${beside === '' ? 'nothing' : beside.replaceAll('|', ', ')}`,
+    from: { path: `^src/${folder}/` },
+    to: { path: `^src/${area}/`, pathNot: `^src/(${folder}${beside === '' ? '' : `|${area}/(${beside})`})/` }
+  }
+}
 /** @type {(library: string, folders: string) => object} folders as `a|b` */
 const onlyIn = (library, folders) => ({
-  name: `only-${folders.replaceAll('|', '-')}-imports-${library.replace(/\W/g, '')}`,
+  name: `only-${folders.replaceAll(/[/|]/g, '-')}-imports-${library.replace(/\W/g, '')}`,
   severity: 'error',
   comment: `only src/${folders}/ may import ${library}`,
   from: { path: '^(src|cluster)', pathNot: `^src/(${folders})/` },
@@ -47,32 +46,34 @@ module.exports = {
       from: {},
       to: { couldNotResolve: true }
     },
-    forbid('roles-import-no-root', roles, roots, 'roles know nothing of who composes them'),
-    forbid(
-      'roles-keep-apart',
-      '^src/(gateway|api|ingest)/',
-      '^src/(gateway|api|ingest|webhook)/',
-      'see roles-keep-apart below'
-    ),
-    forbid('store-imports-common', '^src/redis/store/', '^(src/(?!store/|common/)|cluster)', 'the built-in store imports common only'),
-    downOnly('engine', ''),
-    downOnly('load', ''),
+    ...AREAS.map((area, i) => ({
+      name: `${area}-imports-down`,
+      severity: 'error',
+      comment: `src/${area}/ imports only areas before it in scripts/areas.json`,
+      from: { path: `^src/${area}/` },
+      to: { path: '^(src/|cluster\\.js)', pathNot: `^src/(${AREAS.slice(0, i + 1).join('|')}${area === 'operate' ? '|demo|load' : ''})/` }
+    })),
+    {
+      name: 'roles-keep-apart',
+      severity: 'error',
+      comment: 'roles talk over the bus, never by import',
+      from: { path: '^src/(gateway|services/api|ingest)/' },
+      to: { path: '^src/(gateway|services/api|ingest)/', pathNot: '^src/$1/' }
+    },
+    forbid('store-imports-common', '^src/redis/store/', '^(src/(?!redis/store/|base/common/)|cluster)', 'the built-in store imports common only'),
+    downOnly('transport/engine', ''),
+    downOnly('transport/admission', 'engine'),
+    downOnly('transport/peers', 'engine'),
+    downOnly('transport/socketio', 'admission|engine'),
+    downOnly('gateway/extensions', ''),
+    forbid('load-stands-alone', '^src/load/', '^(src/(?!load/|wire/|config/|base/|observe/metrics/)|cluster)', '`inkcast load` is a client'),
     forbid(
       'only-the-command-loads',
       '^(src/(?!load/|demo/crowd/)|cluster)',
       '^src/load/',
       '`inkcast load` is no part of a server; the crowd of the demo is a process of its own'
     ),
-    downOnly('admission', 'engine|'),
-    downOnly('peers', 'engine|'),
-    downOnly('socketio', 'admission|engine|'),
-    downOnly('delivery', 'socketio|admission|engine|'),
-    downOnly('extensions', 'socketio|admission|engine|'),
-    forbid('gateway-imports-no-rehearsal', '^src/gateway/', '^src/gateway/rehearsal/', 'the rehearsal tries the gateway out'),
-    forbid('domain-imports-down', domain, `${roots}|${roles}`, 'the domain imports drivers and leaves only'),
-    forbid('drivers-import-leaves', drivers, `${roots}|${roles}|${domain}`, 'kafka and redis import leaves only'),
-    forbid('leaves-import-leaves', leaves, `${roots}|${roles}|${domain}|${drivers}`, 'leaves import leaves only'),
-    forbid('leaves-import-no-root', leaves, roots, 'leaves import leaves only'),
+    forbid('gateway-imports-no-rehearsal', '^src/gateway/(?!rehearsal/)', '^src/gateway/rehearsal/', 'the rehearsal tries the gateway out'),
     forbid(
       'only-roots-import-the-demo',
       '^(src/(?!demo/)|cluster)',
@@ -84,7 +85,7 @@ module.exports = {
       severity: 'error',
       comment: 'people start from them: they need no file outside',
       from: { path: '^examples/' },
-      to: { path: '^src/(?!extensions/extension\\.js)|^test/|^client/(?!index\\.js)' }
+      to: { path: '^src/(?!gateway/extensions/extension\\.js)|^test/|^client/(?!index\\.js)' }
     },
     {
       name: 'client-stands-alone',
@@ -126,31 +127,22 @@ module.exports = {
     },
     onlyIn('kafkajs', 'kafka/kafkajs'),
     onlyIn('ioredis', 'redis'),
-    onlyIn('socket\\.io', 'socketio|gateway|extensions'),
-    onlyIn('@socket\\.io', 'socketio'),
-    onlyIn('socket\\.io-adapter', 'socketio|extensions'),
-    onlyIn('engine\\.io', 'engine'),
-    onlyIn('ws', 'engine|rehearsal'),
-    onlyIn('fastify', 'api'),
-    onlyIn('@opentelemetry', 'tracing'),
-    onlyIn('commander', 'cli'),
-    onlyIn('luaparse', 'store')
-  ].map((rule) =>
-    rule.name === 'roles-keep-apart'
-      ? {
-          ...rule,
-          from: { path: '^src/(gateway|api|ingest)/' },
-          to: { path: '^src/(gateway|api|ingest)/', pathNot: '^src/$1/' },
-          comment: 'roles talk over the bus, never by import'
-        }
-      : rule
-  ),
+    onlyIn('socket\\.io', 'transport/socketio|gateway'),
+    onlyIn('@socket\\.io', 'transport/socketio'),
+    onlyIn('socket\\.io-adapter', 'transport/socketio|gateway/extensions'),
+    onlyIn('engine\\.io', 'transport/engine'),
+    onlyIn('ws', 'transport/engine|gateway/rehearsal'),
+    onlyIn('fastify', 'services/api'),
+    onlyIn('@opentelemetry', 'observe/tracing'),
+    onlyIn('commander', 'operate/cli'),
+    onlyIn('luaparse', 'redis/store')
+  ],
   // exports: ours as well, so that examples import the client as others do. Not examples/vite and examples/next, which
   // have dependencies of their own
   options: {
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: false,
-    exclude: { path: '^src/(demo|admin)/page/|^examples/(vite|next)/|/dist/' }
+    exclude: { path: '^src/(demo|operate/admin)/page/|^examples/(vite|next)/|/dist/' }
   }
 }

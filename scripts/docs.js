@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { ERRORS } from '../src/base/common/errors.js'
 import { HOOKS } from '../src/base/common/hooks.js'
 import { METRICS } from '../src/observe/metrics/table/metrics-table.js'
+import { areasPicture } from './areas-picture.js'
 import { capacityPage } from './capacity.js'
 import { clientApiPage } from './client-api.js'
 import { commandPage } from './command-page.js'
@@ -30,6 +31,7 @@ const ROOT = new URL('../', import.meta.url)
 export const PAGES = {
   'docs/command.md': commandPage,
   'docs/capacity.md': capacityPage,
+  'docs/images/areas.svg': areasPicture,
   'docs/README.md': docsIndex,
   'docs/client-api.md': clientApiPage,
   'docs/configuration.md': settingsPage,

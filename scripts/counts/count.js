@@ -3,14 +3,14 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { HOOKS } from '../../src/base/common/hooks.js'
 import { BLOCKS } from '../../src/config/blocks.js'
-import { arrowsOf, circlesOf, graphOf } from './imports.js'
+import { arrowsOf, circlesOf, graphOf, upwardsOf } from './imports.js'
 
 /**
  * The size of the project. `src` counts without the demo and the load generator, which are no part of a server. Lines
  * count in hundreds, so that a sentence in a comment is no growth.
  *
- * @typedef {Record<'src files' | 'src lines' | 'settings' | 'private parts' | 'arrows' | 'circles' | 'test files' |
- *   'test lines', number>} Counts
+ * @typedef {Record<'src files' | 'src lines' | 'settings' | 'private parts' | 'arrows' | 'arrows up' | 'circles' |
+ *   'test files' | 'test lines', number>} Counts
  */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -30,18 +30,26 @@ const read = (file) => readFileSync(path.join(ROOT, file), 'utf8')
 const linesOf = (files) =>
   100 * Math.round(files.reduce((sum, file) => sum + read(file).split('\n').length - 1, 0) / 100)
 
+/**
+ * @param {string[]} [src] its files
+ * @returns {import('./imports.js').Graph} without the pages, which browsers import
+ */
+export const graphOfServer = (src = filesIn('src')) =>
+  graphOf(src.filter((file) => file.endsWith('.js') && !/^src\/(?:operate\/admin|demo)\/page\//.test(file)), read)
+
 /** @returns {Counts} */
 export function count () {
   // extensions/types is built
   const src = filesIn('src').filter((file) => !/^src\/(?:demo|load|extensions\/types)\//.test(file))
   const tests = filesIn('test').filter((file) => !file.startsWith('test/output/'))
-  const graph = graphOf(src.filter((file) => file.endsWith('.js') && !file.startsWith('src/operate/admin/page/')), read)
+  const graph = graphOfServer(src)
   return {
     'src files': src.length,
     'src lines': linesOf(src),
     settings: Object.values(BLOCKS).flatMap(({ settings }) => Object.keys(settings)).length,
     'private parts': HOOKS.length,
     arrows: arrowsOf(graph).length,
+    'arrows up': upwardsOf(graph).length,
     circles: circlesOf(graph).length,
     'test files': tests.length,
     'test lines': linesOf(tests)

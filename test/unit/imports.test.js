@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { arrowsOf, circlesOf, graphOf } from '../../scripts/counts/imports.js'
+import { graphOfServer } from '../../scripts/counts/count.js'
+import { AREAS, arrowsOf, circlesOf, graphOf, importsByArea, upwardsOf } from '../../scripts/counts/imports.js'
 
 /**
  * Circular imports of modules, and of types in JSDoc, which dependency-cruiser does not see: files that use each
@@ -35,4 +36,32 @@ test('there are no circular imports or JSDoc types', () => {
   const graph = graphOf(['cluster.js', ...files], (file) => readFileSync(path.join(ROOT, file), 'utf8'))
   assert.ok([...graph.values()].flat().length > files.length, 'imports are found')
   assert.deepEqual(circlesOf(graph), [])
+})
+
+test('an import of a later area is found, also of a type', () => {
+  const files = /** @type {Record<string, string>} */ ({
+    'src/base/common/a.js': 'import \'../../wire/b.js\'',
+    'src/wire/b.js': '/** @param {import(\'../gateway/c.js\').C} c */',
+    'src/gateway/c.js': 'import { b } from \'../wire/b.js\''
+  })
+  assert.deepEqual(upwardsOf(graphOf(Object.keys(files), (file) => files[file])), [
+    'src/base/common/a.js → src/wire/b.js', 'src/wire/b.js → src/gateway/c.js'
+  ])
+})
+
+test('each area of src imports only those before it, also types', () => {
+  assert.deepEqual(upwardsOf(graphOfServer()), [])
+})
+
+test('each area has a page of at most 15 lines with the areas that it imports, and files that exist', () => {
+  const numbers = importsByArea(graphOfServer())
+  for (const [i, area] of AREAS.entries()) {
+    const text = readFileSync(path.join(ROOT, 'src', area, 'README.md'), 'utf8')
+    assert.ok(text.split('\n').length <= 16, area)
+    const imported = /^Imports: (.*)\.$/m.exec(text)?.[1]
+    const names = AREAS.filter((_, j) => j !== i && numbers[i][j] > 0).map((name) => `\`${name}\``).join(', ')
+    assert.equal(imported, names || 'no other area', area)
+    for (const [, file] of text.matchAll(/`([\w/-]+\/[\w/.-]*|[\w-]+\.js)`/g))
+      assert.ok(existsSync(path.join(ROOT, 'src', area, file)) || existsSync(path.join(ROOT, 'src', file)), `${area}: ${file}`)
+  }
 })
