@@ -53,7 +53,7 @@ test('an extension in TypeScript resolves the types of the package', (t) => {
   copyFileSync(join(ROOT, 'package.json'), join(installed, 'package.json'))
   for (const name of ['socket.io', 'pino', 'prom-client', '@types'])
     symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
-  declareExtension(join(installed, 'src', 'extensions', 'types'))
+  declareExtension(join(installed, 'src', 'gateway', 'extensions', 'types'))
   writeFileSync(join(folder, 'extension.ts'), EXTENSION)
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   writeFileSync(

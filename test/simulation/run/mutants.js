@@ -41,11 +41,14 @@ export function machineMutants (root, count, seed) {
   return ROOMS.flatMap((room) => filesIn(join(root, 'src', room))).sort()
     .filter((path) => !path.includes('/receipts/'))
     .flatMap((path) => sitesOf(readFileSync(path, 'utf8'), relative(root, path)))
-    .map((mutant) => ({ mutant, rank: createHash('sha256').update(`${seed} ${mutant.name}`).digest('hex') }))
+    .map((mutant) => ({ mutant, rank: createHash('sha256').update(`${seed} ${withoutArea(mutant.name)}`).digest('hex') }))
     .sort((a, b) => a.rank < b.rank ? -1 : 1)
     .slice(0, count)
     .map(({ mutant }) => mutant)
 }
+
+/** A folder that moves to another area keeps its draw. @param {string} name @returns {string} */
+const withoutArea = (name) => name.replace(/^src\/(?:log|people|documents(?=\/\w+\/))\//, 'src/')
 
 /** @param {string} folder @returns {string[]} */
 const filesIn = (folder) => readdirSync(folder, { recursive: true, withFileTypes: true })

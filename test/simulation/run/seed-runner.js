@@ -1,8 +1,9 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { readUsage } from '../../../src/base/process/usage.js'
 
-/** Time without progress after which a seed has failed, ms. */
+/** Time without progress after which a seed has failed, ms, without that in which other programs had the cores. */
 const PATIENCE = 60_000
 /** Seeds after which a process is replaced, so that what they leave in memory has a bound. */
 const SEEDS_PER_PROCESS = 200
@@ -50,11 +51,19 @@ export class SeedRunner {
       wallMs: performance.now() - begin, cpuMs: 0, plan: []
     })
     let isLate = false
-    const late = setTimeout(() => { isLate = child.kill('SIGKILL') }, this.#patience)
+    const queued = () => readUsage(child.pid ?? 0).queuedMs
+    const mark = () => ({ at: performance.now(), queued: queued() })
+    let last = mark()
+    const look = () => {
+      const stood = performance.now() - last.at - (queued() - last.queued)
+      if (stood >= this.#patience) isLate = child.kill('SIGKILL')
+      else late = setTimeout(look, this.#patience - stood)
+    }
+    let late = setTimeout(look, this.#patience)
     /** @type {(answer: Answer) => void} */
     let ended = () => {}
     const answered = new Promise((/** @type {(answer: Answer) => void} */ resolve) => { ended = resolve })
-    const onMessage = (/** @type {any} */ message) => 'turns' in message ? late.refresh() : ended(message)
+    const onMessage = (/** @type {any} */ message) => { if ('turns' in message) last = mark(); else ended(message) }
     const onClose = (/** @type {number | null} */ code, /** @type {string | null} */ signal) => ended({ code, signal })
     child.on('message', onMessage).on('close', onClose)
     try {
