@@ -26,7 +26,7 @@ import { join, relative, resolve, sep } from 'node:path'
  */
 export const RINGS = {
   unit: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 300_000, seconds: 75, together: 32,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 300_000, seconds: 105, together: 32,
     apart: [
       // replace the time and the environment of their process
       'test/unit/simulation/',
@@ -40,12 +40,12 @@ export const RINGS = {
     about: 'parts of the code, without services'
   },
   browser: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 230, together: 5,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 270, together: 5,
     about: 'pages in a browser'
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
   process: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 330, together: 8,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 345, together: 8,
     apart: [
       'test/process/simulation/',
       // measures the heap of its process
@@ -61,16 +61,16 @@ export const RINGS = {
   },
   // each file with its own Redis, and so with its own clusters
   cluster: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 125,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 155,
     about: 'clusters with a Redis for each file'
   },
   // clusters whose processes are replaced, and load balancers
   alone: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 110,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 120,
     about: 'clusters whose processes are replaced, and load balancers'
   },
   contract: {
-    services: true, byDefault: true, concurrency: 4, timeoutMs: 600_000, seconds: 120,
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 600_000, seconds: 205,
     about: 'the same tests for each implementation of an interface'
   },
   integration: {
@@ -79,7 +79,7 @@ export const RINGS = {
   },
   // clusters in virtual time, each with a schedule that its test writes
   world: {
-    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 35, together: 10,
+    services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 45, together: 10,
     about: 'behavior over time, in virtual time'
   },
   // whole clusters in virtual time: nothing in it waits or depends on real time, so it takes what the others leave of
