@@ -25,7 +25,13 @@ export async function followTutorial (t, page) {
   // below the root, so that imports find the packages of the checkout
   mkdirSync(`${ROOT}test/output`, { recursive: true })
   const folder = mkdtempSync(`${ROOT}test/output/tutorial-`)
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  /** @type {import('../services/guard.js').GuardedProcess[]} */
+  const runs = []
+  t.after(async () => {
+    // they write into the folder until they have ended
+    await Promise.all(runs.map((run) => run.stop(5000)))
+    rmSync(folder, { recursive: true, force: true })
+  })
   /** @type {string[]} */
   const files = []
   for (const [, file, code] of text.matchAll(/^`(my-[\w./-]+)`.*:\n\n```\w+\n([\s\S]*?)^```/gm)) {
@@ -69,7 +75,7 @@ export async function followTutorial (t, page) {
           ADMIN_PORT: String(free[PORTS.length])
         }
       })
-      t.after(() => run.stop(5000))
+      runs.push(run)
       return run
     },
     /** @param {string} beginning of a command that ends @returns {Promise<string>} its output */
