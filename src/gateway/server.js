@@ -72,7 +72,7 @@ const UNSUPPORTED_PROTOCOL = 5
  *   receipts from all workers; default: this worker is the only one
  * @param {import('../transport/peers/misrouted-requests.js').MisroutedRequests} [dependencies.misrouted]
  * @param {() => boolean} [dependencies.mayAct] whether clients may use their rights on this worker now
- *   (workers/standing.js); default: always
+ *   (people/workers/standing.js); default: always
  * @param {() => boolean} [dependencies.isReady] the answer of the health route; default: ready
  * @param {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [dependencies.fallback]
  *   handles requests that are not for Socket.IO

@@ -17,7 +17,7 @@ import { decodeMsgpack, encodeMsgpack } from './msgpack.js'
  * @property {Buffer} frame
  * @property {Buffer} [compressed] the compressed frame, once it exists
  * @property {string} [guid] the document whose record or presence it is
- * @property {any} [trace] DeliveryTrace of a record that is observed (metrics/points.js)
+ * @property {any} [trace] DeliveryTrace of a record that is observed (observe/metrics/points.js)
  */
 
 const TEXT = 0x81

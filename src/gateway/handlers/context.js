@@ -17,7 +17,7 @@
  * @property {import('../../config/load.js').Config['limits']} limits
  * @property {ReturnType<typeof import('../../transport/admission/operation-rates.js').createOperationRates>}
  *   operationRates
- * @property {() => boolean} mayAct whether clients may use their rights on this worker now (workers/standing.js)
+ * @property {() => boolean} mayAct whether clients may use their rights on this worker now (people/workers/standing.js)
  * @property {import('../../observe/metrics/metrics.js').Metrics} metrics
  * @property {import('../../base/common/clock.js').Clock} clock
  * @property {import('../../base/common/random.js').Random} random

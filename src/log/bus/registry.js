@@ -2,10 +2,10 @@ import { InkcastError } from '../../base/common/errors.js'
 import { WORKERS } from '../../redis/keys.js'
 
 /**
- * How long workers that this process knew may be missing after a loss of data, ms: the lease of one that died together
+ * How long workers may be missing in Redis after a loss of data, ms: the lease of one that died together
  * with the data would have ended by then (worker-lease.js, and a look of worker-watch.js).
  */
-const MISSING = 13_000
+export const MISSING = 13_000
 /**
  * Time in which each worker that reaches Redis writes its data again, ms: the interval of renewals (worker-lease.js),
  * and a reserve. This process may not have known one that had just started.

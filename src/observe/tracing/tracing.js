@@ -10,7 +10,7 @@ import { stagesAt } from './stages.js'
  * unless the user has loaded an SDK, whose sampler decides about records without a `traceparent`; those with one are
  * traced if it says `sampled`. Without an SDK, stages of the latter are lines in the log at `debug`.
  *
- * It observes the points of a record's way (metrics/points.js) while a record could be traced.
+ * It observes the points of a record's way (observe/metrics/points.js) while a record could be traced.
  *
  * @typedef {import('./stage.js').Traced} Traced
  */

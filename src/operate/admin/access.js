@@ -13,7 +13,8 @@ import { isLocalRequest } from '../../base/process/local-request.js'
  * | `ADMIN_TOKEN` | with the token | with the token |
  *
  * A request is from this machine if its connection and its `Host` are on loopback, and no header of a proxy is in it
- * (process/local-request.js). A proxy on this machine may set none of these headers, so in production control needs a
+ * (base/process/local-request.js). A proxy on this machine may set none of these headers, so in production control
+ * needs a
  * token.
  *
  * @typedef {'read' | 'control'} AdminRight

@@ -1,5 +1,6 @@
 import { Backoff, retry } from '../../base/common/backoff.js'
 import { InkcastError } from '../../base/common/errors.js'
+import { MISSING } from '../../log/bus/registry.js'
 import { checkRooms, CYCLE } from './idle-check.js'
 import { encodeBody } from './member-view.js'
 import { joinAnswer } from './event-payload.js'
@@ -16,11 +17,6 @@ import { checkState } from './state-check.js'
 
 /** Interval of the work of busy rooms, ms. */
 const TICK = 20
-/**
- * Time after a loss of data in which workers that live have registered again, ms, and the lease of one that died with
- * the data would have ended (bus/registry.js).
- */
-const ALL_REGISTERED = 13_000
 /** Time that a stopping worker has to write its last changes, ms. */
 const STOP_TIME = 2000
 
@@ -68,7 +64,7 @@ export function createPresence ({
       check.soon = true
       lookForLeft()
       sweeping?.stop()
-      sweeping = clock.timer(ALL_REGISTERED, sweep).unref()
+      sweeping = clock.timer(MISSING, sweep).unref()
     }
   }
   const check = { soon: false }

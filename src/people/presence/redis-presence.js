@@ -36,7 +36,8 @@ const endOfTurn = (clock) => new Promise((resolve) => { clock.soon(() => resolve
  * @param {import('../../redis/client.js').RedisConnection} dependencies.redis started, and stopped after this
  * @param {number} dependencies.maxMembers of a document; with more, diffs have only the count
  * @param {number} [dependencies.workerNumber] undefined: this store only reads
- * @param {() => string} [dependencies.incarnation] current incarnation of the worker number (workers/worker-lease.js)
+ * @param {() => string} [dependencies.incarnation] current incarnation of the worker number
+ *   (people/workers/worker-lease.js)
  * @param {Pick<import('../../observe/metrics/metrics.js').Metrics, 'presence_errors'>} dependencies.metrics
  * @param {import('../../base/common/log.js').Log} dependencies.log
  * @param {import('../../base/common/clock.js').Clock} dependencies.clock

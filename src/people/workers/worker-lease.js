@@ -33,7 +33,7 @@ const KEEP_TIME = 300_000
 /**
  * The address of a worker for other workers.
  * @typedef {object} WorkerAddress
- * @property {string} machine (process/host.js)
+ * @property {string} machine (base/process/host.js)
  * @property {number} pid
  * @property {string} path unix socket of its private listener on that machine
  * @property {{ host: string, port: number, tls?: boolean }} [peer] its listener for other machines; `tls`: it requires

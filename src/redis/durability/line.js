@@ -5,7 +5,7 @@ import { defineScripts } from '../scripts.js'
 import { ONE_ATTEMPT } from '../sentinel/options.js'
 
 /**
- * What a write and its wait have in common: a connection, and the generation of the server behind it.
+ * A connection that a write and its wait share, and the generation of the server behind it.
  *
  * @typedef {object} Place
  * @property {import('ioredis').Redis} redis

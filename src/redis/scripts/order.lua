@@ -1,4 +1,4 @@
--- Stores a kick, revoke or restore of a user (bus/orders.js has the names), and reads which workers have connections of
+-- Stores a kick, revoke or restore of a user (log/bus/orders.js has the names), and reads which workers have connections of
 -- the user.
 --
 -- KEYS  1 the user's workers (sorted set: worker number by the second at which the registration expires)

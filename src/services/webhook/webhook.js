@@ -32,7 +32,7 @@ export function createWebhook ({
   })
   /**
    * For records that others read too: the uplink leaves out those that the rules exclude only where the webhook is the
-   * only reader (uplink/ruled-uplink.js).
+   * only reader (services/uplink/ruled-uplink.js).
    * @type {Pick<import('./delivery.js').Delivery, 'deliver' | 'failing'>}
    */
   const ruled = {

@@ -71,7 +71,7 @@ export class EngineSocket extends EventEmitter {
     this.server = server
     /** @type {import('./request.js').Upgrade | null} */
     this.request = request
-    /** Largest message; smaller until the client is admitted (admission/input-limits.js). */
+    /** Largest message; smaller until the client is admitted (transport/admission/input-limits.js). */
     this.maxBytes = server.maxBytes
     this.netSocket = netSocket
     setReader(netSocket, this)

@@ -28,7 +28,8 @@ const MAX_PIECES = 4096
 
 /**
  * @param {any} ws
- * @param {any} session Engine.IO's socket, whose limits (admission/input-limits.js) apply to the WebSocket from now on
+ * @param {any} session Engine.IO's socket, whose limits (transport/admission/input-limits.js) apply to the WebSocket
+ *   from now on
  */
 export function belongsTo (ws, session) { ws[kSession] = session }
 

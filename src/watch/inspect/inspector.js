@@ -4,7 +4,8 @@ import { Collector } from './collector.js'
 import { describe, Trace } from './writes.js'
 
 /**
- * Tells the watches about the records and connections that one process handles. It observes them (metrics/points.js)
+ * Tells the watches about the records and connections that one process handles. It observes them
+ * (observe/metrics/points.js)
  * while there is a watch on any machine. Values of records are never told.
  *
  * @typedef {import('./contract.js').InspectEvent} InspectEvent
@@ -216,7 +217,7 @@ export class Inspector {
   }
 
   /**
-   * @param {object} message see metrics/points.js
+   * @param {object} message see observe/metrics/points.js
    * @param {import('./contract.js').Hop} message.hop
    * @param {Partial<InspectEvent>} message.event
    * @param {import('../../observe/metrics/points.js').Client} [message.connection]

@@ -13,6 +13,7 @@ import { seconds } from './words.js'
  * @property {(scene: Scene, drawn: SeededRandom) => string | undefined} make
  * @property {boolean} [onlyNamed] only in scenarios that name it, unless it is `apart`
  * @property {import('../world/random.js').Apart} [apart] one fault in a share of the worlds without named faults
+ * @property {boolean} [isLate] begins shortly before the end of the traffic, if it is `apart`
  * @property {boolean | 'beside others' | ((scene: import('./plan.js').Scene) => boolean)} [mayResync] records may be
  *   lost, so pages may have to load a document again; a function is asked after the fault was made
  * @property {'kafka' | 'launcher' | 'upgrade' | import('../parts/redis/kinds.js').RedisKind} [needs]

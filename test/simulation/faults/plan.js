@@ -5,6 +5,8 @@ import { KINDS } from './kinds.js'
 const MOST = 14
 /** Share of the duration within which faults begin. */
 const [FIRST, LAST] = [0.1, 0.85]
+/** A late fault begins within this time before the end of the traffic, ms: no later record shows what it has done. */
+const LATE = 2000
 
 /**
  * The faults of a seed: each world has its own mix of kinds, and its own intensity. A fault draws from a source of its
@@ -69,10 +71,11 @@ export class FaultPlan {
     for (let i = 0; i < count; i++) {
       this.faults.push({ at: at(drawn), kind: drawn.pick(mix), drawn: drawn.fork() })
     }
-    for (const [kind, { apart, needs }] of Object.entries(KINDS)) {
+    for (const [kind, { apart, isLate, needs }] of Object.entries(KINDS)) {
       if (apart === undefined || kinds !== undefined || (needs !== undefined && !has[needs])) continue
       const own = drawnApart(world.seed, apart)
-      if (own !== undefined) this.faults.push({ at: at(own), kind, drawn: own })
+      if (own === undefined) continue
+      this.faults.push({ at: isLate ? duration - LATE * own.number() : at(own), kind, drawn: own })
     }
     this.faults.sort((a, b) => a.at - b.at)
   }

@@ -111,13 +111,13 @@ export const REDIS_KINDS = {
   },
   'pub/sub loses messages': {
     onlyNamed: true,
+    isLate: true,
     apart: { share: 0.2, change: 0x6c6f7373 },
     make (scene, drawn) {
       const server = someServer(scene, drawn)
       if (server === undefined) return undefined
-      const ms = drawn.duration(1500)
-      server.loseMessages(ms)
-      return `${server.name} passes on no message for ${seconds(ms)}`
+      server.loseMessages()
+      return `${server.name} passes on no message until the end of the traffic`
     }
   },
   'failover': {

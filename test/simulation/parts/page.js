@@ -10,7 +10,7 @@ export const WAYS = [['websocket'], ['polling', 'websocket'], ['polling']]
 /** @param {string} uid @returns {string} */
 export const tokenOf = (uid) => signToken({ sub: uid })
 
-/** What the names of logs of users begin with, among the records of a service. */
+/** Prefix of the logs of users, among the records of a service. */
 export const OF_USERS = '@'
 /** @param {string} uid @returns {string} the name of the user's log among the records of a service */
 export const logOf = (uid) => `${OF_USERS}${uid}`

@@ -1,5 +1,6 @@
 /**
- * What a share of the worlds has. It is drawn apart, with a change of the seed: the other worlds stay as they are.
+ * Something that only a share of the worlds has. It is drawn apart, with a change of the seed: the other worlds stay
+ * as they are.
  * @typedef {{ share: number, change: number }} Apart
  */
 

@@ -7,7 +7,7 @@ import { manualClock } from '../../helpers/manual-clock.js'
 import { seededRandom } from '../../helpers/random.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
-/** As bus/registry.js: how long publishers wait for a worker that is missing after a loss of data, ms. */
+/** As log/bus/registry.js: how long publishers wait for a worker that is missing after a loss of data, ms. */
 const MISSING = 13_000
 const SCHEDULES = 150
 const STEPS = 30
@@ -100,7 +100,7 @@ class Model {
     this.#lostAt = this.clock.monotonic()
   }
 
-  /** As bus/redis-orders.js. @returns {boolean} whether it is accepted */
+  /** As log/bus/redis-orders.js. @returns {boolean} whether it is accepted */
   order () {
     const now = this.clock.monotonic()
     this.#name()

@@ -3,7 +3,7 @@
 -- one that registers its users again, until it has done so.
 -- A worker that is not in the data may be alive, and the data does not show it. The key `doubted` exists for a time
 -- in which such a worker comes back: after the first renewal of all each one that reaches Redis renews its lease in 4 s,
--- and after a loss of data each lease of before ends in 13 s (bus/registry.js).
+-- and after a loss of data each lease of before ends in 13 s (log/bus/registry.js).
 --@include generation
 local function doubt (doubted, seconds) redis.call('SET', doubted, '1', 'EX', seconds) end
 

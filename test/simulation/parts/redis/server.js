@@ -103,12 +103,11 @@ export class RedisServer {
     this.world.schedule(ms, 'memory', () => { if (this.#memory === memory) this.empty() }, null)
   }
 
-  /** Publications reach no subscriber, and their publishers do not notice it. @param {number} ms */
-  loseMessages (ms) {
+  /** Publications reach no subscriber until `empty`, and their publishers do not notice it. */
+  loseMessages () {
     const { pubsub } = this.store
     pubsub.publish = (channel) => pubsub.count('channels', channel)
     pubsub.publishShard = (channel) => pubsub.count('shards', channel)
-    this.world.schedule(ms, 'pub/sub', () => passOn(pubsub), null)
   }
 
   /** It has memory again, and its data, and passes messages on. */
