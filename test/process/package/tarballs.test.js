@@ -258,7 +258,8 @@ describe('inkcast', () => {
       log: join(folder, 'log')
     })
     t.after(() => run.stop(5000))
-    await waitFor(() => run.lastOutput().includes('inkcast is running'), {
+    // the last line of what it prints, which may arrive in pieces
+    await waitFor(() => /^ {2}status +http.*\n/m.test(run.lastOutput()), {
       timeout: 30_000, message: () => run.lastOutput()
     })
     // every address that it prints, and the pages that the demo links to
