@@ -12,6 +12,8 @@
  * @property {string} traceid
  * @property {string} time
  * @property {any} data
+ * @property {string} [queue]
+ * @property {number} [seq]
  */
 
 /** Events that begin something, by those that end it. @type {Record<string, string>} */

@@ -85,8 +85,9 @@ export class WebhookReceiver {
     const events = JSON.parse(body.toString())
     if (new Set(events.map(({ source }) => source)).size > 1) this.world.violation('a batch with events of two parts')
     for (const event of events) this.checker.got(event)
-    return events.filter(({ operator }) => operator === 'message').map(({ id, guid, data }) =>
-      ({ guid, event: 'record', value: data, idempotencyKey: id }))
+    // a queued edit may come a second time as another event (docs/outbox.md)
+    return events.filter(({ operator }) => operator === 'message').map(({ id, guid, data, queue, seq }) =>
+      ({ guid, event: 'record', value: data, idempotencyKey: queue === undefined ? id : `${queue}-${seq}` }))
   }
 
   missing () { return undefined }
