@@ -51,7 +51,7 @@ module.exports = {
       severity: 'error',
       comment: `src/${area}/ imports only areas before it in scripts/areas.json`,
       from: { path: `^src/${area}/` },
-      to: { path: '^(src/|cluster\\.js)', pathNot: `^src/(${AREAS.slice(0, i + 1).join('|')}${area === 'operate' ? '|demo|load' : ''})/` }
+      to: { path: '^(src/|cluster\\.js)', pathNot: `^src/(${AREAS.slice(0, i + 1).join('|')})/` }
     })),
     {
       name: 'roles-keep-apart',
@@ -66,18 +66,13 @@ module.exports = {
     downOnly('transport/peers', 'engine'),
     downOnly('transport/socketio', 'admission|engine'),
     downOnly('gateway/extensions', ''),
-    forbid('load-stands-alone', '^src/load/', '^(src/(?!load/|wire/|config/|base/|observe/metrics/)|cluster)', '`inkcast load` is a client'),
-    forbid(
-      'only-the-command-loads',
-      '^(src/(?!load/|demo/crowd/)|cluster)',
-      '^src/load/',
-      '`inkcast load` is no part of a server; the crowd of the demo is a process of its own'
-    ),
+    forbid('load-stands-alone', '^packages/load/', '^(src/(?!wire/|base/)|cluster)', '`inkcast load` is a client'),
+    forbid('only-the-command-loads', '^(src|cluster)', '^packages/load/', '`inkcast load` is no part of a server'),
     forbid('gateway-imports-no-rehearsal', '^src/gateway/(?!rehearsal/)', '^src/gateway/rehearsal/', 'the rehearsal tries the gateway out'),
     forbid(
       'only-roots-import-the-demo',
-      '^(src/(?!demo/)|cluster)',
-      '^(src/demo|examples)/',
+      '^(src|cluster)',
+      '^(packages/demo|examples)/',
       'production contains nothing of the demo'
     ),
     {
@@ -105,7 +100,7 @@ module.exports = {
       name: 'packages-stand-alone',
       severity: 'error',
       comment: 'packages import the entries of inkcast-client and their peer dependencies',
-      from: { path: '^packages/([^/]+)/' },
+      from: { path: '^packages/(react|yjs)/' },
       to: {
         path: '.',
         pathNot: '^packages/$1/|^client/(index|devtools/index)\\.js$|node_modules/(react|yjs|y-protocols|lib0)/'
@@ -116,7 +111,7 @@ module.exports = {
       severity: 'error',
       comment: 'it is served as files only; `inkcast tail` is a client',
       from: { path: '^(src|cluster)', pathNot: '^src/operate/cli/tail\\.js' },
-      to: { path: '^(client|packages)/' }
+      to: { path: '^(client|packages/(react|yjs))/' }
     },
     {
       name: 'only-roots-import-a-kafka-driver',
@@ -143,6 +138,6 @@ module.exports = {
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: false,
-    exclude: { path: '^src/(demo|operate/admin)/page/|^examples/(vite|next)/|/dist/' }
+    exclude: { path: '^(packages/demo|src/operate/admin)/page/|^examples/(vite|next)/|/dist/' }
   }
 }

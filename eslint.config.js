@@ -22,7 +22,7 @@ export const WALL_CLOCK = {
   'src/documents/access.js': 'end of a revoke, which Redis has set',
   'src/operate/cli/check/files.js': 'days until a certificate expires',
   'src/operate/cli/tail.js': 'time of a message that has none',
-  'src/demo/control/pulse.js': 'time of a record, which the page compares with its hops',
+  'packages/demo/control/pulse.js': 'time of a record, which the page compares with its hops',
   'src/gateway/expiry.js': '`exp` of tokens',
   'src/gateway/handlers/send.js': 'timestamp of a record',
   'src/gateway/handlers/signal.js': 'timestamp of a record',
@@ -106,7 +106,7 @@ const HANDED_DOWN = {
   }]
 }
 /** Time and random values of the system begin here: the entry of each process, and programs of their own. */
-const ENTRIES = ['src/operate/roles/role.js', 'src/operate/cli/**', 'src/load/**', 'src/demo/crowd/**']
+const ENTRIES = ['src/operate/roles/role.js', 'src/operate/cli/**', 'packages/load/**', 'packages/demo/crowd/**']
 /** kafkajs has one table of codecs for the process. A simulation has other brokers than kafkajs. */
 const KAFKAJS_CODECS = ['src/kafka/codecs/zstd.js', 'src/kafka/kafkajs/fetch-patch.js']
 const RANDOM_NUMBER = {
@@ -118,10 +118,13 @@ const GLOBAL_CRYPTO = {
 const RAW_TIMEOUT = {
   object: 'AbortSignal', property: 'timeout', message: 'a raw timer: use withTimeLimit of src/base/common/wait.js'
 }
-// Pages have those of the browser.
+/** Pages have time and random values of the browser. */
+const PAGES = ['packages/demo/page/**', 'src/operate/admin/page/**']
+/** The server and the programs that it starts or that its command is. */
+const SERVER = ['src/**', 'packages/demo/**', 'packages/load/**']
 const OWN_SOURCES = [
   'src/base/common/clock.js', 'src/base/common/random.js', 'client/common/clock.js', 'client/common/interval.js',
-  'client/common/random.js', 'src/**/page/**'
+  'client/common/random.js', ...PAGES
 ]
 // Timers that a library has set, or stops.
 const LIBRARY_TIMERS = ['src/transport/engine/engine-io-socket.js', 'src/kafka/kafkajs/request-queue-patch.js']
@@ -174,7 +177,7 @@ export default [
     rules: { 'no-restricted-properties': 'off' }
   },
   {
-    files: ['src/**', 'client/**'],
+    files: [...SERVER, 'client/**'],
     ignores: OWN_SOURCES,
     rules: { 'no-restricted-properties': ['error', ENVIRONMENT, SCHEMAS, RANDOM_NUMBER, RAW_TIMEOUT] }
   },
@@ -184,28 +187,28 @@ export default [
   },
   { files: ['src/base/common/schema.js'], rules: { 'no-restricted-properties': ['error', ENVIRONMENT, RANDOM_NUMBER] } },
   {
-    files: ['src/**', 'client/**'],
-    ignores: [...Object.keys(MODULE_STATE), 'src/**/page/**'],
+    files: [...SERVER, 'client/**'],
+    ignores: [...Object.keys(MODULE_STATE), ...PAGES],
     plugins: { inkcast: { rules: { 'module-state': moduleState } } },
     rules: { 'inkcast/module-state': 'error' }
   },
   {
-    files: ['src/**'],
-    ignores: ['src/base/common/clock.js', 'src/demo/page/**', 'src/operate/admin/page/**', ...KAFKAJS_CLOCK],
+    files: SERVER,
+    ignores: ['src/base/common/clock.js', ...PAGES, ...KAFKAJS_CLOCK],
     rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS, WALL] }
   },
   {
-    files: ['src/**', 'client/**'],
+    files: [...SERVER, 'client/**'],
     ignores: [...OWN_SOURCES, ...LIBRARY_TIMERS],
     rules: { 'no-restricted-globals': ['error', ...TIMERS, GLOBAL_CRYPTO], 'no-restricted-imports': ['error', HANDED_DOWN] }
   },
   { files: [...ENTRIES, ...KAFKAJS_CODECS], rules: { 'no-restricted-imports': ['error', RANDOM] } },
   { files: Object.keys(WALL_CLOCK), rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS] } },
   {
-    files: ['client/**', 'packages/**'],
+    files: ['client/**', 'packages/{react,yjs}/**'],
     ignores: ['client/common/clock.js'],
     rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS] }
   },
-  { files: ['src/demo/page/**', 'src/operate/admin/page/**', 'client/**', 'packages/**', 'examples/yjs/page/**', 'docs/.vitepress/theme/**', 'test/simulation/diagram/browser.js'], languageOptions: { globals: globals.browser } },
+  { files: [...PAGES, 'client/**', 'packages/{react,yjs}/**', 'examples/yjs/page/**', 'docs/.vitepress/theme/**', 'test/simulation/diagram/browser.js'], languageOptions: { globals: globals.browser } },
   { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node } }
 ]

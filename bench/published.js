@@ -6,9 +6,9 @@ import { writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { planOf, processesFor } from '../src/load/plan.js'
-import { reportOf, rowsOf } from '../src/load/report.js'
-import { runLoad } from '../src/load/run.js'
+import { planOf, processesFor } from '../packages/load/plan.js'
+import { reportOf, rowsOf } from '../packages/load/report.js'
+import { runLoad } from '../packages/load/run.js'
 import { makeAuthority } from '../test/helpers/certificates.js'
 import { startCluster } from '../test/helpers/cluster.js'
 import { childrenOf } from '../test/helpers/processes.js'
@@ -112,7 +112,7 @@ async function run ({ title, plan, faults = false }, tls) {
   })
 }
 
-/** @type {{ name: string, scenario: string, tls: boolean, result: import('../src/load/run.js').Result }[]} */
+/** @type {{ name: string, scenario: string, tls: boolean, result: import('../packages/load/run.js').Result }[]} */
 const runs = []
 const began = environment()
 for (const tls of options.tls === 'both' ? [false, true] : [options.tls === 'on']) {

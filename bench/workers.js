@@ -5,8 +5,8 @@
  */
 import os from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { planOf, processesFor } from '../src/load/plan.js'
-import { runLoad } from '../src/load/run.js'
+import { planOf, processesFor } from '../packages/load/plan.js'
+import { runLoad } from '../packages/load/run.js'
 import { startCluster } from '../test/helpers/cluster.js'
 import { startRedis } from '../test/services/redis.js'
 import { environment } from './measure/environment.js'

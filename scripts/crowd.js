@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** Brings a crowd into a document of the gateway on this machine, as the demo's button does. */
-import { createCrowd } from '../src/demo/crowd/crowd.js'
+import { createCrowd } from '../packages/demo/crowd/crowd.js'
 
 const USAGE = `Brings a crowd into a document of the gateway on this machine
 

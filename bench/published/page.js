@@ -1,12 +1,12 @@
 /**
  * The results beside what was published.
  */
-import { escaped } from '../../src/load/report.js'
+import { escaped } from '../../packages/load/report.js'
 import { markdownTable } from '../report/table.js'
 import { PUBLISHED, READINGS } from './scenarios.js'
 
 /**
- * @typedef {import('../../src/load/run.js').Result} Result
+ * @typedef {import('../../packages/load/run.js').Result} Result
  *
  * @typedef {object} Figures of one run; null: the scenario does not show it
  * @property {number | null} connectionsPerCore opened per second of the server's CPU, in the phases `connect` and, with

@@ -4,7 +4,7 @@
  * @typedef {object} Scenario
  * @property {string} name
  * @property {string} title
- * @property {Partial<import('../../src/load/plan.js').Plan>} plan
+ * @property {Partial<import('../../packages/load/plan.js').Plan>} plan
  * @property {boolean} [faults] the workers are reloaded, and one is killed
  *
  * @typedef {object} Published figures of one source

@@ -1,7 +1,7 @@
 /**
  * The report of a soak: a page for the repository, and one with plots.
  */
-import { escaped, plotPage, plotsOf, rowsOf } from '../../src/load/report.js'
+import { escaped, plotPage, plotsOf, rowsOf } from '../../packages/load/report.js'
 import { markdownTable } from '../report/table.js'
 import { shown } from './verdict.js'
 
@@ -99,7 +99,7 @@ export function plotsPage ({ environment, result, rows, problems }) {
   })
 }
 
-/** @param {Sample[]} samples @returns {import('../../src/load/report.js').Plot[]} */
+/** @param {Sample[]} samples @returns {import('../../packages/load/report.js').Plot[]} */
 function minutePlots (samples) {
   const names = [...new Set(samples.flatMap(({ processes }) => processes.map(({ role, pid }) => `${role} ${pid}`)))]
   /** @param {(process: import('./processes.js').Reading) => number} of */

@@ -15,7 +15,7 @@ const [TRIES, PAUSE] = [600, 100]
 /**
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {string} brokers
- * @returns {Promise<import('../../src/load/publisher.js').Produce>}
+ * @returns {Promise<import('../../packages/load/publisher.js').Produce>}
  */
 export async function openProducer (t, brokers) {
   const { logLevel, Partitioners } = kafkajs

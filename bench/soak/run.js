@@ -3,8 +3,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { planOf, processesFor } from '../../src/load/plan.js'
-import { runLoad } from '../../src/load/run.js'
+import { planOf, processesFor } from '../../packages/load/plan.js'
+import { runLoad } from '../../packages/load/run.js'
 import { startCluster } from '../../test/helpers/cluster.js'
 import { seededRandom } from '../../test/helpers/random.js'
 import { startKafka } from '../../test/services/kafka.js'

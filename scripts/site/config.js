@@ -7,7 +7,7 @@ import { homePage } from './home.js'
 import { createPolicyFixes } from './policy.js'
 import { followLinks, styleTables } from './markdown.js'
 
-/** Where the site is built to, and where the gateway serves it from (src/demo/docs-site.js). */
+/** Where the site is built to, and where the gateway serves it from (packages/demo/docs-site.js). */
 export const OUTPUT = `${ROOT}docs/.vitepress/dist`
 
 /** @typedef {import('vitepress').UserConfig<import('vitepress').DefaultTheme.Config>} SiteConfig */

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import net from 'node:net'
-import { readFrames } from '../../src/load/frames.js'
+import { readFrames } from '../../packages/load/frames.js'
 
 /**
  * A TCP proxy that withholds one WebSocket message: the first one that contains a text. Everything else passes.

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** Folders whose exports are checked. */
-const EXPORTING = ['src']
+const EXPORTING = ['src', 'packages/demo', 'packages/load']
 /** Their users; tests do not count. */
-const IMPORTING = ['cluster.js', 'src', 'examples', 'bench', 'scripts']
+const IMPORTING = ['cluster.js', 'src', 'packages', 'examples', 'bench', 'scripts']
 /** In the comment of an export that only tests use, before the reason. */
 const MARK = 'Exported for tests:'
 

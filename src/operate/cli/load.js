@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { Option, InvalidArgumentError } from 'commander'
-import { planOf, processesFor, SCENARIOS } from '../../load/plan.js'
+import { planOf, processesFor, SCENARIOS } from '../../../packages/load/plan.js'
 import { apiUrl } from '../roles/banner.js'
 import { reachable, settingsOf } from './common/settings.js'
 import { action, CommandError, paint, print } from './common/terminal.js'
@@ -82,12 +82,12 @@ async function load (options, command) {
   // commander's default of --no-resume
   const resume = command.getOptionValueSource('resume') === 'cli' ? options.resume : undefined
   const plan = planned(options.scenario, { ...options, resume })
-  const { runLoad } = await import('../../load/run.js')
+  const { runLoad } = await import('../../../packages/load/run.js')
   const stopping = new AbortController()
   const stop = () => stopping.abort()
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
   const show = liveView(plan)
-  const { tierOf } = await import('../../load/plan.js')
+  const { tierOf } = await import('../../../packages/load/plan.js')
   let result
   try {
     result = await runLoad({
@@ -116,7 +116,7 @@ async function load (options, command) {
     show.end()
     for (const signal of ['SIGINT', 'SIGTERM']) process.removeListener(signal, stop)
   }
-  const { reportOf, rowsOf } = await import('../../load/report.js')
+  const { reportOf, rowsOf } = await import('../../../packages/load/report.js')
   if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(result))
   if (options.report !== undefined) writeFileSync(options.report, reportOf([{ name: options.scenario, result }]))
   for (const [name, value] of rowsOf(result)) print(`${paint('cyan', name.padEnd(24))} ${value}`)
@@ -125,7 +125,7 @@ async function load (options, command) {
   return result.ok ? 0 : 1
 }
 
-/** @param {string} scenario @param {Partial<import('../../load/plan.js').Plan>} options */
+/** @param {string} scenario @param {Partial<import('../../../packages/load/plan.js').Plan>} options */
 function planned (scenario, options) {
   const {
     connections, ramp, hold, documents, joins, records, burst, everyone, receipts, churn, activity, resume, silent,
@@ -144,12 +144,12 @@ function planned (scenario, options) {
 
 /**
  * One line that changes each second, on a terminal only.
- * @param {import('../../load/plan.js').Plan} plan
+ * @param {import('../../../packages/load/plan.js').Plan} plan
  */
 function liveView (plan) {
   if (!process.stdout.isTTY) return { sample () {}, end () {} }
   return {
-    /** @param {import('../../load/samples.js').Sample} sample */
+    /** @param {import('../../../packages/load/samples.js').Sample} sample */
     sample (sample) {
       const parts = [
         `${sample.at.toFixed(0)} s ${sample.phase}`,
@@ -196,7 +196,7 @@ function milliseconds (text) {
 /** @param {string} text */
 const list = (text) => text.split(',').map((item) => item.trim()).filter((item) => item !== '')
 
-/** @param {string} text @returns {import('../../load/plan.js').Tier[]} */
+/** @param {string} text @returns {import('../../../packages/load/plan.js').Tier[]} */
 function tiers (text) {
   return list(text).map((item) => {
     const [, name, share] = /^([\w-]+)=(\d{1,3})$/.exec(item) ?? []

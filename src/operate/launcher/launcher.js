@@ -161,7 +161,7 @@ export async function launch (config, { configFile, clock, random }) {
     await openRunDirectory(runDirectory)
     // development only
     if (!config.production) {
-      const { startLauncherControl } = await import('../../demo/control/launcher.js')
+      const { startLauncherControl } = await import('../../../packages/demo/control/launcher.js')
       await startLauncherControl({
         config, runDirectory, redisUrls, slots, reload: () => places.reload(), status, lifecycle, log, clock, random
       })

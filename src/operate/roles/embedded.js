@@ -1,4 +1,4 @@
-import { tokenOf } from '../../demo/control/target.js'
+import { tokenOf } from '../../../packages/demo/control/target.js'
 import { apiUrl, banner } from './banner.js'
 import { reportInMemory } from './in-memory.js'
 import { createStore } from '../../redis/store/store.js'
@@ -22,7 +22,7 @@ export async function composeEmbedded (context) {
   const { workerNumber, connections, parts } = await composeGateway(context, {
     connect: () => store.connect(),
     keepDocuments: async () => {
-      const documents = (await import('../../demo/documents/documents.js')).createDocuments({
+      const documents = (await import('../../../packages/demo/documents/documents.js')).createDocuments({
         apiUrl: () => apiUrl({ ...config.api, port: ports.api() }), token: tokenOf(config.api), log, random
       })
       lifecycle.onStop('demo documents', () => documents.stop())
@@ -31,7 +31,7 @@ export async function composeEmbedded (context) {
     // the demo is loaded in development only
     control: config.production
       ? undefined
-      : await (await import('../../demo/control/embedded.js')).startEmbeddedControl({
+      : await (await import('../../../packages/demo/control/embedded.js')).startEmbeddedControl({
           config, ports, lifecycle, log, clock, random
         })
   })

@@ -5,9 +5,9 @@ import { apiUrl, needsToken } from './banner.js'
 import { createAuthenticator } from '../../people/auth/authenticator.js'
 import { createAccess } from '../../documents/access.js'
 import { createDocumentRules } from '../../documents/rules/rules.js'
-import { launcherControl } from '../../demo/control/answers.js'
-import { openDocuments } from '../../demo/documents/open.js'
-import { createDemo } from '../../demo/server.js'
+import { launcherControl } from '../../../packages/demo/control/answers.js'
+import { openDocuments } from '../../../packages/demo/documents/open.js'
+import { createDemo } from '../../../packages/demo/server.js'
 import { createPublicPort, createSlotPort } from '../../gateway/public-port.js'
 import { acceptHandovers } from '../../transport/peers/handover.js'
 import { createPeerListener } from '../../transport/peers/peer-listener.js'
@@ -44,8 +44,9 @@ import { createSessionIds } from '../../wire/session-id.js'
  * Differences of a gateway whose process also has the api and the store.
  * @typedef {object} OneProcess
  * @property {() => import('node:stream').Duplex} connect opens a connection to the built-in store
- * @property {() => Promise<import('../../demo/documents/documents.js').Documents>} keepDocuments of the demo
- * @property {import('../../demo/control/answers.js').Ask} [control] of the demo
+ * @property {() => Promise<import('../../../packages/demo/documents/documents.js').Documents>} keepDocuments
+ *   of the demo
+ * @property {import('../../../packages/demo/control/answers.js').Ask} [control] of the demo
  *
  * @typedef {import('./api.js').SharedParts & { gateway: ReturnType<typeof createGateway> }} GatewayParts
  */
@@ -147,7 +148,7 @@ export async function composeGateway ({
   const demo = config.production
     ? undefined
     : await openDocuments(config, clock, one?.keepDocuments ?? (launcher.relaysHandles
-        ? async () => (await import('../../demo/documents/in-launcher.js')).documentsInLauncher(directory)
+        ? async () => (await import('../../../packages/demo/documents/in-launcher.js')).documentsInLauncher(directory)
         : undefined))
   const uplink = demo?.receiveFrom(direct, parts.bus) ?? direct
   const connections = new Directory()

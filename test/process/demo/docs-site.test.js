@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createDocsSite } from '../../../src/demo/docs-site.js'
+import { createDocsSite } from '../../../packages/demo/docs-site.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 
 /** @param {import('node:test').TestContext} t @param {string} site @returns {Promise<string>} address */

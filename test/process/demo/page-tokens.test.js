@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'
-import { createPageTokens } from '../../../src/demo/page-tokens.js'
+import { createPageTokens } from '../../../packages/demo/page-tokens.js'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { fileScope } from '../../helpers/file-scope.js'

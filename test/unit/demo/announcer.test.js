@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAnnouncer } from '../../../src/demo/page/js/announcer.js'
+import { createAnnouncer } from '../../../packages/demo/page/js/announcer.js'
 
 /** @param {import('node:test').TestContext} t */
 function start (t) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createClaim } from '../../../src/demo/page/js/claim.js'
+import { createClaim } from '../../../packages/demo/page/js/claim.js'
 
 /** For a busy machine, ms. */
 const patience = 1000

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assignColors, colorAt, colorOf } from '../../../src/demo/page/js/colors.js'
+import { assignColors, colorAt, colorOf } from '../../../packages/demo/page/js/colors.js'
 
 /** Colors before they repeat. */
 const MANY = 200

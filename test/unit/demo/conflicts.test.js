@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Conflicts } from '../../../src/demo/page/js/conflicts.js'
+import { Conflicts } from '../../../packages/demo/page/js/conflicts.js'
 
 /** @param {Conflicts} conflicts */
 const shown = (conflicts) => Object.fromEntries(conflicts.open)

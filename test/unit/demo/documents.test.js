@@ -7,12 +7,12 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { CONTROL_SOCKET } from '../../../src/operate/admin/run-directory.js'
-import { createDocuments } from '../../../src/demo/documents/documents.js'
-import { createDocumentsRoute, documentsInLauncher } from '../../../src/demo/documents/in-launcher.js'
-import { createDocumentsUplink } from '../../../src/demo/documents/uplink.js'
+import { createDocuments } from '../../../packages/demo/documents/documents.js'
+import { createDocumentsRoute, documentsInLauncher } from '../../../packages/demo/documents/in-launcher.js'
+import { createDocumentsUplink } from '../../../packages/demo/documents/uplink.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
-/** @typedef {import('../../../src/demo/documents/documents.js').PageMessage} PageMessage */
+/** @typedef {import('../../../packages/demo/documents/documents.js').PageMessage} PageMessage */
 
 /** @param {import('node:test').TestContext} t */
 function makeDirectory (t) {
@@ -24,7 +24,7 @@ function makeDirectory (t) {
 /**
  * @param {import('node:test').TestContext} t
  * @param {string} directory
- * @param {import('../../../src/demo/documents/documents.js').Documents} documents
+ * @param {import('../../../packages/demo/documents/documents.js').Documents} documents
  */
 async function serve (t, directory, documents) {
   const server = createServer(createDocumentsRoute(documents, recordingLog().log))

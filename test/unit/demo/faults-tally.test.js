@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SETTLE, Tally } from '../../../src/demo/page/js/faults-tally.js'
+import { SETTLE, Tally } from '../../../packages/demo/page/js/faults-tally.js'
 
 const RUN = 'a'
 
-/** @param {Partial<import('../../../src/demo/page/js/faults-tally.js').Published>} [published] */
+/** @param {Partial<import('../../../packages/demo/page/js/faults-tally.js').Published>} [published] */
 const said = (published = {}) => ({ run: RUN, first: 1, sent: 0, open: [], refused: [], running: true, ...published })
 
 /** @param {number} [sent] before the page listens */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/common/clock.js'
-import { launcherControl } from '../../../src/demo/control/answers.js'
-import { createFaults } from '../../../src/demo/control/faults.js'
+import { launcherControl } from '../../../packages/demo/control/answers.js'
+import { createFaults } from '../../../packages/demo/control/faults.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -10,14 +10,14 @@ const TIMES = { before: 1, after: 1, patience: 200, gap: 1 }
 
 /**
  * @param {import('node:test').TestContext} t
- * @param {Partial<import('../../../src/demo/control/faults.js').Machine>} [own]
+ * @param {Partial<import('../../../packages/demo/control/faults.js').Machine>} [own]
  * @param {number} [gap] ms
  */
 function faultsOf (t, own = {}, gap = TIMES.gap) {
   let pid = 10
   /** @type {string[]} */
   const held = []
-  /** @type {import('../../../src/demo/control/faults.js').Worker[]} */
+  /** @type {import('../../../packages/demo/control/faults.js').Worker[]} */
   const workers = [
     { name: 'gateway-0', worker: 4, pid: 1, connections: 3, ready: true },
     { name: 'gateway-1', worker: 5, pid: 2, connections: 2, ready: true }

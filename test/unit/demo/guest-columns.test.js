@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createColumns } from '../../../src/demo/page/js/guest-columns.js'
+import { createColumns } from '../../../packages/demo/page/js/guest-columns.js'
 
 /** @param {string} connection @param {boolean} guest */
 const person = (connection, guest) => ({ id: connection, name: 'x', color: '#1d3557', since: 1, guest, connection })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { typeText } from '../../../src/demo/page/js/guest-typing.js'
+import { typeText } from '../../../packages/demo/page/js/guest-typing.js'
 
 const TEXT = 'Choose a playlist'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { partsOf } from '../../../src/demo/page/js/hop-parts.js'
+import { partsOf } from '../../../packages/demo/page/js/hop-parts.js'
 
 const HOPS = [
   { hop: 'produced', at: 1002, process: 'api-0' },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-const PAGE = new URL('../../../src/demo/page/', import.meta.url)
+const PAGE = new URL('../../../packages/demo/page/', import.meta.url)
 const ENTITIES = { '&lt;': '<', '&gt;': '>', '&amp;': '&' }
 
 /** @param {string} name */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cellAfter, isWriting } from '../../../src/demo/page/js/keys.js'
+import { cellAfter, isWriting } from '../../../packages/demo/page/js/keys.js'
 
 test('each key of a grid leads to its cell, and not beyond the edge', () => {
-  /** @type {[string, import('../../../src/demo/page/js/keys.js').Key, string | undefined][]} */
+  /** @type {[string, import('../../../packages/demo/page/js/keys.js').Key, string | undefined][]} */
   const cases = [
     ['B2', { key: 'ArrowLeft' }, 'A2'],
     ['A2', { key: 'ArrowLeft' }, 'A2'],

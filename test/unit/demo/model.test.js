@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createEdits } from '../../../src/demo/page/js/edits.js'
-import { Model } from '../../../src/demo/page/js/model.js'
+import { createEdits } from '../../../packages/demo/page/js/edits.js'
+import { Model } from '../../../packages/demo/page/js/model.js'
 
 /** @param {Record<string, string>} [cells] */
 function modelWith (cells = {}) {

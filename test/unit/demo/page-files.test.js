@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../../src/base/common/clock.js'
-import { createBundles, loadEsbuild } from '../../../src/demo/bundles.js'
-import { createPageFiles } from '../../../src/demo/page-files.js'
+import { createBundles, loadEsbuild } from '../../../packages/demo/bundles.js'
+import { createPageFiles } from '../../../packages/demo/page-files.js'
 import { phoneUrls } from '../../../src/base/process/phone-urls.js'
 import { createLog } from '../../../src/base/common/log.js'
 import { listen } from '../../../src/base/process/listen.js'
 
-const PAGE = fileURLToPath(new URL('../../../src/demo/page/', import.meta.url))
+const PAGE = fileURLToPath(new URL('../../../packages/demo/page/', import.meta.url))
 const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 
 /**

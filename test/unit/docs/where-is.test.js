@@ -10,7 +10,7 @@ test('architecture.md names an existing file for each behavior', () => {
   const rows = section.split('\n').filter((line) => line.startsWith('| ')).slice(1)
   assert.ok(rows.length >= 20)
   for (const row of rows) {
-    const paths = [...row.matchAll(/`(src\/[^`]+)`/g)].map(([, path]) => path)
+    const paths = [...row.matchAll(/`((?:src|packages)\/[^`]+)`/g)].map(([, path]) => path)
     assert.ok(paths.length > 0, row)
     for (const path of paths) assert.ok(existsSync(new URL(path, ROOT)), path)
   }
@@ -18,7 +18,7 @@ test('architecture.md names an existing file for each behavior', () => {
 
 test('every file that architecture.md names exists', () => {
   const text = readFileSync(new URL('docs/architecture.md', ROOT), 'utf8')
-  const paths = new Set([...text.matchAll(/`((?:src|test|client)\/[\w./-]+)`/g)].map(([, path]) => path))
+  const paths = new Set([...text.matchAll(/`((?:src|test|client|packages)\/[\w./-]+)`/g)].map(([, path]) => path))
   assert.ok(paths.size > 40)
   assert.deepEqual([...paths].filter((path) => !existsSync(new URL(path, ROOT))), [])
 })

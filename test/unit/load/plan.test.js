@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { documentsOf, isInShare, planOf, processesFor, sourceOf, tierOf } from '../../../src/load/plan.js'
+import { documentsOf, isInShare, planOf, processesFor, sourceOf, tierOf } from '../../../packages/load/plan.js'
 
 const COUNT = 1000
 /** @param {(index: number) => boolean} isMember */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
 import { test } from 'node:test'
-import { planOf } from '../../../src/load/plan.js'
-import { createPublisher } from '../../../src/load/publisher.js'
+import { planOf } from '../../../packages/load/plan.js'
+import { createPublisher } from '../../../packages/load/publisher.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /**

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encode } from '@msgpack/msgpack'
-import { frameOf, readFrames } from '../../../src/load/frames.js'
-import { packetCodec, valueOf } from '../../../src/load/packets.js'
-import { planOf } from '../../../src/load/plan.js'
-import { plotsOf, reportOf } from '../../../src/load/report.js'
-import { createSamples } from '../../../src/load/samples.js'
-import { Histogram } from '../../../src/load/histogram.js'
+import { frameOf, readFrames } from '../../../packages/load/frames.js'
+import { packetCodec, valueOf } from '../../../packages/load/packets.js'
+import { planOf } from '../../../packages/load/plan.js'
+import { plotsOf, reportOf } from '../../../packages/load/report.js'
+import { createSamples } from '../../../packages/load/samples.js'
+import { Histogram } from '../../../packages/load/histogram.js'
 
-/** @returns {import('../../../src/load/report.js').Result} */
+/** @returns {import('../../../packages/load/report.js').Result} */
 function result () {
   const samples = createSamples()
   for (const [at, usage] of /** @type {[number, any[]][]} */ ([

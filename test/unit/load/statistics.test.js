@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Histogram } from '../../../src/load/histogram.js'
-import { createSamples } from '../../../src/load/samples.js'
-import { receiptsOf, usageOf } from '../../../src/load/server-figures.js'
-import { problemsOf } from '../../../src/load/verdict.js'
+import { Histogram } from '../../../packages/load/histogram.js'
+import { createSamples } from '../../../packages/load/samples.js'
+import { receiptsOf, usageOf } from '../../../packages/load/server-figures.js'
+import { problemsOf } from '../../../packages/load/verdict.js'
 
 test('quantiles are at most 4.5 % too high, also of histograms of several processes', () => {
   const [one, other, all] = [new Histogram(), new Histogram(), new Histogram()]
@@ -20,7 +20,7 @@ test('quantiles are at most 4.5 % too high, also of histograms of several proces
   assert.equal(one.quantile(0.5), null, 'taken')
 })
 
-/** @param {object} given @returns {import('../../../src/load/process.js').Snapshot} */
+/** @param {object} given @returns {import('../../../packages/load/process.js').Snapshot} */
 const snapshot = (given) => ({
   seconds: 1, open: 0, opened: 0, reconnects: 0, left: 0, expired: 0, errors: {},
   counts: { deliveries: 0, doubled: 0, holes: 0, acknowledged: 0, cut: 0, unasked: 0 },

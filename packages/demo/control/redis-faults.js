@@ -1,0 +1,65 @@
+import { within } from '../../../src/base/common/wait.js'
+import { createRedis } from '../../../src/redis/client.js'
+
+/**
+ * Faults of Redis, or of the built-in store, with its own commands. They need no access to the server's machine, and
+ * nothing is lost in it.
+ *
+ * @typedef {object} Settings
+ * @property {readonly string[]} urls
+ * @property {import('../../../src/base/common/log.js').Log} log
+ * @property {import('../../../src/base/common/clock.js').Clock} clock
+ * @property {import('../../../src/base/common/random.js').Random} random
+ */
+
+/** For Redis to be there before, and after a pause, ms. */
+const PATIENCE = 10_000
+const EVERY = 20
+
+/**
+ * `CLIENT PAUSE` suspends the commands of all clients for a time, and then goes on by itself.
+ * @param {Settings & { pause: number }} settings pause: ms
+ * @returns {Promise<string | null>} null when Redis answers again, else why not
+ */
+export const freezeRedis = ({ pause, ...settings }) => onNodes(settings, async (nodes) => {
+  const { clock } = settings
+  await Promise.all(nodes.map((node) => node.client('PAUSE', pause)))
+  const deadline = clock.monotonic() + pause + PATIENCE
+  for (;;) {
+    // while it is frozen, each attempt fails after a time
+    const answered = await Promise.all(nodes.map((node) => node.ping())).then(() => true, () => false)
+    if (answered) return null
+    if (clock.monotonic() > deadline) return 'Redis does not answer again'
+    await clock.sleep(EVERY)
+  }
+})
+
+/**
+ * `CLIENT KILL TYPE pubsub` closes the connections over which the workers get records.
+ * @param {Settings} settings
+ * @returns {Promise<string | null>} null, or why it was refused
+ */
+export const cutSubscribers = (settings) => onNodes(settings, async (nodes) => {
+  await Promise.all(nodes.map((node) => node.call('CLIENT', 'KILL', 'TYPE', 'pubsub')))
+  return null
+})
+
+/**
+ * @param {Settings} settings
+ * @param {(nodes: import('ioredis').Redis[]) => Promise<string | null>} act
+ * @returns {Promise<string | null>}
+ */
+async function onNodes ({ urls, log, clock, random }, act) {
+  const redis = createRedis({ urls: [...urls], log, name: 'demo', clock, random })
+  try {
+    const started = redis.start().then(() => null, (error) => error.message)
+    const problem = await within(started, PATIENCE, 'Redis is unavailable', clock)
+    if (problem !== null) return problem
+    const { client } = redis
+    return await act('nodes' in client ? client.nodes('master') : [client])
+  } catch (error) {
+    return `Redis refuses it: ${/** @type {Error} */ (error).message}`
+  } finally {
+    await redis.stop()
+  }
+}

@@ -1,0 +1,267 @@
+/**
+ * One light client: it connects, joins its documents, answers pings and requests for acknowledgements, and checks that
+ * no record is missing. A stock client would use several times the CPU of the server.
+ */
+import { systemClock } from '../../src/base/common/clock.js'
+import { packetCodec, preciseNow } from './packets.js'
+import { openPolling } from './polling.js'
+import { openWebSocket } from './websocket.js'
+
+/**
+ * @typedef {import('./websocket.js').Target} Target
+ * @typedef {import('./packets.js').LoadRecord} LoadRecord
+ *
+ * @typedef {object} Member
+ * @property {string} [token]
+ * @property {string} [source] local address
+ * @property {boolean} msgpack
+ * @property {boolean} polling
+ * @property {Map<string, number>} documents their numbers by guid
+ *
+ * @typedef {object} Counts of all clients of a process
+ * @property {number} deliveries
+ * @property {number} doubled
+ * @property {number} holes records of documents that were skipped
+ * @property {number} acknowledged receipts that were answered
+ * @property {number} cut records to everyone that were on their way when a connection broke
+ * @property {number} unasked records to everyone without the receipt that was requested
+ *
+ * @typedef {object} Scene what the clients of a process share
+ * @property {string} run
+ * @property {Target} target
+ * @property {boolean} receipts
+ * @property {Counts} counts
+ * @property {(ms: number) => void} onLatency
+ * @property {(client: LoadClient) => void} onOpen
+ * @property {(client: LoadClient, reason: string, wasOpen: boolean) => void} onEnd not after `leave`
+ *
+ * @typedef {'closed' | 'connecting' | 'joining' | 'open'} State
+ */
+
+export class LoadClient {
+  /** @type {State} */
+  state = 'closed'
+  /** Pings are not answered any more. */
+  silent = false
+  /** It was open before, so that a new connection is a reconnect. */
+  known = false
+  /**
+   * By guid; without a position the client joins where the log ends.
+   * @type {Map<string, { epoch: string, offset: number }>}
+   */
+  positions = new Map()
+  /** Records to everyone that were published while it was open, and those of them that it got. */
+  due = 0
+  got = 0
+  /** ms between two pings, and until one must be answered, of the server */
+  patience = 0
+  #first = Infinity
+  #last = 0
+  /** @type {Set<string>} */
+  #joining = new Set()
+  #scene
+  #member
+  #codec
+  /** @type {import('./websocket.js').Transport | undefined} */
+  #transport
+  #replaying = false
+
+  /** @param {Scene} scene @param {Member} member */
+  constructor (scene, member) {
+    this.#scene = scene
+    this.#member = member
+    this.#codec = packetCodec(member.msgpack)
+  }
+
+  connect () {
+    const { target } = this.#scene
+    const { polling, source, documents } = this.#member
+    this.state = 'connecting'
+    this.due = this.got = this.#last = 0
+    this.#first = Infinity
+    this.#joining = new Set(documents.keys())
+    this.#replaying = this.positions.size > 0
+    this.#transport = (polling ? openPolling : openWebSocket)(target, source, {
+      onMessage: (content, binary) => this.#message(content, binary),
+      onEnd: (reason) => this.#end(reason)
+    })
+  }
+
+  /** Disconnects on purpose. @param {boolean} resume keep the positions */
+  leave (resume) {
+    this.state = 'closed'
+    this.#transport?.close()
+    if (!resume) this.positions.clear()
+  }
+
+  /** @param {string} reason */
+  fail (reason) {
+    this.#transport?.close()
+    this.#end(reason)
+  }
+
+  /**
+   * Does what editors do: sends a signal to its document, and opens one of its own for a moment, with presence, to
+   * which it sends an edit. The answers are not checked here: the server counts its errors by event.
+   * @param {string} own id of that document, new each time
+   */
+  act (own) {
+    const connection = this.#transport
+    /** @param {string} event @param {object} data */
+    const emit = (event, data) => connection?.send(this.#codec.event(event, data))
+    const [guid] = this.#member.documents.keys()
+    emit('doc:signal', { guid, event: 'cursor', data: { own } })
+    emit('doc:join', { guid: own, state: { name: own } })
+    const later = (/** @type {number} */ ms, /** @type {string} */ event, /** @type {object} */ data) => {
+      systemClock.timer(ms, () => {
+        if (connection === this.#transport && this.state === 'open') emit(event, data)
+      }).unref()
+    }
+    later(ACT / 2, 'doc:send', { guid: own, data: { own } })
+    later(ACT, 'doc:leave', { guid: own })
+  }
+
+  /** A record to everyone is about to be published. @param {number} number */
+  expect (number) {
+    if (this.#first === Infinity) {
+      this.#first = number
+      this.#last = number - 1
+    }
+    this.due++
+  }
+
+  /**
+   * @param {number[]} ends number of records of each document
+   * @returns {number} records of its documents that are in the log although no service published them
+   */
+  surplus (ends) {
+    let surplus = 0
+    for (const [guid, document] of this.#member.documents)
+      surplus += Math.max(0, (this.positions.get(guid)?.offset ?? 0) - ends[document])
+    return surplus
+  }
+
+  /**
+   * @param {number[]} ends number of records of each document
+   * @returns {number} records of its documents that have not arrived
+   */
+  missing (ends) {
+    let missing = 0
+    for (const [guid, document] of this.#member.documents)
+      missing += Math.max(0, ends[document] - (this.positions.get(guid)?.offset ?? 0))
+    return missing
+  }
+
+  /** @param {string} reason */
+  #end (reason) {
+    if (this.state === 'closed') return
+    const wasOpen = this.state === 'open'
+    // records to everyone are not resumed: it cannot be known whether the server sent them
+    this.#scene.counts.cut += this.due - this.got
+    this.due = this.got
+    this.state = 'closed'
+    this.#scene.onEnd(this, reason, wasOpen)
+  }
+
+  /** @param {Buffer} content @param {boolean} binary */
+  #message (content, binary) {
+    if (!binary && content[0] !== MESSAGE) return this.#engine(content)
+    const packet = this.#codec.read(content, binary)
+    if (packet.kind === 'record') this.#record(packet.record)
+    else if (packet.kind === 'event') this.#event(packet.event, packet.data)
+    else if (packet.kind === 'connected') {
+      this.state = 'joining'
+      this.#opened()
+    } else if (packet.kind === 'refused') this.fail(`refused: ${packet.reason}`)
+    else if (packet.kind === 'disconnected') this.fail('disconnected by the server')
+  }
+
+  /** @param {Buffer} content */
+  #engine (content) {
+    if (content[0] === PING) {
+      if (!this.silent) this.#transport?.send('3')
+    } else if (content[0] === OPEN) {
+      const { pingInterval, pingTimeout } = JSON.parse(content.toString('utf8', 1))
+      this.patience = pingInterval + pingTimeout
+      const documents = Object.fromEntries(
+        [...this.#member.documents.keys()].map((guid) => [guid, this.positions.get(guid) ?? null])
+      )
+      this.#transport?.send(this.#codec.connect({ token: this.#member.token, documents }))
+    } else if (content[0] === END) this.fail('closed by the server')
+  }
+
+  /** @param {string} event @param {any} data */
+  #event (event, data) {
+    if (event === 'doc:joined') {
+      const before = this.positions.get(data.guid)
+      if (before === undefined) this.positions.set(data.guid, data.position)
+      else this.#skipTo(data.guid, data.position.epoch, data.position.offset)
+      this.#joining.delete(data.guid)
+      this.#opened()
+    } else if (event === 'doc:resync') this.#skipTo(data.guid, data.position.epoch, data.position.offset)
+    else if (event === 'doc:refused') this.fail(`join refused: ${data.error?.code}`)
+    else if (event === 'gateway:disconnect') this.fail(`disconnected: ${data.code}`)
+  }
+
+  #opened () {
+    if (this.state !== 'joining' || this.#joining.size > 0) return
+    this.state = 'open'
+    this.#replaying = false
+    this.#scene.onOpen(this)
+  }
+
+  /** @param {LoadRecord} record */
+  #record ({ run, number, at, document, offset, ack }) {
+    const { counts, onLatency, receipts } = this.#scene
+    if (ack !== undefined) {
+      this.#transport?.send(this.#codec.ack(ack))
+      counts.acknowledged++
+    }
+    if (run !== this.#scene.run) return
+    const fresh = document === -1 ? this.#everyone(number) : this.#document(run, document, offset)
+    if (!fresh) return
+    counts.deliveries++
+    if (document === -1 && receipts && ack === undefined) counts.unasked++
+    if (!this.#replaying) onLatency(preciseNow() - at)
+  }
+
+  /** @param {number} number @returns {boolean} the record is expected, and no duplicate */
+  #everyone (number) {
+    // published before this client was open
+    if (number < this.#first) return false
+    if (number <= this.#last && this.got >= this.due) {
+      this.#scene.counts.doubled++
+      return false
+    }
+    this.#last = Math.max(this.#last, number)
+    this.got++
+    return true
+  }
+
+  /** @param {string} run @param {number} document @param {number | undefined} offset */
+  #document (run, document, offset) {
+    const position = this.positions.get(guidOf(run, document))
+    if (position === undefined || offset === undefined) return true
+    if (offset <= position.offset) {
+      this.#scene.counts.doubled++
+      return false
+    }
+    this.#scene.counts.holes += offset - position.offset - 1
+    position.offset = offset
+    return true
+  }
+
+  /** @param {string} guid @param {string} epoch @param {number} offset */
+  #skipTo (guid, epoch, offset) {
+    const position = this.positions.get(guid)
+    this.#scene.counts.holes += Math.max(0, offset - (position?.offset ?? offset))
+    this.positions.set(guid, { epoch, offset: Math.max(offset, position?.offset ?? 0) })
+  }
+}
+
+/** Time that a client has a document of its own open, ms. */
+const ACT = 1000
+const [OPEN, END, PING, MESSAGE] = Buffer.from('0124')
+
+/** @param {string} run @param {number} document @returns {string} an id of this run only, so its offsets begin at 1 */
+export const guidOf = (run, document) => `load-${run}-${document}`

@@ -1,0 +1,214 @@
+/**
+ * A process with a part of the clients. The controller (clients.js) calls its commands.
+ */
+import { systemClock as clock } from '../../src/base/common/clock.js'
+import { systemRandom as random } from '../../src/base/common/random.js'
+import { guidOf, LoadClient } from './client.js'
+import { Histogram } from './histogram.js'
+import { documentsOf, isInShare, sourceOf } from './plan.js'
+
+/**
+ * @typedef {object} OpenOptions
+ * @property {string} run
+ * @property {import('./plan.js').Plan} plan
+ * @property {import('./websocket.js').Target} target
+ * @property {boolean} loopback
+ * @property {string[]} sources
+ * @property {number} first index of the first client
+ * @property {(string | undefined)[]} tokens one for each client
+ * @property {number} ramp connections per second of this process
+ *
+ * @typedef {object} Snapshot
+ * @property {number} seconds since the last snapshot, by this process's clock: it may answer late
+ * @property {number} open
+ * @property {number} opened since the last snapshot, as the next ones
+ * @property {number} reconnects after a connection that was lost, or left on purpose
+ * @property {number} left on purpose
+ * @property {number} expired of silent clients, closed by the server
+ * @property {Record<string, number>} errors connections that were lost or failed, by reason
+ * @property {import('./client.js').Counts} counts
+ * @property {import('./histogram.js').Packed} latencies
+ * @property {import('./histogram.js').Packed} handshakes
+ */
+
+/** Before a client tries again, ms; twice that at most. */
+const RETRY = 500
+const TICK = 50
+/** For a connection to be open, ms. */
+const TIMEOUT = 20_000
+
+/** @type {LoadClient[]} */
+const clients = []
+const latencies = new Histogram()
+const handshakes = new Histogram()
+/** @type {Map<LoadClient, { at: number, timer: import('../../src/base/common/clock.js').Timer }>} */
+const connecting = new Map()
+const counts = { deliveries: 0, doubled: 0, holes: 0, acknowledged: 0, cut: 0, unasked: 0 }
+let [open, opened, reconnects, left, expired] = [0, 0, 0, 0, 0]
+/** @type {Record<string, number>} */
+let errors = {}
+/** @type {import('./plan.js').Plan} */
+let plan
+let stopping = false
+let acts = 0
+let takenAt = clock.monotonic()
+
+/** @param {LoadClient} client */
+function connect (client) {
+  if (stopping || client.state !== 'closed') return
+  const timer = clock.timer(TIMEOUT, () => client.fail(`not open after ${TIMEOUT / 1000} s`))
+  connecting.set(client, { at: clock.monotonic(), timer })
+  client.connect()
+}
+
+/** @param {LoadClient} client @returns {number} ms that the attempt took */
+function attemptEnded (client) {
+  const attempt = connecting.get(client)
+  attempt?.timer.stop()
+  connecting.delete(client)
+  return clock.monotonic() - (attempt?.at ?? 0)
+}
+
+/** @param {LoadClient} client */
+function onOpen (client) {
+  handshakes.add(attemptEnded(client))
+  open++
+  opened++
+  if (client.known) reconnects++
+  client.known = true
+}
+
+/** @param {LoadClient} client @param {string} reason @param {boolean} wasOpen */
+function onEnd (client, reason, wasOpen) {
+  attemptEnded(client)
+  if (wasOpen) open--
+  if (stopping) return
+  if (client.silent) {
+    expired++
+    return
+  }
+  errors[reason] = (errors[reason] ?? 0) + 1
+  if (!plan.resume) client.positions.clear()
+  clock.timer(RETRY * (1 + random.number()), () => connect(client)).unref()
+}
+
+const commands = {
+  /** Opens the clients; resolves when each of them was started. @param {OpenOptions} options */
+  async open ({ run, plan: given, target, loopback, sources, first, tokens, ramp }) {
+    plan = given
+    const scene = {
+      run, target, counts, onOpen, onEnd,
+      receipts: plan.receipts,
+      onLatency: (/** @type {number} */ ms) => latencies.add(ms)
+    }
+    tokens.forEach((token, i) => {
+      const index = first + i
+      clients.push(new LoadClient(scene, {
+        token,
+        source: sourceOf(index, sources, loopback),
+        msgpack: isInShare(index, plan.msgpack),
+        polling: isInShare(index, plan.polling),
+        documents: new Map(documentsOf(index, plan).map((document) => [guidOf(run, document), document]))
+      }))
+    })
+    const begin = clock.monotonic()
+    for (let started = 0; started < clients.length && !stopping;) {
+      const due = Math.min(clients.length, Math.ceil((clock.monotonic() - begin) / 1000 * ramp))
+      while (started < due) connect(clients[started++])
+      await clock.sleep(TICK)
+    }
+  },
+
+  /** A record to everyone is about to be published. @param {number} number */
+  expect (number) {
+    for (const client of clients) if (client.state === 'open') client.expect(number)
+  },
+
+  /** @returns {Snapshot} */
+  snapshot () {
+    const now = clock.monotonic()
+    const snapshot = {
+      seconds: Math.max(0.001, (now - takenAt) / 1000),
+      open, opened, reconnects, left, expired, errors, counts: { ...counts }, latencies: latencies.take(),
+      handshakes: handshakes.take()
+    }
+    takenAt = now
+    opened = reconnects = left = expired = 0
+    errors = {}
+    return snapshot
+  },
+
+  /**
+   * Clients leave, and come back at once. Only those leave that have all records that were published to everyone, so
+   * that nothing is on its way to them.
+   * @param {number} count
+   */
+  leave (count) {
+    let next = Math.floor(random.number() * clients.length)
+    for (let tried = 0; tried < clients.length && count > 0; tried++) {
+      const client = clients[next++ % clients.length]
+      if (client.state !== 'open' || client.got < client.due || client.silent) continue
+      client.leave(plan.resume)
+      open--
+      left++
+      count--
+      clock.soon(() => connect(client))
+    }
+  },
+
+  /** @param {number} count clients that do what editors do */
+  act (count) {
+    const first = Math.floor(random.number() * clients.length)
+    for (let tried = 0; tried < clients.length && count > 0; tried++) {
+      const client = clients[(first + tried) % clients.length]
+      if (client.state !== 'open' || client.silent) continue
+      client.act(`load-own-${process.pid}-${acts++}`)
+      count--
+    }
+  },
+
+  /** @param {number} count clients that answer no pings any more @returns {number} ms until they must be removed */
+  silence (count) {
+    const silent = clients.filter(({ state }) => state === 'open').slice(0, count)
+    for (const client of silent) client.silent = true
+    return Math.max(0, ...silent.map(({ patience }) => patience))
+  },
+
+  /** @param {number[]} ends records of each document */
+  missing (ends) {
+    const missing = { documents: 0, everyone: 0, closed: 0, surplus: 0 }
+    for (const client of clients) {
+      if (client.silent) continue
+      if (client.state !== 'open') {
+        missing.closed++
+        continue
+      }
+      missing.documents += client.missing(ends)
+      missing.everyone += client.due - client.got
+      missing.surplus += client.surplus(ends)
+    }
+    return missing
+  },
+
+  close () {
+    stopping = true
+    for (const client of clients) client.leave(false)
+  }
+}
+
+/** @typedef {typeof commands} Commands */
+
+process.on(
+  'message',
+  async (/** @type {{ id: number, command: keyof Commands, options: any }} */ { id, command, options }) => {
+    try {
+      const result = await /** @type {(options: any) => unknown} */ (commands[command])(options)
+      process.send?.({ id, result })
+    } catch (error) {
+      process.send?.({ id, error: error instanceof Error ? error.stack : String(error) })
+    }
+  }
+)
+process.on('disconnect', () => process.exit())
+// Ctrl-C reaches the whole group: the controller ends the run in order
+process.on('SIGINT', () => {})
