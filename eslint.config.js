@@ -29,7 +29,7 @@ export const WALL_CLOCK = {
   'src/transport/peers/peer-listener.js': 'time in the proof of another machine',
   'src/documents/receipts/orphans.js': 'timestamp of a record',
   'src/transport/peers/session-listener.js': 'time in the proof of another worker',
-  'src/documents/receipts/receipts.js': 'timestamp of a record',
+  'src/documents/receipts/reports.js': 'timestamp of a record',
   'src/gateway/server.js': 'latencies from timestamps of other machines; when something was heard from a client last',
   'src/transport/peers/owner-client.js': 'time in the proof for another machine',
   'src/gateway/rehearsal/warm-up.js': '`exp` of a token',

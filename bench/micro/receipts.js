@@ -7,7 +7,7 @@
  */
 import { systemRandom } from '../../src/base/common/random.js'
 import { systemClock } from '../../src/base/common/clock.js'
-import { createReceipts } from '../../src/documents/receipts/receipts.js'
+import { Receipts } from '../../src/documents/receipts/receipts.js'
 import { decodeEnvelope, encodeEnvelope } from '../../src/wire/envelope.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 
@@ -68,14 +68,13 @@ async function measure (members) {
     sums.acknowledged += acknowledged
     sums.missing += missing.length + more
   } }
-  const receipts = createReceipts({
+  const receipts = new Receipts({
     settings: { receiptTimeout: TIMEOUT, maxPendingReceipts: PENDING },
     uplink,
     parts,
     metrics: createMetrics({ processMetrics: false }),
     log,
     clock,
-    now,
     random: systemRandom
   })
   // separate strings per record, as on a worker

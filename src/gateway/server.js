@@ -15,7 +15,7 @@ import { createHeartbeat } from '../transport/heartbeat/heartbeat.js'
 import { arriving, delivered } from '../observe/metrics/points.js'
 import { createPresence } from '../people/presence/presence.js'
 import { timesWithPolls } from '../base/process/socket-times.js'
-import { createReceipts } from '../documents/receipts/receipts.js'
+import { Receipts } from '../documents/receipts/receipts.js'
 import { parserFor } from '../transport/socketio/codec.js'
 import { createUndecoded } from '../transport/socketio/undecoded.js'
 import { spareOwnRooms } from '../transport/socketio/own-rooms.js'
@@ -99,7 +99,7 @@ export function createGateway ({
   const { limits, gateway: settings } = config
   const bounds = memoryBounds()
   const pings = config.heartbeat.network
-  const receipts = createReceipts({
+  const receipts = new Receipts({
     settings: { ...limits, ...bounds }, uplink, parts: receiptParts, metrics, log, clock, random
   })
   const feeds = createFeeds({

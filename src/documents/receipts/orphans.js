@@ -1,8 +1,7 @@
-import { Backoff, retry } from '../../base/common/backoff.js'
 import { workerReceipts } from '../../redis/keys.js'
 import { incarnationName } from '../../people/workers/worker-watch.js'
-import { GIVE_UP } from './receipts.js'
 import { createNote, secondsFor } from './redis-receipts.js'
+import { insist } from './reports.js'
 import { receiptRecord } from './summary.js'
 
 /**
@@ -27,12 +26,9 @@ const PAGE = 200
 export function createOrphans ({ redis, uplink, timeout, metrics, log, clock, random }) {
   /** @param {import('./redis-receipts.js').OpenReceipt} open @param {any[]} parts @param {AbortSignal} signal */
   async function send ({ about, delivered }, parts, signal) {
-    const deadline = clock.monotonic() + GIVE_UP
     const record = receiptRecord(about, parts, clock.now())
     try {
-      await retry(() => uplink.send(record), {
-        signal, clock, backoff: new Backoff({ min: 100, random }), retryable: () => clock.monotonic() < deadline
-      })
+      await insist(() => uplink.send(record), signal, clock, random)
     } catch (error) {
       metrics.receipts.inc({ result: 'unreported' }, delivered)
       log.debug({ err: error, traceId: about.traceId }, 'a receipt is lost')

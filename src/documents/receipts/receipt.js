@@ -61,14 +61,15 @@ export class Receipt extends WheelEntry {
    * @param {number} at ms, as in `acknowledge`
    * @param {(receipt: Receipt) => void} onMember called before each member is added
    */
-  constructor (ackId, { operator, guid, uid, sid, event, traceId }, sharedId, at, onMember) {
+  constructor (ackId, publication, sharedId, at, onMember) {
     super()
+    const { operator } = publication
     this.ackId = ackId
-    this.guid = operator === 'broadcast' ? guid : undefined
-    this.uid = operator === 'user' ? uid : undefined
-    this.sid = operator === 'socket' ? sid : undefined
-    this.event = event
-    this.traceId = traceId
+    this.guid = operator === 'broadcast' ? publication.guid : undefined
+    this.uid = operator === 'user' ? publication.uid : undefined
+    this.sid = operator === 'socket' ? publication.sid : undefined
+    this.event = publication.event
+    this.traceId = publication.traceId
     this.sharedId = sharedId
     this.at = at
     this.onMember = onMember

@@ -4,7 +4,7 @@ import { manualClock } from '../../helpers/manual-clock.js'
 import { publicationWith } from '../../helpers/publication.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
-import { createReceipts } from '../../../src/documents/receipts/receipts.js'
+import { Receipts } from '../../../src/documents/receipts/receipts.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 
 export { TICK } from '../../../src/transport/heartbeat/wheel.js'
@@ -87,14 +87,13 @@ export function setUp ({ max = 100_000, parts, clock = manualClock() } = {}) {
       sent.push(record)
     }
   }
-  const receipts = createReceipts({
+  const receipts = new Receipts({
     settings: { receiptTimeout: TIMEOUT, maxPendingReceipts: max },
     uplink,
     parts,
     metrics,
     log: recordingLog().log,
     clock,
-    now: clock.now,
     random: systemRandom
   })
   return {

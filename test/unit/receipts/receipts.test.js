@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { publicationWith } from '../../helpers/publication.js'
-import { GIVE_UP } from '../../../src/documents/receipts/receipts.js'
+import { GIVE_UP } from '../../../src/documents/receipts/reports.js'
 import { waitFor } from '../../helpers/wait.js'
 import { FakeConnection, TICK, TIMEOUT, connections, setUp, turns } from './receipts-fixture.js'
 

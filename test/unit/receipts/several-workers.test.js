@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { manualClock } from '../../helpers/manual-clock.js'
-import { GIVE_UP, GRACE, SETTLE } from '../../../src/documents/receipts/receipts.js'
+import { GRACE, SETTLE } from '../../../src/documents/receipts/receipts.js'
+import { GIVE_UP } from '../../../src/documents/receipts/reports.js'
 import { FakeParts, TICK, TIMEOUT, assertAddsUp, connections, setUp, turns } from './receipts-fixture.js'
 
 /** @typedef {import('../../../src/documents/receipts/summary.js').Summary} Summary */

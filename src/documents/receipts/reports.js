@@ -1,0 +1,123 @@
+import { setMaxListeners } from 'node:events'
+import { Backoff, retry } from '../../base/common/backoff.js'
+import { InkcastError, publicError } from '../../base/common/errors.js'
+import { receiptRecord } from './summary.js'
+
+/** Time for retries with Redis and the uplink; after it a receipt is lost, ms. */
+export const GIVE_UP = 60_000
+
+/**
+ * What a worker reports of its receipts: its parts to the other workers that the record reached, and a summary to the
+ * uplink, if it is the last one of them.
+ *
+ * @typedef {import('./receipt.js').Receipt} Receipt
+ *
+ * @typedef {object} ReportDependencies
+ * @property {Pick<import('../../log/publish/uplink.js').Uplink, 'send'>} uplink
+ * @property {import('./redis-receipts.js').ReceiptParts} [parts] default: this worker is alone
+ * @property {import('../../base/common/log.js').Log} log
+ * @property {import('../../base/common/clock.js').Clock} clock
+ * @property {Pick<import('../../base/common/random.js').Random, 'number'>} random
+ */
+export class Reports {
+  #uplink
+  #parts
+  #log
+  #clock
+  #random
+  #stopping = new AbortController()
+
+  /** @param {ReportDependencies} dependencies */
+  constructor ({ uplink, parts, log, clock, random }) {
+    this.#uplink = uplink
+    this.#parts = parts
+    this.#log = log
+    this.#clock = clock
+    this.#random = random
+    // each try that is repeated listens to it: as many as receipts in progress
+    setMaxListeners(0, this.#stopping.signal)
+  }
+
+  /** For the case that this worker dies. @param {Receipt} receipt all members are added */
+  async announce (receipt) {
+    const { about, delivered, unasked, sharedId } = receipt
+    const name = nameOf(receipt)
+    if (this.#parts === undefined || name === undefined) return
+    try {
+      receipt.holder = this.#parts.holder()
+      await this.#parts.announce(name, { about, delivered, unasked, shared: sharedId !== undefined }, receipt.holder)
+      receipt.announced = true
+    } catch (error) {
+      this.#log.debug({ err: error }, 'a receipt could not be announced')
+    }
+  }
+
+  /** @param {Receipt} receipt @returns {Promise<boolean>} whether other workers have to report as well */
+  async finish (receipt) {
+    const part = receipt.part()
+    receipt.forgetMembers()
+    const { sharedId } = receipt
+    return this.#send(receipt, sharedId === undefined
+      ? [part]
+      : await this.#insist(() => this.#others.report(sharedId, part, receipt.announced)))
+  }
+
+  /**
+   * Ends a receipt although other workers have not reported: they are late, or have died.
+   * @param {Receipt} receipt
+   */
+  async close (receipt) {
+    await this.#send(receipt, await this.#insist(() => this.#others.close(/** @type {string} */ (receipt.sharedId))))
+  }
+
+  /** From now on nothing is lost if this worker dies. @param {Receipt} receipt */
+  settled (receipt) {
+    if (receipt.holder === undefined) return
+    this.#others.settled(/** @type {string} */ (nameOf(receipt)), receipt.holder).catch((error) =>
+      this.#log.debug({ err: error }, 'a closed receipt could not be removed: it expires'))
+    receipt.holder = undefined
+  }
+
+  /** Aborts what is in progress. */
+  stop () { this.#stopping.abort(new InkcastError('unavailable')) }
+
+  /** Of a receipt that is shared, or has a holder. */
+  get #others () { return /** @type {import('./redis-receipts.js').ReceiptParts} */ (this.#parts) }
+
+  /**
+   * @param {Receipt} receipt
+   * @param {(import('./summary.js').Part | number)[]} parts of all workers; empty: another worker sends them
+   * @returns {Promise<boolean>} whether it was empty
+   */
+  async #send ({ about }, parts) {
+    if (parts.length === 0) return true
+    const record = receiptRecord(about, parts, this.#clock.now())
+    await this.#insist(() => this.#uplink.send(record))
+    return false
+  }
+
+  /** @template T @param {() => Promise<T>} attempt */
+  #insist (attempt) { return insist(attempt, this.#stopping.signal, this.#clock, this.#random) }
+}
+
+/** @param {Receipt} receipt @returns {string | undefined} its id among what this worker leaves if it dies */
+const nameOf = ({ sharedId, ackId }) => sharedId ?? (ackId === undefined ? undefined : String(ackId))
+
+/**
+ * @template T
+ * @param {() => Promise<T>} attempt
+ * @param {AbortSignal} signal
+ * @param {Pick<import('../../base/common/clock.js').Clock, 'monotonic' | 'sleep'>} clock
+ * @param {Pick<import('../../base/common/random.js').Random, 'number'>} random
+ * @returns {Promise<T>}
+ */
+export function insist (attempt, signal, clock, random) {
+  const deadline = clock.monotonic() + GIVE_UP
+  return retry(attempt, {
+    signal,
+    clock,
+    backoff: new Backoff({ min: 100, random }),
+    retryable: (error) =>
+      clock.monotonic() < deadline && !(error instanceof InkcastError && !publicError(error).retryable)
+  })
+}
