@@ -6,7 +6,7 @@ import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { createLog } from '../../src/base/common/log.js'
-import { createPresence } from '../../src/people/presence/presence.js'
+import { Presence } from '../../src/people/presence/presence.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 
 const CONNECTIONS = 100_000
@@ -54,12 +54,13 @@ function heap () {
 /** Keeps the memory of one round during the next. @type {unknown[]} */
 const kept = []
 for (const perDocument of [1, 5, 100, 5000]) {
-  const presence = createPresence({
+  const presence = new Presence({
+    log: createLog({ level: 'silent', pretty: false, role: 'bench', clock: systemClock }),
+    metrics: createMetrics({ processMetrics: false }), clock: systemClock, random: systemRandom
+  }, {
     store: createStore(),
     settings: { maxMembers: 500, maxStateBytes: 2048, grace: 5000 },
-    createDelivery: () => ({ bytes: 0 }),
-    metrics: createMetrics({ processMetrics: false }), log: createLog({ level: 'silent', pretty: false, role: 'bench', clock: systemClock }),
-    clock: systemClock, random: systemRandom
+    createDelivery: () => ({ bytes: 0 })
   })
   await presence.start()
   // state that connections have anyway

@@ -13,7 +13,7 @@ import { createHttpServer, notFound } from '../transport/engine/http.js'
 import { kOwner } from '../transport/engine/link.js'
 import { createHeartbeat } from '../transport/heartbeat/heartbeat.js'
 import { arriving, delivered } from '../observe/metrics/points.js'
-import { createPresence } from '../people/presence/presence.js'
+import { Presence } from '../people/presence/presence.js'
 import { timesWithPolls } from '../base/process/socket-times.js'
 import { Receipts } from '../documents/receipts/receipts.js'
 import { parserFor } from '../transport/socketio/codec.js'
@@ -114,11 +114,10 @@ export function createGateway ({
     }
   })
   const connectionListeners = new ConnectionListeners(sessions === undefined ? [] : [sessions], log)
-  const presence = createPresence({
+  const presence = new Presence({ log, metrics, clock, random }, {
     store: presenceStore,
     settings: config.presence,
-    createDelivery: (guid, payload) => new PresenceDelivery(guid, payload),
-    metrics, log, clock, random
+    createDelivery: (guid, payload) => new PresenceDelivery(guid, payload)
   })
   const rates = ratesOf(limits)
   const users = createLocalUsers({ bus, orders: access.orders, rates, metrics, log, clock })

@@ -19,7 +19,7 @@ import { NamespaceConnection } from './namespace-connection.js'
  * @param {ReturnType<typeof import('../documents/feeds.js').createFeeds>} dependencies.feeds
  * @param {import('../documents/receipts/receipts.js').Receipts} dependencies.receipts
  * @param {import('./connection-listeners.js').ConnectionListeners} dependencies.connectionListeners
- * @param {ReturnType<typeof import('../people/presence/presence.js').createPresence>} dependencies.presence
+ * @param {import('../people/presence/presence.js').Presence} dependencies.presence
  * @param {Pick<ReturnType<typeof import('./local-users.js').createLocalUsers>, 'has'>} dependencies.users
  * @param {Pick<ReturnType<typeof import('./user-logs.js').createUserLogs>, 'has'>} dependencies.userLogs
  * @param {import('../log/bus/orders.js').Orders} dependencies.orders

@@ -4,7 +4,7 @@
  *
  * @typedef {object} HandlerContext
  * @property {ReturnType<typeof import('../../documents/feeds.js').createFeeds>} feeds
- * @property {ReturnType<typeof import('../../people/presence/presence.js').createPresence>} presence
+ * @property {import('../../people/presence/presence.js').Presence} presence
  * @property {ReturnType<typeof import('../../documents/access.js').createAccess>} access
  * @property {import('../../documents/rules/rules.js').RulesOf} rulesOf
  * @property {ReturnType<typeof import('../../people/auth/authenticator.js').createAuthenticator>} authenticator

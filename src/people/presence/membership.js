@@ -36,3 +36,43 @@ export class Membership {
     this.body = body
   }
 }
+
+/** Members with a lost connection, in the order in which their grace ends. */
+export class Lapsing {
+  /**
+   * By keyOf; bounded by the connections that can be lost within the grace.
+   * @type {Map<string, { membership: Membership, until: number }>}
+   */
+  #members = new Map()
+
+  get size () { return this.#members.size }
+
+  /** @param {Membership} membership @param {number} until ms; never before that of the last one */
+  add (membership, until) {
+    // two memberships with the same key cannot be distinguished: keep one
+    this.end(membership)
+    membership.participant = null
+    this.#members.set(keyOf(membership), { membership, until })
+  }
+
+  /** Another membership replaces one with the same key. @param {Membership} by */
+  end (by) {
+    const key = keyOf(by)
+    const before = this.#members.get(key)
+    if (before === undefined) return
+    this.#members.delete(key)
+    before.membership.room.leave(before.membership, '~')
+  }
+
+  /** @param {number} now ms */
+  expire (now) {
+    for (const [key, { membership, until }] of this.#members) {
+      if (until > now) return
+      this.#members.delete(key)
+      membership.room.leave(membership, '~')
+    }
+  }
+}
+
+/** The same client of the same user, in the same document. @param {Membership} membership */
+const keyOf = ({ room: { guid }, uid, client }) => `${guid}\0${uid}\0${client}`

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
-import { createPresence } from '../../../src/people/presence/presence.js'
+import { Presence } from '../../../src/people/presence/presence.js'
 import { createRedisPresence } from '../../../src/people/presence/redis-presence.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
 import { manualClock } from '../../helpers/manual-clock.js'
@@ -20,12 +20,10 @@ test('members whose departure Redis has lost leave, also of documents that nobod
   const passing = setInterval(() => clock.advance(100), 2)
   const own = { metrics, log, clock }
   const store = createRedisPresence({ redis, workerNumber: 1, incarnation: () => '1.1', maxMembers: 500, ...own })
-  const presence = createPresence({
+  const presence = new Presence({ ...own, random: systemRandom }, {
     store,
     settings: { maxMembers: 500, maxStateBytes: 1000, grace: 0 },
-    createDelivery: (_, payload) => ({ payload, bytes: 0 }),
-    ...own,
-    random: systemRandom
+    createDelivery: (_, payload) => ({ payload, bytes: 0 })
   })
   await presence.start()
   t.after(async () => {

@@ -1,0 +1,113 @@
+import { Backoff, retry } from '../../base/common/backoff.js'
+import { checkIdle } from '../../base/common/idle-check.js'
+import { MISSING } from '../../log/bus/registry.js'
+
+/**
+ * Finds lost presence diffs that no later diff follows: compares the quiet documents of a worker with the store. This
+ * also detects that the store has lost its data. Then the store may have members again whose departure it has lost,
+ * also of documents in which this worker has no others, and members of workers that do not exist.
+ *
+ * @typedef {import('./room.js').Room} Room
+ */
+
+/** Each document is compared once per cycle, ms, up to 30,000 documents. */
+export const CYCLE = 15_000
+/** ms */
+const TICK = 250
+
+export class Repair {
+  #parts
+  /** The comparison reads it: compare all documents once, as soon as possible. */
+  #wanted = { soon: false }
+  /** Number of the newest loss: documents that were read before it prove nothing. */
+  #losses = 0
+  #looking = false
+  /** @type {import('../../base/common/clock.js').Timer | undefined} */
+  #sweeping
+  #signal
+
+  /**
+   * @param {object} parts
+   * @param {ReadonlyMap<string, Room>} parts.rooms
+   * @param {(guid: string) => Room} parts.roomOf creates it
+   * @param {import('./contract.js').PresenceStore} parts.store
+   * @param {import('./room.js').RoomDependencies['gate']} parts.gate
+   * @param {number} parts.cycle ms
+   * @param {import('../../base/common/clock.js').Clock} parts.clock
+   * @param {import('../../base/common/random.js').Random} parts.random
+   * @param {AbortSignal} parts.signal ends it
+   */
+  constructor (parts) {
+    this.#parts = parts
+    this.#signal = parts.signal
+    parts.signal.addEventListener('abort', () => this.#sweeping?.stop(), { once: true })
+  }
+
+  /** Compares until the signal ends it; then it rejects. */
+  run () {
+    const { rooms, cycle, clock, gate } = this.#parts
+    return checkIdle({
+      items: rooms,
+      cycle,
+      tick: TICK,
+      wanted: this.#wanted,
+      clock,
+      signal: this.#signal,
+      isIdle: (room) => room.quiet,
+      isOpen: () => gate.open,
+      compare: (quiet) => this.#compare(quiet)
+    })
+  }
+
+  /** @param {Room[]} quiet */
+  async #compare (quiet) {
+    const { rooms, store, gate } = this.#parts
+    try {
+      const versions = await store.versions(quiet.map(({ guid }) => guid))
+      gate.ok()
+      return quiet.flatMap((room, i) => {
+        const differs = () => room.quiet && room.version !== versions[i]
+        return differs() ? [() => { if (rooms.get(room.guid) === room && differs()) room.lose('silent') }] : []
+      })
+    } catch (error) {
+      gate.failed('versions', error)
+      this.#wanted.soon = true
+      return []
+    }
+  }
+
+  /** The store may have lost its data. */
+  lost () {
+    // the comparison finds the missing data, and starts at once
+    this.#wanted.soon = true
+    this.#lookForLeft()
+    this.#sweeping?.stop()
+    this.#sweeping = this.#parts.clock.timer(MISSING, () => {
+      this.#retry(() => this.#parts.store.sweep()).catch(() => {}) // stopped
+    }).unref()
+  }
+
+  async #lookForLeft () {
+    this.#losses++
+    if (this.#looking) return
+    this.#looking = true
+    try {
+      for (let looked = 0; looked !== this.#losses;) {
+        looked = this.#losses
+        const guids = await this.#retry(() => this.#parts.store.documents())
+        // the comparison looks at the quiet ones with members
+        for (const room of guids.map(this.#parts.roomOf)) if (room.members.length === 0 || !room.quiet) room.lose('gap')
+      }
+    } catch {
+      // stopped
+    } finally {
+      this.#looking = false
+    }
+  }
+
+  /** @template T @param {() => Promise<T>} attempt */
+  #retry (attempt) {
+    const { clock, random } = this.#parts
+    return retry(attempt, { signal: this.#signal, clock, backoff: new Backoff({ min: 100, random }) })
+  }
+}
