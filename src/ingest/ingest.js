@@ -1,5 +1,5 @@
 import { createConsumer } from '../kafka/consumer.js'
-import { createProducer } from '../kafka/producer.js'
+import { Producer } from '../kafka/producer.js'
 import { ensureTopics } from '../kafka/topics.js'
 import { isUnhealed } from '../log/bus/origin.js'
 import { batchRead, happened } from '../observe/metrics/points.js'
@@ -115,7 +115,7 @@ export function createIngest ({
   metrics.onCollect(() => metrics.kafka_silence_seconds.set(consumer.status().silence / 1000))
 
   const watchdog = createWatchdog({
-    producer: createProducer({ kafka, topic, log, clock, random, limits: { timeout: CANARY_TIMEOUT } }),
+    producer: new Producer({ kafka, topic, log, clock, random, limits: { timeout: CANARY_TIMEOUT } }),
     echo,
     partitions: () => {
       const { joined, partitions } = consumer.status()

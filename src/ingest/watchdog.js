@@ -18,8 +18,7 @@ const TIMES = {
  * is replaced. While Kafka or Redis is unavailable, missing canaries do not count.
  *
  * @param {object} dependencies
- * @param {Pick<ReturnType<typeof import('../kafka/producer.js').createProducer>, 'stop' | 'send'>}
- *   dependencies.producer of the downlink topic
+ * @param {Pick<import('../kafka/producer.js').Producer, 'stop' | 'send'>} dependencies.producer of the downlink topic
  * @param {import('./redis-echo.js').Echo} dependencies.echo
  * @param {() => number[]} dependencies.partitions assigned partitions, none during a rebalance
  * @param {(error: Error) => void} dependencies.replace replaces the consumer

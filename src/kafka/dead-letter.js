@@ -1,7 +1,7 @@
 import { Backoff, retry } from '../base/common/backoff.js'
 import { InkcastError } from '../base/common/errors.js'
 import { unlessAborted } from '../base/common/wait.js'
-import { createProducer } from './producer.js'
+import { Producer } from './producer.js'
 import { HEADER } from '../wire/headers.js'
 
 /**
@@ -38,7 +38,7 @@ const MAX_DETAIL = 1000
  * @returns {DeadLetter}
  */
 export function createDeadLetter ({ kafka, topic, log, clock, random }) {
-  const producer = createProducer({ kafka, topic, log, clock, random })
+  const producer = new Producer({ kafka, topic, log, clock, random })
 
   /** @type {DeadLetter['write']} */
   async function write (letter) {

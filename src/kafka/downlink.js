@@ -1,5 +1,5 @@
 import { headersFromPublication } from '../wire/headers.js'
-import { createProducer } from './producer.js'
+import { Producer } from './producer.js'
 
 /**
  * Writes the api's publications to the downlink topic.
@@ -13,7 +13,7 @@ import { createProducer } from './producer.js'
  * @param {Partial<typeof import('./producer.js').LIMITS>} [dependencies.limits]
  */
 export function createKafkaDownlink ({ kafka, topic, log, clock, random, limits }) {
-  const producer = createProducer({ kafka, topic, log, clock, random, limits })
+  const producer = new Producer({ kafka, topic, log, clock, random, limits })
   return {
     start: () => producer.start(),
     stop: () => producer.stop(),

@@ -8,7 +8,7 @@ import { createRedisRequests } from '../../src/services/api/idempotency/redis-re
 import { createPublish, kafkaSink } from '../../src/services/api/publish.js'
 import { systemClock } from '../../src/base/common/clock.js'
 import { createKafkaDownlink } from '../../src/kafka/downlink.js'
-import { createProducer } from '../../src/kafka/producer.js'
+import { Producer } from '../../src/kafka/producer.js'
 import { createKafkaUplink } from '../../src/services/uplink/kafka-uplink.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { publication } from '../contract/bus-fixture.js'
@@ -163,7 +163,7 @@ test('a repeated request is in the log once, although the api process died after
 test('many sends are batched into few requests, and records of a key keep their order', async (t) => {
   const kafka = await testKafka(t)
   let requests = 0
-  const producer = createProducer({
+  const producer = new Producer({
     kafka: counting(kafka.kafka, () => requests++),
     topic: kafka.uplinkTopic,
     log: kafka.log,
@@ -207,7 +207,7 @@ const counting = (kafka, count) => ({
 test('a record that the topic rejects does not fail the others of its batch', async (t) => {
   const kafka = await testKafka(t, { topics: false })
   await ensured(kafka.kafka, { topics: [kafka.uplinkTopic], partitions: 1, maxMessageBytes: 1000 })
-  const producer = createProducer({
+  const producer = new Producer({
     kafka: kafka.kafka, topic: kafka.uplinkTopic, log: kafka.log, clock: systemClock, random: systemRandom
   })
   kafka.onEnd(() => producer.stop())
@@ -231,7 +231,7 @@ for (const known of [true, false]) {
       ...(await kafka.kafka.produce(topic)),
       ...(known ? {} : { maxBytes: undefined })
     })
-    const producer = createProducer({
+    const producer = new Producer({
       kafka: { produce }, topic: kafka.uplinkTopic, log: kafka.log, clock: systemClock, random: systemRandom
     })
     kafka.onEnd(() => producer.stop())

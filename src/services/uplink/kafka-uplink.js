@@ -1,6 +1,6 @@
 import { publicError } from '../../base/common/errors.js'
 import { HEADER } from '../../wire/headers.js'
-import { createProducer } from '../../kafka/producer.js'
+import { Producer } from '../../kafka/producer.js'
 
 /**
  * The uplink over Kafka (contract.js); docs/kafka.md describes the format. The key is the guid, so that a document's
@@ -22,7 +22,7 @@ import { createProducer } from '../../kafka/producer.js'
  * @returns {import('../../log/publish/uplink.js').Uplink}
  */
 export function createKafkaUplink ({ kafka, topic, queues, log, metrics, clock, random, limits }) {
-  const producer = createProducer({
+  const producer = new Producer({
     kafka, topic, log, clock, random, limits,
     onPending: (records) => metrics.uplink_pending.set(records)
   })
@@ -52,27 +52,25 @@ export function createKafkaUplink ({ kafka, topic, queues, log, metrics, clock, 
   }
 }
 
-/**
- * @param {import('../../log/publish/uplink.js').UplinkRecord} record
- * @returns {Record<string, string>}
- */
-function headersOf ({ operator, uid, sid, sender, guid, event, traceId, traceparent, timestamp, contentType, queue }) {
+/** Fields of a record that are optional, each in the header of the same name. */
+const OPTIONAL = /** @type {const} */ (['uid', 'sid', 'sender', 'guid', 'event', 'traceparent'])
+
+/** @param {import('../../log/publish/uplink.js').UplinkRecord} record */
+function headersOf (record) {
   /** @type {Record<string, string>} */
   const headers = {
-    [HEADER.operator]: operator,
-    [HEADER.traceId]: traceId,
-    [HEADER.timestamp]: String(timestamp),
-    [HEADER.contentType]: contentType
+    [HEADER.operator]: record.operator,
+    [HEADER.traceId]: record.traceId,
+    [HEADER.timestamp]: String(record.timestamp),
+    [HEADER.contentType]: record.contentType
   }
-  if (uid !== undefined) headers[HEADER.uid] = uid
-  if (sid !== undefined) headers[HEADER.sid] = sid
-  if (sender !== undefined) headers[HEADER.sender] = sender
-  if (guid !== undefined) headers[HEADER.guid] = guid
-  if (event !== undefined) headers[HEADER.event] = event
-  if (traceparent !== undefined) headers[HEADER.traceparent] = traceparent
-  if (queue !== undefined) {
-    headers[HEADER.queue] = queue.id
-    headers[HEADER.number] = String(queue.number)
+  for (const name of OPTIONAL) {
+    const value = record[name]
+    if (value !== undefined) headers[HEADER[name]] = value
+  }
+  if (record.queue !== undefined) {
+    headers[HEADER.queue] = record.queue.id
+    headers[HEADER.number] = String(record.queue.number)
   }
   return headers
 }
