@@ -40,7 +40,7 @@ export const WALL_CLOCK = {
   'src/config/tls/certificate.js': 'end of a certificate, and of an OCSP response',
   'src/config/tls/ticket-keys.js': 'periods that begin at the same time on all machines',
   'src/log/publish/publisher.js': 'latencies from timestamps of other machines',
-  'src/ingest/ingest.js': 'latencies from timestamps of other machines',
+  'src/ingest/partition-reports.js': 'latencies from timestamps of other machines',
   'src/ingest/marks.js': 'age of a record by its timestamp',
   'src/people/sessions/cleaning.js': 'time of a life-cycle event',
   'src/people/sessions/registry.js': 'times of life-cycle events and of signs of life',

@@ -30,122 +30,125 @@ const MAX_AGE = 5 * 60_000
  * documents are deduplicated by their logs. Records without a log (kicks, revokes, messages to users and to everyone,
  * ephemeral ones) would be carried out again after a group's offsets were reset or the group was renamed: those below
  * the mark are skipped. docs/decisions/0093-partitions-that-go-back.md
- *
- * @param {object} dependencies
- * @param {MarkStore} dependencies.store
- * @param {import('../base/common/clock.js').Clock} dependencies.clock
- * @param {import('../base/common/random.js').Random} dependencies.random
- * @param {import('../base/common/log.js').Log} dependencies.log
- * @param {number} [dependencies.interval] ms
  */
-export function createMarks ({ store, clock, random, log, interval = INTERVAL }) {
+export class Marks {
+  #dependencies
   /** @type {Map<string, Mark>} by source, of assigned partitions */
-  const marks = new Map()
+  #marks = new Map()
   /** Newest records without a log that are known to be carried out, by source. @type {Map<string, Origin>} */
-  const floors = new Map()
+  #floors = new Map()
   /** @type {import('../base/common/clock.js').Timer | undefined} */
-  let timer
-  let stopped = false
+  #timer
+  #stopped = false
 
-  /** @param {string[]} sources */
-  async function load (sources) {
-    const missing = sources.filter((source) => !marks.has(source))
-    if (missing.length === 0) return
-    const texts = await store.read(missing)
-    for (let i = 0; i < missing.length; i++)
-      marks.set(missing[i], { at: readSequence(texts[i] ?? ''), stored: true, generation: '' })
+  /**
+   * @param {Pick<import('../observe/services.js').Services, 'clock' | 'random' | 'log'> &
+   *   { store: MarkStore, interval?: number }} dependencies interval: ms
+   */
+  constructor (dependencies) {
+    this.#dependencies = { interval: INTERVAL, ...dependencies }
   }
 
-  async function save () {
-    timer?.stop()
-    timer = undefined
+  /** @param {string[]} sources */
+  async #load (sources) {
+    const missing = sources.filter((source) => !this.#marks.has(source))
+    if (missing.length === 0) return
+    const texts = await this.#dependencies.store.read(missing)
+    for (let i = 0; i < missing.length; i++)
+      this.#marks.set(missing[i], { at: readSequence(texts[i] ?? ''), stored: true, generation: '' })
+  }
+
+  async #save () {
+    this.#timer?.stop()
+    this.#timer = undefined
     /** @type {[string, string, string][]} */
     const changed = []
-    for (const [source, mark] of marks) {
+    for (const [source, mark] of this.#marks) {
       if (mark.stored || mark.at === undefined) continue
       mark.stored = true
       changed.push([source, sequenceText(mark.at), mark.generation])
     }
     if (changed.length === 0) return
     try {
-      await store.write(changed)
+      await this.#dependencies.store.write(changed)
     } catch (error) {
-      log.debug({ err: error }, 'the marks of partitions could not be stored')
+      this.#dependencies.log.debug({ err: error }, 'the marks of partitions could not be stored')
       for (const [source] of changed) {
-        const mark = marks.get(source)
+        const mark = this.#marks.get(source)
         if (mark !== undefined) mark.stored = false
       }
-      schedule()
+      this.#schedule()
     }
   }
 
-  function schedule () {
-    if (!stopped) timer ??= clock.timer(interval, save)
+  #schedule () {
+    const { clock, interval } = this.#dependencies
+    if (!this.#stopped) this.#timer ??= clock.timer(interval, () => this.#save())
   }
 
-  return {
-    /**
-     * @param {string[]} sources
-     * @returns {Promise<(Mark['at'])[]>} known mark of each
-     * @throws when the store is unavailable
-     */
-    async read (sources) {
-      await load(sources)
-      return sources.map((source) => marks.get(source)?.at)
-    },
+  /**
+   * @param {string[]} sources
+   * @returns {Promise<(Mark['at'])[]>} known mark of each
+   * @throws when the store is unavailable
+   */
+  async read (sources) {
+    await this.#load(sources)
+    return sources.map((source) => this.#marks.get(source)?.at)
+  }
 
-    /**
-     * Resolves when the mark is loaded, if there is one.
-     * @param {string} source
-     * @param {AbortSignal} signal
-     * @throws its reason
-     */
-    async ready (source, signal) {
-      if (marks.has(source)) return
-      await retry(() => load([source]), { signal, clock, backoff: new Backoff({ min: 20, max: 1000, random }) })
-    },
+  /**
+   * Resolves when the mark is loaded, if there is one.
+   * @param {string} source
+   * @param {AbortSignal} signal
+   * @throws its reason
+   */
+  async ready (source, signal) {
+    if (this.#marks.has(source)) return
+    const { clock, random } = this.#dependencies
+    await retry(() => this.#load([source]), { signal, clock, backoff: new Backoff({ min: 20, max: 1000, random }) })
+  }
 
-    /** The mark has gone back together with Redis. @param {Origin} origin records without a log up to it are done */
-    carriedOut (origin) { floors.set(origin.source, origin) },
+  /** The mark has gone back together with Redis. @param {Origin} origin records without a log up to it are done */
+  carriedOut (origin) { this.#floors.set(origin.source, origin) }
 
-    /**
-     * @param {Origin} origin of a record without a log
-     * @param {number} timestamp of the record, ms since 1970
-     * @returns {boolean} whether it counts as carried out before: it is below the mark, or old if there is none
-     */
-    passesOver (origin, timestamp) {
-      if (isCovered(origin, floors.get(origin.source))) return true
-      const at = marks.get(origin.source)?.at
-      return at === undefined ? clock.now() - timestamp > MAX_AGE : isCovered(origin, at)
-    },
+  /**
+   * @param {Origin} origin of a record without a log
+   * @param {number} timestamp of the record, ms since 1970
+   * @returns {boolean} whether it counts as carried out before: it is below the mark, or old if there is none
+   */
+  passesOver (origin, timestamp) {
+    if (isCovered(origin, this.#floors.get(origin.source))) return true
+    const at = this.#marks.get(origin.source)?.at
+    return at === undefined ? this.#dependencies.clock.now() - timestamp > MAX_AGE : isCovered(origin, at)
+  }
 
-    /**
-     * @param {Origin} origin of the newest record that is done
-     * @param {object} place
-     * @param {number} place.timestamp of the record
-     * @param {boolean} place.last whether it is the partition's last record
-     * @param {string} place.generation of Redis in which all records up to it are done
-     */
-    done (origin, { timestamp, last, generation }) {
-      const mark = marks.get(origin.source)
-      if (mark === undefined || isCovered(origin, mark.at)) return
-      // no mark while an old backlog is read for the first time, so that the age decides also after a restart
-      if (mark.at === undefined && !last && clock.now() - timestamp > MAX_AGE) return
-      mark.at = { sequence: origin.sequence, epoch: origin.epoch }
-      mark.generation = generation
-      mark.stored = false
-      schedule()
-    },
+  /**
+   * @param {Origin} origin of the newest record that is done
+   * @param {object} place
+   * @param {number} place.timestamp of the record
+   * @param {boolean} place.last whether it is the partition's last record
+   * @param {string} place.generation of Redis in which all records up to it are done
+   */
+  done (origin, { timestamp, last, generation }) {
+    const mark = this.#marks.get(origin.source)
+    if (mark === undefined || isCovered(origin, mark.at)) return
+    // no mark while an old backlog is read for the first time, so that the age decides also after a restart
+    if (mark.at === undefined && !last && this.#dependencies.clock.now() - timestamp > MAX_AGE) return
+    mark.at = { sequence: origin.sequence, epoch: origin.epoch }
+    mark.generation = generation
+    mark.stored = false
+    this.#schedule()
+  }
 
-    /** Forgets marks of reassigned partitions. @param {(source: string) => boolean} isOurs */
-    keep (isOurs) {
-      save()
-      for (const known of [marks, floors]) for (const source of known.keys()) if (!isOurs(source)) known.delete(source)
-    },
+  /** Forgets marks of reassigned partitions. @param {(source: string) => boolean} isOurs */
+  keep (isOurs) {
+    this.#save()
+    for (const known of [this.#marks, this.#floors])
+      for (const source of known.keys()) if (!isOurs(source)) known.delete(source)
+  }
 
-    async stop () {
-      stopped = true
-      await save()
-    }
+  async stop () {
+    this.#stopped = true
+    await this.#save()
   }
 }

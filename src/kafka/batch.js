@@ -27,4 +27,27 @@
  *   partitions. Never rejects
  */
 
+/**
+ * Functions that a consumer calls.
+ *
+ * @typedef {object} Reader
+ * @property {BatchHandler} handle
+ * @property {(signal: AbortSignal) => Promise<unknown>} [prepare] done before each connection
+ * @property {(partitions: number[]) => void} [onAssigned] called with the partitions of each assignment
+ * @property {(partition: number, records: number) => void} [onLag] called every 10 s with the number of records of each
+ *   partition that are not done
+ * @property {LastReached} [lastReached]
+ * @property {(partition: number) => void} [onLostEnd] called when a partition has lost records that were already read;
+ *   reading continues behind the loss
+ * @property {(error: unknown) => void} [onFailure] called at each replacement
+ */
+
+/**
+ * @typedef {Pick<import('../observe/services.js').Services, 'log' | 'clock' | 'random'> & Own} ConsumerDependencies
+ * @typedef {object} Own
+ * @property {import('./contract.js').KafkaDriver} kafka
+ * @property {{ topic: string, groupId: string }} settings
+ * @property {Reader} reader
+ */
+
 export {}

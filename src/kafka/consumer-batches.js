@@ -26,50 +26,66 @@ const PAUSE_AFTER = 2000
 /**
  * The batches that a consumer has in progress, one per partition at most. Hands each to the handler, sends heartbeats
  * meanwhile, and reports what is done.
- *
- * @param {object} dependencies
- * @param {(fetched: import('./contract.js').Fetched) => Promise<boolean>} dependencies.accepts whether it may be
- *   processed; if not, it is delivered again, or other records in its place
- * @param {(fetched: import('./contract.js').Fetched, signal: AbortSignal) => Promise<number>} dependencies.handle
- * @param {ReturnType<typeof import('./commits.js').createCommits>} dependencies.commits
- * @param {(partition: number, next: number, last: import('./contract.js').KafkaRecord) => void} dependencies.onDone
- *   called with the offset that comes next, and the last record that is done
- * @param {(error: unknown) => void} dependencies.onFailure called when a paused batch has failed, and was not aborted
- * @param {import('../base/common/clock.js').Clock} dependencies.clock
  */
-export function createBatches ({ accepts, handle, commits, onDone, onFailure, clock }) {
+export class ConsumerBatches {
+  #accepts
+  #handle
+  #commits
+  #onDone
+  #onFailure
+  #clock
   /** @type {Set<ActiveBatch>} */
-  const active = new Set()
-  let ending = newEnding()
+  #active = new Set()
+  #ending = newEnding()
   /**
    * One for all batches: most end within a millisecond, and would cost less than a timer of their own.
    * @type {import('../base/common/clock.js').Timer | undefined}
    */
-  let timer
-  let closed = false
+  #timer
+  #closed = false
 
-  function abortAll () {
-    const { controller } = ending
-    ending = newEnding()
+  /**
+   * @param {object} dependencies
+   * @param {(fetched: import('./contract.js').Fetched) => Promise<boolean>} dependencies.accepts whether it may be
+   *   processed; if not, it is delivered again, or other records in its place
+   * @param {(fetched: import('./contract.js').Fetched, signal: AbortSignal) => Promise<number>} dependencies.handle
+   * @param {ReturnType<typeof import('./commits.js').createCommits>} dependencies.commits
+   * @param {(partition: number, next: number, last: import('./contract.js').KafkaRecord) => void} dependencies.onDone
+   *   called with the offset that comes next, and the last record that is done
+   * @param {(error: unknown) => void} dependencies.onFailure called when a paused batch has failed, and was not aborted
+   * @param {import('../base/common/clock.js').Clock} dependencies.clock
+   */
+  constructor ({ accepts, handle, commits, onDone, onFailure, clock }) {
+    this.#accepts = accepts
+    this.#handle = handle
+    this.#commits = commits
+    this.#onDone = onDone
+    this.#onFailure = onFailure
+    this.#clock = clock
+  }
+
+  abortAll () {
+    const { controller } = this.#ending
+    this.#ending = newEnding()
     controller.abort()
   }
 
-  function look () {
-    if (active.size === 0) {
-      timer?.stop()
-      timer = undefined
+  #look () {
+    if (this.#active.size === 0) {
+      this.#timer?.stop()
+      this.#timer = undefined
       return
     }
-    const now = clock.monotonic()
-    for (const { since, outlast } of active) if (now - since > PAUSE_AFTER) outlast()
-    const held = ending
+    const now = this.#clock.monotonic()
+    for (const { since, outlast } of this.#active) if (now - since > PAUSE_AFTER) outlast()
+    const held = this.#ending
     // aborted batches belong to an earlier membership
-    const current = [...active].filter((batch) => batch.ending === held)
+    const current = [...this.#active].filter((batch) => batch.ending === held)
     if (current.length === 0) return
-    if (current.some(({ delivery }) => !delivery.isCurrent())) return abortAll()
+    if (current.some(({ delivery }) => !delivery.isCurrent())) return this.abortAll()
     current[0].delivery.heartbeat().catch((error) => {
       held.lost = error
-      if (held === ending) abortAll()
+      if (held === this.#ending) this.abortAll()
     })
   }
 
@@ -77,85 +93,85 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
    * @param {ActiveBatch} batch
    * @param {number} generation
    */
-  async function work (batch, generation) {
+  async #work (batch, generation) {
     const { delivery } = batch
     const { partition, messages } = delivery
     const { signal } = batch.ending.controller
     try {
-      const done = await handle(delivery, signal)
-      if (done > 0 && generation === commits.generation) {
+      const done = await this.#handle(delivery, signal)
+      if (done > 0 && generation === this.#commits.generation) {
         const { offset } = messages[done - 1]
         delivery.resolve(offset)
         // transaction markers behind the last record belong to it
         const next = done === messages.length ? delivery.end : Number(offset) + 1
-        commits.done(generation, partition, next)
-        onDone(partition, next, messages[done - 1])
+        this.#commits.done(generation, partition, next)
+        this.#onDone(partition, next, messages[done - 1])
       }
       // the next owner of the partition begins at the committed offset
-      if (batch.paused && signal.aborted) await commits.flush()
+      if (batch.paused && signal.aborted) await this.#commits.flush()
     } finally {
-      active.delete(batch)
+      this.#active.delete(batch)
     }
   }
 
-  return {
-    /** Whether a delivery is pending, so that there may be no fetches. */
-    get awaited () { return [...active].some(({ paused }) => !paused) },
+  /** Whether a delivery is pending, so that there may be no fetches. */
+  get awaited () { return [...this.#active].some(({ paused }) => !paused) }
 
-    /** @returns {Set<number>} partitions with a batch in progress */
-    busy: () => new Set(Array.from(active, ({ partition }) => partition)),
+  /** @returns {Set<number>} partitions with a batch in progress */
+  busy () { return new Set(Array.from(this.#active, ({ partition }) => partition)) }
 
-    /** @returns {number} age of the oldest batch, ms; 0 without one */
-    slowest: () => active.size === 0 ? 0 : clock.monotonic() - Math.min(...Array.from(active, ({ since }) => since)),
+  /** @returns {number} age of the oldest batch, ms; 0 without one */
+  slowest () {
+    if (this.#active.size === 0) return 0
+    return this.#clock.monotonic() - Math.min(...Array.from(this.#active, ({ since }) => since))
+  }
 
-    /**
-     * @param {import('./contract.js').Delivery} delivery
-     * @throws the heartbeat's error: the group has gone on without this member, which has to join again
-     */
-    async handle (delivery) {
-      // not resolved, so it is delivered again; the pause prevents a tight loop
-      if (closed) return clock.sleep(50)
-      const { partition } = delivery
-      const { generation } = commits
-      if (!await accepts(delivery)) return clock.sleep(50)
-      if (!delivery.isCurrent() || generation !== commits.generation) return
-      /** @type {ActiveBatch} */
-      const batch = { partition, since: clock.monotonic(), paused: false, outlast: () => {}, ending, delivery }
-      active.add(batch)
-      timer ??= clock.every(BEAT, look)
-      const working = work(batch, generation)
-      const outlasts = await new Promise((resolve, reject) => {
-        batch.outlast = () => resolve(true)
-        working.then(() => resolve(false), reject)
-      })
-      if (outlasts) {
-        batch.paused = true
-        const resume = delivery.pause()
-        working.catch((error) => {
-          // aborted: the assignment is over, and the records are delivered again in the next one
-          if (!batch.ending.controller.signal.aborted) onFailure(error)
-        }).finally(resume)
-        return
-      }
-      if (batch.ending.lost !== undefined) {
-        await commits.flush(delivery.commit)
-        throw batch.ending.lost
-      }
-    },
-
-    abortAll,
-
-    /**
-     * Takes no more batches and waits for those in progress.
-     * @param {number} graceMs after it they are aborted, and have the same time again
-     */
-    async close (graceMs) {
-      closed = true
-      const end = clock.monotonic() + graceMs
-      while (active.size > 0 && clock.monotonic() < end) await clock.sleep(10)
-      abortAll()
-      while (active.size > 0 && clock.monotonic() < end + graceMs) await clock.sleep(10)
+  /**
+   * @param {import('./contract.js').Delivery} delivery
+   * @throws the heartbeat's error: the group has gone on without this member, which has to join again
+   */
+  async handle (delivery) {
+    // not resolved, so it is delivered again; the pause prevents a tight loop
+    if (this.#closed) return this.#clock.sleep(50)
+    const { partition } = delivery
+    const { generation } = this.#commits
+    if (!await this.#accepts(delivery)) return this.#clock.sleep(50)
+    if (!delivery.isCurrent() || generation !== this.#commits.generation) return
+    /** @type {ActiveBatch} */
+    const batch =
+      { partition, since: this.#clock.monotonic(), paused: false, outlast: () => {}, ending: this.#ending, delivery }
+    this.#active.add(batch)
+    this.#timer ??= this.#clock.every(BEAT, () => this.#look())
+    const working = this.#work(batch, generation)
+    const outlasts = await new Promise((resolve, reject) => {
+      batch.outlast = () => resolve(true)
+      working.then(() => resolve(false), reject)
+    })
+    if (outlasts) {
+      batch.paused = true
+      const resume = delivery.pause()
+      working.catch((error) => {
+        // aborted: the assignment is over, and the records are delivered again in the next one
+        if (!batch.ending.controller.signal.aborted) this.#onFailure(error)
+      }).finally(resume)
+      return
     }
+    if (batch.ending.lost !== undefined) {
+      await this.#commits.flush(delivery.commit)
+      throw batch.ending.lost
+    }
+  }
+
+  /**
+   * Takes no more batches and waits for those in progress.
+   * @param {number} graceMs after it they are aborted, and have the same time again
+   */
+  async close (graceMs) {
+    this.#closed = true
+    const end = this.#clock.monotonic() + graceMs
+    while (this.#active.size > 0 && this.#clock.monotonic() < end) await this.#clock.sleep(10)
+    this.abortAll()
+    while (this.#active.size > 0 && this.#clock.monotonic() < end + graceMs) await this.#clock.sleep(10)
   }
 }
 

@@ -1,5 +1,5 @@
 import { Backoff } from '../base/common/backoff.js'
-import { createSession } from './consumer-session.js'
+import { ConsumerSession } from './consumer-session.js'
 
 /**
  * @typedef {object} ConsumerStatus
@@ -18,188 +18,175 @@ const STABLE = 60_000
 /**
  * A member of a consumer group that is replaced when it fails. kafkajs gives up for good on some errors, and in the
  * field consumers have stopped without an error.
- *
- * @param {object} dependencies
- * @param {import('./contract.js').KafkaDriver} dependencies.kafka
- * @param {{ topic: string, groupId: string }} dependencies.settings
- * @param {import('./batch.js').BatchHandler} dependencies.handle
- * @param {(signal: AbortSignal) => Promise<unknown>} [dependencies.prepare] done before each connection
- * @param {(partitions: number[]) => void} [dependencies.onAssigned] called with the partitions of each
- *   assignment
- * @param {(partition: number, records: number) => void} [dependencies.onLag] called every 10 s with the number of
- *   records of each partition that are not done
- * @param {import('./batch.js').LastReached} [dependencies.lastReached]
- * @param {(partition: number) => void} [dependencies.onLostEnd] called when a partition has lost records that were
- *   already read; reading continues behind the loss
- * @param {(error: unknown) => void} [dependencies.onFailure] called at each replacement
- * @param {import('../base/common/log.js').Log} dependencies.log
- * @param {import('../base/common/clock.js').Clock} dependencies.clock
- * @param {import('../base/common/random.js').Random} dependencies.random
  */
-export function createConsumer ({
-  kafka, settings, handle, prepare, onAssigned, onLag, lastReached,
-  onLostEnd = () => {},
-  onFailure,
-  log,
-  clock,
-  random
-}) {
-  const stopping = new AbortController()
-  /** @type {import('./consumer-session.js').ConsumerSession | undefined} */
-  let session
+export class Consumer {
+  #dependencies
+  #stopping = new AbortController()
+  /** Undefined between two. @type {ConsumerSession | undefined} */
+  #session
   /** @type {Promise<void> | undefined} */
-  let running
-  let restarts = 0
-  /** @type {string | undefined} */
-  let stuckAt
-  /** @type {string | undefined} */
-  let failure
+  #running
+  #restarts = 0
+  /** Partition and offset where a consumer was stuck. @type {string | undefined} */
+  #stuckAt
+  /** Message of the last failure, until a consumer has joined. @type {string | undefined} */
+  #failure
   /** Time of the last response of a session that has ended; at first, the start. */
-  let heardAt = clock.monotonic()
+  #heardAt
 
-  async function run () {
+  /** @param {import('./batch.js').ConsumerDependencies} dependencies */
+  constructor (dependencies) {
+    this.#dependencies = dependencies
+    this.#heardAt = dependencies.clock.monotonic()
+  }
+
+  async #run () {
+    const { reader, clock, random } = this.#dependencies
+    const { signal } = this.#stopping
     const backoff = new Backoff({ min: 200, max: 10_000, random })
-    while (!stopping.signal.aborted) {
+    while (!signal.aborted) {
       const since = clock.monotonic()
       try {
-        await prepare?.(stopping.signal)
-        session = createSession({
-          kafka, settings, handle, onAssigned,
-          onJoined: joined,
-          onLag,
-          lastReached,
-          onLostEnd,
-          onStuck: stuck,
-          log,
-          clock,
-          random
+        await reader.prepare?.(signal)
+        this.#session = new ConsumerSession({
+          ...this.#dependencies,
+          onJoined: () => this.#joined(),
+          onStuck: (where) => this.#stuck(where)
         })
-        await session.run(stopping.signal)
+        await this.#session.run(signal)
       } catch (error) {
-        if (stopping.signal.aborted) break
+        if (signal.aborted) break
         if (clock.monotonic() - since > STABLE) backoff.reset()
-        await failed(error, backoff.next())
+        await this.#failed(error, backoff.next())
       } finally {
-        heardAt = session?.status().heardAt ?? heardAt
-        session = undefined
+        this.#heardAt = this.#session?.status().heardAt ?? this.#heardAt
+        this.#session = undefined
       }
     }
   }
 
-  function joined () {
-    if (failure !== undefined) log.info(settings, 'the Kafka consumer works again')
-    failure = undefined
+  #joined () {
+    const { settings, log } = this.#dependencies
+    if (this.#failure !== undefined) log.info(settings, 'the Kafka consumer works again')
+    this.#failure = undefined
   }
 
   /**
    * A second consumer that is stuck at the same record is not replaced again: that would not help.
    * @param {string} where partition and offset
    */
-  function stuck (where) {
-    if (where === stuckAt) return false
-    stuckAt = where
+  #stuck (where) {
+    if (where === this.#stuckAt) return false
+    this.#stuckAt = where
     return true
   }
 
   /** @param {unknown} error @param {number} waitMs */
-  async function failed (error, waitMs) {
+  async #failed (error, waitMs) {
+    const { settings, reader, log, clock } = this.#dependencies
     const message = error instanceof Error ? error.message : String(error)
     // repetitions are logged at debug; an error that is expected to pass, such as a coordinator that is not ready yet,
     // is a warning
     const level =
-      failure === message
+      this.#failure === message
         ? 'debug'
         : /** @type {{ retriable?: boolean }} */ (error).retriable === true
             ? 'warn'
             : 'error'
     log[level](
-      { err: error, ...settings, restarts, waitMs: Math.round(waitMs) },
+      { err: error, ...settings, restarts: this.#restarts, waitMs: Math.round(waitMs) },
       'the Kafka consumer failed and is replaced'
     )
-    failure = message
-    restarts++
-    onFailure?.(error)
-    onAssigned?.([])
-    await clock.sleep(waitMs, stopping.signal).catch(() => {})
+    this.#failure = message
+    this.#restarts++
+    reader.onFailure?.(error)
+    reader.onAssigned?.([])
+    await clock.sleep(waitMs, this.#stopping.signal).catch(() => {})
   }
 
-  return {
-    /** Resolves at once; the consumer joins and rejoins by itself. `status` reports its state. */
-    async start () {
-      running ??= run()
-    },
+  /** Resolves at once; the consumer joins and rejoins by itself. `status` reports its state. */
+  async start () {
+    this.#running ??= this.#run()
+  }
 
-    /** Lets the batches in progress end, commits and leaves the group. */
-    async stop () {
-      stopping.abort(new Error('stopped'))
-      await running
-    },
+  /** Lets the batches in progress end, commits and leaves the group. */
+  async stop () {
+    this.#stopping.abort(new Error('stopped'))
+    await this.#running
+  }
 
-    /** Replaces the current consumer by a new one. @param {Error} error the reason */
-    replace (error) {
-      session?.fail(error)
-    },
+  /** Replaces the current consumer by a new one. @param {Error} error the reason */
+  replace (error) {
+    this.#session?.fail(error)
+  }
 
-    /**
-     * @param {number} partition
-     * @returns {Promise<number | undefined>} number of its records that could be read and were not; records behind an
-     *   open transaction do not count. undefined: unknown
-     */
-    async readable (partition) {
-      return session?.readable(partition)
-    },
+  /**
+   * @param {number} partition
+   * @returns {Promise<number | undefined>} number of its records that could be read and were not; records behind an
+   *   open transaction do not count. undefined: unknown
+   */
+  async readable (partition) {
+    return this.#session?.readable(partition)
+  }
 
-    /**
-     * Reads an assigned partition again from an earlier offset. To be called during a batch of that partition, which
-     * ends with it. Commits do not go back.
-     * @param {number} partition
-     * @param {number} next
-     * @param {number} committed
-     */
-    async rewind (partition, next, committed) {
-      if (session === undefined) throw new Error('the consumer is being replaced')
-      session.rewind(partition, next, committed)
-    },
+  /**
+   * Reads an assigned partition again from an earlier offset. To be called during a batch of that partition, which
+   * ends with it. Commits do not go back.
+   * @param {number} partition
+   * @param {number} next
+   * @param {number} committed
+   */
+  async rewind (partition, next, committed) {
+    if (this.#session === undefined) throw new Error('the consumer is being replaced')
+    this.#session.rewind(partition, next, committed)
+  }
 
-    /**
-     * @param {number} partition
-     * @returns {Promise<number>} the offset up to which the group has read it, -1 if the group has committed nothing
-     */
-    async committed (partition) {
-      await session?.flush()
-      const inspector = await kafka.inspect({ retries: 1 })
-      try {
-        const all = await inspector.committed(settings.groupId, settings.topic)
-        return all.find((each) => each.partition === partition)?.offset ?? -1
-      } finally {
-        inspector.close()
-      }
-    },
+  /**
+   * @param {number} partition
+   * @returns {Promise<number>} the offset up to which the group has read it, -1 if the group has committed nothing
+   */
+  async committed (partition) {
+    await this.#session?.flush()
+    const { groupId, topic } = this.#dependencies.settings
+    const all = await this.#inspect((inspector) => inspector.committed(groupId, topic))
+    return all.find((each) => each.partition === partition)?.offset ?? -1
+  }
 
-    /** @param {number} partition @returns {Promise<{ low: number, high: number }>} its current first and end offset */
-    async ends (partition) {
-      const inspector = await kafka.inspect({ retries: 1 })
-      try {
-        const found = (await inspector.ends(settings.topic)).find((each) => each.partition === partition)
-        if (found === undefined) throw new Error(`Kafka does not know partition ${partition}`)
-        return { low: found.low, high: found.high }
-      } finally {
-        inspector.close()
-      }
-    },
+  /** @param {number} partition @returns {Promise<{ low: number, high: number }>} its current first and end offset */
+  async ends (partition) {
+    const all = await this.#inspect((inspector) => inspector.ends(this.#dependencies.settings.topic))
+    const found = all.find((each) => each.partition === partition)
+    if (found === undefined) throw new Error(`Kafka does not know partition ${partition}`)
+    return { low: found.low, high: found.high }
+  }
 
-    /** @returns {ConsumerStatus} */
-    status () {
-      const now = session?.status() ?? { joined: false, partitions: [], heardAt, reason: undefined }
-      const reason = failure ?? now.reason ?? (now.joined ? undefined : 'the consumer has not joined its group yet')
-      return {
-        ready: reason === undefined,
-        reason,
-        joined: now.joined,
-        partitions: now.partitions,
-        silence: clock.monotonic() - (now.heardAt ?? heardAt),
-        restarts
-      }
+  /** @template T @param {(inspector: import('./contract.js').Inspector) => Promise<T>} ask */
+  async #inspect (ask) {
+    const inspector = await this.#dependencies.kafka.inspect({ retries: 1 })
+    try {
+      return await ask(inspector)
+    } finally {
+      inspector.close()
+    }
+  }
+
+  /** @returns {number[]} assigned partitions, none during a rebalance */
+  assigned () {
+    const { joined, partitions } = this.status()
+    return joined ? partitions : []
+  }
+
+  /** @returns {ConsumerStatus} */
+  status () {
+    const now = this.#session?.status() ?? { joined: false, partitions: [], heardAt: this.#heardAt, reason: undefined }
+    const reason = this.#failure ?? now.reason ?? (now.joined ? undefined : 'the consumer has not joined its group yet')
+    return {
+      ready: reason === undefined,
+      reason,
+      joined: now.joined,
+      partitions: now.partitions,
+      silence: this.#dependencies.clock.monotonic() - (now.heardAt ?? this.#heardAt),
+      restarts: this.#restarts
     }
   }
 }

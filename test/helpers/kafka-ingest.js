@@ -4,7 +4,7 @@ import { createRedisBus } from '../../src/log/bus/redis-bus.js'
 import { systemClock } from '../../src/base/common/clock.js'
 import { loadConfig } from '../../src/config/load.js'
 import { createDeadLetter } from '../../src/kafka/dead-letter.js'
-import { createIngest } from '../../src/ingest/ingest.js'
+import { Ingest } from '../../src/ingest/ingest.js'
 import { createPublisher } from '../../src/log/publish/publisher.js'
 import { createClient } from '../../src/kafka/kafkajs/client.js'
 import { createKafkajs } from '../../src/kafka/kafkajs/driver.js'
@@ -232,9 +232,9 @@ function localEcho () {
  * @param {object} [options]
  * @param {ReturnType<typeof recordingBus>} [options.bus]
  * @param {boolean} [options.ready] wait until it is ready, default true
- * @param {Parameters<typeof createIngest>[0]['markStore']} [options.markStore] default: an empty one
- * @param {Parameters<typeof createIngest>[0]['times']} [options.times] of the watchdog; default: without canaries,
- *   which would take up offsets
+ * @param {import('../../src/ingest/ingest.js').Parts['markStore']} [options.markStore] default: an empty one
+ * @param {import('../../src/ingest/ingest.js').Parts['times']} [options.times] of the watchdog; default: without
+ *   canaries, which would take up offsets
  */
 export async function startIngest (
   { kafka, config, log, onEnd },
@@ -244,16 +244,12 @@ export async function startIngest (
   const deadLetter = createDeadLetter({
     kafka, topic: config.kafka.topics.deadLetter, log, clock: systemClock, random: systemRandom
   })
-  const ingest = createIngest({
+  const ingest = new Ingest({ log, metrics, clock: systemClock, random: systemRandom }, {
     kafka, markStore, deadLetter,
     echo: localEcho(),
     publisher: createPublisher({ bus, limits: config.limits, metrics, clock: systemClock }),
     settings: config,
-    log,
-    metrics,
-    clock: systemClock,
-    times,
-    random: systemRandom
+    times
   })
   const stop = async () => {
     await ingest.stop()

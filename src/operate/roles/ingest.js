@@ -3,7 +3,7 @@ import { createRedisBus } from '../../log/bus/redis-bus.js'
 import { createDocumentRules } from '../../documents/rules/rules.js'
 import { createRedisEcho } from '../../ingest/redis-echo.js'
 import { createDeadLetter } from '../../kafka/dead-letter.js'
-import { createIngest } from '../../ingest/ingest.js'
+import { Ingest } from '../../ingest/ingest.js'
 import { createReadiness } from '../../ingest/readiness.js'
 import { createPublisher } from '../../log/publish/publisher.js'
 import { createRedisTransport } from '../../watch/inspect/redis-transport.js'
@@ -40,17 +40,13 @@ export async function composeIngest ({
   )
   const ingest = await lifecycle.start(
     'ingest',
-    createIngest({
+    new Ingest({ log, metrics, clock, random }, {
       kafka,
       publisher: createPublisher({ bus, limits: config.limits, metrics, clock }),
       echo: createRedisEcho({ redis, random }),
       markStore: createRedisMarks({ redis }),
       deadLetter,
-      settings: config,
-      log,
-      metrics,
-      clock,
-      random
+      settings: config
     })
   )
   redis.onBack(() => ingest.suspect())

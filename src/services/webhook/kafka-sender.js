@@ -1,6 +1,6 @@
 import { WEBHOOK_GROUP } from '../../config/load.js'
 import { createDeadLetter } from '../../kafka/dead-letter.js'
-import { createConsumer } from '../../kafka/consumer.js'
+import { Consumer } from '../../kafka/consumer.js'
 import { ensureTopics } from '../../kafka/topics.js'
 import { recordFromMessage } from '../uplink/kafka-record.js'
 import { BATCH } from '../uplink/stream/contract.js'
@@ -66,12 +66,14 @@ export function createKafkaSender ({ kafka, settings, group = WEBHOOK_GROUP, max
     })
   }
 
-  const consumer = createConsumer({
+  const consumer = new Consumer({
     kafka,
     settings: { topic, groupId },
-    prepare: (signal) =>
-      ensureTopics({ kafka, topics: [topic, deadLetterTopic], settings, maxBytes, log, signal, clock, random }),
-    handle,
+    reader: {
+      prepare: (signal) =>
+        ensureTopics({ kafka, topics: [topic, deadLetterTopic], settings, maxBytes, log, signal, clock, random }),
+      handle
+    },
     log,
     clock,
     random

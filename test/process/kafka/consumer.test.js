@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { systemClock } from '../../../src/base/common/clock.js'
-import { createConsumer } from '../../../src/kafka/consumer.js'
+import { Consumer } from '../../../src/kafka/consumer.js'
 import { createKafkajs } from '../../../src/kafka/kafkajs/driver.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -55,9 +55,10 @@ class FakeConsumer extends EventEmitter {
 
 /**
  * @param {import('node:test').TestContext} t
- * @param {Partial<Parameters<typeof createConsumer>[0]> & { make?: (index: number) => FakeConsumer }} [options]
+ * @param {Partial<import('../../../src/kafka/batch.js').Reader> & {
+ *   make?: (index: number) => FakeConsumer, clock?: import('../../../src/base/common/clock.js').Clock }} [options]
  */
-function start (t, { make = () => new FakeConsumer(), ...more } = {}) {
+function start (t, { make = () => new FakeConsumer(), clock = systemClock, ...reader } = {}) {
   /** @type {FakeConsumer[]} */
   const made = []
   const { log, lines } = recordingLog()
@@ -74,15 +75,17 @@ function start (t, { make = () => new FakeConsumer(), ...more } = {}) {
     consumer: () => { made.push(make(made.length)); return made.at(-1) },
     admin: () => ({ connect: () => new Promise(() => {}), disconnect: async () => {} })
   })
-  const consumer = createConsumer({
+  const consumer = new Consumer({
     kafka: createKafkajs({ settings: /** @type {any} */ ({}), log, name: 'test', client, clock: systemClock }),
     settings: { topic: 't', groupId: 'g' },
-    handle: async ({ messages }) => messages.length,
-    onFailure: (error) => failures.push(error),
+    reader: {
+      handle: async ({ messages }) => messages.length,
+      onFailure: (error) => failures.push(error),
+      ...reader
+    },
     log,
-    clock: systemClock,
-    random: systemRandom,
-    ...more
+    clock,
+    random: systemRandom
   })
   t.after(() => consumer.stop())
   consumer.start()

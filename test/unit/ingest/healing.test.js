@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { systemRandom } from '../../../src/base/common/random.js'
-import { createHealing } from '../../../src/ingest/healing.js'
+import { Healing } from '../../../src/ingest/healing.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
 const { signal } = new AbortController()
@@ -12,7 +12,7 @@ function setUp (age) {
   /** @type {string[]} */
   const noted = []
   const look = (/** @type {any} */ state) => ({ generation: 'next', state, mark: '9.1', age })
-  const healing = createHealing({
+  const healing = new Healing({
     store: {
       heals: true,
       look: async () => look(''),
@@ -21,10 +21,12 @@ function setUp (age) {
         return look(state)
       }
     },
-    ends: async () => ({ low: 0, high: 30 }),
-    committed: async () => 30,
-    rewind: async () => {},
-    carriedOut () {},
+    consumer: {
+      ends: async () => ({ low: 0, high: 30 }),
+      committed: async () => 30,
+      rewind: async () => {}
+    },
+    marks: { carriedOut () {} },
     clock: systemClock, random: systemRandom, log: recordingLog().log
   })
   /** @param {number} leaderEpoch of the leader that has written the records */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { systemClock } from '../../../src/base/common/clock.js'
-import { createMarks } from '../../../src/ingest/marks.js'
+import { Marks } from '../../../src/ingest/marks.js'
 import { createMemoryMarks } from '../../helpers/memory-marks.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -17,7 +17,7 @@ const at = (sequence, epoch) => ({ source: 't/0', sequence, epoch })
 
 /** @param {import('../../../src/ingest/marks.js').MarkStore} [store] */
 async function ready (store = createMemoryMarks()) {
-  const marks = createMarks({ store, clock, log, interval: 1, random: systemRandom })
+  const marks = new Marks({ store, clock, log, interval: 1, random: systemRandom })
   await marks.ready('t/0', signal)
   return { marks, store }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { canaryOf, canaryRecord, canaryText, readCanary } from '../../../src/ingest/canary.js'
-import { createWatchdog } from '../../../src/ingest/watchdog.js'
+import { Watchdog } from '../../../src/ingest/watchdog.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
@@ -29,7 +29,7 @@ async function watch (t) {
     sent: []
   }
   const metrics = createMetrics({ processMetrics: false })
-  const watchdog = createWatchdog({
+  const watchdog = new Watchdog({
     producer: {
       stop: async () => {},
       send: async (record) => {
@@ -47,9 +47,11 @@ async function watch (t) {
       },
       stop: () => {}
     },
-    partitions: () => world.partitions,
-    replace: (error) => world.replaced.push(error),
-    readable: async () => world.readable,
+    consumer: {
+      assigned: () => world.partitions,
+      replace: (error) => world.replaced.push(error),
+      readable: async () => world.readable
+    },
     metrics,
     log: recordingLog().log,
     clock: {
