@@ -37,7 +37,7 @@ export function capacityPage () {
       '- **The failure of a worker or of a machine is not included**, except by this minimum. The launcher replaces a failed worker within seconds, so plan for the failure of a machine: its clients move to the others, which need the CPU, the memory and the workers for them. ' +
       `The free half of each core is enough only if at most half of the workers fail. So add one machine with as many workers as the largest. Example: ${failureExample(WORKLOADS[1].perSecond)}`,
       '- *Memory of each* machine is for its own connections and workers. Queues of slow clients are extra, up to 256 MB for each worker, and so are the operating system, Redis and Kafka on the same machine. ' +
-      `The launcher (${ASSUMED.othersMB.launcher} MB), the api (${ASSUMED.othersMB.api} MB) and ingest (${ASSUMED.othersMB.ingest} MB) come on top as well: about ${OTHERS_GB} GB for a machine that runs all three ([decision 0134](decisions/0134-rest.md#memory)).`,
+      `The launcher (${ASSUMED.othersMB.launcher} MB), the api (${ASSUMED.othersMB.api} MB) and ingest (${ASSUMED.othersMB.ingest} MB) come on top as well: about ${OTHERS_GB} GB for a machine that runs all three ([decision 0040](decisions/0040-memory.md#memory-at-rest)).`,
       `- *Between two rows*, compute as in the examples: [${number(EDITORS)} editors](#example-60000-editors), [${number(READERS)} readers](#example-200000-readers). The workers grow in proportion to the connections.`,
       '- *Partitions* are those of the downlink topic: at least twice the ingest processes, so that each has work.'
     ].join('\n'),
@@ -72,7 +72,7 @@ export function capacityPage () {
     '## Memory',
     `The columns *worker* to *total with churn* are one idle connection, in KB. The last two columns are 100,000 connections with ${Math.ceil(100_000 / measured.onOneWorker)} workers. ` +
     `A worker without connections counts as ${ASSUMED.workerMB} MB. This is assumed: the highest measured value is ${workerMemory().toFixed(0)} MB ([scale](scale.md#many-workers), last row of the table), and the rest is reserve. ` +
-    'TLS is TLS 1.3 with a P-256 certificate ([figures](tls.md#cost)). *Churn* means that many clients come and go: the worker then needs twice the heap per connection ([decision 0150](decisions/0150-soak.md)).',
+    'TLS is TLS 1.3 with a P-256 certificate ([figures](tls.md#cost)). *Churn* means that many clients come and go: the worker then needs twice the heap per connection ([decision 0040](decisions/0040-memory.md#memory-under-churn)).',
     markdownTable(
       ['gateway', 'measured with', 'worker', 'kernel', 'TLS', 'total', 'total with churn', '100,000 connections', 'the same with churn'],
       memoryRows()

@@ -1,4 +1,5 @@
 /** Writes docs/README.md and docs/decisions/README.md from the table of groups.js, as the sidebar of the site. */
+import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { readDecisions, readGroups } from './groups.js'
 import { markdownTable } from '../markdown-table.js'
@@ -23,10 +24,15 @@ export const docsIndex = () => [
   ])
 ].join('\n\n') + '\n'
 
+/** The numbers of decisions that were merged into this one; commits and changelogs have them. @param {string} path */
+const formerNumbers = (path) =>
+  /^Former numbers: (.+)\.$/m.exec(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'))?.[1] ?? ''
+
 /** @returns {string} docs/decisions/README.md */
 export const decisionsIndex = () => [
   '# Decisions',
   MARK,
-  'Each page gives the context of a decision, the decision, and what it costs.',
-  readDecisions().map(({ path, title }) => `- [${title}](${posix.basename(path)})`).join('\n')
+  'Each page begins with its outcome. The reasons follow, with their figures, and then the rejected alternatives. A former number is that of a page which is a part of the decision today.',
+  markdownTable(['decision', 'former numbers'], readDecisions()
+    .map(({ path, title }) => [`[${title}](${posix.basename(path)})`, formerNumbers(path)]))
 ].join('\n\n') + '\n'

@@ -4,7 +4,7 @@ import { Turns } from './turns.js'
 /**
  * Missed records for clients that reconnect, with shared reads of the log: a read in progress, and for one second its
  * result with its frames, serves every client whose position is within it.
- * Why: docs/decisions/0051-storms.md
+ * Why: docs/decisions/0051-many-clients-at-once.md
  *
  * @typedef {import('../wire/position.js').Position} Position
  * @typedef {import('../log/bus/contract.js').BusRecord} BusRecord

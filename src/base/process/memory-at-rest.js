@@ -6,10 +6,10 @@ import vm from 'node:vm'
  * only under memory pressure, and shrinks its young generation (16 MB in a gateway worker, 32 in other processes) only
  * in a collection that follows some seconds of rest.
  *
- * Not at the end of the start: a collection discards code that the warm-up has made V8 optimize (0005), and the first
- * clients come right then.
+ * Not at the end of the start: a collection discards code that the warm-up has made V8 optimize (decision 0005), and
+ * the first clients come right then.
  *
- * Why and figures: docs/decisions/0134-rest.md
+ * Why and figures: docs/decisions/0040-memory.md
  */
 
 /** Time over which the CPU is measured, ms: longer than the 5 s over which V8 measures how much is allocated. */

@@ -29,7 +29,7 @@ export const data = custom(
 export const state = custom(isRecord, 'must be an object')
 
 /**
- * Whether the input is an object with only a guid, which the schemas return unchanged. Why: decision 0008.
+ * Whether the input is an object with only a guid, which the schemas return unchanged. Why: decision 0005.
  * @param {any} input
  * @returns {input is { guid: string }}
  */

@@ -5,7 +5,7 @@ import { openSandbox } from './sandbox.js'
 /**
  * The code of a handshake is slow until it has run some hundred times, and a new worker gets many clients at once:
  * those of its predecessor. So the worker makes handshakes with itself before it is ready.
- * Method and gain: docs/decisions/0005-warm-up.md
+ * Method and gain: docs/decisions/0005-handshake.md
  */
 
 /**

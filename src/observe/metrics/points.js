@@ -4,7 +4,8 @@ import { channel, tracingChannel } from 'node:diagnostics_channel'
  * The points of a record's way that the inspector and traces observe: channels of node:diagnostics_channel, so that no
  * part is handed an observer. A process may run several gateways: `by` of a message is the metrics of its sender, and
  * an observer gets those with its own. Without subscribers a point costs one read of `hasSubscribers`, and nothing for
- * each member of a document: an observer leaves its `trace` on the delivery. docs/decisions/0165-observation.md
+ * each member of a document: an observer leaves its `trace` on the delivery.
+ * Why: docs/decisions/0113-inspector-and-traces.md
  *
  * @typedef {[import('node:diagnostics_channel').Channel, (message: any) => void][]} Handlers by point
  * @typedef {{ uid: string, id: string, client?: string }} Client a connection

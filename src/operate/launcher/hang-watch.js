@@ -10,7 +10,7 @@ import { isTraced, readUsage } from '../../base/process/usage.js'
  * unless it got enough CPU for an answer and gave none (an endless loop on an overloaded machine).
  * A process with a debugger is not killed. While the replacement of a killed one is not ready, no other one is killed:
  * if all of them hang at once, the cause is the machine.
- * Why: docs/decisions/0125-hung-workers.md
+ * Why: docs/decisions/0004-accept-and-hang.md
  */
 
 /** Default interval between two looks, ms. */

@@ -50,7 +50,7 @@ export const claims = object({
 })
 
 /**
- * Recognizes the claims of most tokens, which `claims` would pass as they are. Why: decision 0008. Exported for tests:
+ * Recognizes the claims of most tokens, which `claims` would pass as they are. Why: decision 0005. Exported for tests:
  * compared with the schema.
  * @param {any} payload
  * @returns {payload is Pick<v.InferOutput<typeof claims>, 'sub' | 'exp' | 'name'> & { nbf?: undefined, tier?:

@@ -7,7 +7,7 @@ import { readableByAnyPage } from './origin.js'
  * Limits the handshakes of a worker per second. A burst of one second's worth is served at once, the same number is
  * queued for up to a second, and the rest is refused below Socket.IO: stock clients treat this as a lost transport and
  * reconnect.
- * Why: docs/decisions/0051-storms.md
+ * Why: docs/decisions/0051-many-clients-at-once.md
  *
  * @typedef {import('../../base/common/random.js').Random} Random
  */

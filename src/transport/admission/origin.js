@@ -5,7 +5,7 @@ import { endSocket, responseOf } from '../../base/process/socket-times.js'
 /**
  * Decides which pages may connect. Browsers do not apply the same-origin policy to WebSockets, nor to requests that a
  * page only sends, so the gateway checks each request, of new and of existing sessions.
- * Why: docs/decisions/0091-origins.md
+ * Why: docs/decisions/0090-limits-of-clients.md
  *
  * @typedef {ReturnType<typeof createOrigins>} Origins
  * @typedef {import('http').IncomingHttpHeaders} Headers
