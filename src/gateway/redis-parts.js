@@ -110,7 +110,7 @@ function createRedisRooms ({ redis, settings, metrics, log, clock }) {
     listenToEmitters (io) {
       if (key === undefined) return undefined
       const onMessage = createEmitterMessages({ key, io, metrics, log, clock })
-      return { name: 'emitters', ...redis.subscribePatterns(emitterChannels(key), onMessage) }
+      return redis.subscribePatterns(emitterChannels(key), onMessage)
     }
   }
 }

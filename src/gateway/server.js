@@ -300,39 +300,37 @@ export function createGateway ({
     /**
      * Started in this order and stopped in reverse: the drain begins first, and parts that clients need stop last. The
      * start fails if the port is in use or the bus cannot be reached.
-     * @type {import('../base/process/lifecycle.js').Part[]}
+     * @type {import('../base/process/lifecycle.js').Parts}
      */
-    parts: [
-      { name: 'bus', start: () => bus.start(busHandlers), stop: () => bus.stop() },
-      { name: 'uplink', start: () => uplink.start(), stop: () => uplink.stop() },
-      { name: 'sessions', start: () => sessions?.start(), stop: () => sessions?.stop() },
-      { name: 'presence', start: () => presence.start(), stop: () => presence.stop(alone ? 0 : drain.remaining) },
-      { name: 'receipts', start: () => receipts.start(), stop: () => receipts.stop() },
-      {
-        name: 'Socket.IO',
+    parts: {
+      bus: { start: () => bus.start(busHandlers), stop: () => bus.stop() },
+      uplink: { start: () => uplink.start(), stop: () => uplink.stop() },
+      sessions: { start: () => sessions?.start(), stop: () => sessions?.stop() },
+      presence: { start: () => presence.start(), stop: () => presence.stop(alone ? 0 : drain.remaining) },
+      receipts: { start: () => receipts.start(), stop: () => receipts.stop() },
+      'Socket.IO': {
         async stop () {
           await io.close()
           httpServer.closeAllConnections()
         }
       },
-      {
-        name: 'extensions',
+      extensions: {
         async start () {
           await extensions?.start(io, (socket) => handshake.refused(socket))
           await rooms.subscribed()
         },
         stop: () => extensions?.stop()
       },
-      { name: 'emitter messages', start: () => emitterMessages?.start?.(), stop: () => emitterMessages?.stop?.() },
-      { name: 'heartbeat', start: () => heartbeat.start(), stop: () => heartbeat.stop() },
-      { name: 'drain: remaining clients', stop: () => drain.finish() },
-      { name: 'feeds', start: () => feeds.start(), stop: () => feeds.stop() },
-      { name: 'public port', start: () => publicPort.open(httpServer), stop: () => drain.sendAway() },
-      { name: 'expiry', start: () => expiry.start(), stop: () => expiry.stop() },
-      { name: 'overload', start: () => overload.start(), stop: () => overload.stop() },
-      { name: 'handshake limit', stop: () => handshakeLimit.stop() },
-      { name: 'moves', stop: () => moves.stop() },
-      { name: 'drain', stop: () => drain.begin() }
-    ]
+      'emitter messages': emitterMessages,
+      heartbeat: { start: () => heartbeat.start(), stop: () => heartbeat.stop() },
+      'drain: remaining clients': { stop: () => drain.finish() },
+      feeds: { start: () => feeds.start(), stop: () => feeds.stop() },
+      'public port': { start: () => publicPort.open(httpServer), stop: () => drain.sendAway() },
+      expiry: { start: () => expiry.start(), stop: () => expiry.stop() },
+      overload: { start: () => overload.start(), stop: () => overload.stop() },
+      'handshake limit': { stop: () => handshakeLimit.stop() },
+      moves: { stop: () => moves.stop() },
+      drain: { stop: () => drain.begin() }
+    }
   }
 }

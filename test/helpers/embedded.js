@@ -9,7 +9,6 @@ import { createLifecycle } from '../../src/base/process/lifecycle.js'
 import { systemClock } from '../../src/base/common/clock.js'
 import { createLog } from '../../src/base/common/log.js'
 import { systemRandom } from '../../src/base/common/random.js'
-import { createInspectParts } from '../../src/watch/inspect/parts.js'
 import { systemHost } from '../../src/base/process/host.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { Tracing } from '../../src/observe/tracing/tracing.js'
@@ -47,20 +46,18 @@ export async function startEmbedded (
   t.after(() => lifecycle.stop())
   await lifecycle.start('traces', new Tracing({ metrics, log, clock: systemClock }))
   const status = createStatus({ name: 'embedded-0', metrics })
-  const privateRoutes = new Map()
   const { gateway, api, grpcPort } = await composeEmbedded({
+    name: 'embedded-0',
     config,
     launcher: launcherContext({}),
     clock: systemClock,
     random: systemRandom,
     host: {
-      ...systemHost, exit (code) { throw new Error(`the process would end with ${code}`) }, onMessage: () => () => {}
+      ...systemHost, name: 'here', exit (code) { throw new Error(`the process would end with ${code}`) }, onMessage: () => () => {}
     },
     privatePath: privateSocket(directory, 'embedded', 0),
-    privateRoutes,
-    inspect: (transport) => lifecycle.start('inspector', createInspectParts({
-      transport, process: 'embedded-0', host: 'here', privateRoutes, metrics, log, clock: systemClock, random: systemRandom
-    })),
+    privateRoutes: new Map(),
+    inspects: true,
     log, metrics, lifecycle, status,
     describe: () => describeProcess(status, 'here'),
     onWaits: () => {},

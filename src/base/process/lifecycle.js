@@ -3,14 +3,16 @@
  * reverse; a part that fails to stop is logged and does not keep the others from stopping.
  *
  * @typedef {object} Part
- * @property {string} name
  * @property {() => unknown} [start]
  * @property {() => unknown} [stop]
+ *
+ * @typedef {Record<string, Part | undefined>} Parts by name, in the order of their start; undefined: the process has
+ *   none
  */
 
 /** @param {{ log: import('../common/log.js').Log }} dependencies */
 export function createLifecycle ({ log }) {
-  /** @type {Part[]} */
+  /** @type {{ name: string, stop: () => unknown }[]} */
   const started = []
   /** @type {Promise<void> | undefined} */
   let stopping
@@ -18,7 +20,7 @@ export function createLifecycle ({ log }) {
   async function stopAll () {
     for (const part of started.splice(0).reverse()) {
       try {
-        await part.stop?.()
+        await part.stop()
       } catch (error) {
         log.error({ err: error, part: part.name }, 'part did not stop cleanly')
       }
@@ -40,12 +42,9 @@ export function createLifecycle ({ log }) {
       return part
     },
 
-    /**
-     * Starts parts in their order.
-     * @param {readonly Part[]} parts
-     */
+    /** @param {Parts} parts */
     async startAll (parts) {
-      for (const part of parts) await this.start(part.name, part)
+      for (const [name, part] of Object.entries(parts)) if (part !== undefined) await this.start(name, part)
     },
 
     /**

@@ -58,8 +58,9 @@ export async function openSandbox (config, { clock, random }, createParts) {
     random,
     ...createParts({ directory, uplink, metrics, log, clock, random })
   })
-  const parts = gateway.parts.filter(({ name }) => name === 'bus' || name === 'sessions')
-  for (const part of parts) await part.start?.()
+  const { bus, sessions } = gateway.parts
+  await bus?.start?.()
+  await sessions?.start?.()
   // not the HTTP server's own `listen`: with node:cluster all workers would share one port
   const listener = net.createServer((socket) => { gateway.httpServer.emit('connection', socket) })
   await listen(listener, { host: '127.0.0.1', port: 0, exclusive: true })
@@ -79,7 +80,8 @@ export async function openSandbox (config, { clock, random }, createParts) {
       listener.close()
       await gateway.io.close()
       gateway.httpServer.closeAllConnections()
-      for (const part of parts.reverse()) await part.stop?.()
+      await sessions?.stop?.()
+      await bus?.stop?.()
       await certificate?.stop()
     }
   }

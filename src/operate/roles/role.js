@@ -14,7 +14,6 @@ import { checkFiles } from '../../config/files.js'
 import { ConfigError, launcherContext, loadConfig, processesOf } from '../../config/load.js'
 import { settingWarnings } from '../../people/workers/setting-warnings.js'
 import { extensionRunning } from '../../gateway/extensions/guard.js'
-import { createInspectParts } from '../../watch/inspect/parts.js'
 import { createEventLoopMonitor } from '../../observe/metrics/event-loop.js'
 import { systemHost } from '../../base/process/host.js'
 import { createLifecycle } from '../../base/process/lifecycle.js'
@@ -32,6 +31,7 @@ const START_TIME = 60
 /**
  * The context that every role's composition root receives.
  * @typedef {object} RoleContext
+ * @property {string} name of the process, in reports
  * @property {import('../../config/load.js').Config} config
  * @property {import('../../config/load.js').LauncherContext} launcher
  * @property {import('../../base/common/clock.js').Clock} clock that of the whole process
@@ -44,9 +44,7 @@ const START_TIME = 60
  * @property {ReturnType<typeof createStatus>} status
  * @property {(message: string) => void} onWaits reports, at any log level, what the start waits for
  * @property {import('../../watch/inspect/parts.js').PrivateRoutes} privateRoutes
- * @property {(transport: import('../../watch/inspect/contract.js').InspectTransport) => Promise<unknown>} inspect
- *   starts the
- *   inspector of this process
+ * @property {boolean} inspects whether the process has an inspector
  * @property {() => Promise<import('../../watch/overview/contract.js').ProcessReport>} describe this process, for the
  *   overview
  * @property {() => Promise<import('../../kafka/contract.js').KafkaDriver>} createKafka opens no connection yet
@@ -93,7 +91,8 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
   const tracing = new Tracing({ metrics, log, clock })
   tracing.start()
   lifecycle.onStop('traces', () => tracing.stop())
-  const status = createStatus({ name: `${role}-${slot}`, metrics })
+  const name = `${role}-${slot}`
+  const status = createStatus({ name, metrics })
   status.cordon(launcher.cordoned)
   /** @type {Composed} */
   let composed = {}
@@ -122,12 +121,10 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
     }
     composed =
       (await compose({
-        config, launcher, clock, random, host: systemHost, privatePath, privateRoutes, log, metrics, lifecycle,
+        name, config, launcher, clock, random, host: systemHost, privatePath, privateRoutes, log, metrics, lifecycle,
         status,
         describe: () => describeProcess(status, systemHost.name),
-        inspect: (transport) => lifecycle.start('inspector', createInspectParts({
-          transport, process: `${role}-${slot}`, host: systemHost.name, privateRoutes, metrics, log, clock, random
-        })),
+        inspects: true,
         onWaits,
         createKafka: async () => (await import('../../kafka/kafkajs/driver.js')).createKafkajs({
           settings: config.kafka, log, clock, name: role, metrics, onWaits

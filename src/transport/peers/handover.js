@@ -43,9 +43,8 @@ export function handOver ({ to, head, rest, socket }) {
 /**
  * Accepts connections from other workers.
  * @param {import('http').Server} server that gets the connections
- * @returns {() => void} stops accepting
  */
-export function acceptHandovers (server) {
+export function createHandovers (server) {
   /** @param {any} message @param {any} handle */
   const take = (message, handle) => {
     if (message?.type !== 'handover' || !handle) return
@@ -54,6 +53,8 @@ export function acceptHandovers (server) {
     socket.emit('data', Buffer.from(message.bytes, 'base64'))
     socket.resume()
   }
-  process.on('message', take)
-  return () => { process.off('message', take) }
+  return {
+    start: () => { process.on('message', take) },
+    stop: () => { process.off('message', take) }
+  }
 }

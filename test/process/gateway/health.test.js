@@ -37,7 +37,7 @@ test('a draining worker is not healthy, on connections that are still open', asy
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
   t.after(() => agent.destroy())
   assert.equal((await ask(`${url}/health`, { agent })).status, 200)
-  gateway.parts.find(({ name }) => name === 'drain')?.stop?.()
+  gateway.parts.drain?.stop?.()
   assert.equal((await ask(`${url}/health`, { agent })).status, 503)
   await stop()
 })

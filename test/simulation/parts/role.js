@@ -1,7 +1,6 @@
 import { createPrivateListener } from '../../../src/operate/admin/private-listener.js'
 import { createStatus } from '../../../src/operate/admin/status.js'
 import { launcherContext } from '../../../src/config/load.js'
-import { createInspectParts } from '../../../src/watch/inspect/parts.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { createLifecycle } from '../../../src/base/process/lifecycle.js'
 import { VERSION } from '../../../src/base/process/version.js'
@@ -45,7 +44,8 @@ export function runRoleIn ({ process, role, slot, config, compose, createKafka, 
   const log = worldLog(process)
   const lifecycle = createLifecycle({ log })
   const metrics = createMetrics({ role, processMetrics: false })
-  const status = createStatus({ name: `${role}-${slot}`, metrics })
+  const name = `${role}-${slot}`
+  const status = createStatus({ name, metrics })
   const directory = directoryOf(process.machine)
   // no handle is passed on in a world
   const launcher = launcherContext({
@@ -98,12 +98,10 @@ export function runRoleIn ({ process, role, slot, config, compose, createKafka, 
         launcher, clock, random, host, log, lifecycle, metrics, status,
         privatePath: `${directory}/${role}-${slot}`,
         privateRoutes: running.privateRoutes,
-        inspect: async (transport) => inspects && lifecycle.start('inspector', createInspectParts({
-          transport, process: `${role}-${slot}`, host: host.name, privateRoutes: running.privateRoutes, metrics, log,
-          clock, random
-        })),
+        name,
+        inspects,
         describe: async () => ({
-          name: `${role}-${slot}`, host: host.name, version: VERSION, startedAt: clock.now(), notReady: status.notReady(),
+          name, host: host.name, version: VERSION, startedAt: clock.now(), notReady: status.notReady(),
           connections: 0, documents: 0, lag: 0
         }),
         onWaits () {},
