@@ -1,5 +1,5 @@
 import { systemRandom } from '../../src/base/common/random.js'
-import { createAdminServer } from '../../src/operate/admin/server.js'
+import { AdminServer } from '../../src/operate/admin/server.js'
 import { createCordon } from '../../src/operate/admin/control/cordon.js'
 import { createMoveControl } from '../../src/operate/admin/control/move.js'
 import { createLogLevels } from '../../src/operate/admin/log-levels.js'
@@ -41,13 +41,15 @@ export async function startAdmin (t, env = {}) {
   })
   await listener.start()
   t.after(() => listener.stop())
-  const server = createAdminServer({
+  const server = new AdminServer({
     settings: config.admin,
     production: config.production,
     processes: createProcesses({ directory, expected: { gateway: 1 } }),
-    logLevels: createLogLevels({ directory }),
-    cordon: createCordon({ directory }),
-    move: createMoveControl({ directory }),
+    tools: {
+      logLevels: createLogLevels({ directory }),
+      cordon: createCordon({ directory }),
+      move: createMoveControl({ directory })
+    },
     log,
     clock: systemClock
   })

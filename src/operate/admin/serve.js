@@ -7,49 +7,52 @@ import { createInspectProxy } from './inspect-proxy.js'
 import { connectionsOfFull } from './machine-weight.js'
 import { createLogLevels } from './log-levels.js'
 import { createProcesses } from './processes.js'
-import { createAdminServer } from './server.js'
+import { AdminServer } from './server.js'
+
+/**
+ * What only the launcher knows and does.
+ * @typedef {object} LauncherContext
+ * @property {Parameters<typeof createProcesses>[0]['own']} own
+ * @property {Parameters<typeof createProcesses>[0]['isHung']} isHung
+ * @property {import('./log-levels.js').LogLevels} logLevels
+ * @property {Parameters<typeof createCordon>[0]['onChange']} onCordon
+ * @property {Parameters<typeof createMoveControl>[0]['onBegin']} onMove
+ */
 
 /**
  * Serves ADMIN_PORT and AGENT_PORT for all processes of this machine, and logs problems of the machine. The launcher
  * does this; under PM2 the first api process; without both a process that runs alone.
  *
+ * @param {Pick<import('../../observe/services.js').Services, 'log' | 'metrics' | 'clock'>} services
  * @param {object} context
  * @param {import('../../config/load.js').Config} context.config
  * @param {string} context.directory with the private listeners of the processes
  * @param {Record<string, number>} context.expected processes by role
- * @param {Parameters<typeof createProcesses>[0]['own']} [context.own]
- * @param {Parameters<typeof createProcesses>[0]['isHung']} [context.isHung]
- * @param {import('./log-levels.js').LogLevels} [context.logLevels]
- * @param {Parameters<typeof createCordon>[0]['onChange']} [context.onCordon]
- * @param {Parameters<typeof createMoveControl>[0]['onBegin']} [context.onMove]
  * @param {ReturnType<typeof import('../../base/process/lifecycle.js').createLifecycle>} context.lifecycle
  * @param {ReturnType<typeof import('./status.js').createStatus>} context.status
- * @param {import('../../observe/metrics/metrics.js').Metrics} context.metrics
- * @param {import('../../base/common/log.js').Log} context.log
- * @param {import('../../base/common/clock.js').Clock} context.clock
+ * @param {Partial<LauncherContext>} [context.launcher] default: without it
  * @throws {Error} if a port is taken, or a certificate cannot be read
  */
-export async function serveAdmin ({
-  config, directory, expected, own, isHung, logLevels = createLogLevels({ directory }), onCordon, onMove, lifecycle,
-  status, metrics, log, clock
-}) {
+export async function serveAdmin (
+  { log, metrics, clock }, { config, directory, expected, lifecycle, status, launcher = {} }
+) {
   for (const problem of diagnose(readMachine(), config)) log.warn(problem)
-  const processes = createProcesses({ directory, expected, own, isHung })
+  const processes = createProcesses({ directory, expected, own: launcher.own, isHung: launcher.isHung })
   const certificate = adminCertificate({ config, log, metrics, clock })
   await startCertificates([certificate], { lifecycle, status })
   await lifecycle.start(
     'admin server',
-    createAdminServer({
+    new AdminServer({
       settings: config.admin,
-      certificate,
       production: config.production,
-      log,
       processes,
-      logLevels,
-      cordon: createCordon({ directory, onChange: onCordon }),
-      move: createMoveControl({ directory, onBegin: onMove }),
-      inspect: createInspectProxy({ directory }),
-      clock
+      tools: {
+        logLevels: launcher.logLevels ?? createLogLevels({ directory }),
+        cordon: createCordon({ directory, onChange: launcher.onCordon }),
+        move: createMoveControl({ directory, onBegin: launcher.onMove }),
+        inspect: createInspectProxy({ directory })
+      },
+      certificate, log, clock
     })
   )
   await lifecycle.start(

@@ -24,131 +24,130 @@ const ADMIN_TIMES = { ...TIMES, keepAlive: 5000 }
 const MAX_CONNECTIONS = 256
 
 /**
+ * What operators use beside the status.
+ * @typedef {object} Tools
+ * @property {import('./log-levels.js').LogLevels} logLevels
+ * @property {import('./control/cordon.js').Cordon} cordon
+ * @property {import('./control/move.js').MoveControl} move
+ * @property {ReturnType<typeof import('./inspect-proxy.js').createInspectProxy>} inspect
+ */
+
+/**
  * `/metrics` (merged over all processes), `/live`, `/ready`, `/loglevel`, `/status` and the status page on
  * ADMIN_HOST:ADMIN_PORT.
- *
- * @param {object} dependencies
- * @param {Readonly<{ host: string, port: number, token?: string, readToken?: string }>} dependencies.settings
- *   config.admin
- * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
- * @param {import('./log-levels.js').LogLevels} [dependencies.logLevels]
- * @param {import('./control/cordon.js').Cordon} [dependencies.cordon]
- * @param {import('./control/move.js').MoveControl} [dependencies.move]
- * @param {ReturnType<typeof import('./inspect-proxy.js').createInspectProxy>} [dependencies.inspect]
- * @param {import('../../config/tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
- * @param {boolean} dependencies.production config.production
- * @param {import('../../base/common/log.js').Log} dependencies.log
- * @param {import('../../base/common/clock.js').Clock} dependencies.clock
- * @param {import('../../base/process/socket-times.js').Times} [dependencies.times]
  */
-export function createAdminServer ({
-  settings, production, processes: all, logLevels, cordon, move, inspect, certificate, log, clock, times = ADMIN_TIMES
-}) {
-  const checkRight = createAdminAccess(settings, production)
-  const files = createPageFiles()
-  const endedCounts = createEndedCounts()
-  const samples = createSamples({ processes: all, clock, log })
-  const readMetrics = createSharedLook(async () => {
-    const { processes } = await all.read()
-    const merged = AggregatorRegistry.aggregate(await endedCounts.add(processes))
-    return { type: merged.contentType, text: await merged.metrics() }
-  }, { clock })
-  const readProcesses = createSharedLook(() => all.read(), { clock })
+export class AdminServer {
+  #server
+
+  /**
+   * @param {object} dependencies
+   * @param {Readonly<{ host: string, port: number, token?: string, readToken?: string }>} dependencies.settings
+   *   config.admin
+   * @param {boolean} dependencies.production config.production
+   * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
+   * @param {Partial<Tools>} [dependencies.tools]
+   * @param {import('../../config/tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
+   * @param {import('../../base/common/log.js').Log} dependencies.log
+   * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+   * @param {import('../../base/process/socket-times.js').Times} [dependencies.times]
+   */
+  constructor ({ settings, production, processes, tools = {}, certificate, log, clock, times = ADMIN_TIMES }) {
+    this.settings = settings
+    this.production = production
+    this.tools = tools
+    this.log = log
+    this.files = createPageFiles()
+    this.checkRight = createAdminAccess(settings, production)
+    this.samples = createSamples({ processes, clock, log })
+    this.readProcesses = createSharedLook(() => processes.read(), { clock })
+    const endedCounts = createEndedCounts()
+    this.readMetrics = createSharedLook(async () => {
+      const merged = AggregatorRegistry.aggregate(await endedCounts.add((await processes.read()).processes))
+      return { type: merged.contentType, text: await merged.metrics() }
+    }, { clock })
+    // whether a client certificate is required is known from the files: with authorities there is no other way in
+    const secure = certificate?.serverOptions()
+    const server = this.#server = secure === undefined
+      ? http.createServer(serverOptions(times))
+      : https.createServer({ ...serverOptions(times), ...secure, rejectUnauthorized: true })
+    const guard = createListenerGuard({ name: 'admin', log, clock })
+    server.on('request', guard.request(this.#answer))
+    if (server instanceof https.Server) certificate?.serve(server)
+    endSockets(server, times, clock)
+    server.maxConnections = MAX_CONNECTIONS
+  }
+
+  /** @throws {Error} if the port is taken */
+  async start () {
+    await listen(this.#server, { host: this.settings.host, port: this.settings.port })
+    this.samples.start()
+  }
+
+  stop () {
+    this.samples.stop()
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  port () { return /** @type {import('net').AddressInfo} */ (this.#server.address()).port }
+
+  /** @type {http.RequestListener} */
+  #answer = (req, res) => {
+    const target = targetOf(req)
+    if (target === null) return void res.writeHead(400, { connection: 'close' }).end()
+    const { path } = target
+    const { checkRight, tools: { logLevels, cordon, move, inspect } } = this
+    const fail = (/** @type {unknown} */ error) => {
+      this.log.warn({ err: error }, 'status could not be read')
+      if (res.headersSent) res.destroy()
+      else res.writeHead(500).end()
+    }
+    /** @param {Promise<void>} answer */
+    const orError = (answer) => void answer.catch((error) => answerError(res, error, this.log))
+    if (!this.production && isPublicName(req.headers.host))
+      res
+        .writeHead(403, { 'content-type': 'text/plain' })
+        .end('not under this name: use an address, or NODE_ENV=production\n')
+    else if (path === '/cordon' && cordon) orError(answerCordon(req, res, { cordon, checkRight }))
+    else if (path === '/move' && move) orError(answerMove(req, res, { move, checkRight }))
+    else if (path === '/loglevel' && logLevels) orError(answerLogLevel(req, res, { logLevels, checkRight }))
+    else if (req.method !== 'GET' && req.method !== 'HEAD') res.writeHead(405).end()
+    else if (path === '/metrics') this.#metrics(res).catch(fail)
+    else if (path === '/ready') this.#ready(res).catch(fail)
+    else if (path === '/live') res.writeHead(200, { 'content-type': 'application/json' }).end('{"live":true}')
+    else if (path === '/status' || (path === '/inspect' && inspect)) orError(this.#read(req, res, target))
+    else this.files(req, res, path, () => notFound(res))
+  }
 
   /** @param {http.ServerResponse} res */
-  async function metrics (res) {
-    const { type, text } = await readMetrics()
+  async #metrics (res) {
+    const { type, text } = await this.readMetrics()
     res.writeHead(200, { 'content-type': type }).end(text)
   }
 
   /** @param {http.ServerResponse} res */
-  async function ready (res) {
-    const { processes, reasons } = await readProcesses()
-    res
-      .writeHead(reasons.length === 0 ? 200 : 503, { 'content-type': 'application/json' })
-      .end(
-        JSON.stringify({
-          ready: reasons.length === 0,
-          reasons,
-          warnings: processes.flatMap(({ name, warnings = [] }) => warnings.map((warning) => `${name}: ${warning}`)),
-          processes: processes.map(({ name, notReady }) => ({ name, ready: notReady.length === 0 }))
-        })
-      )
+  async #ready (res) {
+    const { processes, reasons } = await this.readProcesses()
+    const ready = reasons.length === 0
+    res.writeHead(ready ? 200 : 503, { 'content-type': 'application/json' }).end(JSON.stringify({
+      ready,
+      reasons,
+      warnings: processes.flatMap(({ name, warnings = [] }) => warnings.map((warning) => `${name}: ${warning}`)),
+      processes: processes.map(({ name, notReady }) => ({ name, ready: notReady.length === 0 }))
+    }))
   }
 
   /**
-   * `GET /status`: the figures of the status page, later than `after` (docs/status.md).
+   * The figures of the status page, later than `after`; or what all processes see of a document, a user or a trace
+   * (docs/status.md).
    * @param {http.IncomingMessage} req
    * @param {http.ServerResponse} res
-   * @param {URLSearchParams} query
+   * @param {{ path: string, query: URLSearchParams }} target
    */
-  async function status (req, res, query) {
-    checkRight(req, 'read')
-    answerJson(res, 200, statusAnswer(await samples.read(Number(query.get('after') ?? 0) || 0)))
-  }
-
-  /**
-   * `GET /inspect`: what all processes see of a document, a user or a trace (docs/status.md).
-   * @param {http.IncomingMessage} req
-   * @param {http.ServerResponse} res
-   * @param {URLSearchParams} query
-   */
-  async function watch (req, res, query) {
-    checkRight(req, 'read')
-    await inspect?.(res, query)
-  }
-
-  /** @type {http.RequestListener} */
-  const answer = (req, res) => {
-    /** @param {unknown} error */
-    const fail = (error) => {
-      log.warn({ err: error }, 'status could not be read')
-      if (res.headersSent) res.destroy()
-      else res.writeHead(500).end()
-    }
-    const target = targetOf(req)
-    if (target === null) return void res.writeHead(400, { connection: 'close' }).end()
-    const { path, query } = target
-    if (!production && isPublicName(req.headers.host))
-      res
-        .writeHead(403, { 'content-type': 'text/plain' })
-        .end('not under this name: use an address, or NODE_ENV=production\n')
-    else if (path === '/cordon' && cordon !== undefined)
-      answerCordon(req, res, { cordon, checkRight }).catch((error) => answerError(res, error, log))
-    else if (path === '/move' && move !== undefined)
-      answerMove(req, res, { move, checkRight }).catch((error) => answerError(res, error, log))
-    else if (path === '/loglevel' && logLevels !== undefined)
-      answerLogLevel(req, res, { logLevels, checkRight }).catch((error) => answerError(res, error, log))
-    else if (req.method !== 'GET' && req.method !== 'HEAD') res.writeHead(405).end()
-    else if (path === '/metrics') metrics(res).catch(fail)
-    else if (path === '/ready') ready(res).catch(fail)
-    else if (path === '/live') res.writeHead(200, { 'content-type': 'application/json' }).end('{"live":true}')
-    else if (path === '/inspect' && inspect !== undefined) watch(req, res, query).catch((error) => answerError(res, error, log))
-    else if (path === '/status') status(req, res, query).catch((error) => answerError(res, error, log))
-    else files(req, res, path, () => notFound(res))
-  }
-  // whether a client certificate is required is known from the files: with authorities there is no other way in
-  const secure = certificate?.serverOptions()
-  const server = secure === undefined
-    ? http.createServer(serverOptions(times))
-    : https.createServer({ ...serverOptions(times), ...secure, rejectUnauthorized: true })
-  server.on('request', createListenerGuard({ name: 'admin', log, clock }).request(answer))
-  if (server instanceof https.Server) certificate?.serve(server)
-  endSockets(server, times, clock)
-  server.maxConnections = MAX_CONNECTIONS
-
-  return {
-    /** @throws {Error} if the port is taken */
-    async start () {
-      await listen(server, { host: settings.host, port: settings.port })
-      samples.start()
-    },
-    stop () {
-      samples.stop()
-      server.close()
-      server.closeAllConnections()
-    },
-    port () { return /** @type {import('net').AddressInfo} */ (server.address()).port }
+  async #read (req, res, { path, query }) {
+    this.checkRight(req, 'read')
+    if (path === '/inspect') await this.tools.inspect?.(res, query)
+    else answerJson(res, 200, statusAnswer(await this.samples.read(Number(query.get('after') ?? 0) || 0)))
   }
 }
 

@@ -60,16 +60,16 @@ export class Child extends EventEmitter {
    * @param {Fork} options.fork
    * @param {Pick<import('../../base/common/clock.js').Clock, 'monotonic' | 'timer' | 'soon'>} options.clock
    */
-  constructor ({ role, slot, file, clustered, env, execArgv, stopTimeout }, urgent, { fork, clock }) {
+  constructor (settings, urgent, { fork, clock }) {
     super()
     this.#clock = clock
     this.startedAt = clock.monotonic()
-    this.role = role
-    this.slot = slot
-    this.stopTimeout = stopTimeout
-    const fullEnv = { ...env, INKCAST_SLOT: String(slot), INKCAST_RELAY: '1', INKCAST_URGENT: urgent ? '1' : '0' }
+    this.role = settings.role
+    this.slot = settings.slot
+    this.stopTimeout = settings.stopTimeout
+    const own = { INKCAST_SLOT: String(this.slot), INKCAST_RELAY: '1', INKCAST_URGENT: urgent ? '1' : '0' }
     try {
-      this.#process = fork({ role, slot, file, clustered, env: fullEnv, execArgv })
+      this.#process = fork({ ...settings, env: { ...settings.env, ...own } })
     } catch (error) {
       clock.soon(() => this.#failToStart(error))
       return

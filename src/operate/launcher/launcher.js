@@ -20,159 +20,182 @@ import { Places } from './places.js'
 import { canReusePort } from './reuse-port.js'
 
 /**
+ * @typedef {Pick<import('../../observe/services.js').Services, 'clock' | 'random'> & { configFile?: string }} Options
+ *
+ * @param {import('../../config/load.js').Config} config
+ * @param {Options} options
+ */
+export async function launch (config, options) {
+  await new Launcher(config, await makeRunDirectory(), options).start()
+}
+
+/**
  * Runs the cluster on this machine: one gateway worker per core, ingest (with Kafka), api, and without REDIS_URL the
  * built-in store; restarts dead processes, merges metrics and readiness, passes connections between workers, reloads on
  * SIGHUP, stops in order on SIGTERM.
- *
- * @param {import('../../config/load.js').Config} config
- * @param {object} options
- * @param {string} [options.configFile]
- * @param {import('../../base/common/clock.js').Clock} options.clock
- * @param {import('../../base/common/random.js').Random} options.random
  */
-export async function launch (config, { configFile, clock, random }) {
-  const metrics = createMetrics({ role: 'launcher' })
-  const usual = config.admin.logLevel
-  const log = createLog({
-    level: usual,
-    pretty: !config.production,
-    role: 'launcher',
-    onDrop: (reason, lines) => metrics.log_lines_dropped.inc({ reason }, lines),
-    clock
-  })
-  const logLevel = createLogLevel({ log, usual })
-  const status = createStatus({ name: 'launcher', metrics })
-  const lifecycle = createLifecycle({ log })
-  const runDirectory = await makeRunDirectory()
-  lifecycle.onStop('run directory', () => rm(runDirectory, { recursive: true, force: true }))
+class Launcher {
+  /** ready: all processes have been ready once. @type {'starting' | 'ready' | 'stopping'} */
+  state = 'starting'
   /** Messages of processes that wait at their start; until all are ready. @type {Set<string>} */
-  const waits = new Set()
+  #waits = new Set()
+  #keepsSockets = canReusePort()
+  /** Of processes that are started from now on. @type {Record<string, string | undefined>} */
+  #env
 
-  // Processes accept connections themselves: passing each one through the launcher costs a handshake almost twice.
-  cluster.schedulingPolicy = cluster.SCHED_NONE
-
-  const keepsSockets = canReusePort()
-  const expected = processesOf(config)
-  const redisUrls = needsStore(config) ? [`unix://${storeSocket(runDirectory)}`] : config.redis.urls
-  /** @type {Record<string, string | undefined>} */
-  const env = {
-    ...MEMORY_ENV,
-    ...process.env,
-    INKCAST_RUN_DIRECTORY: runDirectory,
-    INKCAST_CONFIG_FILE: configFile,
-    INKCAST_SOCKETS: keepsSockets ? '1' : undefined,
-    ...(needsStore(config) && { REDIS_URL: redisUrls[0] })
-  }
-  const places = new Places(config, {
-    host: launcherHost,
-    env,
-    keepsSockets,
-    events: {
-      onChange,
-      onWaits,
-      onGiveUp (reason) {
-        if (!places.stopping) console.error(`inkcast: ${reason}`)
-        stop(1)
+  /**
+   * @param {import('../../config/load.js').Config} config
+   * @param {string} directory with the private listeners of the processes; removed at the stop
+   * @param {Options} options
+   */
+  constructor (config, directory, { configFile, clock, random }) {
+    const metrics = createMetrics({ role: 'launcher' })
+    const usual = config.admin.logLevel
+    const log = createLog({
+      level: usual,
+      pretty: !config.production,
+      role: 'launcher',
+      onDrop: (reason, lines) => metrics.log_lines_dropped.inc({ reason }, lines),
+      clock
+    })
+    this.config = config
+    this.directory = directory
+    this.services = { log, metrics, clock, random }
+    this.logLevel = createLogLevel({ log, usual })
+    this.status = createStatus({ name: 'launcher', metrics })
+    this.lifecycle = createLifecycle({ log })
+    this.redisUrls = needsStore(config) ? [`unix://${storeSocket(directory)}`] : config.redis.urls
+    this.#env = {
+      ...MEMORY_ENV,
+      ...process.env,
+      INKCAST_RUN_DIRECTORY: directory,
+      INKCAST_CONFIG_FILE: configFile,
+      INKCAST_SOCKETS: this.#keepsSockets ? '1' : undefined,
+      ...(needsStore(config) && { REDIS_URL: this.redisUrls[0] })
+    }
+    this.places = new Places(this.services, {
+      config,
+      host: launcherHost,
+      env: this.#env,
+      keepsSockets: this.#keepsSockets,
+      events: {
+        onChange: () => this.#onChange(),
+        onWaits: (message) => this.#onWaits(message),
+        onGiveUp: (reason) => {
+          if (this.state !== 'stopping') console.error(`inkcast: ${reason}`)
+          this.#stop(1)
+        }
       }
-    },
-    log, metrics, clock, random
-  })
-  const { slots } = places
-
-  function onChange () {
-    if (places.stopping || status.notReady().length === 0 || !places.ready) return
-    status.started()
-    waits.clear()
-    for (const line of banner(config, { port: config.gateway.port, apiPort: config.api.port })) console.log(line)
-    warn()
+    })
   }
 
-  function warn () {
+  async start () {
+    // Processes accept connections themselves: passing each one through the launcher costs a handshake almost twice.
+    cluster.schedulingPolicy = cluster.SCHED_NONE
+    this.lifecycle.onStop('run directory', () => rm(this.directory, { recursive: true, force: true }))
+    const logLevels = createLogLevels({
+      directory: this.directory,
+      own: { name: 'launcher', control: this.logLevel },
+      // processes that are started later
+      onAll: (level) => { this.#env.INKCAST_LOG_LEVEL = level === 'default' ? undefined : level }
+    })
+    this.#listenToSignals(logLevels)
+    try {
+      await this.#startParts(logLevels)
+    } catch (error) {
+      console.error(`inkcast: ${startError(error)}`)
+      await this.lifecycle.stop()
+      process.exit(1)
+    }
+    this.places.start()
+  }
+
+  /** @param {import('../admin/log-levels.js').LogLevels} logLevels */
+  #listenToSignals (logLevels) {
+    const { log } = this.services
+    for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
+      process.on(signal, () => {
+        this.#onStopSignal(signal).catch((error) => {
+          log.error({ err: error }, 'stop failed')
+          process.exit(1)
+        })
+      })
+    }
+    process.on('SIGUSR2', () => {
+      logLevels.set(this.logLevel.toggled).catch((error) => log.error({ err: error }, 'the log level could not be changed'))
+    })
+    process.on('SIGHUP', () => { this.places.reload().catch((error) => log.error({ err: error }, 'reload failed')) })
+  }
+
+  /** Everything but the processes. @param {import('../admin/log-levels.js').LogLevels} logLevels */
+  async #startParts (logLevels) {
+    const { config, directory, lifecycle, places, status, services: { log, metrics, clock, random } } = this
+    await serveAdmin({ log, metrics, clock }, {
+      config, directory, lifecycle, status,
+      expected: processesOf(config),
+      launcher: {
+        logLevels,
+        own: () => status.read(),
+        isHung: (pid) => places.slots.some(({ current }) => current?.hung && current.pid === pid),
+        // processes that are started later
+        onCordon: (cordoned) => { this.#env.INKCAST_CORDONED = cordoned ? '1' : undefined },
+        onMove: (name, seconds) => places.sendAway(name, seconds)
+      }
+    })
+    // before the first socket in it: its path may be too long for one
+    await openRunDirectory(directory)
+    // development only
+    if (!config.production) {
+      const { startLauncherControl } = await import('../../../packages/demo/control/launcher.js')
+      await startLauncherControl({
+        config, runDirectory: directory, redisUrls: this.redisUrls, slots: places.slots, reload: () => places.reload(),
+        status, lifecycle, log, clock, random
+      })
+    }
+    await places.sockets?.start()
+    await lifecycle.start('hang watch', places.hangWatch)
+    await lifecycle.start('memory at rest', createMemoryAtRest({ clock }))
+  }
+
+  #onChange () {
+    if (this.state !== 'starting' || !this.places.ready) return
+    this.state = 'ready'
+    this.status.started()
+    this.#waits.clear()
+    const { config, services: { log } } = this
+    for (const line of banner(config, { port: config.gateway.port, apiPort: config.api.port })) console.log(line)
     if (needsStore(config)) reportInMemory(config, log)
     for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
-    if (config.production && !keepsSockets && config.gateway.workers > 1)
+    if (config.production && !this.#keepsSockets && config.gateway.workers > 1)
       log.warn(
         'workers share one socket, from which few new connections a second are not taken evenly: Node.js 22.12 on Linux does better'
       )
   }
 
   /** All of them wait for the same. @param {string} message */
-  function onWaits (message) {
-    if (!waits.has(message)) console.error(`inkcast: ${message}`)
-    waits.add(message)
+  #onWaits (message) {
+    if (!this.#waits.has(message)) console.error(`inkcast: ${message}`)
+    this.#waits.add(message)
+  }
+
+  /** @param {NodeJS.Signals} signal the second one ends everything at once */
+  async #onStopSignal (signal) {
+    if (this.state === 'stopping') {
+      this.places.kill()
+      await this.lifecycle.stop()
+      process.exit(1)
+    }
+    this.services.log.info({ reason: signal }, 'stopping')
+    await this.#stop(0)
   }
 
   /** @param {number} exitCode */
-  async function stop (exitCode) {
-    if (places.stopping) return
-    status.stopping()
-    const inTime = await places.stop()
-    await lifecycle.stop()
-    exitAfterLog(log, inTime ? exitCode : 1)
+  async #stop (exitCode) {
+    if (this.state === 'stopping') return
+    this.state = 'stopping'
+    this.status.stopping()
+    const inTime = await this.places.stop()
+    await this.lifecycle.stop()
+    exitAfterLog(this.services.log, inTime ? exitCode : 1)
   }
-
-  /** @param {NodeJS.Signals} signal */
-  async function onSignal (signal) {
-    if (places.stopping) {
-      places.kill()
-      await lifecycle.stop()
-      process.exit(1)
-    }
-    log.info({ reason: signal }, 'stopping')
-    await stop(0)
-  }
-  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
-    process.on(signal, () => {
-      onSignal(signal).catch((error) => {
-        log.error({ err: error }, 'stop failed')
-        process.exit(1)
-      })
-    })
-  }
-  const logLevels = createLogLevels({
-    directory: runDirectory,
-    own: { name: 'launcher', control: logLevel },
-    // processes that are started later
-    onAll (level) { env.INKCAST_LOG_LEVEL = level === 'default' ? undefined : level }
-  })
-  process.on('SIGUSR2', () => {
-    logLevels.set(logLevel.toggled).catch((error) => log.error({ err: error }, 'the log level could not be changed'))
-  })
-  process.on('SIGHUP', () => { places.reload().catch((error) => log.error({ err: error }, 'reload failed')) })
-
-  try {
-    await serveAdmin({
-      config,
-      directory: runDirectory,
-      expected,
-      own: () => status.read(),
-      isHung: (pid) => slots.some(({ current }) => current?.hung && current.pid === pid),
-      logLevels,
-      // processes that are started later
-      onCordon (cordoned) { env.INKCAST_CORDONED = cordoned ? '1' : undefined },
-      onMove: (name, seconds) => places.sendAway(name, seconds),
-      lifecycle,
-      status,
-      metrics,
-      log,
-      clock
-    })
-    // before the first socket in it: its path may be too long for one
-    await openRunDirectory(runDirectory)
-    // development only
-    if (!config.production) {
-      const { startLauncherControl } = await import('../../../packages/demo/control/launcher.js')
-      await startLauncherControl({
-        config, runDirectory, redisUrls, slots, reload: () => places.reload(), status, lifecycle, log, clock, random
-      })
-    }
-    await places.sockets?.start()
-    await lifecycle.start('hang watch', places.hangWatch)
-    await lifecycle.start('memory at rest', createMemoryAtRest({ clock }))
-  } catch (error) {
-    console.error(`inkcast: ${startError(error)}`)
-    await lifecycle.stop()
-    process.exit(1)
-  }
-  places.start()
 }

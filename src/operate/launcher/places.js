@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { within } from '../../base/common/wait.js'
 import { processesOf } from '../../config/load.js'
-import { createHangWatch } from './hang-watch.js'
+import { HangWatch } from './hang-watch.js'
 import { GATEWAY_FLAGS } from '../../base/process/runtime-flags.js'
 import { chooseAccepting } from './accepting.js'
 import { moveClients } from './paced-move.js'
@@ -21,10 +21,7 @@ const STOP_SHARE = 0.2
  * @typedef {import('./child.js').Child} Child
  *
  * The parts of the system that start processes and look at them; a simulation has its own.
- * @typedef {object} LauncherHost
- * @property {import('./child.js').Fork} fork
- * @property {typeof import('../../base/process/usage.js').readUsage} usageOf
- * @property {typeof import('../../base/process/usage.js').isTraced} traced
+ * @typedef {import('./hang-watch.js').Look & { fork: import('./child.js').Fork }} LauncherHost
  */
 
 /**
@@ -37,32 +34,29 @@ export class Places {
   /** Of the gateway workers, if the launcher keeps them. */
   sockets
   hangWatch
+  /** @type {'running' | 'reloading' | 'stopping'} */
+  state = 'running'
+  #reloadAgain = false
   #config
   #events
   #log
   #clock
-  #stopping = false
-  #reloading = false
-  #reloadAgain = false
   /** During a reload: the gateway worker that was started last. @type {Child | undefined} */
   #newest
 
   /**
-   * @param {import('../../config/load.js').Config} config
-   * @param {object} dependencies
-   * @param {LauncherHost} dependencies.host
-   * @param {Record<string, string | undefined>} dependencies.env of processes that are started from now on
-   * @param {boolean} dependencies.keepsSockets
-   * @param {object} dependencies.events
-   * @param {() => void} dependencies.events.onChange a process is ready, or none is in its place
-   * @param {(message: string) => void} dependencies.events.onWaits what the start of a process waits for
-   * @param {(reason: string) => void} dependencies.events.onGiveUp a process does not start or does not stay up
-   * @param {import('../../base/common/log.js').Log} dependencies.log
-   * @param {import('../../observe/metrics/metrics.js').Metrics} dependencies.metrics
-   * @param {import('../../base/common/clock.js').Clock} dependencies.clock
-   * @param {import('../../base/common/random.js').Random} dependencies.random
+   * @param {import('../../observe/services.js').Services} services
+   * @param {object} parts
+   * @param {import('../../config/load.js').Config} parts.config
+   * @param {LauncherHost} parts.host
+   * @param {Record<string, string | undefined>} parts.env of processes that are started from now on
+   * @param {boolean} parts.keepsSockets
+   * @param {object} parts.events
+   * @param {() => void} parts.events.onChange a process is ready, or none is in its place
+   * @param {(message: string) => void} parts.events.onWaits what the start of a process waits for
+   * @param {(reason: string) => void} parts.events.onGiveUp a process does not start or does not stay up
    */
-  constructor (config, { host, env, keepsSockets, events, log, metrics, clock, random }) {
+  constructor ({ log, metrics, clock, random }, { config, host, env, keepsSockets, events }) {
     this.#config = config
     this.#events = events
     this.#log = log
@@ -99,24 +93,22 @@ export class Places {
     this.sockets = keepsSockets
       ? createSlotSockets({ ...config.gateway, slots: this.slots.filter((slot) => slot.settings.role === 'gateway') })
       : undefined
-    this.hangWatch = createHangWatch({
+    this.hangWatch = new HangWatch({
       // a process that is starting or stopping has a timeout of its own
       processes: () => /** @type {any[]} */ (this.slots.map(({ current }) => current).filter((child) =>
         child !== undefined && child.ready && child.answers && !child.stopping && !child.exited)),
       isReady: (name) => this.slots.find((slot) => slot.name === name)?.ready ?? true,
       onChange: () => this.#changed(),
-      metrics, log, clock,
-      usageOf: host.usageOf,
-      traced: host.traced
+      host, metrics, log, clock
     })
   }
 
-  get stopping () { return this.#stopping }
+  get stopping () { return this.state === 'stopping' }
   get ready () { return this.slots.every((slot) => slot.ready) }
 
   start () {
     const store = this.slots.find((slot) => slot.settings.role === 'store')
-    const startOthers = () => { if (!this.#stopping) for (const slot of this.slots) if (slot !== store) slot.start() }
+    const startOthers = () => { if (!this.stopping) for (const slot of this.slots) if (slot !== store) slot.start() }
     if (store === undefined) return startOthers()
     // first, so that the others find it
     store.start()
@@ -136,7 +128,7 @@ export class Places {
   async #moveAway (old, child) {
     old.accept(false)
     const begun = this.#clock.monotonic()
-    const clients = await moveClients({ from: old, to: child, stopped: () => this.#stopping, clock: this.#clock })
+    const clients = await moveClients({ from: old, to: child, stopped: () => this.stopping, clock: this.#clock })
     const ms = Math.round(this.#clock.monotonic() - begun)
     if (clients > 0) this.#log.info({ process: old.name, clients, ms }, 'clients moved to its successor')
   }
@@ -168,17 +160,17 @@ export class Places {
 
   /** @returns {Promise<string | null>} why not all processes were replaced */
   async reload () {
-    if (this.#stopping) return 'everything is stopping'
-    this.#reloadAgain = this.#reloading
-    if (this.#reloading) return 'a reload is in progress; another one follows it'
+    if (this.stopping) return 'everything is stopping'
+    this.#reloadAgain = this.state === 'reloading'
+    if (this.#reloadAgain) return 'a reload is in progress; another one follows it'
     let problem
-    this.#reloading = true
+    this.state = 'reloading'
     do {
       this.#reloadAgain = false
       problem = await this.#reloadOnce()
       this.#acceptAll()
-    } while (this.#reloadAgain && !this.#stopping)
-    this.#reloading = false
+    } while (this.#reloadAgain && !this.stopping)
+    if (this.state === 'reloading') this.state = 'running'
     return problem
   }
 
@@ -195,7 +187,7 @@ export class Places {
     for (const slot of this.slots.filter(({ settings }) => settings.role !== 'store')) {
       const problem = await slot.reload(READY_TIMEOUT)
       if (slot === lastGateway) this.#acceptAll()
-      if (this.#stopping) return 'everything is stopping'
+      if (this.stopping) return 'everything is stopping'
       if (problem !== null) {
         this.#log.error(
           { process: slot.name },
@@ -210,7 +202,7 @@ export class Places {
 
   /** Stops all processes. @returns {Promise<boolean>} false: some had to be killed */
   async stop () {
-    this.#stopping = true
+    this.state = 'stopping'
     this.sockets?.stop()
     // a signal to the whole process group has reached them as well
     for (const slot of this.slots) slot.expectEnd()

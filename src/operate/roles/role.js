@@ -135,7 +135,7 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
     await listenPrivately()
     if (launcher.servesAdmin) {
       const expected = launcher.runDirectory === undefined ? { [role]: 1 } : processesOf(config)
-      await serveAdmin({ config, directory, expected, lifecycle, status, metrics, log, clock })
+      await serveAdmin({ log, metrics, clock }, { config, directory, expected, lifecycle, status })
       for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
       // the launcher watches its processes itself; PM2 does not
       if (launcher.runDirectory !== undefined) {

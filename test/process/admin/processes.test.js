@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { createPrivateListener } from '../../../src/operate/admin/private-listener.js'
 import { createProcesses } from '../../../src/operate/admin/processes.js'
-import { createAdminServer } from '../../../src/operate/admin/server.js'
+import { AdminServer } from '../../../src/operate/admin/server.js'
 import { createStatus } from '../../../src/operate/admin/status.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -124,7 +124,7 @@ test('/ready reports the warnings of serving processes, with their names', async
   t.after(() => listener.stop())
   await listener.start()
   const processes = createProcesses({ directory, expected: { ingest: 1 } })
-  const server = createAdminServer({
+  const server = new AdminServer({
     settings: { host: '127.0.0.1', port: 0 },
     production: false,
     processes,
@@ -151,7 +151,7 @@ test('/metrics keeps what a process has counted that ended', async (t) => {
   const [first, second] = [await start(1), await start(2)]
   first.metrics.connections_shed.inc(5)
   second.metrics.connections_shed.inc(7)
-  const server = createAdminServer({
+  const server = new AdminServer({
     settings: { host: '127.0.0.1', port: 0 },
     production: false,
     processes: createProcesses({ directory, expected: { gateway: 1 } }),

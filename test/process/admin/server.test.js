@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'
-import { createAdminServer } from '../../../src/operate/admin/server.js'
+import { AdminServer } from '../../../src/operate/admin/server.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
@@ -21,7 +21,7 @@ async function startAdmin (t, { production = false } = {}) {
       return { processes: [{ id: 'a', name: 'api-0', notReady: [], metrics: [] }], reasons: [] }
     }
   }
-  const server = createAdminServer({
+  const server = new AdminServer({
     settings: { host: '127.0.0.1', port: 0 },
     production,
     processes,

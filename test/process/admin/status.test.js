@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAdminServer } from '../../../src/operate/admin/server.js'
+import { AdminServer } from '../../../src/operate/admin/server.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
@@ -9,7 +9,7 @@ const READ = 'reading-0123456789'
 
 /** @param {import('node:test').TestContext} t @param {object} [settings] */
 async function startAdmin (t, settings = {}) {
-  const server = createAdminServer({
+  const server = new AdminServer({
     settings: { host: '127.0.0.1', port: 0, ...settings },
     production: true,
     processes: {

@@ -8,7 +8,7 @@ import tls from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { createAgent } from '../../../src/operate/admin/agent.js'
 import { createPrivateListener } from '../../../src/operate/admin/private-listener.js'
-import { createAdminServer } from '../../../src/operate/admin/server.js'
+import { AdminServer } from '../../../src/operate/admin/server.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { createHttpServer } from '../../../src/transport/engine/http.js'
 import { createClosing } from '../../../src/transport/engine/socket-reader.js'
@@ -121,7 +121,7 @@ const LISTENERS = {
     return { host: '127.0.0.1', port: api.port() }
   },
   'the admin server': async (t) => {
-    const server = createAdminServer({
+    const server = new AdminServer({
       settings: { host: '127.0.0.1', port: 0 },
       production: true,
       processes,

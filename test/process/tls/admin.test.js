@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import https from 'node:https'
 import { test } from 'node:test'
-import { createAdminServer } from '../../../src/operate/admin/server.js'
+import { AdminServer } from '../../../src/operate/admin/server.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { makeAuthority, startCertificate } from '../../helpers/certificates.js'
 
@@ -12,7 +12,7 @@ async function start (t, mutual) {
   const { certificate, log } = await startCertificate(t, {
     ...authority.issue('admin'), ...mutual ? { ca: authority.ca } : {}
   })
-  const server = createAdminServer({
+  const server = new AdminServer({
     settings: { host: '127.0.0.1', port: 0 },
     processes: { read: async () => ({ processes: [], reasons: [] }) },
     production: true, certificate, log, clock: systemClock

@@ -102,7 +102,9 @@ export class Launcher {
     const { process, process: { clock, random } } = this
     const env = this.#env = {}
     const log = worldLog(process)
-    const places = this.places = new Places(this.config, {
+    const metrics = createMetrics({ role: 'launcher', processMetrics: false })
+    const places = this.places = new Places({ log, metrics, clock, random }, {
+      config: this.config,
       host: {
         fork: ({ role, slot, env: own }) => {
           const running = this.startRole(role, slot, own)
@@ -123,8 +125,7 @@ export class Launcher {
           places.hangWatch.stop()
           places.stop().then(() => process.end(1))
         }
-      },
-      log, metrics: createMetrics({ role: 'launcher', processMetrics: false }), clock, random
+      }
     })
     places.start()
     places.hangWatch.start()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHangWatch } from '../../../src/operate/launcher/hang-watch.js'
+import { HangWatch } from '../../../src/operate/launcher/hang-watch.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -35,7 +35,7 @@ function watch (t, names) {
     },
     kill: () => { killed.push(name) }
   }))
-  const watching = createHangWatch({
+  const watching = new HangWatch({
     processes: () => processes.filter(({ name }) => !killed.includes(name)),
     isReady: (name) => !killed.includes(name) || replaced.has(name),
     metrics,
@@ -47,8 +47,7 @@ function watch (t, names) {
         run()
       })
     },
-    usageOf: () => ({ ...usage }),
-    traced: () => traced
+    host: { usageOf: () => ({ ...usage }), traced: () => traced }
   })
   /** @type {Set<string>} */
   const replaced = new Set()

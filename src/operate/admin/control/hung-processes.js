@@ -1,7 +1,7 @@
 import http from 'node:http'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
-import { createHangWatch } from '../../launcher/hang-watch.js'
+import { HangWatch } from '../../launcher/hang-watch.js'
 
 /**
  * Notices and kills hung processes of this machine where inkcast's launcher does not: under PM2, which only restarts
@@ -28,7 +28,7 @@ export function createHungProcesses ({ directory, metrics, log, clock }) {
   /** @type {import('../../../base/common/clock.js').Timer | undefined} */
   let timer
 
-  const watch = createHangWatch({
+  const watch = new HangWatch({
     processes: () => [...found.values()],
     isReady: (name) => [...found.values()].some((process) => process.name === name && process.answers && !process.hung),
     interval: INTERVAL,
