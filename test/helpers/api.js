@@ -1,5 +1,5 @@
 import { systemRandom } from '../../src/base/common/random.js'
-import { createCallers } from '../../src/services/api/callers/callers.js'
+import { Callers } from '../../src/services/api/callers/callers.js'
 import { createHttpApi } from '../../src/services/api/http/server.js'
 import { createRedisRequests } from '../../src/services/api/idempotency/redis-requests.js'
 import { createPublish } from '../../src/services/api/publish.js'
@@ -48,7 +48,7 @@ export async function startApi (
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
   const limits = { maxRecordBytes }
-  const callers = createCallers({
+  const callers = new Callers({
     settings: { tokens, callersFile }, production: false, log, metrics, clock, reloadEvery: 20, random: systemRandom
   })
   await callers.start()

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { loadSync } from '@grpc/proto-loader'
 import { systemRandom } from '../../src/base/common/random.js'
-import { createCallers } from '../../src/services/api/callers/callers.js'
+import { Callers } from '../../src/services/api/callers/callers.js'
 import { createGrpcApi, PROTO } from '../../src/services/api/grpc/server.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { manualClock } from './manual-clock.js'
@@ -34,7 +34,7 @@ export async function startGrpcApi (t, {
   const timers = withRealTimers(clock)
   const { log } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
-  const callers = createCallers({
+  const callers = new Callers({
     settings: { tokens, callersFile }, production: false, log, metrics, clock: timers, reloadEvery: 20,
     random: systemRandom
   })

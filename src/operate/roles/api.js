@@ -1,4 +1,4 @@
-import { createCallers } from '../../services/api/callers/callers.js'
+import { Callers } from '../../services/api/callers/callers.js'
 import { createHttpApi } from '../../services/api/http/server.js'
 import { busSink, createPublish, kafkaSink, observedSink } from '../../services/api/publish.js'
 import { createPublishLane } from '../../services/api/publish-lane.js'
@@ -40,7 +40,7 @@ export async function composeApi (context, shared) {
   const sink = observedSink(downlink === undefined ? toBus : kafkaSink(downlink.publish, toBus), metrics)
   const requests = createRedisRequests({ ...base, redis })
   const publish = createPublish({ sink, limits, requests })
-  const callers = createCallers({ ...base, settings: config.api, production: config.production })
+  const callers = new Callers({ ...base, settings: config.api, production: config.production })
   const certificate = apiCertificate({ ...base, config })
   // servers are created with certificates that are started
   await startCertificates([certificate], { lifecycle, status })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { systemRandom } from '../../../src/base/common/random.js'
-import { createCallers } from '../../../src/services/api/callers/callers.js'
+import { Callers } from '../../../src/services/api/callers/callers.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { startApi } from '../../helpers/api.js'
 import { callersFile } from '../../helpers/callers-file.js'
@@ -276,7 +276,7 @@ test('a token in a file is rotated by writing that file', async (t) => {
 
 test('a wrong file fails the start, with the reason', async (t) => {
   const { log } = recordingLog()
-  const start = (/** @type {string} */ path) => createCallers({
+  const start = (/** @type {string} */ path) => new Callers({
     settings: { tokens: [], callersFile: path },
     production: true,
     log,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { systemRandom } from '../../../src/base/common/random.js'
-import { createCallers } from '../../../src/services/api/callers/callers.js'
+import { Callers } from '../../../src/services/api/callers/callers.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { startApi } from '../../helpers/api.js'
 import { rawHttp } from '../../helpers/raw-http.js'
@@ -14,7 +14,7 @@ const TOKENS = ['editor:0123456789abcdef', 'billing:fedcba9876543210:with-colon'
 function callersOf (tokens) {
   const metrics = createMetrics({ processMetrics: false })
   const { log } = recordingLog()
-  const callers = createCallers({
+  const callers = new Callers({
     settings: { tokens }, production: false, log, metrics, clock: systemClock, random: systemRandom
   })
   return {
@@ -153,7 +153,7 @@ test('without tokens the api refuses browser pages on this machine, and logs at 
 
 test('in production the api fails to start without tokens', async () => {
   const nothing = /** @type {any} */ ({})
-  const callers = createCallers({
+  const callers = new Callers({
     settings: { tokens: [] }, production: true, log: nothing, metrics: nothing, clock: systemClock, random: systemRandom
   })
   await assert.rejects(callers.start(), /API_TOKENS: required in production/)

@@ -92,8 +92,9 @@ for (const [name, method] of Object.entries({ PublishStream, PublishBatch })) {
     const { port, callers, pass } = await startGrpcApi(t, { tokens: [`editor:${TOKEN}`] })
     const client = rawGrpc(t, port, { token: TOKEN })
     let refused = 0
-    const { refused: charge } = callers
-    t.mock.method(callers, 'refused', (/** @type {any} */ caller, count = 1) => {
+    const { rates } = callers
+    const charge = rates.refused.bind(rates)
+    t.mock.method(rates, 'refused', (/** @type {string} */ caller, count = 1) => {
       refused += count
       charge(caller, count)
     })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { systemRandom } from '../../../src/base/common/random.js'
-import { createCallers } from '../../../src/services/api/callers/callers.js'
+import { Callers } from '../../../src/services/api/callers/callers.js'
 import { createAnswers } from '../../../src/services/webhook/answers.js'
 import { route } from '../../../src/ingest/router.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
@@ -203,7 +203,7 @@ describe('an operator acts on its own targets, and they decide the right, in eve
       const metrics = createMetrics({ processMetrics: false })
       const { path } = callersFile(t, { callers: [{ name: 'webhook', operators: ['*'], ...given.rights }] })
       const settings = { tokens: [], callersFile: path }
-      const callers = createCallers({ settings, production: false, log, metrics, clock, random: systemRandom })
+      const callers = new Callers({ settings, production: false, log, metrics, clock, random: systemRandom })
       await callers.start()
       t.after(() => callers.stop())
       /** @type {import('../../../src/wire/publication.js').Publication[]} */

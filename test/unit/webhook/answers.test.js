@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemRandom } from '../../../src/base/common/random.js'
-import { createCallers } from '../../../src/services/api/callers/callers.js'
+import { Callers } from '../../../src/services/api/callers/callers.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { checkPublication } from '../../../src/wire/publication.js'
 import { createAnswers } from '../../../src/services/webhook/answers.js'
@@ -32,7 +32,7 @@ async function start (t, rights = { operators: ['broadcast'], guids: ['notes/*']
   }
   const metrics = createMetrics({ processMetrics: false })
   const { path } = callersFile(t, { callers: [{ name: 'webhook', ...rights }] })
-  const callers = createCallers({
+  const callers = new Callers({
     settings: { tokens: [], callersFile: path }, production: false, log, metrics, clock, random: systemRandom
   })
   await callers.start()

@@ -36,8 +36,8 @@ export async function checkContents (config, log) {
     findings.push(await starts(rules, documents.rulesFile, 'docs/document-rules.md says what it may contain'))
   }
   if (api.callersFile !== undefined) {
-    const { createCallers } = await import('../../../services/api/callers/callers.js')
-    const callers = createCallers({
+    const { Callers } = await import('../../../services/api/callers/callers.js')
+    const callers = new Callers({
       settings: api, production, log, metrics, clock: systemClock, random: systemRandom
     })
     findings.push(await starts(callers, api.callersFile, 'docs/callers.md says what it may contain'))

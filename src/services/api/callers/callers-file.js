@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { keyFromPem, keyFromSecret } from '../../../people/auth/keys.js'
 import { parseCallers } from './callers-schema.js'
 import { digestOf } from './credentials.js'
@@ -18,6 +18,35 @@ const MAX_TOKENS = 1000
 const MAX_FILES = 100
 const MIN_TOKEN = 16
 const MIN_SECRET = 32 // RFC 7518, 3.2
+
+/**
+ * Reads API_CALLERS_FILE, and fetches keys of issuers that are new.
+ *
+ * @param {object} options
+ * @param {string} options.path
+ * @param {ReadText} options.readText
+ * @param {ReadonlySet<string>} options.taken names in API_TOKENS
+ * @param {ReadonlyMap<string, import('./issuers.js').KeySet>} options.keySets those that are there, by URL
+ * @param {(url: string) => import('./issuers.js').KeySet} options.newKeySet
+ */
+export async function loadCallers ({ path, readText, taken, keySets, newKeySet }) {
+  /** @type {Map<string, import('./issuers.js').KeySet>} */
+  const used = new Map()
+  const contents = await readCallers({
+    text: await readText(path),
+    folder: dirname(path),
+    readText,
+    taken,
+    keySetAt (url) {
+      const keySet = used.get(url) ?? keySets.get(url) ?? newKeySet(url)
+      used.set(url, keySet)
+      return keySet
+    }
+  })
+  // a set that cannot be fetched fails nothing: its callers are `unavailable` until it can
+  await Promise.all([...used].map(([url, keySet]) => keySets.has(url) ? undefined : keySet.start()))
+  return { contents, used }
+}
 
 /**
  * @param {object} options

@@ -133,7 +133,7 @@ export function createGrpcApi ({
       } else {
         caller = await whoCalls(call.headers, connection)
         connection.admit()
-        callers.checkDebt(caller)
+        callers.rates.checkDebt(caller.name)
         name = caller.name
       }
       if (call.closed) return
@@ -174,7 +174,7 @@ export function createGrpcApi ({
     /** @type {any} */
     let request
     // what was refused since the call began counts as well
-    if (caller !== undefined) call.on('arrived', () => callers.checkDebt(caller))
+    if (caller !== undefined) call.on('arrived', () => callers.rates.checkDebt(caller.name))
     call.on('message', (message) => {
       if (request !== undefined) reject(new InkcastError('bad_request', 'the rpc takes one message'))
       request = message
@@ -184,7 +184,7 @@ export function createGrpcApi ({
       else resolve(request)
     })
     call.on('refused', (error) => {
-      if (caller !== undefined) callers.refused(caller, error.code === 'bad_request' ? list?.max : 1)
+      if (caller !== undefined) callers.rates.refused(caller.name, error.code === 'bad_request' ? list?.max : 1)
       reject(error)
     })
     call.on('close', () => resolve(undefined))
@@ -221,8 +221,8 @@ export function createGrpcApi ({
       serve: (call, { caller, signal }) => servePublishStream(call, {
         caller: caller.name,
         admit: (publication) => callers.admitPublication(caller, publication, maxRecordBytes),
-        refused: (count) => callers.refused(caller, count),
-        owes: () => callers.owes(caller),
+        refused: (count) => callers.rates.refused(caller.name, count),
+        owes: () => callers.rates.owes(caller.name),
         publishLane: services.publishLane,
         clock,
         random,

@@ -23,7 +23,7 @@ export class OpenStreams {
 
   /**
    * @param {object} dependencies
-   * @param {Pick<import('../callers/callers.js').Callers, 'check' | 'refused'>} dependencies.callers
+   * @param {Pick<import('../callers/callers.js').Callers, 'check' | 'rates'>} dependencies.callers
    * @param {Pick<import('../../../observe/metrics/metrics.js').Metrics, 'grpc_streams'>} dependencies.metrics
    * @param {ReturnType<typeof import('../request-limit.js').createRequestLimit>} dependencies.limit of the bytes of
    *   messages that have not ended
@@ -55,7 +55,7 @@ export class OpenStreams {
     this.#open.add(entry)
     this.#metrics.grpc_streams.set(this.#open.size)
     call.on('refused', (error) => {
-      this.#callers.refused(caller, error.code === 'bad_request' ? list?.max : 1)
+      this.#callers.rates.refused(caller.name, error.code === 'bad_request' ? list?.max : 1)
       ending.abort(error)
     })
     if (this.#stopped) ending.abort(new InkcastError('draining'))

@@ -136,7 +136,7 @@ export function createHttpApi (
     if (exchange.pipelined > 0 && callers.needToken && hasNoCredential(request)) await takeTurn(request, exchange)
     const found = whoCalls(request)
     const caller = found instanceof Promise ? await found : found
-    if (caller !== undefined) callers.checkDebt(caller)
+    if (caller !== undefined) callers.rates.checkDebt(caller.name)
     if (request.is404) throw notFound()
     const { maxBytes = maxRecordBytes, takesBody, hasHeaders } =
       /** @type {{ maxBytes?: number, takesBody?: boolean, hasHeaders?: boolean }} */ (request.routeOptions.config)
@@ -151,7 +151,7 @@ export function createHttpApi (
   // while the body arrived, other requests of the caller may have been refused
   server.addHook('preHandler', async (request) => {
     const caller = admitted.get(request)?.caller
-    if (caller !== undefined) callers.checkDebt(caller)
+    if (caller !== undefined) callers.rates.checkDebt(caller.name)
   })
   server.addHook('onSend', async (_request, reply) => {
     if (leaving) reply.header('connection', 'close')

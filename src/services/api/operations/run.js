@@ -24,8 +24,8 @@ export async function runOperation (operation, call, { callers, caller }) {
     ...call,
     caller: caller.name,
     admit: (publication) => callers.admitPublication(caller, publication, call.maxRecordBytes),
-    refused: (count) => callers.refused(caller, count),
-    decoding: (bytes, decode) => callers.decoding(caller, bytes, decode),
+    refused: (count) => callers.rates.refused(caller.name, count),
+    decoding: (bytes, decode) => callers.rates.decoding(caller.name, bytes, decode),
     publish: callers.publishFor(caller, call.publish)
   })
 }
