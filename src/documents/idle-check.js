@@ -12,14 +12,11 @@ const CYCLE = 4000
 const TICK = 100
 
 /**
- * @param {object} dependencies
- * @param {ReadonlyMap<string, import('./feed.js').Feed>} dependencies.feeds
- * @param {import('../log/bus/contract.js').Bus} dependencies.bus
- * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
- * @param {import('../base/common/log.js').Log} dependencies.log
- * @param {import('../base/common/clock.js').Clock} dependencies.clock
- * @param {import('../base/common/random.js').Random} dependencies.random
- * @param {AbortSignal} dependencies.signal ends it
+ * @typedef {Omit<import('./feed.js').FeedDependencies, 'onBehind' | 'createDelivery'> & {
+ *   feeds: ReadonlyMap<string, import('./feed.js').Feed>, signal: AbortSignal
+ * }} FeedsToCheck signal: ends the comparisons
+ *
+ * @param {FeedsToCheck} dependencies
  */
 export function checkFeeds ({ feeds, bus, metrics, log, clock, random, signal }) {
   /** For failed calls; the next cycle compares those documents. */

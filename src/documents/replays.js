@@ -2,15 +2,9 @@ import { PAGE } from './feed.js'
 import { Turns } from './turns.js'
 
 /**
- * Missed records for clients that reconnect, with shared reads of the log: a read in progress, and for one second its
- * result with its frames, serves every client whose position is within it.
- * Why: docs/decisions/0051-many-clients-at-once.md
- *
  * @typedef {import('../wire/position.js').Position} Position
  * @typedef {import('../log/bus/contract.js').BusRecord} BusRecord
- */
-
-/**
+ *
  * @typedef {object} Replay
  * @property {{ record: BusRecord, delivery: any }[]} records in order, the first right after the requested position;
  *   those replaced by newer ones of their key are missing
@@ -35,89 +29,82 @@ const RECORDS_PER_TURN = 2000
 const RECORD_COST = 1024
 
 /**
- * @param {object} dependencies
- * @param {import('../log/bus/contract.js').Bus} dependencies.bus
- * @param {(record: BusRecord, replayed?: boolean) => unknown} dependencies.createDelivery
- * @param {number} dependencies.maxBytes of all pages; above it no read starts. Reads in progress may exceed it
- * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
- * @param {Pick<import('../base/common/clock.js').Clock, 'timer' | 'soon'>} dependencies.clock
+ * Missed records for clients that reconnect, with shared reads of the log: a read in progress, and for one second its
+ * result with its frames, serves every client whose position is within it.
+ * Why: docs/decisions/0051-many-clients-at-once.md
  */
-export function createReplays ({ bus, createDelivery, maxBytes, metrics, clock }) {
+export class Replays {
   /** @type {Map<string, Page[]>} by guid; bounded by maxBytes and by the joins in progress */
-  const pages = new Map()
+  #pages = new Map()
   /** Queue of reads, in order; bounded like the pages. @type {(() => void)[]} */
-  const waiting = []
-  const turns = new Turns(RECORDS_PER_TURN, clock)
-  let reading = 0
-  let bytes = 0
+  #waiting = []
+  #turns
+  /** Reads in progress. */
+  #reading = 0
+  /** Of all pages. */
+  #bytes = 0
 
-  function next () {
-    while (reading < MAX_READS && bytes < maxBytes && waiting.length > 0) {
-      reading++
-      waiting.shift()?.()
-    }
+  /**
+   * @param {object} dependencies
+   * @param {import('../log/bus/contract.js').Bus} dependencies.bus
+   * @param {(record: BusRecord, replayed?: boolean) => unknown} dependencies.createDelivery
+   * @param {number} dependencies.maxBytes of all pages; above it no read starts. Reads in progress may exceed it
+   * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
+   * @param {Pick<import('../base/common/clock.js').Clock, 'timer' | 'soon'>} dependencies.clock
+   */
+  constructor ({ bus, createDelivery, maxBytes, metrics, clock }) {
+    this.bus = bus
+    this.createDelivery = createDelivery
+    this.maxBytes = maxBytes
+    this.metrics = metrics
+    this.clock = clock
+    this.#turns = new Turns(RECORDS_PER_TURN, clock)
+    metrics.onCollect(() => metrics.replay_bytes.set(this.#bytes))
   }
 
-  /** @param {string} guid @param {Page} page */
-  function forget (guid, page) {
-    const others = pages.get(guid)?.filter((other) => other !== page) ?? []
-    if (others.length > 0) pages.set(guid, others)
-    else pages.delete(guid)
+  /**
+   * The next page after a position, when its delivery may start.
+   * @param {string} guid
+   * @param {Position} since
+   * @param {string} epoch of the live stream: pages of another log are not shared
+   * @param {number} [limit] read at most this number of records, for this caller only (not shared)
+   * @returns {Promise<Replay>} rejects as `history` does
+   */
+  async read (guid, since, epoch, limit) {
+    const replay = await this.#find(guid, since, epoch, limit)
+    const turn = limit === undefined ? this.#turns.take(replay.records.length) : undefined
+    if (turn !== undefined) await turn
+    return replay
   }
 
-  /** Reads a page after the queue before it. @param {string} guid @param {Position} since @param {number} limit */
-  async function history (guid, since, limit) {
-    await new Promise((resolve) => {
-      waiting.push(() => resolve(undefined))
-      next()
-    })
-    try {
-      const { records, gap, position } = await bus.history(guid, since, limit)
-      const size = records.reduce((sum, { publication }) => sum + 2 * publication.value.length + RECORD_COST, 0)
-      bytes += size
-      return {
-        records: records.map((record) => ({ record, delivery: createDelivery(record, true) })),
-        gap,
-        position,
-        size
+  /** @param {string} guid @param {Position} since @param {string} epoch @param {number} [limit] */
+  async #find (guid, since, epoch, limit) {
+    for (;;) {
+      const page = this.#pages.get(guid)?.find(({ epoch: of, from, to, reading }) =>
+        of === since.epoch && from <= since.offset && since.offset < to && (reading || of === epoch))
+      if (page === undefined) break
+      const replay = await page.replay
+      const isFirst = since.offset === page.from
+      // a gap at an earlier position proves nothing about this one
+      if (replay.gap === 'epoch' || isFirst || since.offset < page.to) {
+        this.metrics.replay_pages.inc({ source: 'shared' })
+        return isFirst ? replay : { ...replay, records: recordsAfter(replay.records, since.offset - page.from, since) }
       }
-    } finally {
-      reading--
-      next()
     }
+    this.metrics.replay_pages.inc({ source: 'read' })
+    return limit === undefined ? this.#readForAll(guid, since) : this.#readForOne(guid, since, limit)
   }
 
-  /** @param {number} size of a page that is no longer kept */
-  function release (size) {
-    bytes -= size
-    next()
+  /** @param {string} guid @param {Position} since @param {number} limit @returns {Promise<Replay>} */
+  async #readForOne (guid, since, limit) {
+    const { size, ...replay } = await this.#history(guid, since, limit)
+    // in the next turn the records are delivered, or the member has ended
+    this.clock.soon(() => this.#release(size))
+    return replay
   }
-
-  /** @param {string} guid @param {Position} since @param {Page} page @returns {Promise<Replay>} */
-  async function readPage (guid, since, page) {
-    try {
-      const { size, ...replay } = await history(guid, since, PAGE)
-      page.to = replay.records.at(-1)?.record.offset ?? page.from
-      if (size > 0) {
-        clock.timer(KEEP, () => {
-          release(size)
-          forget(guid, page)
-        }).unref()
-      }
-      return replay
-    } catch (error) {
-      page.to = page.from
-      throw error
-    } finally {
-      page.reading = false
-      if (page.to === page.from) forget(guid, page)
-    }
-  }
-
-  metrics.onCollect(() => metrics.replay_bytes.set(bytes))
 
   /** @param {string} guid @param {Position} since @returns {Promise<Replay>} */
-  function readForAll (guid, since) {
+  #readForAll (guid, since) {
     /** @type {Page} */
     const page = {
       epoch: since.epoch,
@@ -126,60 +113,74 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics, clock }
       reading: true,
       replay: /** @type {any} */ (undefined)
     }
-    const others = pages.get(guid)
-    if (others === undefined) pages.set(guid, [page])
+    const others = this.#pages.get(guid)
+    if (others === undefined) this.#pages.set(guid, [page])
     else others.push(page)
-    page.replay = readPage(guid, since, page)
+    page.replay = this.#readPage(guid, since, page)
     return page.replay
   }
 
-  /** @param {string} guid @param {Position} since @param {number} limit @returns {Promise<Replay>} */
-  async function readForOne (guid, since, limit) {
-    const { size, ...replay } = await history(guid, since, limit)
-    // in the next turn the records are delivered, or the member has ended
-    clock.soon(() => release(size))
-    return replay
-  }
-
-  /**
-   * @param {string} guid
-   * @param {Position} since
-   * @param {string} epoch
-   * @param {number} [limit]
-   * @returns {Promise<Replay>}
-   */
-  async function find (guid, since, epoch, limit) {
-    for (;;) {
-      const page = pages.get(guid)?.find(({ epoch: of, from, to, reading }) =>
-        of === since.epoch && from <= since.offset && since.offset < to && (reading || of === epoch))
-      if (page === undefined) break
-      const replay = await page.replay
-      const isFirst = since.offset === page.from
-      // a gap at an earlier position proves nothing about this one
-      if (replay.gap === 'epoch' || isFirst || since.offset < page.to) {
-        metrics.replay_pages.inc({ source: 'shared' })
-        return isFirst ? replay : { ...replay, records: recordsAfter(replay.records, since.offset - page.from, since) }
+  /** @param {string} guid @param {Position} since @param {Page} page @returns {Promise<Replay>} */
+  async #readPage (guid, since, page) {
+    try {
+      const { size, ...replay } = await this.#history(guid, since, PAGE)
+      page.to = replay.records.at(-1)?.record.offset ?? page.from
+      if (size > 0) {
+        this.clock.timer(KEEP, () => {
+          this.#release(size)
+          this.#forget(guid, page)
+        }).unref()
       }
+      return replay
+    } catch (error) {
+      page.to = page.from
+      throw error
+    } finally {
+      page.reading = false
+      if (page.to === page.from) this.#forget(guid, page)
     }
-    metrics.replay_pages.inc({ source: 'read' })
-    return limit === undefined ? readForAll(guid, since) : readForOne(guid, since, limit)
   }
 
-  return {
-    /**
-     * The next page after a position, when its delivery may start.
-     * @param {string} guid
-     * @param {Position} since
-     * @param {string} epoch of the live stream: pages of another log are not shared
-     * @param {number} [limit] read at most this number of records, for this caller only (not shared)
-     * @returns {Promise<Replay>} rejects as `history` does
-     */
-    async read (guid, since, epoch, limit) {
-      const replay = await find(guid, since, epoch, limit)
-      const turn = limit === undefined ? turns.take(replay.records.length) : undefined
-      if (turn !== undefined) await turn
-      return replay
+  /** @param {string} guid @param {Page} page */
+  #forget (guid, page) {
+    const others = this.#pages.get(guid)?.filter((other) => other !== page) ?? []
+    if (others.length > 0) this.#pages.set(guid, others)
+    else this.#pages.delete(guid)
+  }
+
+  /** Reads a page after the queue before it. @param {string} guid @param {Position} since @param {number} limit */
+  async #history (guid, since, limit) {
+    await new Promise((resolve) => {
+      this.#waiting.push(() => resolve(undefined))
+      this.#next()
+    })
+    try {
+      const { records, gap, position } = await this.bus.history(guid, since, limit)
+      const size = records.reduce((sum, { publication }) => sum + 2 * publication.value.length + RECORD_COST, 0)
+      this.#bytes += size
+      return {
+        records: records.map((record) => ({ record, delivery: this.createDelivery(record, true) })),
+        gap,
+        position,
+        size
+      }
+    } finally {
+      this.#reading--
+      this.#next()
     }
+  }
+
+  #next () {
+    while (this.#reading < MAX_READS && this.#bytes < this.maxBytes && this.#waiting.length > 0) {
+      this.#reading++
+      this.#waiting.shift()?.()
+    }
+  }
+
+  /** @param {number} size of a page that is no longer kept */
+  #release (size) {
+    this.#bytes -= size
+    this.#next()
   }
 }
 

@@ -6,7 +6,7 @@ import { createHandshakeLimit } from '../transport/admission/handshake-limit.js'
 import { InputLimits } from '../transport/admission/input-limits.js'
 import { createOrigins } from '../transport/admission/origin.js'
 import { FairReads } from '../documents/fair-reads.js'
-import { createFeeds } from '../documents/feeds.js'
+import { Feeds } from '../documents/feeds.js'
 import { withoutRules } from '../documents/rules/rules.js'
 import { Engine } from '../transport/engine/engine.js'
 import { createHttpServer, notFound } from '../transport/engine/http.js'
@@ -102,7 +102,7 @@ export function createGateway ({
   const receipts = new Receipts({
     settings: { ...limits, ...bounds }, uplink, parts: receiptParts, metrics, log, clock, random
   })
-  const feeds = createFeeds({
+  const feeds = new Feeds({
     bus, metrics, log, clock, random,
     maxReplayBytes: bounds.maxReplayBytes,
     createDelivery ({ publication, epoch, offset, after, receiptId }, replayed = false) {

@@ -16,7 +16,7 @@ import { NamespaceConnection } from './namespace-connection.js'
  *
  * @param {object} dependencies
  * @param {import('./directory.js').Directory} dependencies.directory
- * @param {ReturnType<typeof import('../documents/feeds.js').createFeeds>} dependencies.feeds
+ * @param {import('../documents/feeds.js').Feeds} dependencies.feeds
  * @param {import('../documents/receipts/receipts.js').Receipts} dependencies.receipts
  * @param {import('./connection-listeners.js').ConnectionListeners} dependencies.connectionListeners
  * @param {import('../people/presence/presence.js').Presence} dependencies.presence

@@ -43,7 +43,7 @@ class Reader {
 
 /**
  * @param {object} dependencies
- * @param {Pick<ReturnType<typeof import('../documents/feeds.js').createFeeds>, 'join' | 'leave'>} dependencies.feeds
+ * @param {Pick<import('../documents/feeds.js').Feeds, 'join' | 'leave'>} dependencies.feeds
  * @param {Pick<import('../log/bus/contract.js').Bus, 'history'>} dependencies.bus
  * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../base/common/log.js').Log} dependencies.log

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { systemRandom } from '../../src/base/common/random.js'
-import { createFeeds } from '../../src/documents/feeds.js'
+import { Feeds } from '../../src/documents/feeds.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { recordingLog } from './recording-log.js'
 import { systemClock } from '../../src/base/common/clock.js'
@@ -22,7 +22,7 @@ export function feedsOnScriptedBus () {
   const bus = new ScriptedBus()
   const metrics = createMetrics({ processMetrics: false })
   const { log, lines } = recordingLog()
-  const feeds = createFeeds({
+  const feeds = new Feeds({
     bus: /** @type {any} */ (bus), createDelivery: (record) => record, metrics, log, clock, random: systemRandom
   })
   return {

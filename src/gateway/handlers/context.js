@@ -3,7 +3,7 @@
  * `handle(connection, input, context)`, whose result is acknowledged with `ok: true`.
  *
  * @typedef {object} HandlerContext
- * @property {ReturnType<typeof import('../../documents/feeds.js').createFeeds>} feeds
+ * @property {import('../../documents/feeds.js').Feeds} feeds
  * @property {import('../../people/presence/presence.js').Presence} presence
  * @property {ReturnType<typeof import('../../documents/access.js').createAccess>} access
  * @property {import('../../documents/rules/rules.js').RulesOf} rulesOf

@@ -8,14 +8,14 @@ import { FakeMember, ScriptedBus } from '../../helpers/scripted-bus.js'
 import { waitFor } from '../../helpers/wait.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { createCatchUp } from '../../../src/documents/catch-up.js'
-import { createFeeds } from '../../../src/documents/feeds.js'
+import { Feeds } from '../../../src/documents/feeds.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 
 /** A document with a member that accepts everything and one that can be full. */
 async function setUp () {
   const bus = new ScriptedBus()
   const { log, lines } = recordingLog()
-  const feeds = createFeeds({
+  const feeds = new Feeds({
     bus: /** @type {any} */ (bus),
     createDelivery: (record) => record,
     metrics: createMetrics({ processMetrics: false }),

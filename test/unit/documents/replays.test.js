@@ -4,7 +4,7 @@ import { offsets, range } from '../../contract/bus-fixture.js'
 import { ScriptedBus } from '../../helpers/scripted-bus.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
-import { createReplays } from '../../../src/documents/replays.js'
+import { Replays } from '../../../src/documents/replays.js'
 import { Turns } from '../../../src/documents/turns.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 
@@ -22,7 +22,7 @@ function setUp ({ count = 300, maxBytes = Infinity } = {}) {
   const metrics = createMetrics({ processMetrics: false })
   bus.appendMany(count)
   const deliveries = { made: 0 }
-  const replays = createReplays({
+  const replays = new Replays({
     bus: /** @type {any} */ (bus),
     createDelivery: () => ({ number: ++deliveries.made }),
     maxBytes,
