@@ -6,7 +6,7 @@ import { createRoomAdapter } from '../transport/socketio/adapter.js'
 import { createEmitterMessages, emitterChannels } from '../transport/socketio/emitter-messages.js'
 import { createRedisPresence } from '../people/presence/redis-presence.js'
 import { createRedisSessions } from '../people/sessions/redis-sessions.js'
-import { createSessions } from '../people/sessions/registry.js'
+import { Sessions } from '../people/sessions/registry.js'
 import { incarnationName } from '../people/workers/worker-watch.js'
 
 /** @typedef {{ readonly number: number, readonly incarnation: number, readonly held?: boolean }} Worker */
@@ -74,9 +74,10 @@ export function createRedisParts ({
  * @param {import('../base/common/clock.js').Clock} dependencies.clock
  * @param {import('../base/common/random.js').Random} dependencies.random
  */
-export const createWorkerSessions = ({ config, worker, directory, ...dependencies }) =>
-  createSessions({
-    ...dependencies,
+export const createWorkerSessions = ({ config, worker, directory, store, uplink, ...services }) =>
+  new Sessions(services, {
+    store,
+    uplink,
     worker: () => worker,
     connectionsOf: (uid) => directory.user(uid),
     grace: config.presence.grace,

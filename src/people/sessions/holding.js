@@ -21,10 +21,14 @@ export const UNSURE = 128
 /** Of a user: the sessions in the store are outdated. */
 export const DIRTY = 256
 
+/**
+ * @template {string | undefined} [U=string | undefined]
+ * @template {string | undefined} [G=string | undefined]
+ */
 export class Holding {
   flags = 0
   connections = 0
-  /** Linked list: from a user to its first holding in a document, from there to the next. @type {Holding | null} */
+  /** From a user to its first holding in a document, from there to the next. @type {Holding<string, string> | null} */
   next = null
   /** Of a user, or a user in a document: time of the last begin or end, ms since the start of the worker. */
   at = 0
@@ -33,15 +37,19 @@ export class Holding {
   /** Reason of the last end. @type {string} */
   reason = ''
 
-  /** @param {string | undefined} uid @param {string | undefined} guid */
+  /** @param {U} uid @param {G} guid */
   constructor (uid, guid) {
     this.uid = uid
     this.guid = guid
   }
 
   /** @param {number} bits */
-  has (bits) {
-    return (this.flags & bits) !== 0
+  has (bits) { return (this.flags & bits) !== 0 }
+
+  /** @param {Holding<string, string>} member becomes the next one */
+  link (member) {
+    member.next = this.next
+    this.next = member
   }
 
   /** Whether there is a change to write to the store. */
@@ -74,6 +82,54 @@ export class Holding {
     // '+' again for a held one: a store that has lost its data would reply to '=' that there is no holder
     return { uid, guid, op: wanted ? '+' : (flags & (HELD | UNSURE)) !== 0 ? '-' : '=', told }
   }
+}
+
+/** @extends {Holding<string, undefined>} */
+export class HeldUser extends Holding {
+  /** @param {string} uid */
+  constructor (uid) { super(uid, undefined) }
+
+  * members () {
+    for (let member = this.next; member !== null; member = member.next) yield member
+  }
+
+  /** @param {string} guid */
+  memberOf (guid) {
+    let member = this.next
+    while (member !== null && member.guid !== guid) member = member.next
+    return member
+  }
+
+  /** @param {string} guid */
+  addMember (guid) {
+    const member = new Holding(this.uid, guid)
+    this.link(member)
+    return member
+  }
+
+  /** @param {Holding} member @returns {boolean} whether it was one */
+  removeMember (member) {
+    /** @type {Holding} */
+    let before = this
+    for (; before.next !== null; before = before.next) {
+      if (before.next !== member) continue
+      before.next = member.next
+      return true
+    }
+    return false
+  }
+}
+
+/**
+ * A document with members on this worker, including those within the grace.
+ * @extends {Holding<undefined, string>}
+ */
+export class HeldDocument extends Holding {
+  /** Number of held users in it. */
+  members = 0
+
+  /** @param {string} guid */
+  constructor (guid) { super(undefined, guid) }
 }
 
 /** Holdings without a connection, in the order in which their grace ends. */

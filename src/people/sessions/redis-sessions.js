@@ -21,54 +21,20 @@ const NOTHING = '.'
 /**
  * @typedef {import('./contract.js').HoldingChange} HoldingChange
  * @typedef {import('./contract.js').Told} Told
+ * @typedef {import('../../redis/client.js').RedisConnection} Redis
  */
 
 /**
  * The session store in Redis (contract.js).
  *
  * @param {object} dependencies
- * @param {import('../../redis/client.js').RedisConnection} dependencies.redis
+ * @param {Redis} dependencies.redis
  * @param {boolean} [dependencies.services] whether there are business services that receive events; the same for all
  *   workers, default true
  * @returns {import('./contract.js').SessionStore}
  */
 export function createRedisSessions ({ redis, services = true }) {
-  const { client, scripts } = redis
-
-  /**
-   * @param {string} incarnation
-   * @param {HoldingChange[]} changes of one call
-   * @returns {Promise<Told[]>}
-   */
-  async function holdSome (incarnation, changes) {
-    const args = [incarnation, services ? '1' : '0']
-    for (const change of changes) args.push(encodeChange(change))
-    const answers = await scripts.hold(changes.map(holdersKey), args)
-    return changes.map((_, i) => answers[i] === NOTHING ? '' : /** @type {Told} */ (answers[i]))
-  }
-
-  /**
-   * Keeps the list of the documents that a worker holds.
-   * @param {string} incarnation
-   * @param {HoldingChange[]} changes
-   */
-  async function listDocuments (incarnation, changes) {
-    const key = workerDocuments(incarnation)
-    /** @type {string[]} */
-    const opened = []
-    /** @type {string[]} */
-    const closed = []
-    for (const { uid, guid, op } of changes) {
-      if (guid === undefined || uid !== undefined) continue
-      if (op === '+') opened.push(guid)
-      if (op === '-') closed.push(guid)
-    }
-    await Promise.all([
-      opened.length > 0 && client.zadd(key, ...opened.flatMap((guid) => [0, guid])),
-      opened.length > 0 && client.expire(key, TTL),
-      closed.length > 0 && client.zrem(key, ...closed)
-    ])
-  }
+  const { client } = redis
 
   /** @type {Omit<import('./contract.js').SessionStore, 'documents' | 'session'>} */
   const store = {
@@ -103,8 +69,8 @@ export function createRedisSessions ({ redis, services = true }) {
     async hold (incarnation, changes) {
       const calls = groupBySlot(changes, (change) => slotIn(redis, holdersKey(change)), HOLD_BATCH)
       const [answers] = await Promise.all([
-        Promise.all(calls.map((call) => holdSome(incarnation, call))),
-        listDocuments(incarnation, changes)
+        Promise.all(calls.map((call) => holdSome(redis, incarnation, services, call))),
+        listDocuments(redis, incarnation, changes)
       ])
       if (calls.length === 1) return answers[0]
       /** @type {Map<HoldingChange, Told>} */
@@ -147,6 +113,37 @@ export function createRedisSessions ({ redis, services = true }) {
     }
   }
   return withInkcastErrors({ ...store, ...createRedisLists({ redis, users: store.users }) })
+}
+
+/**
+ * @param {Redis} redis
+ * @param {string} incarnation
+ * @param {boolean} services
+ * @param {HoldingChange[]} changes of one call
+ * @returns {Promise<Told[]>}
+ */
+async function holdSome ({ scripts }, incarnation, services, changes) {
+  const answers = await scripts.hold(changes.map(holdersKey), [
+    incarnation, services ? '1' : '0', ...changes.map(encodeChange)
+  ])
+  return changes.map((_, i) => answers[i] === NOTHING ? '' : /** @type {Told} */ (answers[i]))
+}
+
+/**
+ * Keeps the list of the documents that a worker holds.
+ * @param {Redis} redis
+ * @param {string} incarnation
+ * @param {HoldingChange[]} changes
+ */
+async function listDocuments ({ client }, incarnation, changes) {
+  const key = workerDocuments(incarnation)
+  const [opened, closed] = ['+', '-'].map((wanted) =>
+    changes.flatMap(({ uid, guid, op }) => uid === undefined && guid !== undefined && op === wanted ? [guid] : []))
+  await Promise.all([
+    opened.length > 0 && client.zadd(key, ...opened.flatMap((guid) => [0, guid])),
+    opened.length > 0 && client.expire(key, TTL),
+    closed.length > 0 && client.zrem(key, ...closed)
+  ])
 }
 
 /** @param {HoldingChange} change @returns {string} the hash of its entry */

@@ -1,7 +1,29 @@
 import { LogLimit } from '../../base/common/log-limit.js'
-import { createStoreSync } from './store-sync.js'
-import { AWAY, Departures, DIRTY, HELD, Holding, TOLD_FREE, TOLD_HELD, WANTED } from './holding.js'
+import { AWAY, Departures, DIRTY, HELD, HeldDocument, HeldUser, TOLD_FREE, TOLD_HELD, WANTED } from './holding.js'
+import { StoreSync } from './store-sync.js'
 import { incarnationName } from '../workers/worker-watch.js'
+
+/**
+ * @typedef {import('./contract.js').Session} Session
+ * @typedef {import('./holding.js').Holding} Holding
+ *
+ * @typedef {object} Known the required part of a connection
+ * @property {string} id
+ * @property {string} uid
+ * @property {string | undefined} client
+ * @property {string} transport
+ * @property {number} lastSeen ms since 1970
+ * @property {() => string[]} openDocuments
+ */
+
+/** Interval at which changes are written to the store while there are users, ms. */
+const CYCLE = 200
+/** Interval of `seen`, ms. */
+const SEEN_EVERY = 15_000
+/** Timeout for the last changes of a worker that stops, ms. */
+const STOP_TIME = 2000
+/** Reasons without a grace. */
+const ON_PURPOSE = new Set(['left', 'revoked'])
 
 /**
  * The sessions of one worker: its connected users and their open documents. A cycle writes changes to the store in
@@ -13,322 +35,280 @@ import { incarnationName } from '../workers/worker-watch.js'
  *
  * The order of writes makes sure that another process can clean up after a dead worker completely: first the table of
  * users, then the holdings; for a release the other way round.
- *
- * @typedef {import('./contract.js').Session} Session
- *
- * @typedef {object} Known the required part of a connection
- * @property {string} id
- * @property {string} uid
- * @property {string | undefined} client
- * @property {string} transport
- * @property {number} lastSeen ms since 1970
- * @property {() => string[]} openDocuments
  */
-
-/** @typedef {ReturnType<typeof createSessions>} Sessions */
-
-/** Interval at which changes are written to the store while there are users, ms. */
-const CYCLE = 200
-/** Interval of `seen`, ms. */
-const SEEN_EVERY = 15_000
-/** Timeout for the last changes of a worker that stops, ms. */
-const STOP_TIME = 2000
-/** Reasons without a grace. */
-const ON_PURPOSE = new Set(['left', 'revoked'])
-
-/** A document with members on this worker, including those within the grace. */
-class HeldDocument extends Holding {
-  /** Number of held users in it. */
-  members = 0
-}
-
-/**
- * @param {object} dependencies
- * @param {import('./contract.js').SessionStore} dependencies.store
- * @param {Pick<import('../../log/publish/uplink.js').Uplink, 'send'>} dependencies.uplink
- * @param {() => { readonly number: number, readonly incarnation: number, readonly held?: boolean }} dependencies.worker
- *   held: false if the lease of its number may have ended
- * @param {(uid: string) => Iterable<Known>} dependencies.connectionsOf
- * @param {import('../../observe/metrics/metrics.js').Metrics} dependencies.metrics
- * @param {import('../../base/common/log.js').Log} dependencies.log
- * @param {import('../../base/common/clock.js').Clock} dependencies.clock
- * @param {import('../../base/common/random.js').Random} dependencies.random
- * @param {number} dependencies.grace ms
- * @param {number} dependencies.silence time without a packet after which a connection is closed, ms
- */
-export function createSessions ({ store, uplink, worker, connectionsOf, metrics, log, clock, random, grace, silence }) {
-  const begin = clock.monotonic()
-  /** V8 allocates no memory for small integers. @returns {number} ms since the start of the worker */
-  const now = () => Math.trunc(clock.monotonic() - begin)
-  /** By the current setting of the clock. @param {number} at a result of `now` @returns {number} ms since 1970 */
-  const wallTime = (at) => clock.now() - (now() - at)
-  const { number, incarnation } = worker()
-  let name = incarnationName(number, incarnation)
-  /** Bounded by the number of open connections and of those ended within the grace. @type {Map<string, Holding>} */
-  const users = new Map()
+export class Sessions {
+  /** Bounded by the number of open connections and of those ended within the grace. @type {Map<string, HeldUser>} */
+  #users = new Map()
   /** Bounded likewise. @type {Map<string, HeldDocument>} */
-  const documents = new Map()
-  /** Users whose sessions in the store are outdated, each once. @type {Holding[]} */
-  let dirty = []
-  const departures = new Departures()
-  const sync = createStoreSync({
-    store,
-    uplink,
-    incarnation: () => name,
-    timeOf: (holding) => (holding.uid === undefined ? clock.now() : wallTime(holding.at)),
-    onSettled,
-    log,
-    clock,
-    random
-  })
-  let started = false
-  /**
-   * Runs while there are users: a worker at rest is not woken.
-   * @type {import('../../base/common/clock.js').Timer | undefined}
-   */
-  let timer
-  /** @type {Promise<void> | undefined} */
-  let running
-  const logLimit = new LogLimit({ clock })
-  let seenAt = now()
+  #documents = new Map()
+  /** Users whose sessions in the store are outdated, each once. @type {HeldUser[]} */
+  #dirty = []
+  /** Holdings within the grace. */
+  #departures = new Departures()
+  #started = false
+  /** Runs while there are users. @type {import('../../base/common/clock.js').Timer | undefined} */
+  #timer
+  /** The cycle that is running. @type {Promise<void> | undefined} */
+  #cycle
+  /** The incarnation as the store names it. */
+  #name
+  #begin
+  #seenAt = 0
+  #sync
+  #log
+  #clock
+  #metrics
+  #logLimit
+  #parts
 
-  /** @param {Holding} user */
-  function touch (user) {
+  /**
+   * @param {Pick<import('../../observe/services.js').Services, 'log' | 'metrics' | 'clock' | 'random'>} services
+   * @param {object} parts
+   * @param {import('./contract.js').SessionStore} parts.store
+   * @param {Pick<import('../../log/publish/uplink.js').Uplink, 'send'>} parts.uplink
+   * @param {() => { readonly number: number, readonly incarnation: number, readonly held?: boolean }} parts.worker
+   *   held: false if the lease of its number may have ended
+   * @param {(uid: string) => Iterable<Known>} parts.connectionsOf
+   * @param {number} parts.grace ms
+   * @param {number} parts.silence time without a packet after which a connection is closed, ms
+   */
+  constructor ({ log, metrics, clock, random }, parts) {
+    const { store, uplink, worker } = this.#parts = parts
+    this.#log = log
+    this.#clock = clock
+    this.#metrics = metrics
+    this.#logLimit = new LogLimit({ clock })
+    this.#begin = clock.monotonic()
+    this.#name = incarnationName(worker().number, worker().incarnation)
+    this.#sync = new StoreSync({
+      store, uplink,
+      incarnation: () => this.#name,
+      timeOf: (holding) => (holding.uid === undefined ? clock.now() : this.#wallTime(holding.at)),
+      onSettled: (holding) => this.#onSettled(holding),
+      log, clock, random
+    })
+    metrics.onCollect(() => metrics.sessions_pending.set(this.#pending))
+  }
+
+  start () { this.#started = true }
+
+  /** The process that cleans up after this worker sends the remaining events, and those of users within the grace. */
+  async stop () {
+    this.#started = false
+    this.#halt()
+    const end = this.#clock.monotonic() + STOP_TIME
+    do await this.run()
+    while (this.#pending > 0 && this.#clock.monotonic() < end && await this.#clock.sleep(20) === undefined)
+  }
+
+  /** @param {Known} connection */
+  connected ({ id, uid }) {
+    if (this.#timer === undefined && this.#started) this.#timer = this.#clock.every(CYCLE, () => this.run()).unref()
+    let user = this.#users.get(uid)
+    if (user === undefined) this.#users.set(uid, user = new HeldUser(uid))
+    this.#take(user, id)
+    this.#touch(user)
+  }
+
+  /** @param {Known} connection @param {string} guid */
+  joined ({ id, uid }, guid) {
+    const user = this.#users.get(uid)
+    if (user === undefined) return
+    this.#take(user.memberOf(guid) ?? this.#addMember(user, guid), id)
+    this.#touch(user)
+  }
+
+  /** @param {Known} connection @param {string} guid @param {string} reason */
+  left ({ id, uid }, guid, reason) {
+    const user = this.#users.get(uid)
+    const member = user?.memberOf(guid)
+    if (user === undefined || member == null) return
+    this.#leave(member, id, reason)
+    this.#touch(user)
+  }
+
+  /** @param {Known} connection @param {string} reason */
+  disconnected ({ id, uid }, reason) {
+    const user = this.#users.get(uid)
+    if (user === undefined) return
+    this.#leave(user, id, reason)
+    this.#touch(user)
+  }
+
+  /** To be called when the store may have lost its data. */
+  lost () {
+    for (const user of this.#users.values()) this.#touch(user)
+    for (const holding of this.#all()) this.#sync.repeat(holding, true)
+  }
+
+  /**
+   * To be called when other processes consider the previous incarnation ended: they clean up after it, and this
+   * worker registers all its holdings again.
+   * @param {number} begun start of the new incarnation
+   */
+  reborn (begun) {
+    this.#name = incarnationName(this.#parts.worker().number, begun)
+    for (const holding of [...this.#all()]) {
+      // nor has it reported anything, also if `lost` was called before
+      holding.flags &= ~(HELD | TOLD_HELD | TOLD_FREE)
+      if (holding.has(AWAY)) this.#release(holding)
+      else this.#sync.repeat(holding, false)
+    }
+    for (const user of this.#users.values()) this.#touch(user)
+  }
+
+  /** Writes what has changed; concurrent calls share a run. */
+  run () {
+    this.#cycle ??= this.#runCycle().finally(() => {
+      this.#cycle = undefined
+      if (this.#users.size + this.#documents.size + this.#pending === 0) this.#halt()
+    })
+    return this.#cycle
+  }
+
+  async #runCycle () {
+    const { worker, grace } = this.#parts
+    const left = this.#now() - grace
+    for (let holding; (holding = this.#departures.take(left)) !== undefined;) this.#release(holding)
+    // other workers may have cleaned up after this incarnation: data written for it now would never be deleted
+    if (worker().held === false) return
+    try {
+      await this.#sync.run(() => this.#writeUsers())
+      await this.#tellSeen()
+    } catch (error) {
+      this.#metrics.session_errors.inc()
+      if (this.#logLimit.due()) this.#log.warn({ err: error }, 'sessions could not be written to the store, retrying')
+    }
+  }
+
+  async #writeUsers () {
+    if (this.#dirty.length === 0) return
+    const changed = this.#dirty
+    this.#dirty = []
+    for (const user of changed) user.flags &= ~DIRTY
+    const gone = changed.filter((user) => user.over)
+    try {
+      await this.#parts.store.write(
+        this.#name,
+        changed.map((user) => [user.uid, user.over ? null : this.#describe(user)])
+      )
+    } catch (error) {
+      for (const user of changed) this.#touch(user)
+      throw error
+    }
+    for (const user of gone)
+      if (user.over && !user.has(DIRTY) && this.#users.get(user.uid) === user) this.#users.delete(user.uid)
+  }
+
+  /** Silent connections are closed, so one timestamp per worker covers all its sessions. */
+  async #tellSeen () {
+    const time = this.#now()
+    if (time - this.#seenAt < SEEN_EVERY || this.#users.size === 0) return
+    await this.#parts.store.seen(this.#name, this.#clock.now() - this.#parts.silence)
+    this.#seenAt = time
+  }
+
+  /** @param {HeldUser} user @returns {import('./contract.js').UserSessions} */
+  #describe (user) {
+    const sessions = Array.from(this.#parts.connectionsOf(user.uid), (connection) => ({
+      sid: connection.id,
+      client: connection.client,
+      transport: /** @type {Session['transport']} */ (connection.transport),
+      lastSeen: connection.lastSeen,
+      documents: connection.openDocuments()
+    }))
+    return {
+      sessions,
+      away: [...user.members()].filter((member) => member.connections === 0).map(({ guid }) => guid),
+      end: sessions.length > 0 ? undefined : { sid: user.sid, reason: user.reason, at: this.#wallTime(user.at) }
+    }
+  }
+
+  /** Users, members and documents with a pending write or event. */
+  get #pending () { return this.#dirty.length + this.#sync.size }
+
+  /** V8 allocates no memory for small integers. @returns {number} ms since the start of the worker */
+  #now () { return Math.trunc(this.#clock.monotonic() - this.#begin) }
+
+  /** By the current setting of the clock. @param {number} at a result of `#now` @returns {number} ms since 1970 */
+  #wallTime (at) { return this.#clock.now() - (this.#now() - at) }
+
+  #halt () {
+    this.#timer?.stop()
+    this.#timer = undefined
+  }
+
+  /** @param {HeldUser} user */
+  #touch (user) {
     if (user.has(DIRTY)) return
     user.flags |= DIRTY
-    dirty.push(user)
+    this.#dirty.push(user)
   }
 
   /** Adds a connection. @param {Holding} holding @param {string} sid */
-  function take (holding, sid) {
+  #take (holding, sid) {
     holding.connections++
     if (holding.has(AWAY)) {
       holding.flags &= ~AWAY
     } else if (!holding.has(WANTED)) {
       holding.flags |= WANTED
       holding.sid = sid
-      holding.at = now()
-      sync.enqueue(holding)
+      holding.at = this.#now()
+      this.#sync.enqueue(holding)
     }
   }
 
   /** Removes a connection. @param {Holding} holding @param {string} sid @param {string} reason */
-  function leave (holding, sid, reason) {
+  #leave (holding, sid, reason) {
     if (--holding.connections > 0) return
     holding.sid = sid
     holding.reason = reason
-    holding.at = now()
-    if (ON_PURPOSE.has(reason)) return release(holding)
+    holding.at = this.#now()
+    if (ON_PURPOSE.has(reason)) return this.#release(holding)
     holding.flags |= AWAY
-    departures.add(holding)
+    this.#departures.add(holding)
   }
 
   /** @param {Holding} holding without a connection and without grace */
-  function release (holding) {
+  #release (holding) {
     holding.flags &= ~(WANTED | AWAY)
-    if (holding.pending) sync.enqueue(holding)
-    else onSettled(holding)
+    if (holding.pending) this.#sync.enqueue(holding)
+    else this.#onSettled(holding)
   }
 
-  /** @param {Holding} user @param {string} guid */
-  function memberOf (user, guid) {
-    for (let member = user.next; member !== null; member = member.next) if (member.guid === guid) return member
-    return undefined
-  }
-
-  /** @param {Holding} user @param {string} guid */
-  function addMember (user, guid) {
-    const member = new Holding(user.uid, guid)
-    member.next = user.next
-    user.next = member
-    let document = documents.get(guid)
-    if (document === undefined) documents.set(guid, document = new HeldDocument(undefined, guid))
+  /** @param {HeldUser} user @param {string} guid */
+  #addMember (user, guid) {
+    let document = this.#documents.get(guid)
+    if (document === undefined) this.#documents.set(guid, document = new HeldDocument(guid))
     if (document.members++ === 0) {
       document.flags |= WANTED
-      sync.enqueue(document)
+      this.#sync.enqueue(document)
     }
-    return member
+    return user.addMember(guid)
   }
 
-  /** @param {Holding} holding */
-  function onSettled (holding) {
+  /** @param {Holding} holding that the store and the services know as it is */
+  #onSettled (holding) {
     if (!holding.over) return
-    const { uid, guid } = holding
-    if (guid === undefined) return touch(holding)
-    if (uid === undefined) {
-      if (documents.get(guid) === holding) documents.delete(guid)
+    if (holding instanceof HeldUser) return this.#touch(holding)
+    const guid = /** @type {string} */ (holding.guid)
+    const document = this.#documents.get(guid)
+    if (holding instanceof HeldDocument) {
+      if (document === holding) this.#documents.delete(guid)
       return
     }
-    const user = users.get(uid)
-    if (user === undefined || memberOf(user, guid) !== holding) return
-    /** @type {Holding} */
-    let before = user
-    while (before.next !== holding) before = /** @type {Holding} */ (before.next)
-    before.next = holding.next
-    touch(user)
-    const document = /** @type {HeldDocument} */ (documents.get(guid))
-    if (--document.members === 0) release(document)
-  }
-
-  /** @param {Holding} user @returns {import('./contract.js').UserSessions} */
-  function describe (user) {
-    const uid = /** @type {string} */ (user.uid)
-    /** @type {Session[]} */
-    const sessions = []
-    for (const connection of connectionsOf(uid)) {
-      sessions.push({
-        sid: connection.id,
-        client: connection.client,
-        transport: /** @type {Session['transport']} */ (connection.transport),
-        lastSeen: connection.lastSeen,
-        documents: connection.openDocuments()
-      })
-    }
-    const away = []
-    for (let member = user.next; member !== null; member = member.next)
-      if (member.connections === 0) away.push(/** @type {string} */ (member.guid))
-    return {
-      sessions,
-      away,
-      end: sessions.length > 0 ? undefined : { sid: user.sid, reason: user.reason, at: wallTime(user.at) }
-    }
-  }
-
-  async function writeUsers () {
-    if (dirty.length === 0) return
-    const changed = dirty
-    dirty = []
-    for (const user of changed) user.flags &= ~DIRTY
-    const gone = changed.filter((user) => user.over)
-    try {
-      await store.write(
-        name,
-        changed.map((user) => [/** @type {string} */ (user.uid), user.over ? null : describe(user)])
-      )
-    } catch (error) {
-      for (const user of changed) touch(user)
-      throw error
-    }
-    for (const user of gone)
-      if (user.over && !user.has(DIRTY) && users.get(/** @type {string} */ (user.uid)) === user)
-        users.delete(/** @type {string} */ (user.uid))
-  }
-
-  /** Silent connections are closed, so one timestamp per worker covers all its sessions. */
-  async function tellSeen () {
-    const time = now()
-    if (time - seenAt < SEEN_EVERY || users.size === 0) return
-    await store.seen(name, clock.now() - silence)
-    seenAt = time
-  }
-
-  async function cycle () {
-    const left = now() - grace
-    for (let holding = departures.take(left); holding !== undefined; holding = departures.take(left)) release(holding)
-    // other workers may have cleaned up after this incarnation: data written for it now would never be deleted
-    if (worker().held === false) return
-    try {
-      await sync.run(writeUsers)
-      await tellSeen()
-    } catch (error) {
-      metrics.session_errors.inc()
-      if (logLimit.due()) log.warn({ err: error }, 'sessions could not be written to the store, retrying')
-    }
-  }
-
-  function run () {
-    running ??= cycle().finally(() => {
-      running = undefined
-      if (users.size + documents.size + dirty.length + sync.size === 0) halt()
-    })
-    return running
-  }
-
-  function halt () {
-    timer?.stop()
-    timer = undefined
+    const user = this.#users.get(/** @type {string} */ (holding.uid))
+    if (user === undefined || !user.removeMember(holding)) return
+    this.#touch(user)
+    if (document !== undefined && --document.members === 0) this.#release(document)
   }
 
   /** @returns {Iterable<Holding>} */
-  function* all () {
-    for (const user of users.values()) {
-      for (let holding = /** @type {Holding | null} */ (user); holding !== null; holding = holding.next) yield holding
+  * #all () {
+    for (const user of this.#users.values()) {
+      yield user
+      yield* user.members()
     }
-    yield* documents.values()
-  }
-
-  metrics.onCollect(() => {
-    metrics.sessions_pending.set(dirty.length + sync.size)
-  })
-
-  return {
-    start () { started = true },
-
-    /** The process that cleans up after this worker sends the remaining events, and those of users within the grace. */
-    async stop () {
-      started = false
-      halt()
-      const end = clock.monotonic() + STOP_TIME
-      do await run()
-      while (dirty.length + sync.size > 0 && clock.monotonic() < end && await clock.sleep(20) === undefined)
-    },
-
-    /** @param {Known} connection */
-    connected ({ id, uid }) {
-      if (timer === undefined && started) timer = clock.every(CYCLE, run).unref()
-      let user = users.get(uid)
-      if (user === undefined) users.set(uid, user = new Holding(uid, undefined))
-      take(user, id)
-      touch(user)
-    },
-
-    /** @param {Known} connection @param {string} guid */
-    joined ({ id, uid }, guid) {
-      const user = users.get(uid)
-      if (user === undefined) return
-      take(memberOf(user, guid) ?? addMember(user, guid), id)
-      touch(user)
-    },
-
-    /** @param {Known} connection @param {string} guid @param {string} reason */
-    left ({ id, uid }, guid, reason) {
-      const user = users.get(uid)
-      const member = user && memberOf(user, guid)
-      if (user === undefined || member === undefined) return
-      leave(member, id, reason)
-      touch(user)
-    },
-
-    /** @param {Known} connection @param {string} reason */
-    disconnected ({ id, uid }, reason) {
-      const user = users.get(uid)
-      if (user === undefined) return
-      leave(user, id, reason)
-      touch(user)
-    },
-
-    /** To be called when the store may have lost its data. */
-    lost () {
-      for (const user of users.values()) touch(user)
-      for (const holding of all()) sync.repeat(holding, true)
-    },
-
-    /**
-     * To be called when other processes consider the previous incarnation ended: they clean up after it, and this
-     * worker registers all its holdings again.
-     * @param {number} begun start of the new incarnation
-     */
-    reborn (begun) {
-      name = incarnationName(number, begun)
-      for (const holding of [...all()]) {
-        // nor has it reported anything, also if `lost` was called before
-        holding.flags &= ~(HELD | TOLD_HELD | TOLD_FREE)
-        if (holding.has(AWAY)) release(holding)
-        else sync.repeat(holding, false)
-      }
-      for (const user of users.values()) touch(user)
-    },
-
-    run
+    yield* this.#documents.values()
   }
 }

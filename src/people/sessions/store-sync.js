@@ -17,83 +17,78 @@ const MAX_TELLING = 1000
 /** Flags that a write clears, and that a failed write sets again. */
 const ASKED = UNSURE | TOLD_HELD | TOLD_FREE
 
-/**
- * @param {object} dependencies
- * @param {import('./contract.js').SessionStore} dependencies.store
- * @param {Pick<import('../../log/publish/uplink.js').Uplink, 'send'>} dependencies.uplink
- * @param {() => string} dependencies.incarnation
- * @param {(holding: Holding) => number} dependencies.timeOf its last begin or end, ms since 1970
- * @param {(holding: Holding) => void} dependencies.onSettled the store and the services are up to date with it
- * @param {import('../../base/common/log.js').Log} dependencies.log
- * @param {import('../../base/common/clock.js').Clock} dependencies.clock
- * @param {import('../../base/common/random.js').Random} dependencies.random
- */
-export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled, log, clock, random }) {
-  /** @type {Holding[]} each once */
-  let queue = []
+export class StoreSync {
+  /** Holdings to write, each once. @type {Holding[]} */
+  #queue = []
   /** Events to send, one per holding. @type {{ holding: Holding, told: '0' | '1', of: string }[]} */
-  const untold = []
-  let telling = 0
-  const backoff = new Backoff({ min: 100, random })
-  let resumeAt = 0
+  #untold = []
+  /** Events in progress at the uplink. */
+  #telling = 0
+  /** After a failure of the uplink. */
+  #resumeAt = 0
+  #backoff
+  #parts
+
+  /**
+   * @param {object} parts
+   * @param {import('./contract.js').SessionStore} parts.store
+   * @param {Pick<import('../../log/publish/uplink.js').Uplink, 'send'>} parts.uplink
+   * @param {() => string} parts.incarnation
+   * @param {(holding: Holding) => number} parts.timeOf its last begin or end, ms since 1970
+   * @param {(holding: Holding) => void} parts.onSettled the store and the services are up to date with it
+   * @param {import('../../base/common/log.js').Log} parts.log
+   * @param {import('../../base/common/clock.js').Clock} parts.clock
+   * @param {import('../../base/common/random.js').Random} parts.random
+   */
+  constructor (parts) {
+    this.#parts = parts
+    this.#backoff = new Backoff({ min: 100, random: parts.random })
+  }
+
+  /** Number of holdings with a pending write or event. */
+  get size () { return this.#queue.length + this.#untold.length + this.#telling }
 
   /** @param {Holding} holding with a changed state */
-  function enqueue (holding) {
+  enqueue (holding) {
     if (holding.has(QUEUED | BUSY)) return
     holding.flags |= QUEUED
-    queue.push(holding)
+    this.#queue.push(holding)
   }
 
-  /** @param {Holding} holding */
-  function settle (holding) {
-    holding.flags &= ~BUSY
-    if (holding.pending) enqueue(holding)
-    else onSettled(holding)
-  }
-
-  /** @param {typeof untold[number]} tell */
-  function tell ({ holding, told, of }) {
-    const done = () => {
-      // the current incarnation has not reported anything yet
-      if (of === incarnation()) holding.flags |= told === '1' ? TOLD_HELD : TOLD_FREE
-      else holding.flags |= UNSURE
-      settle(holding)
+  /**
+   * Writes the changes before this call to the store.
+   * @param {() => Promise<void>} first write that must precede the holdings
+   */
+  async run (first) {
+    this.#tellMore()
+    const queued = this.#queue
+    this.#queue = []
+    const changed = this.#stillPending(queued)
+    try {
+      await first()
+      while (changed.length > 0) await this.#bring(this.#stillPending(changed.splice(0, BATCH)))
+    } finally {
+      // the remaining ones; failed ones are in the queue already
+      if (changed.length > 0) this.#queue = [...changed, ...this.#queue]
     }
-    const { uid, guid, sid, reason } = holding
-    const happening = { uid, guid, ...uid === undefined ? {} : { sid }, at: timeOf(holding), reason }
-    const record = eventOf(told, happening, random)
-    if (record === null) return done()
-    telling++
-    uplink.send(record).then(() => {
-      telling--
-      backoff.reset()
-      done()
-      tellMore()
-    }, (error) => {
-      telling--
-      if (clock.monotonic() >= resumeAt) {
-        log.warn({ err: error }, 'life-cycle events could not be sent to the uplink, retrying')
-        resumeAt = clock.monotonic() + backoff.next()
-      }
-      untold.push({ holding, told, of })
-    })
+    this.#tellMore()
   }
 
-  function tellMore () {
-    if (untold.length === 0 || clock.monotonic() < resumeAt) return
-    for (const next of untold.splice(0, MAX_TELLING - telling)) tell(next)
+  /**
+   * Writes a holding again: the store may have lost it, or has it under another incarnation.
+   * @param {Holding} holding
+   * @param {boolean} told whether it counts as reported to the services
+   */
+  repeat (holding, told) {
+    if (!holding.has(WANTED | HELD)) return
+    if (told && !holding.has(BUSY | TOLD_HELD | TOLD_FREE) && holding.has(HELD)) holding.flags |= TOLD_HELD
+    holding.flags |= UNSURE
+    this.enqueue(holding)
   }
-
-  /** @param {Holding[]} list @returns {Holding[]} without holdings that began and ended before the write */
-  const stillPending = (list) => list.filter((holding) => {
-    if (holding.pending) return true
-    holding.flags &= ~QUEUED
-    onSettled(holding)
-    return false
-  })
 
   /** @param {Holding[]} batch */
-  async function bring (batch) {
+  async #bring (batch) {
+    const { store, incarnation } = this.#parts
     const of = incarnation()
     const changes = batch.map((holding) => holding.change())
     const asked = batch.map((holding) => {
@@ -108,7 +103,7 @@ export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled
     } catch (error) {
       batch.forEach((holding, i) => {
         holding.flags |= asked[i] | UNSURE
-        settle(holding)
+        this.#settle(holding)
       })
       throw error
     }
@@ -116,50 +111,65 @@ export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled
       const { op } = changes[i]
       if (of !== incarnation()) {
         holding.flags |= UNSURE
-        return settle(holding)
+        return this.#settle(holding)
       }
       if (op === '+') holding.flags |= HELD
       if (op === '-') holding.flags &= ~HELD
-      if (answers[i] === '') settle(holding)
-      else untold.push({ holding, told: /** @type {'0' | '1'} */ (answers[i]), of })
+      if (answers[i] === '') this.#settle(holding)
+      else this.#untold.push({ holding, told: /** @type {'0' | '1'} */ (answers[i]), of })
     })
   }
 
-  return {
-    enqueue,
+  /** @param {Holding[]} list @returns {Holding[]} without holdings that began and ended before the write */
+  #stillPending (list) {
+    return list.filter((holding) => {
+      if (holding.pending) return true
+      holding.flags &= ~QUEUED
+      this.#parts.onSettled(holding)
+      return false
+    })
+  }
 
-    /**
-     * Writes the changes before this call to the store.
-     * @param {() => Promise<void>} first write that must precede the holdings
-     */
-    async run (first) {
-      tellMore()
-      const queued = queue
-      queue = []
-      const changed = stillPending(queued)
-      try {
-        await first()
-        while (changed.length > 0) await bring(stillPending(changed.splice(0, BATCH)))
-      } finally {
-        // the remaining ones; failed ones are in the queue already
-        if (changed.length > 0) queue = [...changed, ...queue]
+  /** @param {Holding} holding */
+  #settle (holding) {
+    holding.flags &= ~BUSY
+    if (holding.pending) this.enqueue(holding)
+    else this.#parts.onSettled(holding)
+  }
+
+  #tellMore () {
+    if (this.#untold.length === 0 || this.#parts.clock.monotonic() < this.#resumeAt) return
+    for (const next of this.#untold.splice(0, MAX_TELLING - this.#telling)) this.#tell(next)
+  }
+
+  /** @param {{ holding: Holding, told: '0' | '1', of: string }} event */
+  #tell (event) {
+    const { uplink, timeOf, log, clock, random } = this.#parts
+    const { uid, guid, sid, reason } = event.holding
+    const happening = { uid, guid, ...uid === undefined ? {} : { sid }, at: timeOf(event.holding), reason }
+    const record = eventOf(event.told, happening, random)
+    if (record === null) return this.#told(event)
+    this.#telling++
+    uplink.send(record).then(() => {
+      this.#telling--
+      this.#backoff.reset()
+      this.#told(event)
+      this.#tellMore()
+    }, (error) => {
+      this.#telling--
+      if (clock.monotonic() >= this.#resumeAt) {
+        log.warn({ err: error }, 'life-cycle events could not be sent to the uplink, retrying')
+        this.#resumeAt = clock.monotonic() + this.#backoff.next()
       }
-      tellMore()
-    },
+      this.#untold.push(event)
+    })
+  }
 
-    /**
-     * Writes a holding again: the store may have lost it, or has it under another incarnation.
-     * @param {Holding} holding
-     * @param {boolean} told whether it counts as reported to the services
-     */
-    repeat (holding, told) {
-      if (!holding.has(WANTED | HELD)) return
-      if (told && !holding.has(BUSY | TOLD_HELD | TOLD_FREE) && holding.has(HELD)) holding.flags |= TOLD_HELD
-      holding.flags |= UNSURE
-      enqueue(holding)
-    },
-
-    /** Number of holdings with a pending write or event. */
-    get size () { return queue.length + untold.length + telling }
+  /** @param {{ holding: Holding, told: '0' | '1', of: string }} event that was sent */
+  #told ({ holding, told, of }) {
+    // the current incarnation has not reported anything yet
+    if (of !== this.#parts.incarnation()) holding.flags |= UNSURE
+    else holding.flags |= told === '1' ? TOLD_HELD : TOLD_FREE
+    this.#settle(holding)
   }
 }

@@ -4,7 +4,7 @@ import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { WORKERS } from '../../../src/redis/keys.js'
 import { createCleaning } from '../../../src/people/sessions/cleaning.js'
 import { createRedisSessions } from '../../../src/people/sessions/redis-sessions.js'
-import { createSessions } from '../../../src/people/sessions/registry.js'
+import { Sessions } from '../../../src/people/sessions/registry.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { storeRedis } from '../../helpers/store-redis.js'
@@ -47,14 +47,13 @@ export async function cluster (t) {
     const metrics = createMetrics({ processMetrics: false })
     const connectionsOf = (/** @type {string} */ uid) => connections.get(uid) ?? []
     const self = () => ({ number, incarnation: 1000, held: state.held })
-    const sessions = createSessions({
+    const sessions = new Sessions({ log, metrics, clock, random: systemRandom }, {
       store: reached,
       uplink,
       worker: self,
-      connectionsOf, metrics, log, clock,
+      connectionsOf,
       grace: GRACE,
-      silence: 45_000,
-      random: systemRandom
+      silence: 45_000
     })
     let serial = 0
     /** @param {string} uid @param {string[]} [guids] */
