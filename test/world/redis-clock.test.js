@@ -7,8 +7,8 @@ import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { LEASE } from '../../src/services/uplink/stream/contract.js'
 import { createRedisStream } from '../../src/services/uplink/stream/redis-stream.js'
 import { Standing } from '../../src/people/workers/standing.js'
-import { LEASE_TIME, createWorkerLease } from '../../src/people/workers/worker-lease.js'
-import { createWorkerWatch } from '../../src/people/workers/worker-watch.js'
+import { LEASE_TIME, WorkerLease } from '../../src/people/workers/worker-lease.js'
+import { WorkerWatch } from '../../src/people/workers/worker-watch.js'
 import { publication } from '../contract/bus-fixture.js'
 import { startPart } from '../simulation/script/part.js'
 
@@ -35,7 +35,7 @@ const step = ({ redis: { servers: [server] } }, ms) => server.setClock(ms)
 async function startWorker (cluster, name, uids) {
   const part = await startPart(cluster, name)
   const { process: { pid, machine }, redis, log, clock, random, act } = part
-  const lease = createWorkerLease({
+  const lease = new WorkerLease({
     redis, slot: name, log, clock, random, address: { machine: machine.name, pid, path: '/run/x' }, onLost: () => {}
   })
   const orders = new Orders(clock)
@@ -62,7 +62,7 @@ async function startWorker (cluster, name, uids) {
     })
     const standing = new Standing({ lease, catchUp: () => bus.catchUp(), log, clock, random })
     lease.onUnsure(() => standing.lost())
-    const watch = createWorkerWatch({
+    const watch = new WorkerWatch({
       redis, log, grace: 5000, onWorkerGone: [(number) => gone.push(number)], clock, random
     })
     await watch.start()

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { WORKERS } from '../../src/redis/keys.js'
 import { MAX_WORKERS } from '../../src/wire/session-id.js'
-import { LEASE_TIME, createWorkerLease } from '../../src/people/workers/worker-lease.js'
-import { createWorkerWatch } from '../../src/people/workers/worker-watch.js'
+import { LEASE_TIME, WorkerLease } from '../../src/people/workers/worker-lease.js'
+import { WorkerWatch } from '../../src/people/workers/worker-watch.js'
 import { startPart, together } from '../simulation/script/part.js'
 
 /**
@@ -36,7 +36,7 @@ class Workers {
     const part = await startPart(this.cluster, slot, this.machine(machine))
     const { process: { pid }, redis, log, clock, random, host: { isAlive } } = part
     const state = { lost: 0 }
-    const newLease = () => createWorkerLease({
+    const newLease = () => new WorkerLease({
       redis, slot, isAlive, log, clock, random,
       address: { machine, pid, path: `/run/${slot}.sock`, ...peer && { peer } },
       onLost: () => { state.lost++ }
@@ -86,7 +86,7 @@ describe('a worker number', () => {
     assert.equal((await workers.claim({ slot: 'slot-1', machine: 'another container' })).lease.number, 1)
     // a cluster always has a process that notes ends
     const { redis, log, clock, random, act } = await startPart(cluster, 'watch')
-    await act(() => createWorkerWatch({ redis, log, grace: 0, clock, random }).start())
+    await act(() => new WorkerWatch({ redis, log, grace: 0, clock, random }).start())
     await cluster.pass(299_000)
     assert.equal((await workers.claim()).lease.number, 5)
     await cluster.pass(3000)

@@ -2,8 +2,8 @@ import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { WORKERS } from '../../src/redis/keys.js'
-import { LEASE_TIME, createWorkerLease } from '../../src/people/workers/worker-lease.js'
-import { createWorkerWatch, incarnationName, liveIncarnations } from '../../src/people/workers/worker-watch.js'
+import { LEASE_TIME, WorkerLease } from '../../src/people/workers/worker-lease.js'
+import { WorkerWatch, incarnationName, liveIncarnations } from '../../src/people/workers/worker-watch.js'
 import { startPart, together } from '../simulation/script/part.js'
 
 /** @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster */
@@ -26,7 +26,7 @@ class Scene {
   async worker ({ slot = `slot-${++this.#count}` } = {}) {
     const part = await startPart(this.cluster, `worker-${slot}`, this.#here)
     const { process: { pid }, redis, log, clock, random, host: { isAlive } } = part
-    const lease = createWorkerLease({
+    const lease = new WorkerLease({
       redis, slot, isAlive, log, clock, random, address: { machine: 'here', pid, path: '/run/x' }, onLost: () => {}
     })
     /** @type {number[]} */
@@ -45,7 +45,7 @@ class Scene {
     const cleaned = []
     const { cluster } = this
     const { redis, log, clock, random } = part
-    const watch = createWorkerWatch({
+    const watch = new WorkerWatch({
       redis, log, clock, random,
       grace: GRACE,
       onWorkerGone: [(number, incarnation) => { gone.push(incarnationName(number, incarnation)) }],

@@ -21,7 +21,7 @@ const PAGE = 200
  * @param {import('../../base/common/log.js').Log} dependencies.log
  * @param {import('../../base/common/clock.js').Clock} dependencies.clock
  * @param {import('../../base/common/random.js').Random} dependencies.random
- * @returns {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} see createWorkerWatch
+ * @returns {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} see WorkerWatch
  */
 export function createOrphans ({ redis, uplink, timeout, metrics, log, clock, random }) {
   /** @param {import('./redis-receipts.js').OpenReceipt} open @param {any[]} parts @param {AbortSignal} signal */

@@ -13,7 +13,7 @@ import { apiCertificate, startCertificates } from '../../config/tls/listeners.js
 import { createRedisStream } from '../../services/uplink/stream/redis-stream.js'
 import { createEventSources } from '../../services/webhook/event-sources.js'
 import { createWebhook } from '../../services/webhook/webhook.js'
-import { createWorkerWatch } from '../../people/workers/worker-watch.js'
+import { WorkerWatch } from '../../people/workers/worker-watch.js'
 import { createServices } from './services.js'
 
 /**
@@ -102,7 +102,7 @@ async function createOwn (context) {
     bus,
     presence,
     // removes the sessions of ended workers even if no gateway is left
-    'worker watch': createWorkerWatch({ ...base, redis, grace: config.presence.grace }),
+    'worker watch': new WorkerWatch({ ...base, redis, grace: config.presence.grace }),
     report: services.createReport()
   }]
 }

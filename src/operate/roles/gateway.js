@@ -20,7 +20,7 @@ import { createExtensions } from '../../gateway/extensions/extensions.js'
 import { createOrphans } from '../../documents/receipts/orphans.js'
 import { createCleaning } from '../../people/sessions/cleaning.js'
 import { Standing } from '../../people/workers/standing.js'
-import { createWorkerWatch, incarnationName } from '../../people/workers/worker-watch.js'
+import { WorkerWatch, incarnationName } from '../../people/workers/worker-watch.js'
 import { timesWithPolls } from '../../base/process/socket-times.js'
 import { gatewayCertificate, peerCertificate, startCertificates } from '../../config/tls/listeners.js'
 import { createSessionIds } from '../../wire/session-id.js'
@@ -32,7 +32,7 @@ import { createLease, createMisrouted, createPeers, sessionPathOf } from './work
  * @typedef {import('./demo.js').OwnDemo & { connect: () => import('node:stream').Duplex }} OneProcess
  *
  * @typedef {import('./services.js').RoleServices} RoleServices
- * @typedef {import('./worker.js').WorkerLease} WorkerLease
+ * @typedef {import('../../people/workers/worker-lease.js').WorkerLease} WorkerLease
  * @typedef {import('./api.js').SharedParts & { gateway: ReturnType<typeof createGateway> }} GatewayParts
  */
 
@@ -183,7 +183,7 @@ const rehearse = ({ config, launcher, base, rules }, { lease, mayAct, connect })
 function watchWorkers ({ config, base, log, redis }, { uplink, presenceStore, sessionStore }) {
   const cleanUp = createCleaning({ ...base, store: sessionStore, uplink })
   const closeReceipts = createOrphans({ ...base, redis, uplink, timeout: config.limits.receiptTimeout })
-  return createWorkerWatch({
+  return new WorkerWatch({
     ...base,
     redis,
     grace: config.presence.grace,

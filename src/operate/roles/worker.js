@@ -2,7 +2,7 @@ import path from 'node:path'
 import { sessionSocket } from '../admin/run-directory.js'
 import { timesWithPolls } from '../../base/process/socket-times.js'
 import { createTakenNumbers } from '../../people/workers/taken-numbers.js'
-import { createWorkerLease } from '../../people/workers/worker-lease.js'
+import { WorkerLease } from '../../people/workers/worker-lease.js'
 import { createMisroutedRequests } from '../../transport/peers/misrouted-requests.js'
 import { createPeerListener } from '../../transport/peers/peer-listener.js'
 
@@ -12,7 +12,6 @@ import { createPeerListener } from '../../transport/peers/peer-listener.js'
  * @typedef {import('./services.js').RoleServices} RoleServices
  * @typedef {import('../../config/tls/certificate.js').Certificate} Certificate
  * @typedef {ReturnType<typeof createPeerListener>} PeerListener
- * @typedef {ReturnType<typeof createWorkerLease>} WorkerLease
  */
 
 /** @param {Pick<RoleServices, 'launcher' | 'host' | 'privatePath'>} services @returns {string} unix socket for them */
@@ -41,7 +40,7 @@ export function createPeers ({ config, base, launcher: { slot } }, certificate) 
 export function createLease (services, peers) {
   const { config, base, launcher, host, redis } = services
   const { host: gatewayHost, port, peerHost, peerTls } = config.gateway
-  return createWorkerLease({
+  return new WorkerLease({
     ...base,
     redis,
     // the same after a restart of the launcher or of the container

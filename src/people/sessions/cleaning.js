@@ -22,7 +22,7 @@ const REASON = 'worker_gone'
  * @param {import('../../base/common/log.js').Log} dependencies.log
  * @param {import('../../base/common/clock.js').Clock} dependencies.clock
  * @param {import('../../wire/headers.js').TraceIdSource} dependencies.random
- * @returns {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} see createWorkerWatch
+ * @returns {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} see WorkerWatch
  */
 export function createCleaning ({ store, uplink, log, clock, random }) {
   /**

@@ -25,7 +25,7 @@ export class Standing {
 
   /**
    * @param {object} dependencies
-   * @param {Pick<ReturnType<typeof import('./worker-lease.js').createWorkerLease>, 'held' | 'settles'>}
+   * @param {Pick<import('./worker-lease.js').WorkerLease, 'held' | 'settles'>}
    *   dependencies.lease
    * @param {() => Promise<unknown>} dependencies.catchUp carries out missed orders, and registers all users again
    * @param {import('../../base/common/log.js').Log} dependencies.log

@@ -2,24 +2,6 @@ import { Backoff, retry } from '../../base/common/backoff.js'
 import { WORKERS } from '../../redis/keys.js'
 import { LEASE_TIME } from './worker-lease.js'
 
-/**
- * Watches the leases of all workers, and reports those that have ended: expired, released, or taken over by the next
- * process.
- *
- * A worker's data is named by its incarnation, `<number>.<incarnation>` (`createWorkerLease`), because numbers are
- * reused soon. An incarnation that has ended never returns.
- *
- * - `onWorkerGone(number, incarnation)` is called on **every** process that watches, about a second after the end at
- *   the latest, in the order of the ends: release all state about that worker. It is called for ends after `start()`;
- *   use `liveIncarnations()` for earlier ones.
- * - `clean(number, incarnation)` is called on **one** process of the cluster, after `grace`, in which clients may
- *   reconnect: it deletes the worker's keys and reports its clients. If it rejects, it is called again; if the process
- *   dies, another process is assigned. It may therefore restart after any step, and run twice at a time after an outage
- *   of Redis: each step must be idempotent.
- *
- * An outage of Redis ends no worker: leases could not be renewed during it, so they start again.
- */
-
 /** Interval between looks at the leases, ms, with an extra look when one is about to expire. */
 const INTERVAL = 1000
 /** After this time without a look by any process, leases start again, ms. */
@@ -36,60 +18,87 @@ export const incarnationName = (number, incarnation) => `${number}.${incarnation
 const parseName = (name) => /** @type {[number, number]} */ (name.split('.').map(Number))
 
 /**
- * @param {object} dependencies
- * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'client'>} dependencies.redis
- * @param {((number: number, incarnation: number) => void)[]} [dependencies.onWorkerGone]
- * @param {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} [dependencies.clean] default:
- *   this process cleans nothing up
- * @param {import('../../base/common/log.js').Log} dependencies.log
- * @param {number} [dependencies.leaseTime] ms
- * @param {number} [dependencies.interval] ms
- * @param {number} dependencies.grace how long a worker's data is kept after its last renewal, ms; the same in all
- *   processes
- * @param {number} [dependencies.claimTime] ms
- * @param {import('../../base/common/clock.js').Clock} dependencies.clock
- * @param {import('../../base/common/random.js').Random} dependencies.random
+ * Watches the leases of all workers, and reports those that have ended: expired, released, or taken over by the next
+ * process.
+ *
+ * A worker's data is named by its incarnation, `<number>.<incarnation>` (`WorkerLease`), because numbers are
+ * reused soon. An incarnation that has ended never returns.
+ *
+ * - `onWorkerGone(number, incarnation)` is called on **every** process that watches, about a second after the end at
+ *   the latest, in the order of the ends: release all state about that worker. It is called for ends after `start()`;
+ *   use `liveIncarnations()` for earlier ones.
+ * - `clean(number, incarnation)` is called on **one** process of the cluster, after `grace`, in which clients may
+ *   reconnect: it deletes the worker's keys and reports its clients. If it rejects, it is called again; if the process
+ *   dies, another process is assigned. It may therefore restart after any step, and run twice at a time after an outage
+ *   of Redis: each step must be idempotent.
+ *
+ * An outage of Redis ends no worker: leases could not be renewed during it, so they start again.
  */
-export function createWorkerWatch ({
-  redis,
-  onWorkerGone = [],
-  clean, log, leaseTime = LEASE_TIME, interval = INTERVAL, grace, claimTime = CLAIM_TIME,
-  clock, random
-}) {
-  const stopping = new AbortController()
+export class WorkerWatch {
+  #stopping = new AbortController()
   /** @type {import('../../base/common/clock.js').Timer | undefined} */
-  let timer
-  let newest = ''
+  #timer
+  /** The last end that was reported. */
+  #newest = ''
   /** The incarnation that this process is cleaning up; '': none. */
-  let claimed = ''
+  #claimed = ''
+  #parts
 
-  async function look () {
-    const wanted = clean !== undefined && claimed === '' ? 1 : 0
+  /**
+   * @param {object} parts
+   * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'client'>} parts.redis
+   * @param {((number: number, incarnation: number) => void)[]} [parts.onWorkerGone]
+   * @param {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} [parts.clean] default: this
+   *   process cleans nothing up
+   * @param {number} parts.grace how long a worker's data is kept after its last renewal, ms; the same in all processes
+   * @param {import('../../base/common/log.js').Log} parts.log
+   * @param {import('../../base/common/clock.js').Clock} parts.clock
+   * @param {import('../../base/common/random.js').Random} parts.random
+   */
+  constructor (parts) { this.#parts = parts }
+
+  /** @throws errors of Redis: without the newest end, later ones could be missed */
+  async start () { this.#lookAfter(await this.#look()) }
+
+  /** Another process continues a cleanup that is in progress. */
+  stop () {
+    this.#stopping.abort()
+    this.#timer?.stop()
+  }
+
+  /** @param {number} ms */
+  #lookAfter (ms) { this.#timer = this.#parts.clock.timer(ms, () => this.#watch()).unref() }
+
+  async #watch () {
+    let next = INTERVAL
+    try {
+      next = await this.#look()
+    } catch (error) {
+      this.#parts.log.debug({ err: error }, 'the leases of workers could not be checked')
+    }
+    if (!this.#stopping.signal.aborted) this.#lookAfter(next)
+  }
+
+  /** @returns {Promise<number>} ms until the next look */
+  async #look () {
+    const { redis, clean, grace } = this.#parts
+    const wanted = clean !== undefined && this.#claimed === '' ? 1 : 0
     const [last, nextExpiry, ended, claims] = await redis.scripts.watch(
       [
         WORKERS.expiry, WORKERS.incarnations, WORKERS.ending, WORKERS.ended, WORKERS.unclean, WORKERS.watched,
         WORKERS.settling
       ],
-      [newest, leaseTime, interval * (PAUSE / INTERVAL), grace, claimTime, wanted, TOLD_FOR, claimed]
+      [this.#newest, LEASE_TIME, PAUSE, grace, CLAIM_TIME, wanted, TOLD_FOR, this.#claimed]
     )
-    newest = last
-    for (const name of ended) tell(name)
-    if (claims.length > 0 && !stopping.signal.aborted) cleanUp(claims[0])
-    return nextExpiry < 0 ? interval : Math.min(interval, nextExpiry + 1)
-  }
-
-  async function watch () {
-    let next = interval
-    try {
-      next = await look()
-    } catch (error) {
-      log.debug({ err: error }, 'the leases of workers could not be checked')
-    }
-    if (!stopping.signal.aborted) timer = clock.timer(next, watch).unref()
+    this.#newest = last
+    for (const name of ended) this.#tell(name)
+    if (claims.length > 0 && !this.#stopping.signal.aborted) this.#cleanUp(claims[0])
+    return nextExpiry < 0 ? INTERVAL : Math.min(INTERVAL, nextExpiry + 1)
   }
 
   /** @param {string} name */
-  function tell (name) {
+  #tell (name) {
+    const { onWorkerGone = [], log } = this.#parts
     const [number, incarnation] = parseName(name)
     log.info({ workerNumber: number, incarnation }, 'a worker has ended')
     for (const listener of onWorkerGone) {
@@ -102,11 +111,12 @@ export function createWorkerWatch ({
   }
 
   /** @param {string} name */
-  async function cleanUp (name) {
-    claimed = name
-    const { signal } = stopping
+  async #cleanUp (name) {
+    const { redis, clean, log, clock, random } = this.#parts
+    const { signal } = this.#stopping
+    this.#claimed = name
     await retry(async () => {
-      await /** @type {NonNullable<typeof clean>} */ (clean)(...parseName(name), signal)
+      await clean?.(...parseName(name), signal)
       await redis.client.zrem(WORKERS.unclean, name)
     }, {
       signal,
@@ -115,21 +125,7 @@ export function createWorkerWatch ({
       onFailure: (error) =>
         log.warn({ err: error, incarnation: name }, 'the data of an ended worker could not be cleaned up, retrying')
     }).catch(() => {}) // stopped
-    claimed = ''
-  }
-
-  return {
-    /** @throws errors of Redis: without the newest end, later ones could be missed */
-    async start () {
-      const next = await look()
-      timer = clock.timer(next, watch).unref()
-    },
-
-    /** Another process continues a cleanup that is in progress. */
-    stop () {
-      stopping.abort()
-      timer?.stop()
-    }
+    this.#claimed = ''
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { Standing } from '../../../src/people/workers/standing.js'
-import { createWorkerLease, LEASE_TIME } from '../../../src/people/workers/worker-lease.js'
+import { WorkerLease, LEASE_TIME } from '../../../src/people/workers/worker-lease.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { seededRandom } from '../../helpers/random.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -117,7 +117,7 @@ async function play (seed) {
   const model = new Model(drawn)
   const { clock } = model
   const { log } = recordingLog()
-  const lease = createWorkerLease({
+  const lease = new WorkerLease({
     redis: /** @type {any} */ ({ scripts: model.scripts, onBack () {}, lost () {}, hasLost: async () => false }),
     slot: 'slot', address: { machine: 'here', pid: 1, path: '/run/x' }, onLost: () => {}, log, clock, random: systemRandom
   })
