@@ -66,15 +66,28 @@ module.exports = {
     downOnly('transport/peers', 'engine'),
     downOnly('transport/socketio', 'admission|engine'),
     downOnly('gateway/extensions', ''),
-    forbid('load-stands-alone', '^packages/load/', '^(src/(?!wire/|base/)|cluster)', '`inkcast load` is a client'),
-    forbid('only-the-command-loads', '^(src|cluster)', '^packages/load/', '`inkcast load` is no part of a server'),
     forbid('gateway-imports-no-rehearsal', '^src/gateway/(?!rehearsal/)', '^src/gateway/rehearsal/', 'the rehearsal tries the gateway out'),
-    forbid(
-      'only-roots-import-the-demo',
-      '^(src|cluster)',
-      '^(packages/demo|examples)/',
-      'production contains nothing of the demo'
-    ),
+    {
+      name: 'demo-and-load-are-loaded-on-demand',
+      severity: 'error',
+      comment: 'production loads nothing of them: the command and the roles load them with import(), in development',
+      from: { path: '^(src|cluster)' },
+      to: { path: '^packages/|^src/operate/roles/demo-parts', dynamic: false }
+    },
+    {
+      name: 'only-the-command-and-roles-load-packages',
+      severity: 'error',
+      comment: '`inkcast load` and the demo are no parts of a server',
+      from: { path: '^(src|cluster)', pathNot: '^src/operate/(cli/load|roles/demo)\\.js$' },
+      to: { path: '^packages/' }
+    },
+    {
+      name: 'only-the-demo-has-examples',
+      severity: 'error',
+      comment: 'production contains nothing of them',
+      from: { path: '^(src|cluster)', pathNot: '^src/operate/roles/demo-parts\\.js$' },
+      to: { path: '^examples/' }
+    },
     {
       name: 'examples-stand-alone',
       severity: 'error',
@@ -107,11 +120,18 @@ module.exports = {
       }
     },
     {
+      name: 'demo-and-load-stand-alone',
+      severity: 'error',
+      comment: 'installed, they cannot import files of inkcast: it hands over what the demo uses (src/operate/roles/demo-parts.js)',
+      from: { path: '^packages/(demo|load)/' },
+      to: { path: '.', pathNot: '^packages/($1|load)/|^[\\w:/]+$|node_modules/(@msgpack/msgpack|uplot|esbuild)/' }
+    },
+    {
       name: 'no-client-in-the-server',
       severity: 'error',
       comment: 'it is served as files only; `inkcast tail` is a client',
       from: { path: '^(src|cluster)', pathNot: '^src/operate/cli/tail\\.js' },
-      to: { path: '^(client|packages/(react|yjs))/' }
+      to: { path: '^client/' }
     },
     {
       name: 'only-roots-import-a-kafka-driver',

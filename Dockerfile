@@ -5,7 +5,8 @@ FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # without the workspaces: the server needs neither them nor their dependencies. Without optional packages: npm would install
-# TypeScript (30 MB), which valibot names as an optional peer. There is no other optional package (a test checks this).
+# TypeScript (30 MB), which valibot names as an optional peer. The only other ones are the demo and the load tool, for development
+# (a test checks this).
 # No install script of a dependency runs in the build; none is needed
 RUN npm ci --omit=dev --omit=optional --workspaces=false --ignore-scripts
 

@@ -105,8 +105,8 @@ const HANDED_DOWN = {
     message: 'time and random values are handed down, so that a simulation decides them'
   }]
 }
-/** Time and random values of the system begin here: the entry of each process, and programs of their own. */
-const ENTRIES = ['src/operate/roles/role.js', 'src/operate/cli/**', 'packages/load/**', 'packages/demo/crowd/**']
+/** Time and random values of the system begin here: the entry of each process. */
+const ENTRIES = ['src/operate/roles/role.js', 'src/operate/cli/**']
 /** kafkajs has one table of codecs for the process. A simulation has other brokers than kafkajs. */
 const KAFKAJS_CODECS = ['src/kafka/codecs/zstd.js', 'src/kafka/kafkajs/fetch-patch.js']
 const RANDOM_NUMBER = {
@@ -120,8 +120,8 @@ const RAW_TIMEOUT = {
 }
 /** Pages have time and random values of the browser. */
 const PAGES = ['packages/demo/page/**', 'src/operate/admin/page/**']
-/** The server and the programs that it starts or that its command is. */
-const SERVER = ['src/**', 'packages/demo/**', 'packages/load/**']
+/** The demo without its guests, which like the clients of `inkcast load` are programs of their own. */
+const DEMO = 'packages/demo/{*.js,control/**,documents/**}'
 const OWN_SOURCES = [
   'src/base/common/clock.js', 'src/base/common/random.js', 'client/common/clock.js', 'client/common/interval.js',
   'client/common/random.js', ...PAGES
@@ -177,7 +177,7 @@ export default [
     rules: { 'no-restricted-properties': 'off' }
   },
   {
-    files: [...SERVER, 'client/**'],
+    files: ['src/**', 'client/**', DEMO],
     ignores: OWN_SOURCES,
     rules: { 'no-restricted-properties': ['error', ENVIRONMENT, SCHEMAS, RANDOM_NUMBER, RAW_TIMEOUT] }
   },
@@ -187,18 +187,18 @@ export default [
   },
   { files: ['src/base/common/schema.js'], rules: { 'no-restricted-properties': ['error', ENVIRONMENT, RANDOM_NUMBER] } },
   {
-    files: [...SERVER, 'client/**'],
+    files: ['src/**', 'client/**', DEMO],
     ignores: [...Object.keys(MODULE_STATE), ...PAGES],
     plugins: { inkcast: { rules: { 'module-state': moduleState } } },
     rules: { 'inkcast/module-state': 'error' }
   },
   {
-    files: SERVER,
+    files: ['src/**', DEMO],
     ignores: ['src/base/common/clock.js', ...PAGES, ...KAFKAJS_CLOCK],
     rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS, WALL] }
   },
   {
-    files: [...SERVER, 'client/**'],
+    files: ['src/**', 'client/**', DEMO],
     ignores: [...OWN_SOURCES, ...LIBRARY_TIMERS],
     rules: { 'no-restricted-globals': ['error', ...TIMERS, GLOBAL_CRYPTO], 'no-restricted-imports': ['error', HANDED_DOWN] }
   },

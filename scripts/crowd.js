@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** Brings a crowd into a document of the gateway on this machine, as the demo's button does. */
 import { createCrowd } from '../packages/demo/crowd/crowd.js'
+import * as inkcast from '../src/operate/roles/demo-parts.js'
 
 const USAGE = `Brings a crowd into a document of the gateway on this machine
 
@@ -29,7 +30,7 @@ for (const [name, value, highest] of /** @type {[string, number, number][]} */ (
 }
 
 let most = 0
-const crowd = createCrowd({
+const crowd = createCrowd(inkcast, {
   target: () => ({ host: '127.0.0.1', port, secure: false, insecure: false }),
   event: 'demo:pulse',
   onReport ({ connected, perSecond, reconnects, lost }) {

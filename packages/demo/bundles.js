@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
 
-const CLIENT = fileURLToPath(new URL('../../client/', import.meta.url))
 const COMPRESS = { br: promisify(brotliCompress), gzip: promisify(gzip) }
 const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/html; charset=utf-8' }
 
@@ -23,9 +21,10 @@ const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/htm
  *
  * @param {object} settings
  * @param {string} settings.folder of the page
+ * @param {string} settings.client folder of the client
  * @param {typeof import('esbuild') | null} settings.esbuild null: it is not installed
  */
-export function createBundles ({ folder, esbuild }) {
+export function createBundles ({ folder, client, esbuild }) {
   /**
    * By path; bounded by the files there are.
    * @type {Map<string, Promise<{ body: Body, inputs: string[], state: string }>>}
@@ -45,7 +44,7 @@ export function createBundles ({ folder, esbuild }) {
       metafile: true,
       outdir: folder,
       logLevel: 'silent',
-      plugins: [{ name: 'client', setup: resolveClient }]
+      plugins: [{ name: 'client', setup: (build) => resolveClient(build, client) }]
     })
     const inputs = Object.keys(metafile.inputs).map((name) => path.resolve(folder, name))
     return { body: bodyOf(file.contents, path.extname(entry)), inputs, state: await stateOf(inputs) }
@@ -72,13 +71,14 @@ export function createBundles ({ folder, esbuild }) {
 
 /**
  * Modules of the client by their path on the page. The devtools stay apart: they are loaded on demand.
- * @type {import('esbuild').Plugin['setup']}
+ * @param {import('esbuild').PluginBuild} build
+ * @param {string} client folder
  */
-function resolveClient ({ onResolve }) {
+function resolveClient ({ onResolve }, client) {
   onResolve({ filter: /^\/client\// }, ({ path: name }) =>
     name.startsWith('/client/devtools/')
       ? { path: name, external: true }
-      : { path: path.join(CLIENT, name.slice('/client/'.length)) })
+      : { path: path.join(client, name.slice('/client/'.length)) })
 }
 
 /** @param {string[]} files @returns {Promise<string>} differs when one of them is changed */

@@ -1,12 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { createRenderedDocs } from '../../src/operate/admin/rendered-docs.js'
-import { createStaticFiles } from '../../src/base/process/static-files.js'
-
-/** Where `npm run docs:site` builds it (docs/.vitepress/config.js). */
-const SITE = fileURLToPath(new URL('../../docs/.vitepress/dist/', import.meta.url))
-const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
-const STATUS_PAGE = fileURLToPath(new URL('../../src/operate/admin/page/', import.meta.url))
 
 /**
  * As strict as the one of the demo. The hash is that of the only style element of the site: when a reader changes
@@ -29,14 +21,16 @@ const LOOK = '/docs/look'
  * Serves the site of docs/ at `/docs/`; in development only. A build is found without a restart; until there is one
  * (the package `inkcast` has none) the pages are rendered from their Markdown, without the site's search.
  *
- * @param {string} [site] folder of the built site
+ * @param {Pick<import('./index.js').Inkcast, 'createRenderedDocs' | 'createStaticFiles' | 'ROOT'>} inkcast
+ * @param {string} [site] where `npm run docs:site` builds it (docs/.vitepress/config.js)
  * @returns {import('http').RequestListener}
  */
-export function createDocsSite (site = SITE) {
+export function createDocsSite ({ createRenderedDocs, createStaticFiles, ROOT }, site = `${ROOT}docs/.vitepress/dist/`) {
+  const docs = `${ROOT}docs/`
   const files = createStaticFiles(site, { dev: true })
-  const images = createStaticFiles(DOCS, { extensions: [], ignores: /\.md$/ })
-  const look = createStaticFiles(STATUS_PAGE, { extensions: [] })
-  const rendered = createRenderedDocs(DOCS, { files: LOOK, linked: LINKED })
+  const images = createStaticFiles(docs, { extensions: [], ignores: /\.md$/ })
+  const look = createStaticFiles(`${ROOT}src/operate/admin/page/`, { extensions: [] })
+  const rendered = createRenderedDocs(docs, { files: LOOK, linked: LINKED })
 
   /** @param {import('http').IncomingMessage} req @param {import('http').ServerResponse} res @param {string} path */
   async function render (req, res, path) {

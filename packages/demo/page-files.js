@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bodyOf, createBundles, loadEsbuild, sendBody } from './bundles.js'
-import { createStaticFiles } from '../../src/base/process/static-files.js'
 
 const FOLDER = fileURLToPath(new URL('./page/', import.meta.url))
 const PLACE = '<script id="settings" type="application/json">{}</script>'
@@ -11,11 +10,12 @@ const PLACE = '<script id="settings" type="application/json">{}</script>'
  * The files of the page. The settings are in its HTML, scripts and styles are one file each: the first view takes few
  * requests.
  *
+ * @param {Pick<import('./index.js').Inkcast, 'createStaticFiles' | 'ROOT'>} inkcast
  * @param {object} dependencies
  * @param {import('../../src/base/common/log.js').Log} dependencies.log
  * @param {typeof loadEsbuild} [dependencies.loadBundler]
  */
-export function createPageFiles ({ log, loadBundler = loadEsbuild }) {
+export function createPageFiles ({ createStaticFiles, ROOT }, { log, loadBundler = loadEsbuild }) {
   const files = createStaticFiles(FOLDER, { dev: true })
   /** @type {Promise<ReturnType<typeof createBundles>> | undefined} loaded with the first visitor */
   let bundles
@@ -28,7 +28,7 @@ export function createPageFiles ({ log, loadBundler = loadEsbuild }) {
       const json = JSON.stringify(settings).replaceAll('<', '\\u003c')
       return bodyOf(Buffer.from(html.replace(PLACE, () => PLACE.replace('{}', () => json))), '.html')
     }
-    bundles ??= loadBundler().then((esbuild) => createBundles({ folder: FOLDER, esbuild }))
+    bundles ??= loadBundler().then((esbuild) => createBundles({ folder: FOLDER, client: path.join(ROOT, 'client'), esbuild }))
     return (await bundles).read(name)
   }
 

@@ -1,8 +1,3 @@
-import { signClaims } from '../../src/people/auth/sign-token.js'
-import { isLocalRequest } from '../../src/base/process/local-request.js'
-import { targetOf } from '../../src/base/process/request-target.js'
-import { isId } from '../../src/wire/publication.js'
-
 /** Lifetime of a token, s: the page requests the next one by itself. */
 const TTL = 300
 /** Users of the demo have names of their own, so that no token is valid for a user of the application. */
@@ -16,11 +11,12 @@ const MAX_NAME = 64
 /**
  * Signs tokens for the demo, each for one document; in development only.
  *
+ * @param {Pick<import('./index.js').Inkcast, 'signClaims'>} inkcast
  * @param {Auth} auth
  * @returns {((user: string, guid: string) => string | null) | undefined} null: not for this document; undefined: no
  *   token is needed, or there is no AUTH_JWT_SECRET to sign with
  */
-export function createTokenSigner (auth) {
+export function createTokenSigner ({ signClaims }, auth) {
   const { allowAnonymous, secret: key } = auth
   if (allowAnonymous || key === undefined) return undefined
   return (user, guid) => {
@@ -34,10 +30,12 @@ export function createTokenSigner (auth) {
  * Tokens for the demo page, where the gateway needs them, for pages that this machine serves to itself. Other pages ask
  * their visitor for a token.
  *
+ * @param {import('./index.js').Inkcast} inkcast
  * @param {Auth} auth
  */
-export function createPageTokens (auth) {
-  const sign = createTokenSigner(auth)
+export function createPageTokens (inkcast, auth) {
+  const { isId, isLocalRequest, targetOf } = inkcast
+  const sign = createTokenSigner(inkcast, auth)
 
   return {
     /** For the page: how to make a token; null: it needs none. */

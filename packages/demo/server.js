@@ -1,11 +1,8 @@
-import { isId } from '../../src/wire/publication.js'
 import { createClientFiles } from './client-files.js'
 import { createControlRoutes, PREFIX } from './control/routes.js'
 import { createDocsSite } from './docs-site.js'
-import { notFound } from '../../src/transport/engine/http.js'
 import { createPageFiles } from './page-files.js'
 import { createPageTokens } from './page-tokens.js'
-import { phoneUrls } from '../../src/base/process/phone-urls.js'
 
 // `connect-src` names the schemes because some browsers do not accept 'self' for a WebSocket to the same host
 const POLICY =
@@ -15,36 +12,37 @@ const POLICY =
  * Serves the demo page at `/`, its client at `/client/`, its documents at `/documents/`, the docs at `/docs/`, and what
  * its buttons need at `/control/`; where clients need a token, one for the page at `/token`. In development only.
  *
+ * @param {import('./index.js').Inkcast} inkcast
  * @param {object} options
- * @param {string} options.apiUrl URL of the api, shown on the page
- * @param {boolean} options.needsToken whether the api needs a token
- * @param {import('../../src/config/load.js').Config['auth']} options.auth
- * @param {string} options.host address that the gateway listens on (HOST)
+ * @param {import('./index.js').Config} options.config
  * @param {(guid: string) => Promise<object>} options.loadDocument rejects when the document service is unavailable
  * @param {import('./control/answers.js').Ask} options.control faults and the crowd
  * @param {import('http').RequestListener} [options.inspect] the feed of the inspector
  * @param {import('../../src/base/common/log.js').Log} options.log
  * @returns {import('http').RequestListener}
  */
-export function createDemo ({ apiUrl, needsToken, auth, host, loadDocument, control, inspect, log }) {
-  const page = createPageFiles({ log })
-  const client = createClientFiles()
-  const docs = createDocsSite()
-  const controls = createControlRoutes({ ask: control, inspect, log })
-  const tokens = createPageTokens(auth)
+export function createDemo (inkcast, { config, loadDocument, control, inspect, log }) {
+  const { api, auth, gateway: { host } } = config
+  const page = createPageFiles(inkcast, { log })
+  const client = createClientFiles(inkcast)
+  const docs = createDocsSite(inkcast)
+  const controls = createControlRoutes(inkcast, { ask: control, inspect, log })
+  const tokens = createPageTokens(inkcast, auth)
+  const apiUrl = inkcast.apiUrl(api)
+  const needsToken = inkcast.needsToken(api)
 
   /** @param {import('http').IncomingMessage} req */
   const settingsFor = ({ socket }) => ({
     apiUrl,
     needsToken,
     tokenCommand: tokens.command,
-    phoneUrls: phoneUrls({ host, scheme: 'encrypted' in socket ? 'https' : 'http', port: socket.localPort })
+    phoneUrls: inkcast.phoneUrls({ host, scheme: 'encrypted' in socket ? 'https' : 'http', port: socket.localPort })
   })
 
   /** @param {string} url @param {import('http').ServerResponse} res */
   async function answerDocument (url, res) {
     const guid = guidOf(url)
-    if (guid === null) return json(res, 404, '{"error":"not_found"}')
+    if (!inkcast.isId(guid)) return json(res, 404, '{"error":"not_found"}')
     try {
       json(res, 200, JSON.stringify(await loadDocument(guid)))
     } catch (error) {
@@ -56,13 +54,13 @@ export function createDemo ({ apiUrl, needsToken, auth, host, loadDocument, cont
   return (req, res) => {
     res.setHeader('content-security-policy', POLICY)
     res.setHeader('x-content-type-options', 'nosniff')
-    if (req.url?.startsWith('/client/')) return client(req, res, () => notFound(req, res))
+    if (req.url?.startsWith('/client/')) return client(req, res, () => notFound(res))
     if (/^\/docs(?:[/?]|$)/.test(req.url ?? '')) return docs(req, res)
     if (req.url?.startsWith('/documents/')) return void answerDocument(req.url, res)
     if (req.url?.startsWith(PREFIX)) return controls(req, res)
     if (/^\/token(?:\?|$)/.test(req.url ?? '')) return json(res, 200, JSON.stringify(tokens.answer(req)))
     if (req.url === '/settings.json') return json(res, 200, JSON.stringify(settingsFor(req)))
-    void page(req, res, settingsFor(req), () => notFound(req, res))
+    void page(req, res, settingsFor(req), () => notFound(res))
   }
 }
 
@@ -71,11 +69,15 @@ function json (res, status, body) {
   res.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(body)
 }
 
-/** @param {string} url @returns {string | null} */
+/** @param {import('http').ServerResponse} res */
+function notFound (res) {
+  res.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('not found\n')
+}
+
+/** @param {string} url @returns {string | null} maybe no id */
 function guidOf (url) {
   try {
-    const guid = decodeURIComponent(url.slice('/documents/'.length))
-    return isId(guid) ? guid : null
+    return decodeURIComponent(url.slice('/documents/'.length))
   } catch {
     return null
   }

@@ -2,7 +2,6 @@
  * One light client: it connects, joins its documents, answers pings and requests for acknowledgements, and checks that
  * no record is missing. A stock client would use several times the CPU of the server.
  */
-import { systemClock } from '../../src/base/common/clock.js'
 import { packetCodec, preciseNow } from './packets.js'
 import { openPolling } from './polling.js'
 import { openWebSocket } from './websocket.js'
@@ -113,9 +112,9 @@ export class LoadClient {
     emit('doc:signal', { guid, event: 'cursor', data: { own } })
     emit('doc:join', { guid: own, state: { name: own } })
     const later = (/** @type {number} */ ms, /** @type {string} */ event, /** @type {object} */ data) => {
-      systemClock.timer(ms, () => {
+      setTimeout(() => {
         if (connection === this.#transport && this.state === 'open') emit(event, data)
-      }).unref()
+      }, ms).unref()
     }
     later(ACT / 2, 'doc:send', { guid: own, data: { own } })
     later(ACT, 'doc:leave', { guid: own })

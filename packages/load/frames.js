@@ -2,7 +2,7 @@
  * WebSocket frames for a light client (RFC 6455, section 5.2): masked when sent, unmasked when received. Without
  * fragments and extensions, because the client offers none.
  */
-import { systemRandom } from '../../src/base/common/random.js'
+import { randomBytes } from 'node:crypto'
 
 const OPCODE = 0x0f
 export const TEXT = 0x1
@@ -13,7 +13,7 @@ const MASKED = 0x80
 
 // One key for all frames: masking protects proxies from web pages, and neither is involved here. The work for the
 // server is the same.
-const MASK = systemRandom.bytes(4)
+const MASK = randomBytes(4)
 
 /**
  * @param {string | Buffer} content text, or binary

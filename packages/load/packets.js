@@ -2,7 +2,6 @@
  * Socket.IO packets of a light client, in JSON and MessagePack. Of a record of the load only the numbers are decoded.
  */
 import { decode, encode } from '@msgpack/msgpack'
-import { systemClock } from '../../src/base/common/clock.js'
 
 /**
  * @typedef {object} LoadRecord
@@ -104,5 +103,4 @@ const msgpack = {
 export const packetCodec = (binary) => binary ? msgpack : json
 
 /** @returns {number} ms since 1970, with fractions, for latencies between processes of one machine */
-// eslint-disable-next-line no-restricted-syntax -- compared with other processes, and finer than Date.now
-export const preciseNow = () => performance.timeOrigin + systemClock.monotonic()
+export const preciseNow = () => performance.timeOrigin + performance.now()

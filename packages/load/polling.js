@@ -3,7 +3,6 @@
  */
 import http from 'node:http'
 import https from 'node:https'
-import { systemClock } from '../../src/base/common/clock.js'
 
 /**
  * @typedef {import('./websocket.js').Target} Target
@@ -108,7 +107,7 @@ export function openPolling ({ host, port, secure, insecure }, source, { onMessa
       const body = queue.join(SEPARATOR)
       request('POST', body, shut)
       closed = true
-      systemClock.timer(2000, shut).unref()
+      setTimeout(shut, 2000).unref()
     }
   }
 }

@@ -1,8 +1,7 @@
 /**
  * A process with a part of the clients. The controller (clients.js) calls its commands.
  */
-import { systemClock as clock } from '../../src/base/common/clock.js'
-import { systemRandom as random } from '../../src/base/common/random.js'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { guidOf, LoadClient } from './client.js'
 import { Histogram } from './histogram.js'
 import { documentsOf, isInShare, sourceOf } from './plan.js'
@@ -41,7 +40,7 @@ const TIMEOUT = 20_000
 const clients = []
 const latencies = new Histogram()
 const handshakes = new Histogram()
-/** @type {Map<LoadClient, { at: number, timer: import('../../src/base/common/clock.js').Timer }>} */
+/** @type {Map<LoadClient, { at: number, timer: NodeJS.Timeout }>} */
 const connecting = new Map()
 const counts = { deliveries: 0, doubled: 0, holes: 0, acknowledged: 0, cut: 0, unasked: 0 }
 let [open, opened, reconnects, left, expired] = [0, 0, 0, 0, 0]
@@ -51,22 +50,22 @@ let errors = {}
 let plan
 let stopping = false
 let acts = 0
-let takenAt = clock.monotonic()
+let takenAt = performance.now()
 
 /** @param {LoadClient} client */
 function connect (client) {
   if (stopping || client.state !== 'closed') return
-  const timer = clock.timer(TIMEOUT, () => client.fail(`not open after ${TIMEOUT / 1000} s`))
-  connecting.set(client, { at: clock.monotonic(), timer })
+  const timer = setTimeout(() => client.fail(`not open after ${TIMEOUT / 1000} s`), TIMEOUT)
+  connecting.set(client, { at: performance.now(), timer })
   client.connect()
 }
 
 /** @param {LoadClient} client @returns {number} ms that the attempt took */
 function attemptEnded (client) {
   const attempt = connecting.get(client)
-  attempt?.timer.stop()
+  clearTimeout(attempt?.timer)
   connecting.delete(client)
-  return clock.monotonic() - (attempt?.at ?? 0)
+  return performance.now() - (attempt?.at ?? 0)
 }
 
 /** @param {LoadClient} client */
@@ -89,7 +88,7 @@ function onEnd (client, reason, wasOpen) {
   }
   errors[reason] = (errors[reason] ?? 0) + 1
   if (!plan.resume) client.positions.clear()
-  clock.timer(RETRY * (1 + random.number()), () => connect(client)).unref()
+  setTimeout(() => connect(client), RETRY * (1 + Math.random())).unref()
 }
 
 const commands = {
@@ -111,11 +110,11 @@ const commands = {
         documents: new Map(documentsOf(index, plan).map((document) => [guidOf(run, document), document]))
       }))
     })
-    const begin = clock.monotonic()
+    const begin = performance.now()
     for (let started = 0; started < clients.length && !stopping;) {
-      const due = Math.min(clients.length, Math.ceil((clock.monotonic() - begin) / 1000 * ramp))
+      const due = Math.min(clients.length, Math.ceil((performance.now() - begin) / 1000 * ramp))
       while (started < due) connect(clients[started++])
-      await clock.sleep(TICK)
+      await sleep(TICK)
     }
   },
 
@@ -126,7 +125,7 @@ const commands = {
 
   /** @returns {Snapshot} */
   snapshot () {
-    const now = clock.monotonic()
+    const now = performance.now()
     const snapshot = {
       seconds: Math.max(0.001, (now - takenAt) / 1000),
       open, opened, reconnects, left, expired, errors, counts: { ...counts }, latencies: latencies.take(),
@@ -144,7 +143,7 @@ const commands = {
    * @param {number} count
    */
   leave (count) {
-    let next = Math.floor(random.number() * clients.length)
+    let next = Math.floor(Math.random() * clients.length)
     for (let tried = 0; tried < clients.length && count > 0; tried++) {
       const client = clients[next++ % clients.length]
       if (client.state !== 'open' || client.got < client.due || client.silent) continue
@@ -152,13 +151,13 @@ const commands = {
       open--
       left++
       count--
-      clock.soon(() => connect(client))
+      setImmediate(() => connect(client))
     }
   },
 
   /** @param {number} count clients that do what editors do */
   act (count) {
-    const first = Math.floor(random.number() * clients.length)
+    const first = Math.floor(Math.random() * clients.length)
     for (let tried = 0; tried < clients.length && count > 0; tried++) {
       const client = clients[(first + tried) % clients.length]
       if (client.state !== 'open' || client.silent) continue

@@ -2,10 +2,8 @@
  * Publishes the records of a run through the api. A request without an answer is repeated with the same idempotency
  * key, so that each record is published once.
  */
-import { systemClock as clock } from '../../src/base/common/clock.js'
-import { systemRandom as random } from '../../src/base/common/random.js'
-import { withTimeLimit } from '../../src/base/common/wait.js'
-import { HEADER } from '../../src/wire/headers.js'
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { guidOf } from './client.js'
 import { EVENT, preciseNow, valueOf } from './packets.js'
 
@@ -53,7 +51,7 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
     const options = {
       method: 'POST',
       headers: {
-        [HEADER.contentType]: 'application/json',
+        'content-type': 'application/json',
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...headers
       },
@@ -62,10 +60,8 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
     for (let tries = 1; ; tries++) {
       let reason
       try {
-        const { answer, text } = await withTimeLimit(TIMEOUT, undefined, async (signal) => {
-          const answer = await fetch(url + path, { ...options, signal })
-          return { answer, text: await answer.text() }
-        }, clock)
+        const answer = await fetch(url + path, { ...options, signal: AbortSignal.timeout(TIMEOUT) })
+        const text = await answer.text()
         if (answer.ok) return JSON.parse(text)
         reason = `${answer.status} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}`.trim()
         // 409: the request before is still in progress
@@ -77,7 +73,7 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
         failed(reason)
         return undefined
       }
-      await clock.sleep(Math.min(MAX_PAUSE, 200 * tries))
+      await sleep(Math.min(MAX_PAUSE, 200 * tries))
     }
   }
 
@@ -92,9 +88,9 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
   /** @param {number} number @returns {Promise<boolean>} it was accepted */
   async function publishToEveryone (number) {
     const headers = {
-      [HEADER.event]: EVENT,
-      [HEADER.idempotencyKey]: random.uuid(),
-      ...(plan.receipts ? { [HEADER.receipt]: 'true' } : {})
+      'x-event': EVENT,
+      'idempotency-key': randomUUID(),
+      ...(plan.receipts ? { 'x-receipt': 'true' } : {})
     }
     return await request('/v1/broadcast', headers, value(-1, number)) !== undefined
   }
@@ -117,12 +113,12 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
         return
       }
       const path = `/v1/documents/${encodeURIComponent(guidOf(run, document))}/broadcast`
-      const headers = { [HEADER.event]: EVENT, [HEADER.idempotencyKey]: random.uuid() }
+      const headers = { 'x-event': EVENT, 'idempotency-key': randomUUID() }
       if (await request(path, headers, value(document, number)) !== undefined) accepted(document)
       return
     }
     const publications = records.map(({ document, number }) =>
-      `{"guid":${JSON.stringify(guidOf(run, document))},"event":"${EVENT}","idempotencyKey":"${random.uuid()}",` +
+      `{"guid":${JSON.stringify(guidOf(run, document))},"event":"${EVENT}","idempotencyKey":"${randomUUID()}",` +
       `"value":${value(document, number)}}`)
     const answer = await request('/v1/publish', {}, `{"publications":[${publications.join()}]}`)
     answer?.results.forEach((/** @type {any} */ { ok, error }, /** @type {number} */ i) => {
@@ -132,23 +128,23 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
   }
 
   async function toEveryone () {
-    for (let number = 1, begin = clock.monotonic(); !stopped; number++) {
+    for (let number = 1, begin = performance.now(); !stopped; number++) {
       await expect(number)
       if (await publishToEveryone(number)) published.everyone++
-      const wait = begin + number * plan.everyone - clock.monotonic()
-      for (let left = wait; left > 0 && !stopped; left -= TICK * 5) await clock.sleep(Math.min(left, TICK * 5))
+      const wait = begin + number * plan.everyone - performance.now()
+      for (let left = wait; left > 0 && !stopped; left -= TICK * 5) await sleep(Math.min(left, TICK * 5))
     }
   }
 
   async function toDocuments () {
-    const begin = clock.monotonic()
+    const begin = performance.now()
     for (let started = 0; !stopped;) {
-      const due = Math.floor((clock.monotonic() - begin) / 1000 * plan.records)
+      const due = Math.floor((performance.now() - begin) / 1000 * plan.records)
       for (; started + plan.burst <= due && running.size < MAX_REQUESTS; started += plan.burst) {
         const one = publishToDocuments(started).finally(() => running.delete(one))
         running.add(one)
       }
-      await clock.sleep(TICK)
+      await sleep(TICK)
     }
     await Promise.all(running)
   }

@@ -1,8 +1,8 @@
 /**
  * Runs a load: opens the connections, publishes while clients come and go, and checks that nothing is missing.
  */
-import { systemClock as clock } from '../../src/base/common/clock.js'
-import { systemRandom as random } from '../../src/base/common/random.js'
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startClients } from './clients.js'
 import { preciseNow } from './packets.js'
 import { createPublisher } from './publisher.js'
@@ -43,11 +43,11 @@ const REMOVAL = 20_000
 /** @param {RunOptions} options */
 export async function runLoad (options) {
   const { plan, target, loopback, sources, admin, settle, onSample, signal } = options
-  const run = random.bytes(4).toString('hex')
+  const run = randomBytes(4).toString('hex')
   const server = createServer(admin)
   const begin = { receipts: plan.receipts ? await server.receipts() : {} }
   const started = new Date(preciseNow())
-  const begunAt = clock.monotonic()
+  const begunAt = performance.now()
   const clients = startClients(options.processes)
   const samples = createSamples()
   const publisher = createPublisher({ ...options.api, run, plan, produce: options.produce, tries: options.tries }, (number) => clients.call('expect', () => number))
@@ -60,7 +60,7 @@ export async function runLoad (options) {
   async function sample () {
     const [snapshots, { usage, cpu, ...intervals }] = await Promise.all([clients.call('snapshot', () => undefined), server.usage()])
     measured = intervals.measured
-    const at = (clock.monotonic() - begunAt) / SECOND
+    const at = (performance.now() - begunAt) / SECOND
     const taken = samples.add({ at, phase, snapshots: /** @type {any} */ (snapshots), usage, cpu })
     onSample?.(taken)
     return taken
@@ -69,7 +69,7 @@ export async function runLoad (options) {
   let sampling = true
   async function sampleRegularly () {
     while (sampling) {
-      await Promise.all([sample(), clock.sleep(SECOND)])
+      await Promise.all([sample(), sleep(SECOND)])
     }
   }
 
@@ -78,10 +78,10 @@ export async function runLoad (options) {
    * @param {() => boolean | Promise<boolean>} isDone
    */
   async function within (ms, isDone) {
-    for (const end = clock.monotonic() + ms; clock.monotonic() < end;) {
+    for (const end = performance.now() + ms; performance.now() < end;) {
       if (broken !== undefined) throw broken
       if (await isDone()) return
-      await clock.sleep(TICK)
+      await sleep(TICK)
     }
   }
   const aborted = () => signal?.aborted === true
@@ -109,17 +109,17 @@ export async function runLoad (options) {
   }
 
   async function hold () {
-    const end = clock.monotonic() + plan.hold * SECOND
-    for (let next = clock.monotonic(); clock.monotonic() < end && !aborted();) {
+    const end = performance.now() + plan.hold * SECOND
+    for (let next = performance.now(); performance.now() < end && !aborted();) {
       if (broken !== undefined) throw broken
       const isCalm = options.isCalm?.() === true
       // a share of a client is left to chance
       const share = (/** @type {number} */ percent) =>
-        Math.floor(plan.connections * percent / 100 / clients.size + random.number())
+        Math.floor(plan.connections * percent / 100 / clients.size + Math.random())
       if (plan.churn > 0 && !isCalm) await clients.call('leave', () => share(plan.churn))
       if (plan.activity > 0 && !isCalm) await clients.call('act', () => share(plan.activity))
       next += SECOND
-      while (clock.monotonic() < Math.min(next, end) && !aborted()) await clock.sleep(TICK)
+      while (performance.now() < Math.min(next, end) && !aborted()) await sleep(TICK)
     }
   }
 
@@ -130,7 +130,7 @@ export async function runLoad (options) {
   async function settled () {
     let missing = { documents: 0, everyone: 0, closed: 0, surplus: 0 }
     let least = Infinity
-    for (let quietSince = clock.monotonic(); clock.monotonic() - quietSince < settle; await clock.sleep(TICK)) {
+    for (let quietSince = performance.now(); performance.now() - quietSince < settle; await sleep(TICK)) {
       const parts = /** @type {any[]} */ (await clients.call('missing', () => publisher.ends))
       missing = parts.reduce((sum, part) => ({
         documents: sum.documents + part.documents,
@@ -140,7 +140,7 @@ export async function runLoad (options) {
       }))
       const left = missing.documents + missing.everyone + missing.closed
       if (left === 0) break
-      if (left < least) quietSince = clock.monotonic()
+      if (left < least) quietSince = performance.now()
       least = Math.min(least, left)
     }
     return missing
@@ -190,7 +190,7 @@ export async function runLoad (options) {
     return {
       run,
       started: started.toISOString(),
-      seconds: (clock.monotonic() - begunAt) / SECOND,
+      seconds: (performance.now() - begunAt) / SECOND,
       target: `${target.secure ? 'https' : 'http'}://${target.host}:${target.port}`,
       processes: clients.size,
       plan,

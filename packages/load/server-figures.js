@@ -1,6 +1,3 @@
-import { systemClock } from '../../src/base/common/clock.js'
-import { withTimeLimit } from '../../src/base/common/wait.js'
-
 /**
  * What the server says about itself on ADMIN_PORT: CPU and memory of its processes, and receipts.
  *
@@ -13,15 +10,15 @@ const TIMEOUT = 5000
 /** @param {{ url: string, token: string | undefined }} admin */
 export function createServer ({ url, token }) {
   /** @param {string} path */
-  const read = (path) => withTimeLimit(TIMEOUT, undefined, async (signal) => {
+  async function read (path) {
     const answer = await fetch(url + path, {
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-      signal
+      signal: AbortSignal.timeout(TIMEOUT)
     })
     const text = await answer.text()
     if (!answer.ok) throw new Error(`ADMIN_PORT refuses: status ${answer.status}`)
     return text
-  }, systemClock)
+  }
 
   let after = 0
   let measured = 0

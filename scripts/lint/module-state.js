@@ -7,7 +7,7 @@ export const MODULE_STATE = {
     'src/transport/engine/request.js', 'src/people/presence/answer-bytes.js', 'src/redis/empty-epoch.js', 'src/redis/store/lua/strings.js'
   ]),
   ...filesOf('filled while the module is loaded', [
-    'src/operate/admin/figures/reading.js', 'src/kafka/kafkajs/codecs.js', 'packages/load/frames.js', 'src/redis/store/lua/compile.js'
+    'src/operate/admin/figures/reading.js', 'src/kafka/kafkajs/codecs.js', 'src/redis/store/lua/compile.js'
   ]),
   ...filesOf('an object that never changes', [
     'src/services/api/callers/rights.js', 'src/base/common/random.js', 'src/transport/socketio/codec.js', 'src/redis/store/resp/replies.js',
@@ -20,7 +20,6 @@ export const MODULE_STATE = {
     'src/gateway/queued-packets.js', 'src/kafka/topic-safety.js',
     'src/wire/raw-value.js'
   ]),
-  ...filesOf('a program of its own', ['packages/load/polling.js', 'packages/load/process.js']),
   ...filesOf('prototypes of libraries that are patched, once', [
     'src/gateway/extensions/registration.js', 'src/kafka/kafkajs/fetch-patch.js', 'src/kafka/kafkajs/produce-patch.js',
     'src/transport/socketio/shared-listeners.js'

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { systemClock } from '../../src/base/common/clock.js'
 import { createDocsSite } from '../../packages/demo/docs-site.js'
 import { createPageFiles } from '../../packages/demo/page-files.js'
+import * as inkcast from '../../src/operate/roles/demo-parts.js'
 import { createLog } from '../../src/base/common/log.js'
 import { listen } from '../../src/base/process/listen.js'
 import { passesAxe } from '../helpers/axe.js'
@@ -14,8 +15,8 @@ import { PHONE } from '../helpers/status-page.js'
 const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 
 test('a page of docs that are not built is accessible, light on a laptop and dark on a phone', { skip: noBrowser }, async (t) => {
-  const docs = createDocsSite('/no-such-folder/')
-  const files = createPageFiles({ log })
+  const docs = createDocsSite(inkcast, '/no-such-folder/')
+  const files = createPageFiles(inkcast, { log })
   const server = createServer((req, res) => {
     if (req.url?.startsWith('/docs')) docs(req, res)
     else void files(req, res, {}, () => res.writeHead(404).end())

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { createClientFiles } from '../../packages/demo/client-files.js'
+import * as inkcast from '../../src/operate/roles/demo-parts.js'
 import { newTab, noBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { sharedBrowser } from '../helpers/shared-browser.js'
@@ -18,7 +19,7 @@ describe('a page of another origin', { skip: noBrowser }, () => {
 
   before(async () => {
     browser = await sharedBrowser()
-    const client = createClientFiles()
+    const client = createClientFiles(inkcast)
     const server = http.createServer((req, res) => {
       if (req.url?.startsWith('/client/')) client(req, res, () => res.writeHead(404).end())
       else res.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>x</title>')

@@ -4,13 +4,14 @@ import { createLoopbackUplink } from '../../src/services/uplink/loopback.js'
 import { createRedisBus } from '../../src/log/bus/redis-bus.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { createDocumentsUplink } from '../../packages/demo/documents/uplink.js'
+import * as inkcast from '../../src/operate/roles/demo-parts.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { testPublisher } from '../helpers/publisher.js'
 import { storeRedis } from '../helpers/store-redis.js'
 import { uplinkContract } from './uplink.js'
 
 /**
- * @typedef {Pick<Parameters<typeof createDocumentsUplink>[0], 'bus'>} Parts
+ * @typedef {Pick<Parameters<typeof createDocumentsUplink>[1], 'bus'>} Parts
  * @param {(parts: Parts, loopback: Uplink) => Uplink} create
  */
 const open = (create) => async (/** @type {import('node:test').TestContext} */ t) => {
@@ -40,6 +41,6 @@ const open = (create) => async (/** @type {import('node:test').TestContext} */ t
 /** @typedef {import('../../src/log/publish/uplink.js').Uplink} Uplink */
 
 uplinkContract('loopback', open((_, loopback) => loopback))
-uplinkContract('documents of the demo', open((parts, uplink) => createDocumentsUplink({
+uplinkContract('documents of the demo', open((parts, uplink) => createDocumentsUplink(inkcast, {
   uplink, documents: { receive: async () => {}, load: async () => ({ document: {}, position: null }) }, ...parts
 })))

@@ -26,7 +26,9 @@ const PACKED = [
 /** npm's errors without access to its registry. */
 const NO_REGISTRY = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED|EIDLETIMEOUT/
 
-export const PACKAGE_NAMES = /** @type {const} */ (['inkcast', 'inkcast-client', 'inkcast-react', 'inkcast-yjs'])
+export const PACKAGE_NAMES = /** @type {const} */ ([
+  'inkcast', 'inkcast-client', 'inkcast-demo', 'inkcast-load', 'inkcast-react', 'inkcast-yjs'
+])
 
 /** npm cannot reach its registry: a reason to skip a test. */
 export class NoRegistry extends Error {}

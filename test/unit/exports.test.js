@@ -14,11 +14,11 @@ const MARK = 'Exported for tests:'
 
 const EXPORT = /^export (?:async )?(function\*?|const|let|class) (\w+)/
 const IMPORTS = [
-  /^import\s+(?:\w+,\s*)?\{([^}]*)\}\s*from\s*'(\.[^']+)'/gm,
+  /^import\s+(?:\w+,\s*)?\{([^}]*)\}\s*from\s*'((?:\.|inkcast-)[^']+)'/gm,
   /^export\s*\{([^}]*)\}\s*from\s*'(\.[^']+)'/gm
 ]
 /** Which names of a module an expression takes is not looked at: all of them count as used. */
-const NAMESPACES = [/^import\s+\*\s+as\s+\w+\s+from\s*'(\.[^']+)'/gm, /\bimport\(\s*'(\.[^']+)'\s*\)/g]
+const NAMESPACES = [/^import\s+\*\s+as\s+\w+\s+from\s*'(\.[^']+)'/gm, /\bimport\(\s*'((?:\.|inkcast-)[^']+)'\s*\)/g]
 /** Types are in comments: a class or a constant has to be exported for them. */
 const COMMENTS = /\/\*\*[\s\S]*?\*\//g
 const TYPE = /\bimport\('(\.[^']+)'\)\.(\w+)/g
@@ -46,7 +46,9 @@ export function importedNames (sources) {
   const used = new Set()
   for (const [file, text] of sources) {
     const source = text.replace(COMMENTS, '')
-    const target = (/** @type {string} */ specifier) => path.join(path.dirname(file), specifier)
+    const target = (/** @type {string} */ specifier) => specifier.startsWith('.')
+      ? path.join(path.dirname(file), specifier)
+      : specifier.replace(/^inkcast-(demo|load)/, 'packages/$1').replace(/^packages\/\w+$/, '$&/index.js')
     for (const [, specifier, name] of text.matchAll(TYPE)) used.add(`${target(specifier)}#type ${name}`)
     for (const pattern of IMPORTS)
       for (const [, names, specifier] of source.matchAll(pattern))

@@ -1,9 +1,3 @@
-import { CONTROL_SOCKET } from '../../../src/operate/admin/run-directory.js'
-import path from 'node:path'
-import { InkcastError, publicError } from '../../../src/base/common/errors.js'
-import { answerJson, readBody } from '../../../src/operate/admin/answers.js'
-import { askPrivately } from '../../../src/operate/admin/private-listener.js'
-
 /**
  * The control of the demo in one process, its buttons on pages that other processes serve: a gateway worker passes
  * their requests on to the launcher, over a unix socket in the run directory.
@@ -22,10 +16,11 @@ export const CONTROL_PATH = '/control'
 const TIMEOUT = 5000
 
 /**
+ * @param {Pick<import('../index.js').Inkcast, 'InkcastError' | 'publicError'>} inkcast
  * @param {unknown} error
  * @returns {Answer}
  */
-export const failed = (error) => ({
+export const failed = ({ InkcastError, publicError }, error) => ({
   status: error instanceof InkcastError ? error.status : 500,
   body: { ok: false, error: publicError(error) }
 })
@@ -38,36 +33,36 @@ export const failed = (error) => ({
 export const nothingHere = (reason) =>
   ({ status: 200, body: { ok: true, kinds: [], reason, fault: null, pulse: null, crowd: null } })
 
-/** @param {string} runDirectory */
-export const controlSocket = (runDirectory) => path.join(runDirectory, CONTROL_SOCKET)
-
 /**
  * The control in the launcher, for a gateway worker.
+ * @param {import('../index.js').Inkcast} inkcast
  * @param {import('../../../src/config/load.js').LauncherContext} launcher
  * @returns {Ask}
  */
-export const launcherControl = ({ runDirectory, relaysHandles }) => async (question) => {
+export const launcherControl = (inkcast, { runDirectory, relaysHandles }) => async (question) => {
+  const { InkcastError, askPrivately, demoSocket } = inkcast
   if (runDirectory === undefined || !relaysHandles) {
-    if (question.path !== '/state') return failed(new InkcastError('not_found', 'there is no launcher'))
+    if (question.path !== '/state') return failed(inkcast, new InkcastError('not_found', 'there is no launcher'))
     return nothingHere('no_launcher')
   }
   try {
-    return await askPrivately(controlSocket(runDirectory), CONTROL_PATH, {
+    return await askPrivately(demoSocket(runDirectory), CONTROL_PATH, {
       method: 'POST', body: JSON.stringify(question), timeout: TIMEOUT
     })
   } catch {
-    return failed(new InkcastError('unavailable', 'the launcher did not answer: try again'))
+    return failed(inkcast, new InkcastError('unavailable', 'the launcher did not answer: try again'))
   }
 }
 
 /**
  * The route of the launcher's private listener.
+ * @param {import('../index.js').Inkcast} inkcast
  * @param {Ask} ask
  * @returns {import('node:http').RequestListener}
  */
-export const createControlRoute = (ask) => (req, res) => {
-  readBody(req)
-    .then((question) => ask(/** @type {any} */ (question)), failed)
-    .then((answer) => answerJson(res, 200, answer))
+export const createControlRoute = (inkcast, ask) => (req, res) => {
+  inkcast.readBody(req)
+    .then((question) => ask(/** @type {any} */ (question)), (error) => failed(inkcast, error))
+    .then((answer) => inkcast.answerJson(res, 200, answer))
     .catch(() => res.destroy())
 }

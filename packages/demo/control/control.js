@@ -1,9 +1,8 @@
-import { InkcastError } from '../../../src/base/common/errors.js'
-import { isId } from '../../../src/wire/publication.js'
 import { createCrowd } from '../crowd/crowd.js'
 import { failed } from './answers.js'
 import { createFaults, KINDS } from './faults.js'
 import { createPulse, PULSE } from './pulse.js'
+import { gatewayTarget, tokenOf } from './target.js'
 
 /**
  * The control of the demo on one machine: faults, the crowd, and the numbered records that are published meanwhile. It
@@ -16,70 +15,89 @@ import { createPulse, PULSE } from './pulse.js'
  * | `POST /crowd` `{ document, guests? }` | 202; 409 while there is one |
  * | `DELETE /crowd` | 200 |
  */
+export class Control {
+  #inkcast
+  #pulse
+  #machine
+  #faults
+  #crowd
+  /** What the state says of a reason, and of the store. */
+  #told
 
-/**
- * @param {object} dependencies
- * @param {() => string} dependencies.apiUrl
- * @param {string} [dependencies.token] of the api
- * @param {import('../page-tokens.js').Auth} dependencies.auth
- * @param {number} dependencies.history records that a document's log keeps
- * @param {() => import('../../load/websocket.js').Target} dependencies.target the gateway on this machine
- * @param {import('./faults.js').Machine} [dependencies.machine] absent: there is nothing to break
- * @param {string} [dependencies.reason] why there is nothing to break: `embedded`
- * @param {string} [dependencies.store] the name of what is frozen: `Redis` or `the store`
- * @param {import('../../../src/base/common/log.js').Log} dependencies.log
- * @param {import('../../../src/base/common/clock.js').Clock} dependencies.clock
- * @param {import('../../../src/base/common/random.js').Random} dependencies.random
- */
-export function createControl ({ apiUrl, token, auth, history, target, machine, reason, store, log, clock, random }) {
-  const pulse = createPulse({ apiUrl, token, history, clock, random })
-  const faults = machine && createFaults({ machine, pulse, log, clock })
-  const crowd = createCrowd({ target, event: PULSE, auth, onEnd: () => pulse.release('crowd') })
+  /**
+   * @param {import('../index.js').Inkcast} inkcast
+   * @param {import('../index.js').Services} services
+   * @param {object} parts
+   * @param {import('../index.js').Config} parts.config
+   * @param {{ gateway: () => number, api: () => number }} parts.ports as they are bound
+   * @param {import('./faults.js').Machine} [parts.machine] absent: there is nothing to break
+   * @param {string} [parts.reason] why there is nothing to break: `embedded`
+   * @param {string} [parts.store] the name of what is frozen: `Redis` or `the store`
+   */
+  constructor (inkcast, { log, clock, random }, { config, ports, machine, reason, store }) {
+    const { api, auth, gateway, history } = config
+    this.#inkcast = inkcast
+    this.#machine = machine
+    this.#told = { ...(reason && { reason }), ...(store && { store }) }
+    const pulse = this.#pulse = createPulse(inkcast, {
+      apiUrl: () => inkcast.apiUrl({ ...api, port: ports.api() }),
+      token: tokenOf(api),
+      history: history.size,
+      clock,
+      random
+    })
+    this.#faults = machine && createFaults(inkcast, { machine, pulse, log, clock })
+    this.#crowd = createCrowd(inkcast, {
+      target: () => gatewayTarget(gateway, ports.gateway()), event: PULSE, auth, onEnd: () => pulse.release('crowd')
+    })
+  }
 
-  const state = () => ({
-    ok: true,
-    kinds: faults === undefined ? [] : KINDS,
-    ...(reason && { reason }),
-    ...(store && { store }),
-    fault: faults?.state ?? null,
-    pulse: pulse.state,
-    crowd: crowd.state,
-    workers: machine?.workers() ?? []
-  })
+  /** @type {import('./answers.js').Ask} */
+  ask = async (question) => {
+    try {
+      return { status: this.#act(question), body: this.#state() }
+    } catch (error) {
+      return failed(this.#inkcast, error)
+    }
+  }
+
+  stop () {
+    this.#faults?.stop()
+    this.#crowd.stop()
+    this.#pulse.stop()
+  }
+
+  #state () {
+    return {
+      ok: true,
+      kinds: this.#faults === undefined ? [] : KINDS,
+      ...this.#told,
+      fault: this.#faults?.state ?? null,
+      pulse: this.#pulse.state,
+      crowd: this.#crowd.state,
+      workers: this.#machine?.workers() ?? []
+    }
+  }
 
   /** @param {import('./answers.js').Question} question @returns {number} status */
-  function act ({ method, path, body = {} }) {
+  #act ({ method, path, body = {} }) {
+    const { InkcastError, isId } = this.#inkcast
     const request = /** @type {Record<string, any>} */ (body)
     if (path === '/state' && method === 'GET') return 200
     if (path === '/crowd' && method === 'DELETE') {
-      crowd.stop()
+      this.#crowd.stop()
       return 200
     }
     if ((path !== '/fault' && path !== '/crowd') || method !== 'POST') throw new InkcastError('not_found')
     if (!isId(request.document)) throw new InkcastError('bad_request', 'document must be the id of a document')
     if (path === '/crowd') {
-      crowd.begin({ document: request.document, guests: request.guests }, () => pulse.hold('crowd', request.document))
+      const { document, guests } = request
+      this.#crowd.begin({ document, guests }, () => this.#pulse.hold('crowd', document))
       return 202
     }
-    if (faults === undefined) throw new InkcastError('not_found', 'there is nothing to break: start cluster mode')
-    faults.begin(request)
+    if (this.#faults === undefined)
+      throw new InkcastError('not_found', 'there is nothing to break: start cluster mode')
+    this.#faults.begin(request)
     return 202
-  }
-
-  return {
-    /** @type {import('./answers.js').Ask} */
-    async ask (question) {
-      try {
-        return { status: act(question), body: state() }
-      } catch (error) {
-        return failed(error)
-      }
-    },
-
-    stop () {
-      faults?.stop()
-      crowd.stop()
-      pulse.stop()
-    }
   }
 }

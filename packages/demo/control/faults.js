@@ -1,5 +1,3 @@
-import { InkcastError } from '../../../src/base/common/errors.js'
-
 /**
  * The faults of the demo: one at a time, while records are published.
  *
@@ -47,6 +45,7 @@ const EVERY = 50
 export const KINDS = ['kill', 'reload', 'freeze', 'cut']
 
 /**
+ * @param {Pick<import('../index.js').Inkcast, 'InkcastError'>} inkcast
  * @param {object} dependencies
  * @param {Machine} dependencies.machine
  * @param {Pick<ReturnType<typeof import('./pulse.js').createPulse>, 'hold' | 'release'>} dependencies.pulse
@@ -54,7 +53,7 @@ export const KINDS = ['kill', 'reload', 'freeze', 'cut']
  * @param {Pick<import('../../../src/base/common/clock.js').Clock, 'monotonic' | 'sleep'>} dependencies.clock
  * @param {Times} [dependencies.times]
  */
-export function createFaults ({ machine, pulse, log, clock, times = TIMES }) {
+export function createFaults ({ InkcastError }, { machine, pulse, log, clock, times = TIMES }) {
   /** @type {Fault | null} */
   let fault = null
   let endedAt = -Infinity

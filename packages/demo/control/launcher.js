@@ -1,12 +1,9 @@
-import { createPrivateListener } from '../../../src/operate/admin/private-listener.js'
-import { needsStore } from '../../../src/config/load.js'
-import { apiUrl } from '../../../src/operate/roles/banner.js'
 import { createDocuments } from '../documents/documents.js'
 import { createDocumentsRoute, DOCUMENTS_PATH } from '../documents/in-launcher.js'
-import { CONTROL_PATH, controlSocket, createControlRoute } from './answers.js'
-import { createControl } from './control.js'
+import { CONTROL_PATH, createControlRoute } from './answers.js'
+import { Control } from './control.js'
 import { cutSubscribers, freezeRedis } from './redis-faults.js'
-import { gatewayTarget, tokenOf } from './target.js'
+import { tokenOf } from './target.js'
 
 /** Redis answers nothing for this time, ms. */
 const FREEZE = 3000
@@ -25,50 +22,46 @@ const FREEZE = 3000
 /**
  * The control of the demo in the launcher, for the pages that gateway workers serve.
  *
- * @param {object} dependencies
- * @param {import('../../../src/config/load.js').Config} dependencies.config
- * @param {string} dependencies.runDirectory
- * @param {readonly string[]} dependencies.redisUrls of Redis, or of the built-in store
- * @param {readonly Place[]} dependencies.slots
- * @param {() => Promise<string | null>} dependencies.reload
- * @param {ReturnType<typeof import('../../../src/operate/admin/status.js').createStatus>} dependencies.status
- * @param {ReturnType<typeof import('../../../src/base/process/lifecycle.js').createLifecycle>} dependencies.lifecycle
- * @param {import('../../../src/base/common/log.js').Log} dependencies.log
- * @param {import('../../../src/base/common/clock.js').Clock} dependencies.clock
- * @param {import('../../../src/base/common/random.js').Random} dependencies.random
+ * @param {import('../index.js').Inkcast} inkcast
+ * @param {import('../index.js').Services} services
+ * @param {object} parts
+ * @param {import('../index.js').Config} parts.config
+ * @param {string} parts.runDirectory
+ * @param {readonly string[]} parts.redisUrls of Redis, or of the built-in store
+ * @param {readonly Place[]} parts.slots
+ * @param {() => Promise<string | null>} parts.reload
+ * @param {ReturnType<typeof import('../../../src/operate/admin/status.js').createStatus>} parts.status
+ * @param {import('../index.js').Lifecycle} parts.lifecycle
  */
-export async function startLauncherControl ({
-  config, runDirectory, redisUrls, slots, reload, status, lifecycle, log, clock, random
-}) {
+export async function startLauncherControl (
+  inkcast, services, { config, runDirectory, redisUrls: urls, slots, reload, status, lifecycle }
+) {
+  const { log, clock, random } = services
+  const { api, gateway } = config
   const gateways = slots.filter(({ settings }) => settings.role === 'gateway')
-  const control = createControl({
-    apiUrl: () => apiUrl(config.api),
-    token: tokenOf(config.api),
-    auth: config.auth,
-    history: config.history.size,
-    target: () => gatewayTarget(config.gateway, config.gateway.port),
+  const control = await lifecycle.start('demo control', new Control(inkcast, services, {
+    config,
+    ports: { gateway: () => gateway.port, api: () => api.port },
     machine: {
       workers: () => gateways.map(({ name, ready, current }) => ({
         name, ready, worker: current?.workerNumber, pid: current?.pid, connections: current?.connections ?? 0
       })),
       kill: (name) => gateways.find((slot) => slot.name === name)?.sacrifice(),
       reload,
-      freeze: () => freezeRedis({ urls: redisUrls, pause: FREEZE, log, clock, random }),
-      cut: () => cutSubscribers({ urls: redisUrls, log, clock, random })
+      freeze: () => freezeRedis({ inkcast, services, urls, pause: FREEZE }),
+      cut: () => cutSubscribers({ inkcast, services, urls })
     },
-    store: needsStore(config) ? 'the store' : 'Redis',
-    log,
-    clock,
-    random
-  })
-  await lifecycle.start('demo control', control)
-  const documents = createDocuments({ apiUrl: () => apiUrl(config.api), token: tokenOf(config.api), log, random })
+    store: inkcast.needsStore(config) ? 'the store' : 'Redis'
+  }))
+  const apiUrl = inkcast.apiUrl(api)
+  const documents = createDocuments(inkcast, { apiUrl: () => apiUrl, token: tokenOf(api), log, random })
   lifecycle.onStop('demo documents', () => documents.stop())
-  await lifecycle.start('demo control listener', createPrivateListener({
-    path: controlSocket(runDirectory),
+  await lifecycle.start('demo control listener', inkcast.createPrivateListener({
+    path: inkcast.demoSocket(runDirectory),
     status,
     routes: new Map([
-      [CONTROL_PATH, createControlRoute(control.ask)], [DOCUMENTS_PATH, createDocumentsRoute(documents, log)]
+      [CONTROL_PATH, createControlRoute(inkcast, control.ask)],
+      [DOCUMENTS_PATH, createDocumentsRoute(inkcast, documents, log)]
     ]),
     log,
     clock

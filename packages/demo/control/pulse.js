@@ -1,7 +1,5 @@
 import http from 'node:http'
 import https from 'node:https'
-import { InkcastError } from '../../../src/base/common/errors.js'
-import { HEADER } from '../../../src/wire/headers.js'
 
 /**
  * Numbered records that are published to a document through the api, as a business service would: repeated with the
@@ -40,6 +38,7 @@ const MAX_OPEN = 400
 const MAX_REFUSED = 100
 
 /**
+ * @param {Pick<import('../index.js').Inkcast, 'InkcastError'>} inkcast
  * @param {object} dependencies
  * @param {() => string} dependencies.apiUrl
  * @param {string} [dependencies.token] of the api
@@ -47,7 +46,7 @@ const MAX_REFUSED = 100
  * @param {import('../../../src/base/common/clock.js').Clock} dependencies.clock
  * @param {Pick<import('../../../src/base/common/random.js').Random, 'bytes'>} dependencies.random
  */
-export function createPulse ({ apiUrl, token, history, clock, random }) {
+export function createPulse ({ InkcastError }, { apiUrl, token, history, clock, random }) {
   const run = random.bytes(6).toString('base64url')
   const allowed = Math.max(1, Math.floor(history / LOG_SECONDS))
   const agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) }
@@ -86,10 +85,10 @@ export function createPulse ({ apiUrl, token, history, clock, random }) {
         // this machine's own api, whose certificate is often made for another name
         ...(secure ? { rejectUnauthorized: false } : {}),
         headers: {
-          [HEADER.contentType]: 'application/json',
+          'content-type': 'application/json',
           'content-length': Buffer.byteLength(body),
-          [HEADER.event]: PULSE,
-          [HEADER.idempotencyKey]: `${run}-${number}`,
+          'x-event': PULSE,
+          'idempotency-key': `${run}-${number}`,
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` })
         }
       }, (res) => {

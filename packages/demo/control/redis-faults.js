@@ -1,15 +1,11 @@
-import { within } from '../../../src/base/common/wait.js'
-import { createRedis } from '../../../src/redis/client.js'
-
 /**
  * Faults of Redis, or of the built-in store, with its own commands. They need no access to the server's machine, and
  * nothing is lost in it.
  *
  * @typedef {object} Settings
+ * @property {import('../index.js').Inkcast} inkcast
+ * @property {import('../index.js').Services} services
  * @property {readonly string[]} urls
- * @property {import('../../../src/base/common/log.js').Log} log
- * @property {import('../../../src/base/common/clock.js').Clock} clock
- * @property {import('../../../src/base/common/random.js').Random} random
  */
 
 /** For Redis to be there before, and after a pause, ms. */
@@ -22,7 +18,7 @@ const EVERY = 20
  * @returns {Promise<string | null>} null when Redis answers again, else why not
  */
 export const freezeRedis = ({ pause, ...settings }) => onNodes(settings, async (nodes) => {
-  const { clock } = settings
+  const { clock } = settings.services
   await Promise.all(nodes.map((node) => node.client('PAUSE', pause)))
   const deadline = clock.monotonic() + pause + PATIENCE
   for (;;) {
@@ -49,11 +45,11 @@ export const cutSubscribers = (settings) => onNodes(settings, async (nodes) => {
  * @param {(nodes: import('ioredis').Redis[]) => Promise<string | null>} act
  * @returns {Promise<string | null>}
  */
-async function onNodes ({ urls, log, clock, random }, act) {
-  const redis = createRedis({ urls: [...urls], log, name: 'demo', clock, random })
+async function onNodes ({ inkcast, services, urls }, act) {
+  const redis = inkcast.createRedis({ urls: [...urls], name: 'demo', ...services })
   try {
     const started = redis.start().then(() => null, (error) => error.message)
-    const problem = await within(started, PATIENCE, 'Redis is unavailable', clock)
+    const problem = await inkcast.within(started, PATIENCE, 'Redis is unavailable', services.clock)
     if (problem !== null) return problem
     const { client } = redis
     return await act('nodes' in client ? client.nodes('master') : [client])

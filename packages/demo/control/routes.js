@@ -1,8 +1,3 @@
-import { InkcastError } from '../../../src/base/common/errors.js'
-import { answerError, answerJson, readBody } from '../../../src/operate/admin/answers.js'
-import { isLocalRequest } from '../../../src/base/process/local-request.js'
-import { targetOf } from '../../../src/base/process/request-target.js'
-import { isId } from '../../../src/wire/publication.js'
 import { nothingHere } from './answers.js'
 
 /**
@@ -13,13 +8,16 @@ import { nothingHere } from './answers.js'
 export const PREFIX = '/control/'
 
 /**
+ * @param {import('../index.js').Inkcast} inkcast
  * @param {object} dependencies
  * @param {import('./answers.js').Ask} dependencies.ask
  * @param {import('node:http').RequestListener} [dependencies.inspect] `GET /inspect?guid=…` (src/watch/inspect/feed.js)
  * @param {import('../../../src/base/common/log.js').Log} dependencies.log
  * @returns {import('node:http').RequestListener}
  */
-export function createControlRoutes ({ ask, inspect, log }) {
+export function createControlRoutes (inkcast, { ask, inspect, log }) {
+  const { InkcastError, answerError, answerJson, isId, isLocalRequest, readBody, targetOf } = inkcast
+
   /** @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res */
   async function answer (req, res) {
     const { method = 'GET' } = req

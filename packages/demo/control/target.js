@@ -2,7 +2,7 @@
  * The gateway on this machine, for the crowd.
  * @param {{ host: string, tls?: object }} settings
  * @param {number} port
- * @returns {import('../../load/websocket.js').Target}
+ * @returns {import('inkcast-load/websocket.js').Target}
  */
 export const gatewayTarget = ({ host, tls }, port) => ({
   host: host === '0.0.0.0' || host === '::' || host === 'localhost' ? '127.0.0.1' : host,

@@ -1,7 +1,5 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { InkcastError } from '../../../src/base/common/errors.js'
-import { isLoopbackHost } from '../../../src/base/process/host-name.js'
 import { createTokenSigner } from '../page-tokens.js'
 
 /**
@@ -16,19 +14,21 @@ const FILE = fileURLToPath(new URL('process.js', import.meta.url))
 const NOTHING = { connected: 0, deliveries: 0, lost: 0, reconnects: 0, perSecond: 0, left: 0 }
 
 /**
+ * @param {Pick<import('../index.js').Inkcast, 'InkcastError' | 'isLoopbackHost' | 'signClaims'>} inkcast
  * @param {object} dependencies
- * @param {() => import('../../load/websocket.js').Target} dependencies.target the gateway on this machine
+ * @param {() => import('inkcast-load/websocket.js').Target} dependencies.target the gateway on this machine
  * @param {string} dependencies.event of the numbered records
  * @param {import('../page-tokens.js').Auth} [dependencies.auth] absent: clients need no token
  * @param {(state: CrowdState) => void} [dependencies.onReport]
  * @param {() => void} [dependencies.onEnd] all guests have left
  */
-export function createCrowd ({ target, event, auth, onReport = () => {}, onEnd = () => {} }) {
+export function createCrowd (inkcast, { target, event, auth, onReport = () => {}, onEnd = () => {} }) {
   /** @type {import('node:child_process').ChildProcess | undefined} */
   let child
   /** @type {CrowdState | null} */
   let state = null
-  const sign = auth && createTokenSigner(auth)
+  const { InkcastError, isLoopbackHost } = inkcast
+  const sign = auth && createTokenSigner(inkcast, auth)
 
   /** @param {string} document @param {number} guests @returns {(string | null)[] | undefined} one for each guest */
   function tokensFor (document, guests) {

@@ -1,6 +1,4 @@
-import { systemClock } from '../../../src/base/common/clock.js'
-import { systemRandom } from '../../../src/base/common/random.js'
-import { openWebSocket } from '../../load/websocket.js'
+import { openWebSocket } from 'inkcast-load/websocket.js'
 
 /**
  * One guest of the crowd: a real connection that has the document open, reads every record, and resumes from its
@@ -13,7 +11,7 @@ import { openWebSocket } from '../../load/websocket.js'
  * @property {number} reconnects
  *
  * @typedef {object} Scene what the guests share
- * @property {import('../../load/websocket.js').Target} target
+ * @property {import('inkcast-load/websocket.js').Target} target
  * @property {string} document
  * @property {string} event of the numbered records
  * @property {Counts} counts
@@ -30,7 +28,7 @@ const [OPEN, END, PING, MESSAGE] = Buffer.from('0124')
 export class Guest {
   #scene
   #token
-  /** @type {import('../../load/websocket.js').Transport | undefined} */
+  /** @type {import('inkcast-load/websocket.js').Transport | undefined} */
   #transport
   /** @type {{ epoch: string, offset: number } | null} */
   #position = null
@@ -38,7 +36,7 @@ export class Guest {
   #wasJoined = false
   #failures = 0
   #gone = false
-  /** @type {import('../../../src/base/common/clock.js').Timer | undefined} */
+  /** @type {NodeJS.Timeout | undefined} */
   #timer
   #head
 
@@ -54,12 +52,12 @@ export class Guest {
       onMessage: (content) => this.#message(content),
       onEnd: () => this.#end()
     })
-    this.#timer = systemClock.timer(TIMEOUT, () => this.#fail())
+    this.#timer = setTimeout(() => this.#fail(), TIMEOUT)
   }
 
   leave () {
     this.#gone = true
-    this.#timer?.stop()
+    clearTimeout(this.#timer)
     this.#transport?.close()
     if (this.#joined) this.#scene.counts.connected--
     this.#joined = false
@@ -72,12 +70,12 @@ export class Guest {
 
   #end () {
     if (this.#gone) return
-    this.#timer?.stop()
+    clearTimeout(this.#timer)
     if (this.#joined) this.#scene.counts.connected--
     else this.#failures++
     this.#joined = false
     const pause = Math.min(RETRY.max, RETRY.min * 2 ** Math.min(this.#failures, 10))
-    this.#timer = systemClock.timer(pause * (1 + systemRandom.number()) / 2, () => this.connect())
+    this.#timer = setTimeout(() => this.connect(), pause * (1 + Math.random()) / 2)
   }
 
   /** @param {Buffer} content */
@@ -111,7 +109,7 @@ export class Guest {
 
   /** @param {{ epoch: string, offset: number }} position */
   #onJoined (position) {
-    this.#timer?.stop()
+    clearTimeout(this.#timer)
     // the records since its position came before this
     if (this.#position === null) this.#position = position
     else this.#skipTo(position)

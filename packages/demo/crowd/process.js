@@ -2,12 +2,12 @@
  * The process of the crowd: guests that have a document open. It begins with the message of crowd.js, reports by
  * messages, and ends with its parent or when its time is over.
  */
-import { systemClock } from '../../../src/base/common/clock.js'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Guest } from './guest.js'
 
 /**
  * @typedef {object} Order
- * @property {import('../../load/websocket.js').Target} target
+ * @property {import('inkcast-load/websocket.js').Target} target
  * @property {string} document
  * @property {string} event of the numbered records
  * @property {number} guests
@@ -26,24 +26,24 @@ const EVERY = 500
 /** @param {Order} order */
 async function run ({ target, document, event, guests: size, seconds, tokens }) {
   const counts = { connected: 0, deliveries: 0, lost: 0, reconnects: 0 }
-  const begun = systemClock.monotonic()
-  const left = () => Math.max(0, Math.ceil(seconds - (systemClock.monotonic() - begun) / 1000))
+  const begun = performance.now()
+  const left = () => Math.max(0, Math.ceil(seconds - (performance.now() - begun) / 1000))
   const guests = Array.from({ length: size }, (_, i) => new Guest({ target, document, event, counts }, tokens?.[i]))
   let last = { at: begun, deliveries: 0 }
-  systemClock.every(EVERY, () => {
-    const at = systemClock.monotonic()
+  setInterval(() => {
+    const at = performance.now()
     const perSecond = Math.round((counts.deliveries - last.deliveries) / (at - last.at) * 1000)
     last = { at, deliveries: counts.deliveries }
     process.send?.({ ...counts, perSecond, left: left() })
-  })
-  systemClock.timer(seconds * 1000, () => {
+  }, EVERY)
+  setTimeout(() => {
     for (const guest of guests) guest.leave()
     process.exit()
-  })
+  }, seconds * 1000)
   for (let started = 0; started < size;) {
-    const due = Math.min(size, Math.ceil((systemClock.monotonic() - begun) / 1000 * RAMP))
+    const due = Math.min(size, Math.ceil((performance.now() - begun) / 1000 * RAMP))
     while (started < due) guests[started++].connect()
-    await systemClock.sleep(TICK)
+    await sleep(TICK)
   }
 }
 

@@ -1,10 +1,3 @@
-import { createDocument } from '../../../examples/document-service/document.js'
-import { createInkcast } from '../../../examples/document-service/inkcast.js'
-import { createService } from '../../../examples/document-service/service.js'
-import { createMemoryStore } from '../../../examples/document-service/stores.js'
-import { newTraceId } from '../../../src/wire/headers.js'
-import { decodeMsgpack } from '../../../src/wire/msgpack.js'
-
 /**
  * The document service of examples/document-service for the demo page, where no service is set up. It keeps documents
  * in memory, in the launcher or in the only process, and publishes over the api, as any service does.
@@ -32,6 +25,8 @@ import { decodeMsgpack } from '../../../src/wire/msgpack.js'
 const decodeJson = (bytes) => JSON.parse(Buffer.from(bytes).toString())
 
 /**
+ * @param {Pick<import('../index.js').Inkcast,
+ *   'createInkcast' | 'createMemoryStore' | 'createService' | 'decodeMsgpack' | 'newTraceId'>} inkcast
  * @param {object} dependencies
  * @param {() => string} dependencies.apiUrl
  * @param {string} [dependencies.token] of the api
@@ -39,19 +34,20 @@ const decodeJson = (bytes) => JSON.parse(Buffer.from(bytes).toString())
  * @param {import('../../../src/wire/headers.js').TraceIdSource} dependencies.random
  * @returns {Documents & { stop: () => void }}
  */
-export function createDocuments ({ apiUrl, token, log, random }) {
+export function createDocuments (inkcast, { apiUrl, token, log, random }) {
+  const { createInkcast, createMemoryStore, createService, decodeMsgpack, newTraceId } = inkcast
   const stopping = new AbortController()
   /** @type {ReturnType<typeof createInkcast> | undefined} */
   let api
   // the port is known when the api listens
-  const inkcast = () => api ??= createInkcast({
+  const opened = () => api ??= createInkcast({
     url: apiUrl(),
     token,
     signal: stopping.signal,
     log: { info: (message) => log.info(message), error: (message) => log.warn(`demo: ${message}`) }
   })
   const service = createService({
-    store: createMemoryStore(), newKey: () => newTraceId(random), publish: (outgoing) => inkcast().publish(outgoing)
+    store: createMemoryStore(), newKey: () => newTraceId(random), publish: (outgoing) => opened().publish(outgoing)
   })
   return {
     receive: (messages) => service.receive(messages.map(({ contentType, ...message }) => ({
@@ -60,16 +56,10 @@ export function createDocuments ({ apiUrl, token, log, random }) {
     }))),
 
     async load (guid) {
-      const position = await inkcast().position(guid)
+      const position = await opened().position(guid)
       return { document: await service.read(guid), position }
     },
 
     stop: () => stopping.abort()
   }
 }
-
-/**
- * Used without a document service: each page begins with the initial document.
- * @type {LoadDocument}
- */
-export const loadUnkept = async () => ({ document: createDocument(), position: null, kept: false })

@@ -1,9 +1,3 @@
-import { answerError, answerJson } from '../../../src/operate/admin/answers.js'
-import { askPrivately } from '../../../src/operate/admin/private-listener.js'
-import { InkcastError } from '../../../src/base/common/errors.js'
-import { decodeMsgpack, encodeMsgpack } from '../../../src/wire/msgpack.js'
-import { controlSocket } from '../control/answers.js'
-
 /**
  * The demo's documents in the launcher, for the gateway workers: `receive` and `load` over the socket of the demo's
  * control. A worker sends one request per document at a time, so that changes keep their order.
@@ -18,14 +12,17 @@ const MAX_WAITING = 1000
 const MAX_BYTES = 64 * 1024 * 1024
 
 /**
+ * @param {import('../index.js').Inkcast} inkcast
  * @param {string} runDirectory of the launcher
  * @returns {import('./documents.js').Documents} rejects with `unavailable` when the launcher does not answer
  */
-export function documentsInLauncher (runDirectory) {
+export function documentsInLauncher (inkcast, runDirectory) {
+  const { InkcastError, askPrivately, demoSocket, encodeMsgpack } = inkcast
+
   /** @param {'receive' | 'load'} method @param {unknown} argument @returns {Promise<any>} */
   async function ask (method, argument) {
     try {
-      return await askPrivately(controlSocket(runDirectory), DOCUMENTS_PATH, {
+      return await askPrivately(demoSocket(runDirectory), DOCUMENTS_PATH, {
         method: 'POST', body: encodeMsgpack({ method, argument }), timeout: TIMEOUT
       })
     } catch (error) {
@@ -69,14 +66,17 @@ export function documentsInLauncher (runDirectory) {
 
 /**
  * The route of the launcher's private listener.
+ * @param {import('../index.js').Inkcast} inkcast
  * @param {import('./documents.js').Documents} documents
  * @param {import('../../../src/base/common/log.js').Log} log
  * @returns {import('node:http').RequestListener}
  */
-export function createDocumentsRoute (documents, log) {
+export function createDocumentsRoute (inkcast, documents, log) {
+  const { InkcastError, answerError, answerJson, decodeMsgpack } = inkcast
+
   /** @param {import('node:http').IncomingMessage} req */
   async function answer (req) {
-    const { method, argument } = /** @type {any} */ (decodeMsgpack(await readBytes(req)))
+    const { method, argument } = /** @type {any} */ (decodeMsgpack(await readBytes(req, () => new InkcastError('value_too_large'))))
     if (method === 'load') return documents.load(argument)
     await documents.receive(argument)
     return {}
@@ -86,14 +86,14 @@ export function createDocumentsRoute (documents, log) {
   }
 }
 
-/** @param {import('node:http').IncomingMessage} req @returns {Promise<Buffer>} */
-async function readBytes (req) {
+/** @param {import('node:http').IncomingMessage} req @param {() => Error} tooLarge @returns {Promise<Buffer>} */
+async function readBytes (req, tooLarge) {
   /** @type {Buffer[]} */
   const chunks = []
   let bytes = 0
   for await (const chunk of req) {
     bytes += chunk.length
-    if (bytes > MAX_BYTES) throw new InkcastError('value_too_large')
+    if (bytes > MAX_BYTES) throw tooLarge()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -1,15 +1,14 @@
-import { isDocumentEvent } from '../../../examples/document-service/document.js'
-
 /**
  * Gives the messages of the demo page to its documents; all other records are passed on.
  *
+ * @param {Pick<import('../index.js').Inkcast, 'isDocumentEvent'>} inkcast
  * @param {object} dependencies
  * @param {import('../../../src/log/publish/uplink.js').Uplink} dependencies.uplink for all other records
  * @param {import('./documents.js').Documents} dependencies.documents
  * @param {Pick<import('../../../src/log/bus/contract.js').Bus, 'queuedUpTo' | 'noteQueued'>} dependencies.bus
  * @returns {import('../../../src/log/publish/uplink.js').Uplink}
  */
-export function createDocumentsUplink ({ uplink, documents, bus }) {
+export function createDocumentsUplink ({ isDocumentEvent }, { uplink, documents, bus }) {
   return {
     start: () => uplink.start(),
     stop: () => uplink.stop(),

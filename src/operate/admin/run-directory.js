@@ -11,12 +11,12 @@ import { TICKET_FILE } from '../../config/tls/ticket-keys.js'
  * can open them can read and take over sessions, so only this user has access to the directory.
  */
 
-/** Socket of the demo's control in the launcher. Not `.sock`: it is no process that is asked for its status. */
-export const CONTROL_SOCKET = 'demo.socket'
+/** Socket of the demo in the launcher. Not `.sock`: it is no process that is asked for its status. */
+const DEMO_SOCKET = 'demo.socket'
 /** Socket of the built-in store: the same for each of its processes, because the others connect to it again. */
 const STORE_SOCKET = 'store.socket'
 /** Files that are of no use without a process. */
-const LEFT_OVER = [TICKET_FILE, CONTROL_SOCKET, STORE_SOCKET]
+const LEFT_OVER = [TICKET_FILE, DEMO_SOCKET, STORE_SOCKET]
 /** Maximum length of a socket's path, bytes: 108 on Linux and 104 elsewhere, including a zero at the end. */
 const LONGEST_PATH = 103
 /** inkcast-<pid of its creator>-<random> */
@@ -33,6 +33,9 @@ export const privateSocket = (directory, role, slot) => path.join(directory, `${
  * @returns {string}
  */
 export const sessionSocket = (directory, role, slot, pid) => path.join(directory, `${role}-${slot}.${pid}.peer`)
+
+/** @param {string} directory @returns {string} */
+export const demoSocket = (directory) => path.join(directory, DEMO_SOCKET)
 
 /** @param {string} directory @returns {string} */
 export const storeSocket = (directory) => path.join(directory, STORE_SOCKET)

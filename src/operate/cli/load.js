@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { Option, InvalidArgumentError } from 'commander'
-import { planOf, processesFor, SCENARIOS } from '../../../packages/load/plan.js'
+import { folderOf } from '../../base/process/installed.js'
 import { apiUrl } from '../roles/banner.js'
 import { reachable, settingsOf } from './common/settings.js'
 import { action, CommandError, paint, print } from './common/terminal.js'
@@ -17,7 +17,7 @@ export function addLoad (program) {
     .command('load')
     .description('load an inkcast with many light clients, and check that every delivery and every receipt arrives')
     .addOption(new Option('--scenario <name>', 'sets the options below, unless they are given as well')
-      .choices(Object.keys(SCENARIOS)).default('hold'))
+      .choices(['hold', 'everyone', 'documents', 'churn', 'devices']).default('hold'))
     .option('-n, --connections <number>', 'clients to connect; default: 1000', count)
     .option('--ramp <number>', 'new connections per second; default: 500', count)
     .option('--hold <time>', 'duration of the load after all are connected; default: 30s', seconds)
@@ -81,13 +81,16 @@ async function load (options, command) {
       throw new CommandError(`${one.host} is not this machine: confirm with --remote that it may be loaded`)
   // commander's default of --no-resume
   const resume = command.getOptionValueSource('resume') === 'cli' ? options.resume : undefined
-  const plan = planned(options.scenario, { ...options, resume })
-  const { runLoad } = await import('../../../packages/load/run.js')
+  if (folderOf('inkcast-load') === undefined)
+    throw new CommandError('the package inkcast-load is not installed: npm install inkcast-load')
+  const [{ planOf, processesFor, tierOf }, { runLoad }, { reportOf, rowsOf }] = await Promise.all([
+    import('inkcast-load/plan.js'), import('inkcast-load/run.js'), import('inkcast-load/report.js')
+  ])
+  const plan = planned(planOf, options.scenario, { ...options, resume })
   const stopping = new AbortController()
   const stop = () => stopping.abort()
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
   const show = liveView(plan)
-  const { tierOf } = await import('../../../packages/load/plan.js')
   let result
   try {
     result = await runLoad({
@@ -116,7 +119,6 @@ async function load (options, command) {
     show.end()
     for (const signal of ['SIGINT', 'SIGTERM']) process.removeListener(signal, stop)
   }
-  const { reportOf, rowsOf } = await import('../../../packages/load/report.js')
   if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(result))
   if (options.report !== undefined) writeFileSync(options.report, reportOf([{ name: options.scenario, result }]))
   for (const [name, value] of rowsOf(result)) print(`${paint('cyan', name.padEnd(24))} ${value}`)
@@ -125,8 +127,12 @@ async function load (options, command) {
   return result.ok ? 0 : 1
 }
 
-/** @param {string} scenario @param {Partial<import('../../../packages/load/plan.js').Plan>} options */
-function planned (scenario, options) {
+/**
+ * @param {typeof import('inkcast-load/plan.js').planOf} planOf
+ * @param {string} scenario
+ * @param {Partial<import('inkcast-load/plan.js').Plan>} options
+ */
+function planned (planOf, scenario, options) {
   const {
     connections, ramp, hold, documents, joins, records, burst, everyone, receipts, churn, activity, resume, silent,
     size, msgpack, polling, tiers
@@ -144,12 +150,12 @@ function planned (scenario, options) {
 
 /**
  * One line that changes each second, on a terminal only.
- * @param {import('../../../packages/load/plan.js').Plan} plan
+ * @param {import('inkcast-load/plan.js').Plan} plan
  */
 function liveView (plan) {
   if (!process.stdout.isTTY) return { sample () {}, end () {} }
   return {
-    /** @param {import('../../../packages/load/samples.js').Sample} sample */
+    /** @param {Parameters<NonNullable<import('inkcast-load/run.js').RunOptions['onSample']>>[0]} sample */
     sample (sample) {
       const parts = [
         `${sample.at.toFixed(0)} s ${sample.phase}`,
@@ -196,7 +202,7 @@ function milliseconds (text) {
 /** @param {string} text */
 const list = (text) => text.split(',').map((item) => item.trim()).filter((item) => item !== '')
 
-/** @param {string} text @returns {import('../../../packages/load/plan.js').Tier[]} */
+/** @param {string} text @returns {import('inkcast-load/plan.js').Tier[]} */
 function tiers (text) {
   return list(text).map((item) => {
     const [, name, share] = /^([\w-]+)=(\d{1,3})$/.exec(item) ?? []

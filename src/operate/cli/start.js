@@ -1,5 +1,6 @@
 import { systemClock } from '../../base/common/clock.js'
 import { systemRandom } from '../../base/common/random.js'
+import { folderOf } from '../../base/process/installed.js'
 import { action, CommandError } from './common/terminal.js'
 import { settingsSource } from './common/settings.js'
 import { endWithNpm } from './npm-parent.js'
@@ -44,6 +45,8 @@ async function start (options, { demo = false } = {}) {
   const config = loadConfig(source)
   if (demo && config.production)
     throw new CommandError('the demo is for development, and NODE_ENV is production: unset it')
+  if (demo && folderOf('inkcast-demo') === undefined)
+    throw new CommandError('the package inkcast-demo is not installed: npm install inkcast-demo')
   checkFiles(config)
   checkLibraries(config)
   endWithNpm(systemClock)

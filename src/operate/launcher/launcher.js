@@ -5,6 +5,7 @@ import { makeRunDirectory, openRunDirectory, storeSocket } from '../admin/run-di
 import { serveAdmin } from '../admin/serve.js'
 import { createStatus } from '../admin/status.js'
 import { banner } from '../roles/banner.js'
+import { loadDemo } from '../roles/demo.js'
 import { needsStore, processesOf } from '../../config/load.js'
 import { settingWarnings } from '../../people/workers/setting-warnings.js'
 import { createLifecycle } from '../../base/process/lifecycle.js'
@@ -144,14 +145,11 @@ class Launcher {
     })
     // before the first socket in it: its path may be too long for one
     await openRunDirectory(directory)
-    // development only
-    if (!config.production) {
-      const { startLauncherControl } = await import('../../../packages/demo/control/launcher.js')
-      await startLauncherControl({
-        config, runDirectory: directory, redisUrls: this.redisUrls, slots: places.slots, reload: () => places.reload(),
-        status, lifecycle, log, clock, random
-      })
-    }
+    const demo = await loadDemo({ config, log, clock, random })
+    await demo?.startControl({
+      config, runDirectory: directory, redisUrls: this.redisUrls, slots: places.slots, reload: () => places.reload(),
+      status, lifecycle
+    })
     await places.sockets?.start()
     await lifecycle.start('hang watch', places.hangWatch)
     await lifecycle.start('memory at rest', createMemoryAtRest({ clock }))

@@ -3,7 +3,7 @@ import { folderOf, REFERENCE } from '../../base/process/installed.js'
 import { phoneUrls } from '../../base/process/phone-urls.js'
 
 /**
- * The text after a start in development: the address of the demo, and one command that publishes to it.
+ * The text after a start: in development the address of the demo, and one command that publishes to it.
  *
  * @param {import('../../config/load.js').Config} config
  * @param {{ port: number, apiPort: number }} ports as they were bound
@@ -18,6 +18,7 @@ export function banner (
   { port, apiPort },
   { interfaces, script = launcherContext().script, hasReference = folderOf(REFERENCE) !== undefined } = {}
 ) {
+  const hasDemo = !production && folderOf('inkcast-demo') !== undefined
   const scheme = gateway.tls ? 'https' : 'http'
   const host = reachable(gateway.host)
   const token = needsToken(api) ? ' -H "authorization: Bearer $TOKEN"' : ''
@@ -27,11 +28,11 @@ export function banner (
     '',
     `  inkcast is running (${whatRuns({ gateway, redis, mode })})`,
     '',
-    production
-      ? `  clients   ${scheme}://${host}:${port}`
-      : `  demo      ${scheme}://${host}:${port}   (${auth.allowAnonymous || auth.secret !== undefined ? 'open it in two tabs' : 'it asks for a token'})`,
+    hasDemo
+      ? `  demo      ${scheme}://${host}:${port}   (${auth.allowAnonymous || auth.secret !== undefined ? 'open it in two tabs' : 'it asks for a token'})`
+      : `  clients   ${scheme}://${host}:${port}`,
     `  publish   ${curl}`,
-    ...(production ? [] : [phoneLine(phones, gateway.port, script)]),
+    ...(hasDemo ? [phoneLine(phones, gateway.port, script)] : []),
     ...(production ? [] : [`  api       ${apiUrl({ ...api, port: apiPort })}/${hasReference ? 'docs/' : 'openapi.json'}`]),
     ...(api.grpcPort === undefined ? [] : [`  gRPC      ${reachable(api.host)}:${api.grpcPort}`]),
     ...(admin.port > 0 ? [`  status    ${apiUrl(admin)}`] : []),

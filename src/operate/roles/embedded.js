@@ -1,5 +1,4 @@
-import { tokenOf } from '../../../packages/demo/control/target.js'
-import { apiUrl, banner } from './banner.js'
+import { banner } from './banner.js'
 import { reportInMemory } from './in-memory.js'
 import { createStore } from '../../redis/store/store.js'
 import { composeApi } from './api.js'
@@ -20,20 +19,7 @@ export async function composeEmbedded (context) {
   /** Ports as they are bound. */
   const ports = { gateway: () => config.gateway.port, api: () => config.api.port }
   const { workerNumber, connections, parts } = await composeGateway(context, {
-    connect: () => store.connect(),
-    keepDocuments: async () => {
-      const documents = (await import('../../../packages/demo/documents/documents.js')).createDocuments({
-        apiUrl: () => apiUrl({ ...config.api, port: ports.api() }), token: tokenOf(config.api), log, random
-      })
-      lifecycle.onStop('demo documents', () => documents.stop())
-      return documents
-    },
-    // the demo is loaded in development only
-    control: config.production
-      ? undefined
-      : await (await import('../../../packages/demo/control/embedded.js')).startEmbeddedControl({
-          config, ports, lifecycle, log, clock, random
-        })
+    connect: () => store.connect(), ports
   })
   const { gateway } = parts
   ports.gateway = () => gateway.port()

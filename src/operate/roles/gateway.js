@@ -24,12 +24,15 @@ import { WorkerWatch, incarnationName } from '../../people/workers/worker-watch.
 import { timesWithPolls } from '../../base/process/socket-times.js'
 import { gatewayCertificate, peerCertificate, startCertificates } from '../../config/tls/listeners.js'
 import { createSessionIds } from '../../wire/session-id.js'
+import { loadDemo } from './demo.js'
 import { createServices } from './services.js'
 import { createLease, createMisrouted, createPeers, sessionPathOf } from './worker.js'
 
 /**
- * Differences of a gateway whose process also has the api and the store. `connect` opens a connection to the store.
- * @typedef {import('./demo.js').OwnDemo & { connect: () => import('node:stream').Duplex }} OneProcess
+ * Differences of a gateway whose process also has the api and the store.
+ * @typedef {object} OneProcess
+ * @property {() => import('node:stream').Duplex} connect opens a connection to the store
+ * @property {{ gateway: () => number, api: () => number }} ports as they are bound
  *
  * @typedef {import('./services.js').RoleServices} RoleServices
  * @typedef {import('../../people/workers/worker-lease.js').WorkerLease} WorkerLease
@@ -57,7 +60,12 @@ export async function composeGateway (context, one) {
   await lifecycle.startAll({ 'worker lease': lease, inspector })
 
   const parts = createRedisParts({ ...base, redis, durability, config, rules, worker: lease })
-  const demo = config.production ? undefined : await (await import('./demo.js')).openDemo(services, one)
+  const demo = await (await loadDemo(services))?.open({
+    ...services,
+    ports: one?.ports,
+    directory: path.dirname(services.privatePath),
+    inspect: privateRoutes.get('/inspect')
+  })
   const direct = createUplink(services, { durability, lease, ...parts })
   const uplink = demo?.receiveFrom(direct, parts.bus) ?? direct
   const directory = new Directory()

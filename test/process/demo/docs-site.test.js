@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createDocsSite } from '../../../packages/demo/docs-site.js'
+import * as inkcast from '../../../src/operate/roles/demo-parts.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 
 /** @param {import('node:test').TestContext} t @param {string} site @returns {Promise<string>} address */
 async function serve (t, site) {
-  const server = createServer(createDocsSite(site)).listen(0)
+  const server = createServer(createDocsSite(inkcast, site)).listen(0)
   t.after(() => server.close())
   await new Promise((resolve) => server.once('listening', resolve))
   return `http://localhost:${/** @type {import('net').AddressInfo} */ (server.address()).port}`

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'
 import { createPageTokens } from '../../../packages/demo/page-tokens.js'
+import * as parts from '../../../src/operate/roles/demo-parts.js'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { fileScope } from '../../helpers/file-scope.js'
@@ -69,11 +70,11 @@ test('a token opens one document, and belongs to one person', async () => {
 test('nothing is signed without a secret, nor where no token is needed', () => {
   const req = /** @type {any} */ ({ url: PATH, headers: { host: 'localhost' }, socket: { remoteAddress: '127.0.0.1' } })
   const settings = { allowAnonymous: false, secret: SECRET, issuers: [], audiences: [] }
-  assert.notEqual(createPageTokens(settings).answer(req).token, null)
-  assert.equal(createPageTokens({ ...settings, allowAnonymous: true }).answer(req).token, null)
-  assert.equal(createPageTokens({ ...settings, secret: undefined }).answer(req).token, null)
+  assert.notEqual(createPageTokens(parts, settings).answer(req).token, null)
+  assert.equal(createPageTokens(parts, { ...settings, allowAnonymous: true }).answer(req).token, null)
+  assert.equal(createPageTokens(parts, { ...settings, secret: undefined }).answer(req).token, null)
   const remote = { ...req, socket: { remoteAddress: '192.168.1.2' } }
-  assert.equal(createPageTokens(settings).answer(remote).token, null)
+  assert.equal(createPageTokens(parts, settings).answer(remote).token, null)
 })
 
 test('guests of the crowd have tokens, and there is no crowd where nothing can sign them', async (t) => {

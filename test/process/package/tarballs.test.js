@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -234,12 +234,17 @@ describe('the three packages', () => {
 })
 
 describe('inkcast', () => {
+  /** inkcast, and what it depends on and the registry may not have yet. */
+  const withOwn = () => ({
+    inkcast: tarballs.inkcast, 'inkcast-demo': tarballs['inkcast-demo'], 'inkcast-load': tarballs['inkcast-load']
+  })
+
   test('installs in an empty folder without a warning about this version of Node, and starts', async (t) => {
-    const installed = await install(t, { inkcast: tarballs.inkcast })
+    const installed = await install(t, withOwn())
     if (installed === undefined) return
     const { folder, warnings, packages } = installed
     assert.doesNotMatch(warnings, /EBADENGINE|ERESOLVE|deprecated/)
-    assert.deepEqual(packages.filter((name) => /^(inkcast-|react$|yjs$)/.test(name)), [])
+    assert.deepEqual(packages.filter((name) => /^(inkcast-|react$|yjs$)/.test(name)), ['inkcast-demo', 'inkcast-load'])
     const modules = join(folder, 'node_modules')
     // cookie 2 needs Node 22
     const cookies = filesIn(modules)
@@ -272,10 +277,43 @@ describe('inkcast', () => {
       method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"text":"Hello from curl"}'
     })
     assert.equal(publish.status, 202)
+    const env = { ...process.env, PORT: String(port), API_PORT: String(apiPort), ADMIN_PORT: String(adminPort) }
+    const load = ['load', '-n', '5', '--hold', '1s', '--documents', '1', '--records', '5']
+    const { stdout } = await promisify(execFile)(process.execPath, [join(inkcast, 'cluster.js'), ...load], { cwd: folder, env })
+    assert.match(stdout, /no delivery and no receipt is missing/)
+  })
+
+  test('needs neither the demo nor the load tool, and says where they are missing', async (t) => {
+    const installed = await install(t, withOwn())
+    if (installed === undefined) return
+    const modules = join(installed.folder, 'node_modules')
+    for (const name of ['inkcast-demo', 'inkcast-load']) renameSync(join(modules, name), join(modules, `.${name}`))
+    t.after(() => {
+      for (const name of ['inkcast-demo', 'inkcast-load']) renameSync(join(modules, `.${name}`), join(modules, name))
+    })
+    const cluster = join(modules, 'inkcast', 'cluster.js')
+    for (const name of ['demo', 'load']) {
+      await assert.rejects(
+        promisify(execFile)(process.execPath, [cluster, name], { cwd: installed.folder }),
+        new RegExp(`the package inkcast-${name} is not installed: npm install inkcast-${name}`)
+      )
+    }
+    const [port, apiPort, adminPort] = await freePorts(3)
+    const run = spawnGuarded(process.execPath, [cluster], {
+      cwd: installed.folder,
+      env: { PORT: String(port), API_PORT: String(apiPort), ADMIN_PORT: String(adminPort), WORKERS: '1' },
+      log: join(installed.folder, 'without.log')
+    })
+    t.after(() => run.stop(5000))
+    await waitFor(() => /^ {2}status +http.*\n/m.test(run.lastOutput()), {
+      timeout: 30_000, message: () => run.lastOutput()
+    })
+    assert.equal((await fetch(`http://localhost:${port}/`)).status, 404)
+    assert.equal((await fetch(`http://localhost:${port}/socket.io/?EIO=4&transport=polling`)).status, 200)
   })
 
   test('serves inkcast/client with types', async (t) => {
-    const installed = await install(t, { inkcast: tarballs.inkcast })
+    const installed = await install(t, withOwn())
     if (installed === undefined) return
     const { folder } = installed
     for (const path of ['inkcast/client', 'inkcast/client/bundle']) {

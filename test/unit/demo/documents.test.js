@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { systemRandom } from '../../../src/base/common/random.js'
-import { CONTROL_SOCKET } from '../../../src/operate/admin/run-directory.js'
+import * as inkcast from '../../../src/operate/roles/demo-parts.js'
 import { createDocuments } from '../../../packages/demo/documents/documents.js'
 import { createDocumentsRoute, documentsInLauncher } from '../../../packages/demo/documents/in-launcher.js'
 import { createDocumentsUplink } from '../../../packages/demo/documents/uplink.js'
@@ -27,8 +27,8 @@ function makeDirectory (t) {
  * @param {import('../../../packages/demo/documents/documents.js').Documents} documents
  */
 async function serve (t, directory, documents) {
-  const server = createServer(createDocumentsRoute(documents, recordingLog().log))
-  server.listen(path.join(directory, CONTROL_SOCKET))
+  const server = createServer(createDocumentsRoute(inkcast, documents, recordingLog().log))
+  server.listen(inkcast.demoSocket(directory))
   await once(server, 'listening')
   t.after(() => server.close())
 }
@@ -55,7 +55,7 @@ test('messages of a worker reach the launcher in the order of their document, in
     },
     load: async (guid) => ({ document: { guid }, position: null })
   })
-  const documents = documentsInLauncher(directory)
+  const documents = documentsInLauncher(inkcast, directory)
   const numbers = Array.from({ length: 50 }, (_, i) => i)
   await Promise.all(numbers.flatMap((i) => [documents.receive([message(i)]), documents.receive([message(i, 'other')])]))
   for (const guid of ['demo', 'other']) assert.deepEqual(batches[guid].flat(), numbers.map(String))
@@ -66,7 +66,7 @@ test('messages of a worker reach the launcher in the order of their document, in
 
 test('without a launcher a message is refused, and the next one is sent again', async (t) => {
   const directory = makeDirectory(t)
-  const documents = documentsInLauncher(directory)
+  const documents = documentsInLauncher(inkcast, directory)
   const refused = { code: 'unavailable', retryable: true }
   await Promise.all([1, 2].map((i) => assert.rejects(documents.receive([message(i)]), refused)))
   await assert.rejects(documents.load('demo'), refused)
@@ -91,10 +91,10 @@ test('an edit whose answer came too late is sent again, and applied once', async
     api.closeAllConnections()
   })
   const { port } = /** @type {import('node:net').AddressInfo} */ (api.address())
-  const kept = createDocuments({ apiUrl: () => `http://127.0.0.1:${port}`, log: recordingLog().log, random: systemRandom })
+  const kept = createDocuments(inkcast, { apiUrl: () => `http://127.0.0.1:${port}`, log: recordingLog().log, random: systemRandom })
   t.after(() => kept.stop())
   let late = true
-  const uplink = createDocumentsUplink({
+  const uplink = createDocumentsUplink(inkcast, {
     uplink: /** @type {any} */ ({}),
     documents: {
       ...kept,

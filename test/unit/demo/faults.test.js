@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { launcherControl } from '../../../packages/demo/control/answers.js'
 import { createFaults } from '../../../packages/demo/control/faults.js'
+import * as inkcast from '../../../src/operate/roles/demo-parts.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -22,7 +23,7 @@ function faultsOf (t, own = {}, gap = TIMES.gap) {
     { name: 'gateway-0', worker: 4, pid: 1, connections: 3, ready: true },
     { name: 'gateway-1', worker: 5, pid: 2, connections: 2, ready: true }
   ]
-  const faults = createFaults({
+  const faults = createFaults(inkcast, {
     machine: {
       workers: () => workers,
       kill: (name) => {
@@ -110,9 +111,9 @@ test('clients that do not come back are a problem', async (t) => {
 
 test('without the launcher there are no buttons, and a reason', async () => {
   const context = /** @type {any} */ ({ runDirectory: '/tmp/x', relaysHandles: false })
-  const ask = launcherControl(context)
+  const ask = launcherControl(inkcast, context)
   const { status, body } = await ask({ method: 'GET', path: '/state' })
   assert.deepEqual([status, /** @type {any} */ (body).kinds, /** @type {any} */ (body).reason], [200, [], 'no_launcher'])
   assert.equal((await ask({ method: 'POST', path: '/fault', body: { kind: 'kill' } })).status, 404)
-  assert.equal((await launcherControl({ ...context, relaysHandles: true })({ method: 'GET', path: '/state' })).status, 503)
+  assert.equal((await launcherControl(inkcast, { ...context, relaysHandles: true })({ method: 'GET', path: '/state' })).status, 503)
 })

@@ -9,6 +9,7 @@ import { systemClock } from '../../../src/base/common/clock.js'
 import { createBundles, loadEsbuild } from '../../../packages/demo/bundles.js'
 import { createPageFiles } from '../../../packages/demo/page-files.js'
 import { phoneUrls } from '../../../src/base/process/phone-urls.js'
+import * as inkcast from '../../../src/operate/roles/demo-parts.js'
 import { createLog } from '../../../src/base/common/log.js'
 import { listen } from '../../../src/base/process/listen.js'
 
@@ -17,10 +18,10 @@ const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: sys
 
 /**
  * @param {import('node:test').TestContext} t
- * @param {Parameters<typeof createPageFiles>[0]['loadBundler']} [loadBundler]
+ * @param {Parameters<typeof createPageFiles>[1]['loadBundler']} [loadBundler]
  */
 async function serve (t, loadBundler) {
-  const files = createPageFiles({ log, ...(loadBundler && { loadBundler }) })
+  const files = createPageFiles(inkcast, { log, ...(loadBundler && { loadBundler }) })
   const server = createServer((req, res) => void files(req, res, { apiUrl: '</script>' }, () => res.writeHead(404).end()))
   t.after(() => server.close())
   await listen(server, { host: '127.0.0.1', port: 0 })
@@ -65,7 +66,7 @@ test('a changed module is bundled again', async (t) => {
   t.after(() => rmSync(folder, { recursive: true }))
   mkdirSync(join(folder, 'css'))
   cpSync(join(PAGE, 'js'), join(folder, 'js'), { recursive: true })
-  const bundles = createBundles({ folder, esbuild: await loadEsbuild() })
+  const bundles = createBundles({ folder, client: fileURLToPath(new URL('../../../client/', import.meta.url)), esbuild: await loadEsbuild() })
   const first = await bundles.read('/js/main.js')
   assert.equal(await bundles.read('/js/main.js'), first)
   writeFileSync(join(folder, 'js/terminal.js'), 'export const createTerminal = () => "changed"')
