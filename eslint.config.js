@@ -7,8 +7,7 @@ import { MODULE_STATE, moduleState } from './scripts/lint/module-state.js'
 // the time of day, because it leaves the process or is compared with a time of another machine.
 export const WALL_CLOCK = {
   'src/operate/admin/figures/samples.js': 'time of a sample, which the status page shows',
-  'src/services/api/http/server.js': 'timestamp of a publication',
-  'src/services/api/grpc/server.js': 'timestamp of a publication',
+  'src/services/api/operations/run.js': 'timestamp of a publication',
   'src/services/api/grpc/publish-stream.js': 'timestamp of a publication',
   'src/services/api/callers/caller.js': '`exp` of tokens',
   'src/services/api/callers/callers.js': '`exp` and `nbf` of tokens',

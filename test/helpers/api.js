@@ -1,6 +1,6 @@
 import { systemRandom } from '../../src/base/common/random.js'
 import { Callers } from '../../src/services/api/callers/callers.js'
-import { createHttpApi } from '../../src/services/api/http/server.js'
+import { HttpApi } from '../../src/services/api/http/server.js'
 import { createRedisRequests } from '../../src/services/api/idempotency/redis-requests.js'
 import { createPublish } from '../../src/services/api/publish.js'
 import { createPublishLane } from '../../src/services/api/publish-lane.js'
@@ -12,6 +12,7 @@ import { recordingLog } from './recording-log.js'
 import { storeRedis } from './store-redis.js'
 
 /** @typedef {import('../../src/wire/publication.js').Publication} Publication */
+/** @typedef {import('../../src/services/api/operations/operation.js').Backend} Backend */
 
 /**
  * Takes one publication.
@@ -29,11 +30,11 @@ import { storeRedis } from './store-redis.js'
  * @param {string} [options.callersFile]
  * @param {number} [options.maxRecordBytes]
  * @param {OneSink} [options.sink]
- * @param {Parameters<typeof createHttpApi>[0]['bus']} [options.bus]
- * @param {Partial<Parameters<typeof createHttpApi>[0]['sessions']>} [options.sessions]
+ * @param {Backend['bus']} [options.bus]
+ * @param {Partial<Backend['sessions']>} [options.sessions]
  * @param {import('../../src/watch/overview/contract.js').ProcessReport[]} [options.reports]
- * @param {Parameters<typeof createHttpApi>[0]['certificate']} [options.certificate]
- * @param {Parameters<typeof createHttpApi>[1]} [options.times]
+ * @param {import('../../src/services/api/http/server.js').Parts['certificate']} [options.certificate]
+ * @param {ConstructorParameters<typeof HttpApi>[2]} [options.times]
  */
 export async function startApi (
   t,
@@ -60,22 +61,25 @@ export async function startApi (
   }))
   const { redis } = await storeRedis(t, { clock })
   const requests = createRedisRequests({ redis, clock, random: systemRandom })
-  const api = createHttpApi(
+  const api = new HttpApi(
+    { log, metrics, clock, random: systemRandom },
     {
       settings: { host: '127.0.0.1', port },
       limits,
       callers,
-      publish: createPublish({ limits, requests, sink: takeAll }),
-      publishLane: createPublishLane({ requests, sink: takeAll }),
-      bus: bus ?? {
-        positions: async (guids) => guids.map(() => null),
-        history: () => Promise.reject(new Error('no history in this test')),
-        cut: async () => null
+      backend: {
+        publish: createPublish({ limits, requests, sink: takeAll }),
+        publishLane: createPublishLane({ requests, sink: takeAll }),
+        bus: bus ?? {
+          positions: async (guids) => guids.map(() => null),
+          history: () => Promise.reject(new Error('no history in this test')),
+          cut: async () => null
+        },
+        presence: { page: async () => ({ version: 0, count: 0, countOnly: false, members: [] }) },
+        sessions: { sessions: async () => [], session: async () => null, documents: async () => [], ...sessions },
+        overview: { read: async () => [...reports] }
       },
-      presence: { page: async () => ({ version: 0, count: 0, countOnly: false, members: [] }) },
-      sessions: { sessions: async () => [], session: async () => null, documents: async () => [], ...sessions },
-      overview: { read: async () => [...reports] },
-      log, metrics, clock, random: systemRandom, certificate
+      certificate
     },
     times
   )

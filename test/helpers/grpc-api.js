@@ -3,7 +3,8 @@ import { connect } from 'node:http2'
 import { loadSync } from '@grpc/proto-loader'
 import { systemRandom } from '../../src/base/common/random.js'
 import { Callers } from '../../src/services/api/callers/callers.js'
-import { createGrpcApi, PROTO } from '../../src/services/api/grpc/server.js'
+import { PROTO } from '../../src/services/api/grpc/rpcs.js'
+import { GrpcApi } from '../../src/services/api/grpc/server.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { manualClock } from './manual-clock.js'
 import { withRealTimers } from './real-timers.js'
@@ -21,9 +22,9 @@ export const { 'inkcast.v1.Gateway': METHODS } = loadSync(PROTO, { longs: Number
  * @param {string} [options.callersFile]
  * @param {import('../../src/services/api/publish-lane.js').PublishLane} [options.publishLane]
  * @param {Record<string, any>} [options.services]
- * @param {Parameters<typeof createGrpcApi>[0]['openEvents']} [options.openEvents]
- * @param {Parameters<typeof createGrpcApi>[0]['certificate']} [options.certificate]
- * @param {Parameters<typeof createGrpcApi>[1]} [options.times]
+ * @param {import('../../src/services/api/grpc/server.js').Parts['openEvents']} [options.openEvents]
+ * @param {import('../../src/services/api/grpc/server.js').Parts['certificate']} [options.certificate]
+ * @param {ConstructorParameters<typeof GrpcApi>[2]} [options.times]
  */
 export async function startGrpcApi (t, {
   tokens = [], callersFile, publishLane = async (entries) => entries.map((entry) => entry instanceof Error
@@ -40,15 +41,13 @@ export async function startGrpcApi (t, {
   })
   await callers.start()
   t.after(() => callers.stop())
-  const api = createGrpcApi({
+  // the test ends what has used up its time
+  const api = new GrpcApi({ log, metrics, clock: { ...timers, sleep: clock.sleep }, random: systemRandom }, {
     settings: { host: '127.0.0.1', grpcPort: 0 },
     limits: { maxRecordBytes: 2 ** 20 },
     callers,
-    services: /** @type {any} */ ({ publishLane, ...services }),
-    openEvents, log, metrics, certificate,
-    // the test ends what has used up its time
-    clock: { ...timers, sleep: clock.sleep },
-    random: systemRandom
+    backend: /** @type {any} */ ({ publishLane, ...services }),
+    openEvents, certificate
   }, { stop: 1000, ...times })
   await api.start()
   t.after(() => api.stop())

@@ -1,6 +1,6 @@
 import { Client, credentials, loadPackageDefinition, Metadata } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
-import { PROTO } from '../../src/services/api/grpc/server.js'
+import { PROTO } from '../../src/services/api/grpc/rpcs.js'
 
 /**
  * A client of the gRPC api.

@@ -4,7 +4,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { PROTO } from '../../src/services/api/grpc/server.js'
+import { PROTO } from '../../src/services/api/grpc/rpcs.js'
 import { onPath } from '../services/install.js'
 
 /** gRPC for Python, whose client is generated from the proto: it shares no code with the server. */

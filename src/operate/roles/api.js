@@ -1,5 +1,5 @@
 import { Callers } from '../../services/api/callers/callers.js'
-import { createHttpApi } from '../../services/api/http/server.js'
+import { HttpApi } from '../../services/api/http/server.js'
 import { busSink, createPublish, kafkaSink, observedSink } from '../../services/api/publish.js'
 import { createPublishLane } from '../../services/api/publish-lane.js'
 import { createRedisRequests } from '../../services/api/idempotency/redis-requests.js'
@@ -29,7 +29,7 @@ import { createServices } from './services.js'
  * straight to the bus.
  * @param {import('./role.js').RoleContext} context
  * @param {SharedParts} [shared] started; default: this process has its own
- * @returns {Promise<import('./role.js').Composed & { api: ReturnType<typeof createHttpApi>, grpcPort: () => number }>}
+ * @returns {Promise<import('./role.js').Composed & { api: HttpApi, grpcPort: () => number }>}
  */
 export async function composeApi (context, shared) {
   const [services, own] = shared === undefined ? await createOwn(context) : [shared]
@@ -44,22 +44,21 @@ export async function composeApi (context, shared) {
   const certificate = apiCertificate({ ...base, config })
   // servers are created with certificates that are started
   await startCertificates([certificate], { lifecycle, status })
-  const doors = { ...base, settings: config.api, limits, callers, certificate }
-  const calls = {
+  const backend = {
     publish, publishLane: createPublishLane({ sink, requests }), bus, presence, overview,
     sessions: createRedisSessions({ redis })
   }
+  const door = { settings: config.api, limits, callers, certificate, backend }
   // development only
   const addReference = config.production ? undefined : (await import('../../services/api/http/reference.js')).createReference()
-  const api = createHttpApi({ ...doors, ...calls, addReference })
+  const api = new HttpApi(base, { ...door, addReference })
   const groups = streamGroups(config)
   const stream = groups.length === 0 ? undefined : createRedisStream({ ...base, redis, groups })
   const uplinkTopic = kafka && { kafka, settings: config.kafka, maxBytes: limits.maxRecordBytes }
   const grpc = config.api.grpcPort === undefined
     ? undefined
-    : (await import('../../services/api/grpc/server.js')).createGrpcApi({
-        ...doors,
-        services: calls,
+    : new (await import('../../services/api/grpc/server.js')).GrpcApi(base, {
+        ...door,
         openEvents: createEventSources({ ...base, settings: config.uplink, stream, kafka: uplinkTopic })
       })
   const webhook = url === undefined

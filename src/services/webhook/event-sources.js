@@ -1,7 +1,7 @@
 import { InkcastError } from '../../base/common/errors.js'
 import { WEBHOOK_GROUP } from '../../config/load.js'
 import { createKafkaSender } from './kafka-sender.js'
-import { createStreamSender } from './stream-sender.js'
+import { StreamSender } from './stream-sender.js'
 
 /**
  * The uplink for clients of gRPC: a sender as the webhook's, for each stream one.
@@ -20,7 +20,7 @@ export function createEventSources ({
 }) {
   /**
    * @param {string} group
-   * @param {Parameters<typeof createStreamSender>[0]['delivery']} delivery
+   * @param {ConstructorParameters<typeof StreamSender>[0]['delivery']} delivery
    * @throws {InkcastError} bad_request
    */
   return (group, delivery) => {
@@ -31,6 +31,6 @@ export function createEventSources ({
     }
     if (stream === undefined || !groups.includes(group))
       throw new InkcastError('bad_request', 'there is no such group: UPLINK_GROUPS names them')
-    return createStreamSender({ stream, group, holder: random.uuid(), delivery, log, metrics, clock, random })
+    return new StreamSender({ stream, group, holder: random.uuid(), delivery, log, metrics, clock, random })
   }
 }

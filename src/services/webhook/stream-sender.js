@@ -12,84 +12,95 @@ const MEASURE = 5000
 /**
  * Sends the records of the uplink's stream to the webhook: of each part one batch after the other, the parts at the
  * same time. Several processes may run one; each part is read by one of them at a time.
- *
- * @param {object} dependencies
- * @param {import('../uplink/stream/contract.js').UplinkStream} dependencies.stream
- * @param {string} dependencies.group of the stream
- * @param {string} dependencies.holder names this process, and no other
- * @param {Pick<import('./delivery.js').Delivery, 'deliver' | 'failing'>} dependencies.delivery
- * @param {import('../../base/common/log.js').Log} dependencies.log
- * @param {Pick<import('../../observe/metrics/metrics.js').Metrics, 'uplink_stream_records' | 'uplink_stream_bytes'>}
- *   dependencies.metrics
- * @param {import('../../base/common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../../base/common/random.js').Random, 'number'>} dependencies.random
  */
-export function createStreamSender ({ stream, group, holder, delivery, log, metrics, clock, random }) {
-  const reader = { group, holder }
-  const stopping = new AbortController()
-  const { signal } = stopping
+export class StreamSender {
+  #dependencies
+  #reader
+  #stopping = new AbortController()
+  #signal = this.#stopping.signal
   /** Ends the pause of a part. @type {Map<number, () => void>} */
-  const pauses = new Map()
+  #pauses = new Map()
   /** Parts with records that came during their last batch. @type {Set<number>} */
-  const appended = new Set()
-  const logLimit = new LogLimit({ clock })
-  let endWatch = () => {}
+  #appended = new Set()
+  #logLimit
+  #endWatch = () => {}
   /** @type {Promise<unknown>} */
-  let running = Promise.resolve()
+  #running = Promise.resolve()
+
+  /**
+   * @param {Pick<import('../../observe/services.js').Services, 'log' | 'clock'> & Own} dependencies
+   *
+   * @typedef {object} Own
+   * @property {import('../uplink/stream/contract.js').UplinkStream} stream
+   * @property {string} group of the stream
+   * @property {string} holder names this process, and no other
+   * @property {Pick<import('./delivery.js').Delivery, 'deliver' | 'failing'>} delivery
+   * @property {Pick<import('../../observe/metrics/metrics.js').Metrics, 'uplink_stream_records' |
+   *   'uplink_stream_bytes'>} metrics
+   * @property {Pick<import('../../base/common/random.js').Random, 'number'>} random
+   */
+  constructor (dependencies) {
+    const { group, holder, clock } = this.#dependencies = dependencies
+    this.#reader = { group, holder }
+    this.#logLimit = new LogLimit({ clock })
+  }
 
   /** @param {number} part @param {number} ms */
-  async function pause (part, ms) {
-    if (appended.has(part)) return
+  async #pause (part, ms) {
+    if (this.#appended.has(part)) return
     const woken = new AbortController()
-    pauses.set(part, () => woken.abort())
-    await clock.sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => {})
-    pauses.delete(part)
+    this.#pauses.set(part, () => woken.abort())
+    await this.#dependencies.clock.sleep(ms, AbortSignal.any([this.#signal, woken.signal])).catch(() => {})
+    this.#pauses.delete(part)
   }
 
   /** Reads a part until the process stops. @param {number} part */
-  async function read (part) {
-    const backoff = new Backoff({ min: 100, max: 5000, random })
-    while (!signal.aborted) {
+  async #read (part) {
+    const { stream, log, clock, random } = this.#dependencies
+    const backoff = new Backoff({ min: 100, max: 5000, random: random })
+    while (!this.#signal.aborted) {
       try {
-        appended.delete(part)
-        const batch = await stream.take(part, reader)
+        this.#appended.delete(part)
+        const batch = await stream.take(part, this.#reader)
         backoff.reset()
-        if (batch === null) await clock.sleep(ELSEWHERE, signal)
-        else if (batch.entries.length === 0) await pause(part, RENEWAL)
-        else await send(part, batch)
+        if (batch === null) await clock.sleep(ELSEWHERE, this.#signal)
+        else if (batch.entries.length === 0) await this.#pause(part, RENEWAL)
+        else await this.#send(part, batch)
       } catch (error) {
-        if (signal.aborted) break
-        if (logLimit.due()) log.warn({ err: error, part }, 'the uplink cannot be read, retrying')
-        await clock.sleep(backoff.next(), signal).catch(() => {})
+        if (this.#signal.aborted) break
+        if (this.#logLimit.due()) log.warn({ err: error, part }, 'the uplink cannot be read, retrying')
+        await clock.sleep(backoff.next(), this.#signal).catch(() => {})
       }
     }
-    await stream.release(part, reader)
+    await stream.release(part, this.#reader)
   }
 
   /** @param {number} part @param {import('../uplink/stream/contract.js').Batch} batch */
-  async function send (part, { entries, upTo }) {
+  async #send (part, { entries, upTo }) {
+    const { stream, delivery, log } = this.#dependencies
     const ended = new AbortController()
-    const renewing = renew(part, ended)
+    const renewing = this.#renew(part, ended)
     try {
       await delivery.deliver(entries, {
-        signal: AbortSignal.any([signal, ended.signal]),
+        signal: AbortSignal.any([this.#signal, ended.signal]),
         // Redis may have lost the lease since the last renewal
-        beforeRetry: () => renewOnce(part, ended),
+        beforeRetry: () => this.#renewOnce(part, ended),
         onRefused: (entry, reason) => stream.keepRefused(part, entry, reason)
       })
     } finally {
       ended.abort(new Error('the batch is done'))
       await renewing
     }
-    if (!await stream.done(part, reader, upTo)) log.info({ part }, 'another process reads this part of the uplink now')
+    if (!await stream.done(part, this.#reader, upTo))
+      log.info({ part }, 'another process reads this part of the uplink now')
   }
 
   /** Keeps the lease while a batch is on its way. @param {number} part @param {AbortController} batch */
-  async function renew (part, batch) {
-    const until = AbortSignal.any([signal, batch.signal])
+  async #renew (part, batch) {
+    const until = AbortSignal.any([this.#signal, batch.signal])
     while (!until.aborted) {
-      await clock.sleep(RENEWAL, until).catch(() => {})
-      if (!until.aborted) await renewOnce(part, batch)
+      await this.#dependencies.clock.sleep(RENEWAL, until).catch(() => {})
+      if (!until.aborted) await this.#renewOnce(part, batch)
     }
   }
 
@@ -97,9 +108,10 @@ export function createStreamSender ({ stream, group, holder, delivery, log, metr
    * Renews the lease; ends the batch when another process has it. Never rejects.
    * @param {number} part @param {AbortController} batch
    */
-  async function renewOnce (part, batch) {
+  async #renewOnce (part, batch) {
+    const { stream, delivery, log } = this.#dependencies
     try {
-      if (await stream.take(part, reader, { failing: delivery.failing }) === null)
+      if (await stream.take(part, this.#reader, { failing: delivery.failing }) === null)
         batch.abort(new Error('another process reads this part of the uplink now'))
     } catch (error) {
       // without Redis the lease ends, and with it comes back if no other process was there
@@ -107,30 +119,31 @@ export function createStreamSender ({ stream, group, holder, delivery, log, metr
     }
   }
 
-  async function measure () {
-    while (!signal.aborted) {
+  async #measure () {
+    const { stream, metrics, clock } = this.#dependencies
+    while (!this.#signal.aborted) {
       await stream.state().then(({ records, bytes }) => {
         metrics.uplink_stream_records.set(records)
         metrics.uplink_stream_bytes.set(bytes)
       }, () => {}) // Redis is unavailable, and its own metrics say so
-      await clock.sleep(MEASURE, signal).catch(() => {})
+      await clock.sleep(MEASURE, this.#signal).catch(() => {})
     }
   }
 
-  return {
-    async start () {
-      endWatch = stream.watch((part) => {
-        appended.add(part)
-        pauses.get(part)?.()
-      })
-      running = Promise.all([measure(), ...Array.from({ length: stream.parts }, (_, part) => read(part))])
-    },
+  async start () {
+    const { stream } = this.#dependencies
+    this.#endWatch = stream.watch((part) => {
+      this.#appended.add(part)
+      this.#pauses.get(part)?.()
+    })
+    const parts = Array.from({ length: stream.parts }, (_, part) => this.#read(part))
+    this.#running = Promise.all([this.#measure(), ...parts])
+  }
 
-    /** Batches on their way are given up; another process, or the next start, sends them again. */
-    async stop () {
-      stopping.abort(new Error('the process stops'))
-      endWatch()
-      await running
-    }
+  /** Batches on their way are given up; another process, or the next start, sends them again. */
+  async stop () {
+    this.#stopping.abort(new Error('the process stops'))
+    this.#endWatch()
+    await this.#running
   }
 }

@@ -4,7 +4,7 @@ import { createDelivery } from './delivery.js'
 import { createKafkaSender } from './kafka-sender.js'
 import { createRequest } from './request.js'
 import { createSigner } from './signature.js'
-import { createStreamSender } from './stream-sender.js'
+import { StreamSender } from './stream-sender.js'
 
 /**
  * The webhook: sends the uplink to the business service at UPLINK_URL, and publishes what it answers.
@@ -45,7 +45,7 @@ export function createWebhook ({
   return {
     /** @param {import('../uplink/stream/contract.js').UplinkStream} stream */
     senderFrom: (stream) =>
-      createStreamSender({
+      new StreamSender({
         stream,
         group: WEBHOOK_GROUP,
         holder: random.uuid(),

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
 import { HEALTH_PROTO } from '../../../src/services/api/grpc/health.js'
 import { reflectionEndpoints } from '../../../src/services/api/grpc/reflection.js'
-import { PROTO } from '../../../src/services/api/grpc/server.js'
+import { PROTO } from '../../../src/services/api/grpc/rpcs.js'
 import { startGrpcApi } from '../../helpers/grpc-api.js'
 
 const TOKEN = '0123456789abcdef'

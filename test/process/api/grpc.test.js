@@ -10,7 +10,7 @@ import { grpcClient } from '../../helpers/grpc.js'
 import { openDocument, startClient } from '../../helpers/inkcast-client.js'
 import { waitFor } from '../../helpers/wait.js'
 import { loadSync } from '@grpc/proto-loader'
-import { PROTO } from '../../../src/services/api/grpc/server.js'
+import { PROTO } from '../../../src/services/api/grpc/rpcs.js'
 
 /** @param {import('node:test').TestContext} t @param {Record<string, string>} [env] @param {string} [token] */
 async function start (t, env = {}, token) {

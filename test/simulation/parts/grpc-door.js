@@ -1,7 +1,7 @@
 import net from 'node:net'
 import { loadSync } from '@grpc/proto-loader'
 import { fieldOfHeader, rpcOf } from '../../../src/services/api/grpc/names.js'
-import { PROTO } from '../../../src/services/api/grpc/server.js'
+import { PROTO } from '../../../src/services/api/grpc/rpcs.js'
 import { operations } from '../../../src/services/api/operations/index.js'
 import { ERRORS } from '../../../src/base/common/errors.js'
 import { CallSession } from '../world/call-session.js'

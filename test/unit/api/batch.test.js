@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { loadSync } from '@grpc/proto-loader'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { itemFrom } from '../../../src/services/api/grpc/messages.js'
-import { PROTO } from '../../../src/services/api/grpc/server.js'
+import { PROTO } from '../../../src/services/api/grpc/rpcs.js'
 import { batchOperations, entryOf } from '../../../src/services/api/operations/batch.js'
 import { ITEM_FIELDS } from '../../../src/wire/item.js'
 

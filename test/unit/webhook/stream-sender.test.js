@@ -4,7 +4,7 @@ import { systemRandom } from '../../../src/base/common/random.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { createDelivery } from '../../../src/services/webhook/delivery.js'
 import { WebhookError } from '../../../src/services/webhook/request.js'
-import { createStreamSender } from '../../../src/services/webhook/stream-sender.js'
+import { StreamSender } from '../../../src/services/webhook/stream-sender.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
@@ -27,7 +27,7 @@ test('a batch is not sent again when another process has the part', async (t) =>
   let isElsewhere = false
   /** @type {number[]} */
   const done = []
-  const sender = createStreamSender({
+  const sender = new StreamSender({
     stream: /** @type {any} */ ({
       parts: 1,
       watch: () => () => {},

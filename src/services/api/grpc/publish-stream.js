@@ -2,11 +2,7 @@ import { publicError } from '../../../base/common/errors.js'
 import { entryOf, MAX_PER_LANE } from '../operations/batch.js'
 import { itemFrom } from './messages.js'
 
-/**
- * One PublishStream. Publications of a lane are published one call after the other, and those that come during a call
- * go into the next one together. Reading stops while `WINDOW` is in progress or the client reads no results, so a slow
- * Kafka or Redis is felt by the client as flow control.
- */
+/** Publications and bytes of values in progress, at most. */
 const WINDOW = Object.freeze({ publications: 1024, bytes: 4 * 2 ** 20 })
 
 /**
@@ -14,127 +10,154 @@ const WINDOW = Object.freeze({ publications: 1024, bytes: 4 * 2 ** 20 })
  * @property {object} [result] for the client, once it is known
  * @property {number} bytes
  *
- * @param {import('./call.js').Call} call
- * @param {object} dependencies
- * @param {string} dependencies.caller its name
- * @param {import('../operations/operation.js').Call['admit']} dependencies.admit
- * @param {import('../operations/operation.js').Call['refused']} dependencies.refused
- * @param {import('../publish-lane.js').PublishLane} dependencies.publishLane
- * @param {() => number} dependencies.owes ms for which the caller may not be read
- * @param {import('../../../base/common/clock.js').Clock} dependencies.clock
- * @param {import('../../../wire/headers.js').TraceIdSource} dependencies.random
- * @param {AbortSignal} dependencies.signal ends the stream, with the reason
- * @param {() => number} dependencies.maxBytes of values in progress, at most
- * @param {(change: number) => void} dependencies.onInProgress
- * @returns {Promise<void>} resolves when everything that was read is answered; rejects with what ends the stream:
- *   unauthorized, token_expired
+ * @typedef {Pick<import('../operations/operation.js').Call, 'caller' | 'admit' | 'refused'> & { owes: () => number }}
+ *   Account of the caller; owes: ms for which the caller may not be read
+ *
+ * @typedef {object} Parts
+ * @property {Account} account
+ * @property {import('../publish-lane.js').PublishLane} publishLane
+ * @property {() => number} maxBytes of values in progress, at most
+ * @property {(change: number) => void} onInProgress
+ * @property {import('../../../base/common/clock.js').Clock} clock
+ * @property {import('../../../wire/headers.js').TraceIdSource} random
  */
-export async function servePublishStream (call, {
-  caller, admit, refused, owes, publishLane, clock, random, signal, maxBytes, onInProgress
-}) {
+
+/**
+ * One PublishStream. Publications of a lane are published one call after the other, and those that come during a call
+ * go into the next one together. Reading stops while `WINDOW` is in progress or the client reads no results, so a slow
+ * Kafka or Redis is felt by the client as flow control.
+ */
+export class PublishStream {
+  #call
+  #signal
+  #parts
   /** In the order of the publications. @type {Slot[]} */
-  let slots = []
-  let bytes = 0
-  let blocked = false
-  let ended = false
-  let inDebt = false
+  #slots = []
+  #bytes = 0
+  /** The client does not read results. */
+  #blocked = false
+  #inDebt = false
+  /** Nothing more is read; it is over when all slots are answered. */
+  #ended = false
   /** @type {Error | undefined} */
-  let failure
+  #failure
   /** @type {Map<string, { slot: Slot, publication: any }[]>} publications that wait for their lane's turn */
-  const lanes = new Map()
-  let finish = () => {}
-  const finished = /** @type {Promise<void>} */ (new Promise((resolve) => { finish = () => resolve() }))
+  #lanes = new Map()
+  #finish = () => {}
 
-  function end () {
-    ended = true
-    call.pause()
-    if (slots.length === 0) finish()
+  /** @param {import('./call.js').Call} call @param {AbortSignal} signal ends it @param {Parts} parts */
+  constructor (call, signal, parts) {
+    this.#call = call
+    this.#signal = signal
+    this.#parts = parts
   }
 
-  function flow () {
-    if (ended) return
-    const full = slots.length >= WINDOW.publications || bytes >= Math.min(WINDOW.bytes, maxBytes())
-    if (blocked || full || inDebt) call.pause()
-    else call.resume()
+  /**
+   * @returns {Promise<void>} resolves when everything that was read is answered; rejects with what ends the stream:
+   *   unauthorized, token_expired
+   */
+  async serve () {
+    const finished = /** @type {Promise<void>} */ (new Promise((resolve) => { this.#finish = () => resolve() }))
+    const end = () => this.#end()
+    this.#call.on('arrived', () => { this.#payDebt() })
+    this.#call.on('message', (/** @type {{ publications?: any[] }} */ { publications = [] }) => this.#take(publications))
+    this.#call.on('end', end)
+    this.#call.on('close', end)
+    this.#signal.addEventListener('abort', end)
+    if (this.#signal.aborted) end()
+    await finished
+    this.#signal.removeEventListener('abort', end)
+    if (this.#failure !== undefined) throw this.#failure
   }
 
-  /** Sends the results that are known, up to the first that is not. */
-  function answer () {
-    let known = 0
-    while (known < slots.length && slots[known].result !== undefined) bytes -= slots[known++].bytes
-    if (known === 0) return
-    const done = slots.slice(0, known)
-    slots = slots.slice(known)
-    onInProgress(-known)
-    const room = call.write({ results: done.map(({ result }) => result) })
-    if (!room && !blocked) {
-      blocked = true
-      call.once('drain', () => {
-        blocked = false
-        flow()
-      })
-    }
-    flow()
-    if (ended && slots.length === 0) finish()
-  }
-
-  /** @param {string} lane */
-  async function publish (lane) {
-    const waiting = /** @type {{ slot: Slot, publication: any }[]} */ (lanes.get(lane))
-    while (waiting.length > 0) {
-      const chunk = waiting.splice(0, MAX_PER_LANE)
-      const results = await publishLane(chunk.map(({ publication }) => publication))
-      for (const [i, result] of results.entries()) {
-        const error = result instanceof Error ? publicError(result) : undefined
-        chunk[i].slot.result = error === undefined ? { ok: true, ...result } : { ok: false, error }
-        if (error?.code === 'unauthorized' || error?.code === 'token_expired') failure ??= /** @type {Error} */ (result)
-      }
-      answer()
-      if (failure !== undefined) end()
-    }
-    lanes.delete(lane)
-  }
-
-  /** Stops reading until the refusals of the caller are paid, also those of its other streams. */
-  async function payDebt () {
-    const ms = owes()
-    if (inDebt || ms === 0 || ended) return
-    inDebt = true
-    call.pause()
-    await clock.sleep(ms, signal).catch(() => {})
-    inDebt = false
-    flow()
-  }
-
-  call.on('arrived', payDebt)
-  call.on('message', (/** @type {{ publications?: any[] }} */ { publications = [] }) => {
-    if (publications.length === 0) refused()
+  /** @param {any[]} publications of one message */
+  #take (publications) {
+    const { account, onInProgress, clock, random } = this.#parts
+    if (publications.length === 0) account.refused()
     /** @type {string[]} */
     const begun = []
-    const now = clock.now()
+    const parts = { ...account, now: clock.now(), random }
     onInProgress(publications.length)
     for (const publication of publications) {
       const one = itemFrom(publication)
       const slot = { bytes: one.value?.length ?? 0 }
-      bytes += slot.bytes
-      slots.push(slot)
-      const entry = entryOf(one, { caller, now, random, admit, refused })
-      const waiting = lanes.get(entry.lane)
+      this.#bytes += slot.bytes
+      this.#slots.push(slot)
+      const entry = entryOf(one, parts)
+      const waiting = this.#lanes.get(entry.lane)
       if (waiting !== undefined) waiting.push({ slot, publication: entry.publication })
       else {
-        lanes.set(entry.lane, [{ slot, publication: entry.publication }])
+        this.#lanes.set(entry.lane, [{ slot, publication: entry.publication }])
         begun.push(entry.lane)
       }
     }
-    for (const lane of begun) publish(lane)
-    payDebt()
-    flow()
-  })
-  call.on('end', end)
-  call.on('close', end)
-  signal.addEventListener('abort', end)
-  if (signal.aborted) end()
-  await finished
-  signal.removeEventListener('abort', end)
-  if (failure !== undefined) throw failure
+    for (const lane of begun) this.#publish(lane)
+    this.#payDebt()
+    this.#flow()
+  }
+
+  /** @param {string} lane */
+  async #publish (lane) {
+    const waiting = /** @type {{ slot: Slot, publication: any }[]} */ (this.#lanes.get(lane))
+    while (waiting.length > 0) {
+      const chunk = waiting.splice(0, MAX_PER_LANE)
+      const results = await this.#parts.publishLane(chunk.map(({ publication }) => publication))
+      for (const [i, result] of results.entries()) {
+        const error = result instanceof Error ? publicError(result) : undefined
+        chunk[i].slot.result = error === undefined ? { ok: true, ...result } : { ok: false, error }
+        if (error?.code === 'unauthorized' || error?.code === 'token_expired')
+          this.#failure ??= /** @type {Error} */ (result)
+      }
+      this.#answer()
+      if (this.#failure !== undefined) this.#end()
+    }
+    this.#lanes.delete(lane)
+  }
+
+  /** Sends the results that are known, up to the first that is not. */
+  #answer () {
+    const slots = this.#slots
+    let known = 0
+    while (known < slots.length && slots[known].result !== undefined) this.#bytes -= slots[known++].bytes
+    if (known === 0) return
+    const done = slots.slice(0, known)
+    this.#slots = slots.slice(known)
+    this.#parts.onInProgress(-known)
+    const room = this.#call.write({ results: done.map(({ result }) => result) })
+    if (!room && !this.#blocked) {
+      this.#blocked = true
+      this.#call.once('drain', () => {
+        this.#blocked = false
+        this.#flow()
+      })
+    }
+    this.#flow()
+    if (this.#ended && this.#slots.length === 0) this.#finish()
+  }
+
+  #flow () {
+    if (this.#ended) return
+    const { publications, bytes } = WINDOW
+    const full = this.#slots.length >= publications || this.#bytes >= Math.min(bytes, this.#parts.maxBytes())
+    if (this.#blocked || full || this.#inDebt) this.#call.pause()
+    else this.#call.resume()
+  }
+
+  /** Stops reading until the refusals of the caller are paid, also those of its other streams. */
+  async #payDebt () {
+    const { account, clock } = this.#parts
+    const ms = account.owes()
+    if (this.#inDebt || ms === 0 || this.#ended) return
+    this.#inDebt = true
+    this.#call.pause()
+    await clock.sleep(ms, this.#signal).catch(() => {})
+    this.#inDebt = false
+    this.#flow()
+  }
+
+  #end () {
+    this.#ended = true
+    this.#call.pause()
+    if (this.#slots.length === 0) this.#finish()
+  }
 }

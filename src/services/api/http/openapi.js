@@ -184,10 +184,8 @@ export function openapi (operations, { maxRecordBytes }) {
  * @param {Operation} operation
  * @param {number} maxRecordBytes
  */
-function describe (
-  { path, operation: operationId, summary, query = {}, headers = [], body, answer, optional, errors: own = [] },
-  maxRecordBytes
-) {
+function describe (operation, maxRecordBytes) {
+  const { path, operation: operationId, query = {}, headers = [], body, answer, optional, errors: own = [] } = operation
   const { ids = {}, query: asked = {}, body: sent, answer: got } = EXAMPLES[operationId]
   const example = (/** @type {unknown} */ value) => value === undefined ? {} : { example: value }
   const parameters = [
@@ -208,7 +206,7 @@ function describe (
   ]
   return {
     operationId,
-    summary,
+    summary: operation.summary,
     tags: [tagOf(path)],
     parameters,
     ...(body === undefined ? {} : { requestBody: requestBody(body, maxRecordBytes, sent) }),

@@ -62,22 +62,6 @@ export function setHeader (reply, name, value) {
 }
 
 /**
- * @template T
- * @param {Promise<T>} promise
- * @param {number} ms
- * @param {import('../../../base/common/wait.js').Timers} clock
- * @returns {Promise<T>} rejects with `timeout` when it takes longer
- */
-export function withinTime (promise, ms, clock) {
-  /** @type {import('../../../base/common/clock.js').Timer | undefined} */
-  let timer
-  const late = new Promise((_resolve, reject) => {
-    timer = clock.timer(ms, () => reject(new InkcastError('timeout'))).unref()
-  })
-  return /** @type {Promise<T>} */ (Promise.race([promise, late])).finally(() => timer?.stop())
-}
-
-/**
  * A header's text. Node hands out its bytes as Latin-1; ids and event names are UTF-8, as on a Kafka record.
  *
  * @param {import('node:http').IncomingHttpHeaders} headers

@@ -1,19 +1,15 @@
-import http from 'node:http'
-import https from 'node:https'
-import { fastify } from 'fastify'
 import { ERRORS, InkcastError } from '../../../base/common/errors.js'
-import { FairReads } from '../../../documents/fair-reads.js'
 import { leavePort } from '../../../base/process/leave-port.js'
 import { closePipelined } from '../../../base/process/pipelined.js'
-import { TIMES as SOCKET_TIMES, serverOptions } from '../../../base/process/socket-times.js'
+import { TIMES as SOCKET_TIMES } from '../../../base/process/socket-times.js'
 import { HEADER, newTraceId } from '../../../wire/headers.js'
-import { MAX_ID_BYTES } from '../../../wire/publication.js'
-import { MAX_CONNECTIONS, requestLimitFor } from '../request-limit.js'
+import { requestLimitFor } from '../request-limit.js'
 import { answerBadHttp, errorAnswer, translateError } from './errors.js'
 import { Exchanges } from './exchanges.js'
-import { bodySize, checkBodyHeaders, checkHeaderNames, checkIds, headerText, setHeader, withinTime } from './request.js'
+import { createServer } from './fastify.js'
+import { bodySize, checkBodyHeaders, checkHeaderNames, checkIds, headerText, setHeader } from './request.js'
 import { operations } from '../operations/index.js'
-import { runOperation } from '../operations/run.js'
+import { OperationRunner } from '../operations/run.js'
 import { certificateOf } from '../client-certificate.js'
 import { openapi } from './openapi.js'
 
@@ -30,6 +26,8 @@ import { openapi } from './openapi.js'
 const MAX_PIPELINED = 1
 /** Statuses of failures, which an alert counts: their series begin at 0. */
 const FAILURES = [...new Set(Object.values(ERRORS).map(({ status }) => status).filter((status) => status >= 500))]
+const JSON_TYPE = 'application/json; charset=utf-8'
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** ms */
 const TIMES = {
@@ -43,188 +41,119 @@ const TIMES = {
 }
 
 /**
- * The HTTP door for business services.
- *
- * @param {object} dependencies
- * @param {Readonly<{ host: string, port: number }>} dependencies.settings config.api
- * @param {Readonly<{ maxRecordBytes: number }>} dependencies.limits config.limits
- * @param {import('../callers/callers.js').Callers} dependencies.callers started
- * @param {import('../publish.js').Publish} dependencies.publish
- * @param {import('../publish-lane.js').PublishLane} dependencies.publishLane
- * @param {Pick<import('../../../log/bus/contract.js').Bus, 'positions' | 'history' | 'cut'>} dependencies.bus
- * @param {Pick<import('../../../people/presence/contract.js').PresenceStore, 'page'>} dependencies.presence
- * @param {import('../operations/operation.js').Call['sessions']} dependencies.sessions
- * @param {import('../operations/operation.js').Call['overview']} dependencies.overview
- * @param {import('../../../base/common/log.js').Log} dependencies.log
- * @param {Pick<import('../../../observe/metrics/metrics.js').Metrics, 'api_requests' | 'api_request_seconds'>}
- *   dependencies.metrics
- * @param {import('../../../base/common/clock.js').Clock} dependencies.clock
- * @param {import('../../../wire/headers.js').TraceIdSource} dependencies.random
- * @param {import('../../../config/tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
- * @param {import('./reference.js').AddReference} [dependencies.addReference] the page `/docs/`; default: there is none
- * @param {Partial<typeof TIMES>} [times] for tests
+ * @typedef {object} Parts
+ * @property {Readonly<{ host: string, port: number }>} settings config.api
+ * @property {Readonly<{ maxRecordBytes: number }>} limits config.limits
+ * @property {import('../callers/callers.js').Callers} callers started
+ * @property {import('../operations/operation.js').Backend} backend
+ * @property {import('../../../config/tls/certificate.js').Certificate} [certificate] started; default: no TLS
+ * @property {import('./reference.js').AddReference} [addReference] the page `/docs/`; default: there is none
  */
-export function createHttpApi (
-  {
-    settings,
-    limits: { maxRecordBytes },
-    callers, publish, publishLane, bus, presence, sessions, overview, log, metrics, clock, random, certificate,
-    addReference
-  },
-  times
-) {
-  const allTimes = { ...TIMES, ...times }
-  const { operation: operationTimeout, stop: stopTimeout, leave: leaveTime } = allTimes
-  const requestLimit = requestLimitFor(maxRecordBytes)
-  const reads = new FairReads()
-  const exchanges = new Exchanges()
+
+/** The HTTP door for business services. */
+export class HttpApi {
+  #services
+  #settings
+  #callers
+  #maxRecordBytes
+  #times
+  #runner
+  #requestLimit
+  #exchanges = new Exchanges()
   /** @type {WeakMap<Request, Admitted>} */
-  const admitted = new WeakMap()
-  let leaving = false
-  let stopping = false
+  #admitted = new WeakMap()
+  /**
+   * leaving: answers close their connections; stopping: requests are refused, too.
+   * @type {'open' | 'leaving' | 'stopping'}
+   */
+  #state = 'open'
+  #server
 
-  const server = fastify({
-    bodyLimit: maxRecordBytes,
-    requestTimeout: allTimes.request,
-    connectionTimeout: allTimes.silence,
-    keepAliveTimeout: allTimes.keepAlive,
-    exposeHeadRoutes: false,
-    return503OnClosing: false, // answered as `draining` below
-    // an id of 256 bytes is three times as long when every byte is percent-encoded
-    routerOptions: { maxParamLength: 3 * MAX_ID_BYTES },
-    // the schemas are our own: checking them compiles the schema of schemas, 40 ms at each start
-    ajv: {
-      customOptions: {
-        removeAdditional: false, coerceTypes: true, useDefaults: true, meta: false, validateSchema: false
+  /**
+   * @param {Pick<import('../../../observe/services.js').Services, 'log' | 'metrics' | 'clock' | 'random'>} services
+   * @param {Parts} parts
+   * @param {Partial<typeof TIMES>} [times] for tests
+   */
+  constructor (services, { settings, limits: { maxRecordBytes }, callers, backend, certificate, addReference }, times) {
+    const { metrics, clock, random } = this.#services = services
+    this.#settings = settings
+    this.#callers = callers
+    this.#maxRecordBytes = maxRecordBytes
+    const allTimes = this.#times = { ...TIMES, ...times }
+    this.#runner = new OperationRunner({
+      callers, backend, maxRecordBytes, timeout: allTimes.operation, clock, random
+    })
+    this.#requestLimit = requestLimitFor(maxRecordBytes)
+    this.#server = createServer({
+      maxBytes: maxRecordBytes,
+      times: allTimes,
+      certificate,
+      onError: (error, reply) => {
+        this.#sendError(reply, error)
+        metrics.api_requests.inc({ operation: 'unknown', status: reply.statusCode })
+      },
+      onBadHttp (error, socket) {
+        const status = answerBadHttp(error, socket, clock, allTimes.linger)
+        if (status !== null) metrics.api_requests.inc({ operation: 'unknown', status })
       }
-    },
-    // neither of these two comes through the hooks below
-    frameworkErrors (error, _request, reply) {
-      sendError(reply, error)
-      metrics.api_requests.inc({ operation: 'unknown', status: reply.statusCode })
-    },
-    clientErrorHandler (error, socket) {
-      const status = answerBadHttp(error, socket, clock, allTimes.linger)
-      if (status !== null) metrics.api_requests.inc({ operation: 'unknown', status })
-    },
-    serverFactory: (handler) => {
-      const options = serverOptions(allTimes)
-      const onRequest = (/** @type {import('node:http').IncomingMessage} */ request, /** @type {any} */ response) => {
-        // Node parses what came with the request for which the connection was closed: thousands of small ones in a read
-        if (!request.socket.destroyed) handler(request, response)
-      }
-      return certificate === undefined
-        ? http.createServer(options, onRequest)
-        // a client certificate that is not valid counts as none, see certificateOf
-        : https.createServer({ ...certificate.serverOptions(), ...options }, onRequest)
-    }
-  })
-  server.server.maxConnections = MAX_CONNECTIONS
-  certificate?.serve(/** @type {any} */ (server.server))
+    })
+    this.#addHooks()
+    const description = Buffer.from(JSON.stringify(openapi(operations, { maxRecordBytes })))
+    this.#server.get('/openapi.json', { config: { operation: 'openapi', open: true } }, async (_request, reply) =>
+      reply.type(JSON_TYPE).send(description))
+    addReference?.(this.#server)
+    for (const operation of operations) this.#addOperation(operation)
+    this.#addOtherMethods()
+  }
 
-  // The body stays the bytes it is: it is spliced into packets, and checked by the publish path.
-  server.removeAllContentTypeParsers()
-  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  #addHooks () {
+    const server = this.#server
+    server.addHook('onRequest', (request, reply) => this.#onRequest(request, reply))
+    // while the body arrived, other requests of the caller may have been refused
+    server.addHook('preHandler', async (request) => {
+      const caller = this.#admitted.get(request)?.caller
+      if (caller !== undefined) this.#callers.rates.checkDebt(caller.name)
+    })
+    server.addHook('onSend', async (_request, reply) => {
+      if (this.#state !== 'open') reply.header('connection', 'close')
+    })
+    server.setErrorHandler((error, _request, reply) => this.#sendError(reply, error))
+    server.setNotFoundHandler((_request, reply) => this.#sendError(reply, notFound()))
+  }
 
-  server.addHook('onRequest', async (request, reply) => {
-    const exchange = exchanges.begin(request.raw.socket, reply.raw)
-    countWhenOver(request, reply, exchange)
+  /** @param {Request} request @param {Reply} reply */
+  async #onRequest (request, reply) {
+    const exchange = this.#exchanges.begin(request.raw.socket, reply.raw)
+    this.#countWhenOver(request, reply, exchange)
     reply.header('cache-control', 'no-store')
-    if (stopping) throw new InkcastError('draining')
+    if (this.#state === 'stopping') throw new InkcastError('draining')
     // RFC 9112, 3.2; Node's own answer to that has no body
     if (request.headers.host === undefined) throw new InkcastError('bad_request', 'the header host is missing')
-    if (exchange.pipelined > 0 && callers.needToken && hasNoCredential(request)) await takeTurn(request, exchange)
-    const found = whoCalls(request)
+    if (exchange.pipelined > 0 && this.#callers.needToken && hasNoCredential(request)) await takeTurn(request, exchange)
+    const found = this.#whoCalls(request)
     const caller = found instanceof Promise ? await found : found
-    if (caller !== undefined) callers.rates.checkDebt(caller.name)
+    if (caller !== undefined) this.#callers.rates.checkDebt(caller.name)
     if (request.is404) throw notFound()
-    const { maxBytes = maxRecordBytes, takesBody, hasHeaders } =
+    const { maxBytes = this.#maxRecordBytes, takesBody, hasHeaders } =
       /** @type {{ maxBytes?: number, takesBody?: boolean, hasHeaders?: boolean }} */ (request.routeOptions.config)
     if (hasHeaders) checkHeaderNames(request.headers)
     if (takesBody) checkBodyHeaders(request.headers)
     // what anybody may read was made once: it holds nothing that callers need
     if (caller === undefined) return
-    const permit = requestLimit.enter(bodySize(request.headers, maxBytes), caller.name)
+    const permit = this.#requestLimit.enter(bodySize(request.headers, maxBytes), caller.name)
     exchange.ended.then(() => permit.release())
-    admitted.set(request, { caller, permit })
-  })
-  // while the body arrived, other requests of the caller may have been refused
-  server.addHook('preHandler', async (request) => {
-    const caller = admitted.get(request)?.caller
-    if (caller !== undefined) callers.rates.checkDebt(caller.name)
-  })
-  server.addHook('onSend', async (_request, reply) => {
-    if (leaving) reply.header('connection', 'close')
-  })
-  server.setErrorHandler((error, _request, reply) => sendError(reply, error))
-  server.setNotFoundHandler((_request, reply) => sendError(reply, notFound()))
-
-  const description = Buffer.from(JSON.stringify(openapi(operations, { maxRecordBytes })))
-  server.get('/openapi.json', { config: { operation: 'openapi', open: true } }, async (_request, reply) =>
-    reply.type(JSON_TYPE).send(description))
-  addReference?.(server)
-  for (const entry of operations) {
-    const { method, path, operation, query, body, answer: fields } = entry
-    const maxBytes = entry.maxBytes?.(maxRecordBytes)
-    const takesBody = body !== undefined
-    for (const status of FAILURES) metrics.api_requests.inc({ operation, status }, 0)
-    server.route({
-      method,
-      url: path,
-      config: /** @type {any} */ ({ operation, maxBytes, takesBody, hasHeaders: entry.headers !== undefined }),
-      ...(maxBytes !== undefined && { bodyLimit: maxBytes }),
-      schema:
-        query === undefined ? {} : { querystring: { type: 'object', properties: query, additionalProperties: false } },
-      async handler (request, reply) {
-        const { caller, permit } = /** @type {Admitted} */ (admitted.get(request))
-        const running = runOperation(entry, {
-          params: checkIds(/** @type {Record<string, string>} */ (request.params)),
-          query: request.query,
-          header: (name) => headerText(request.headers, name),
-          body: /** @type {Buffer | null | undefined} */ (request.body) ?? undefined,
-          now: clock.now(),
-          random,
-          answerHeader: (name, value) => setHeader(reply, name, value),
-          answering: (bytes) => permit.answer(bytes),
-          maxRecordBytes,
-          publish,
-          publishLane,
-          bus: reads.of(bus, caller.name),
-          presence,
-          sessions,
-          overview
-        }, { callers, caller })
-        permit.hold()
-        running.catch(() => {}).finally(() => permit.release())
-        const answer = await withinTime(running, operationTimeout, clock)
-        const bytes = Buffer.isBuffer(answer) ? answer : Buffer.from(JSON.stringify(answer))
-        // until the caller has read it
-        permit.answer(bytes.length)
-        return reply.code(fields === undefined ? 202 : 200).type(JSON_TYPE).send(bytes)
-      }
-    })
-  }
-
-  for (const [path, methods] of methodsByPath(operations)) {
-    server.route({
-      method: METHODS.filter((method) => !methods.includes(method)),
-      url: path,
-      config: { operation: 'unknown' },
-      handler ({ method }, reply) {
-        reply.header('allow', methods.join(', '))
-        throw new InkcastError('method_not_allowed', `this route has ${methods.join(' and ')}, not ${method}`)
-      }
-    })
+    this.#admitted.set(request, { caller, permit })
   }
 
   /**
    * @param {Request} request
    * @returns {Caller | undefined | Promise<Caller>} undefined: anybody, for the description
    */
-  function whoCalls (request) {
+  #whoCalls (request) {
     // The description is not secret, and tools that read it rarely send a token.
-    if (callers.needToken && /** @type {{ open?: boolean }} */ (request.routeOptions.config).open) return undefined
-    return callers.identify({
+    if (this.#callers.needToken && /** @type {{ open?: boolean }} */ (request.routeOptions.config).open)
+      return undefined
+    return this.#callers.identify({
       authorization: request.headers.authorization,
       certificate: certificateOf(request.socket),
       address: request.socket.remoteAddress,
@@ -232,28 +161,60 @@ export function createHttpApi (
     })
   }
 
-  /** @param {Request} request */
-  function hasNoCredential ({ headers, socket }) {
-    return headers.authorization === undefined && certificateOf(socket) === undefined
+  /** @param {import('../operations/operation.js').Operation} entry */
+  #addOperation (entry) {
+    const { method, path, operation, query, body } = entry
+    const maxBytes = entry.maxBytes?.(this.#maxRecordBytes)
+    for (const status of FAILURES) this.#services.metrics.api_requests.inc({ operation, status }, 0)
+    this.#server.route({
+      method,
+      url: path,
+      config: /** @type {any} */ (
+        { operation, maxBytes, takesBody: body !== undefined, hasHeaders: entry.headers !== undefined }),
+      ...(maxBytes !== undefined && { bodyLimit: maxBytes }),
+      schema:
+        query === undefined ? {} : { querystring: { type: 'object', properties: query, additionalProperties: false } },
+      handler: async (request, reply) => {
+        const { caller, permit } = /** @type {Admitted} */ (this.#admitted.get(request))
+        const answer = await this.#runner.run(entry, {
+          params: checkIds(/** @type {Record<string, string>} */ (request.params)),
+          query: request.query,
+          header: (name) => headerText(request.headers, name),
+          body: /** @type {Buffer | null | undefined} */ (request.body) ?? undefined,
+          answerHeader: (name, value) => setHeader(reply, name, value)
+        }, caller, permit)
+        const bytes = Buffer.isBuffer(answer) ? answer : Buffer.from(JSON.stringify(answer))
+        // until the caller has read it
+        permit.answer(bytes.length)
+        return reply.code(entry.answer === undefined ? 202 : 200).type(JSON_TYPE).send(bytes)
+      }
+    })
   }
 
-  /**
-   * One answer at a time.
-   * @param {Request} request
-   * @param {Exchange} exchange
-   */
-  async function takeTurn ({ raw: { socket } }, { pipelined, before }) {
-    if (pipelined <= MAX_PIPELINED) await before
-    else closePipelined(socket)
-    if (socket.destroyed) throw new InkcastError('bad_request', 'the connection has ended')
+  #addOtherMethods () {
+    /** @type {Map<string, string[]>} */
+    const byPath = new Map([['/openapi.json', ['GET']]])
+    for (const { path, method } of operations) byPath.set(path, [...byPath.get(path) ?? [], method])
+    for (const [path, methods] of byPath) {
+      this.#server.route({
+        method: METHODS.filter((method) => !methods.includes(method)),
+        url: path,
+        config: { operation: 'unknown' },
+        handler ({ method }, reply) {
+          reply.header('allow', methods.join(', '))
+          throw new InkcastError('method_not_allowed', `this route has ${methods.join(' and ')}, not ${method}`)
+        }
+      })
+    }
   }
 
   /** @param {Request} request @param {Reply} reply @param {Exchange} exchange */
-  function countWhenOver (request, reply, { ended }) {
+  #countWhenOver (request, reply, { ended }) {
+    const { metrics, clock } = this.#services
     const { operation = 'unknown' } = /** @type {{ operation?: string }} */ (request.routeOptions.config ?? {})
     const began = clock.monotonic()
     ended.then(() => {
-      const caller = admitted.get(request)?.caller.name ?? 'unknown'
+      const caller = this.#admitted.get(request)?.caller.name ?? 'unknown'
       metrics.api_request_seconds.labels(operation, caller, 'http').observe((clock.monotonic() - began) / 1000)
       // 499, as in nginx: the caller disconnected before the answer
       metrics.api_requests.inc({ operation, status: reply.raw.writableFinished ? reply.raw.statusCode : 499 })
@@ -261,13 +222,13 @@ export function createHttpApi (
   }
 
   /** @param {Reply} reply @param {unknown} thrown */
-  function sendError (reply, thrown) {
+  #sendError (reply, thrown) {
     const error = translateError(thrown)
     const { status, body } = errorAnswer(error)
     if (body.error.code === 'internal') {
-      const traceId = String(reply.getHeader(HEADER.traceId) ?? newTraceId(random))
+      const traceId = String(reply.getHeader(HEADER.traceId) ?? newTraceId(this.#services.random))
       setHeader(reply, HEADER.traceId, traceId)
-      log.error({ err: error, traceId }, 'a request of the api failed')
+      this.#services.log.error({ err: error, traceId }, 'a request of the api failed')
     }
     if (status === 401) reply.header('www-authenticate', 'Bearer')
     const { code, retryInMs } = body.error
@@ -276,54 +237,58 @@ export function createHttpApi (
     reply.code(status).type(JSON_TYPE).send(body)
   }
 
-  return {
-    /** @throws {Error} if the port is taken */
-    async start () {
-      await server.listen({ host: settings.host, port: settings.port })
-      log.info({ host: settings.host, port: this.port() }, 'api listens')
-    },
-
-    /**
-     * Call it before `stop` if another process listens at the same port: no new connections are accepted, requests on
-     * open ones are answered, and the answers close them. So busy callers move to the other process without a lost
-     * request.
-     */
-    async leave () {
-      leaving = true
-      await Promise.all([leavePort(server.server), clock.sleep(leaveTime)])
-    },
-
-    /** Refuses new requests, and lets those in progress finish for at most 10 s. */
-    async stop () {
-      leaving = stopping = true
-      // Node closes only connections that are idle now; a refused body is read to its end first, so repeat
-      const idle = clock.every(50, () => server.server.closeIdleConnections())
-      const late = clock.timer(stopTimeout, () => server.server.closeAllConnections())
-      await server.close().finally(() => {
-        idle.stop()
-        late.stop()
-      })
-    },
-
-    /** @returns {number} the port it listens on */
-    port () {
-      return /** @type {import('node:net').AddressInfo} */ (server.server.address()).port
-    },
-
-    /** @returns {number} requests in work, those included whose caller has gone away */
-    inWork: () => requestLimit.requests
+  /** @throws {Error} if the port is taken */
+  async start () {
+    const { host, port } = this.#settings
+    await this.#server.listen({ host, port })
+    this.#services.log.info({ host, port: this.port() }, 'api listens')
   }
+
+  /**
+   * Call it before `stop` if another process listens at the same port: no new connections are accepted, requests on
+   * open ones are answered, and the answers close them. So busy callers move to the other process without a lost
+   * request.
+   */
+  async leave () {
+    if (this.#state === 'open') this.#state = 'leaving'
+    await Promise.all([leavePort(this.#server.server), this.#services.clock.sleep(this.#times.leave)])
+  }
+
+  /** Refuses new requests, and lets those in progress finish for at most 10 s. */
+  async stop () {
+    this.#state = 'stopping'
+    const { clock } = this.#services
+    const { server } = this.#server
+    // Node closes only connections that are idle now; a refused body is read to its end first, so repeat
+    const idle = clock.every(50, () => server.closeIdleConnections())
+    const late = clock.timer(this.#times.stop, () => server.closeAllConnections())
+    await this.#server.close().finally(() => {
+      idle.stop()
+      late.stop()
+    })
+  }
+
+  /** @returns {number} the port it listens on */
+  port () { return /** @type {import('node:net').AddressInfo} */ (this.#server.server.address()).port }
+
+  /** @returns {number} requests in work, those included whose caller has gone away */
+  inWork () { return this.#requestLimit.requests }
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8'
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** @param {Request} request */
+function hasNoCredential ({ headers, socket }) {
+  return headers.authorization === undefined && certificateOf(socket) === undefined
+}
 
-/** @param {readonly import('../operations/operation.js').Operation[]} operations */
-function methodsByPath (operations) {
-  /** @type {Map<string, string[]>} */
-  const byPath = new Map([['/openapi.json', ['GET']]])
-  for (const { path, method } of operations) byPath.set(path, [...byPath.get(path) ?? [], method])
-  return byPath
+/**
+ * One answer at a time.
+ * @param {Request} request
+ * @param {Exchange} exchange
+ */
+async function takeTurn ({ raw: { socket } }, { pipelined, before }) {
+  if (pipelined <= MAX_PIPELINED) await before
+  else closePipelined(socket)
+  if (socket.destroyed) throw new InkcastError('bad_request', 'the connection has ended')
 }
 
 const notFound = () => new InkcastError('not_found', 'no such route: see /openapi.json for paths and methods')

@@ -60,6 +60,14 @@
  */
 
 /**
+ * The parts that operations work on, the same for all doors; `publish` is that for any caller.
+ * @typedef {Pick<Call, 'publish' | 'publishLane' | 'bus' | 'presence' | 'sessions' | 'overview'>} Backend
+ *
+ * The request as a door has read it.
+ * @typedef {Pick<Call, 'params' | 'query' | 'header' | 'body' | 'batch' | 'answerHeader'>} Given
+ */
+
+/**
  * @typedef {object} BatchItem
  * @property {unknown} item see wire/item.js
  * @property {Buffer} [value] its value, untouched; default: what the item says
