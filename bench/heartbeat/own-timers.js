@@ -4,7 +4,7 @@
 import { register } from 'node:module'
 
 const STUB =
-  'const nothing = () => {}; export const createHeartbeat = () => ({ start: nothing, stop: nothing, watch: nothing, replan: nothing, heard: nothing, forget: nothing, silence: () => 0 })'
+  'export class Heartbeat { start () {} stop () {} watch () {} replan () {} heard () {} forget () {} silence () { return 0 } }'
 const LOADER = `
 export const load = (url, context, next) => url.endsWith('/src/transport/heartbeat/heartbeat.js')
   ? { format: 'module', shortCircuit: true, source: ${JSON.stringify(STUB)} }

@@ -1,5 +1,5 @@
 import { Backoff } from '../base/common/backoff.js'
-import { checkIdle } from '../base/common/idle-check.js'
+import { IdleCheck } from '../base/common/idle-check.js'
 
 /**
  * Finds lost records that no later record follows: compares the idle documents of a worker with the ends of their logs.
@@ -30,12 +30,11 @@ export function checkFeeds ({ feeds, bus, metrics, log, clock, random, signal })
     feed.check(end)
   }
 
-  return checkIdle({
+  return new IdleCheck({
     items: feeds,
     cycle: CYCLE,
     tick: TICK,
     clock,
-    signal,
     isIdle (feed) {
       const { heard } = feed
       feed.heard = false
@@ -55,5 +54,5 @@ export function checkFeeds ({ feeds, bus, metrics, log, clock, random, signal })
         return []
       }
     }
-  })
+  }).run(signal)
 }

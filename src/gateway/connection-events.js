@@ -21,7 +21,7 @@ import { NamespaceConnection } from './namespace-connection.js'
  * @param {import('./handlers/dispatch.js').HandlerContext} dependencies.context
  * @param {import('./directory.js').Directory} dependencies.directory
  * @param {ReturnType<typeof import('./local-users.js').createLocalUsers>} dependencies.users
- * @param {ReturnType<typeof import('../transport/heartbeat/heartbeat.js').createHeartbeat>} dependencies.heartbeat
+ * @param {import('../transport/heartbeat/heartbeat.js').Heartbeat} dependencies.heartbeat
  * @param {import('../transport/admission/input-limits.js').InputLimits} dependencies.inputLimits
  * @param {Pick<import('./leaving/drain.js').Drain, 'active'>} dependencies.drain
  * @param {ReturnType<typeof import('./handshake.js').createHandshake>} dependencies.handshake

@@ -1,8 +1,8 @@
 import { Server } from 'socket.io'
 import { createOperationRates, operationRatesOf } from '../transport/admission/operation-rates.js'
 import { ratesOf } from '../transport/admission/rate-limit.js'
-import { createConnectionLimits } from '../transport/admission/connection-limits.js'
-import { createHandshakeLimit } from '../transport/admission/handshake-limit.js'
+import { ConnectionLimits } from '../transport/admission/connection-limits.js'
+import { HandshakeLimit } from '../transport/admission/handshake-limit.js'
 import { InputLimits } from '../transport/admission/input-limits.js'
 import { createOrigins } from '../transport/admission/origin.js'
 import { FairReads } from '../documents/fair-reads.js'
@@ -11,7 +11,7 @@ import { withoutRules } from '../documents/rules/rules.js'
 import { Engine } from '../transport/engine/engine.js'
 import { createHttpServer, notFound } from '../transport/engine/http.js'
 import { kOwner } from '../transport/engine/link.js'
-import { createHeartbeat } from '../transport/heartbeat/heartbeat.js'
+import { Heartbeat } from '../transport/heartbeat/heartbeat.js'
 import { arriving, delivered } from '../observe/metrics/points.js'
 import { Presence } from '../people/presence/presence.js'
 import { timesWithPolls } from '../base/process/socket-times.js'
@@ -131,7 +131,7 @@ export function createGateway ({
   authenticator.onWithdrawn(() => {
     for (const connection of directory.all()) if (connection.identity.key?.withdrawnAt != null) expiry.watch(connection)
   })
-  const heartbeat = createHeartbeat({
+  const heartbeat = new Heartbeat({
     settings: pings,
     tierOf: (conn) => conn[kOwner]?.identity.tier,
     metrics, clock
@@ -143,7 +143,7 @@ export function createGateway ({
     sessions: () => engine.clientsCount,
     timeout: settings.drainTimeout
   })
-  const connectionLimits = createConnectionLimits({
+  const connectionLimits = new ConnectionLimits({
     limits, metrics, log,
     production: config.production,
     trustedProxies: settings.trustedProxies,
@@ -155,7 +155,7 @@ export function createGateway ({
     memory: createMemoryMeter(settings.workers),
     directory, metrics, log, clock, random
   })
-  const handshakeLimit = createHandshakeLimit({
+  const handshakeLimit = new HandshakeLimit({
     perSecond: limits.maxHandshakesPerSecond,
     isOverloaded: () => overload.active,
     connections: connectionLimits,
@@ -178,12 +178,15 @@ export function createGateway ({
   }
   const engine = new Engine({
     newSessionId: newId,
-    origins, maxBytes, connectionLimits, handshakeLimit, inputLimits, misrouted, clock,
+    admission: { origins, connectionLimits, handshakeLimit, inputLimits },
+    maxBytes, misrouted, clock,
     heartbeat: pings,
     compress: config.delivery.compressFrom > 0,
-    onFrames: (conn, frames) => events.count(conn, frames, 0),
-    // the heartbeat would keep the memory of a client that was never admitted until its next check
-    onEnded: (conn) => heartbeat.forget(conn)
+    events: {
+      onFrames: (conn, frames) => events.count(conn, frames, 0),
+      // the heartbeat would keep the memory of a client that was never admitted until its next check
+      onEnded: (conn) => heartbeat.forget(conn)
+    }
   })
   const httpServer = createHttpServer({
     engine,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/base/common/clock.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
-import { createCertificate } from '../../src/config/tls/certificate.js'
+import { Certificate } from '../../src/config/tls/certificate.js'
 import { recordingLog } from './recording-log.js'
 
 /** @typedef {{ cert: string, key: string }} Pair paths */
@@ -83,12 +83,12 @@ export function replaceFile (path, content) {
  *
  * @param {import('node:test').TestContext} t
  * @param {import('../../src/config/tls/certificate.js').CertificateFiles} files
- * @param {Partial<Parameters<typeof createCertificate>[0]>} [more]
+ * @param {Partial<ConstructorParameters<typeof Certificate>[0]>} [more]
  */
 export async function startCertificate (t, files, more = {}) {
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
-  const certificate = createCertificate({
+  const certificate = new Certificate({
     setting: 'TLS_FILES',
     files, log, metrics, clock: systemClock, every: 20, ...more
   })

@@ -3,18 +3,12 @@ import tls, { createSecureContext } from 'node:tls'
 import { createReloadedFiles } from '../reloaded-files.js'
 
 /**
- * The certificate of one listener, or of this process as a client: read from files that may change while it runs. New
- * connections get the changed one; open connections keep the one they began with. Wrong files change nothing, and the
- * reason is logged.
- *
  * @typedef {import('../setting.js').PemFiles} CertificateFiles
  *
  * @typedef {object} Material
  * @property {Buffer} cert
  * @property {Buffer} key
  * @property {Buffer} [ca]
- *
- * @typedef {ReturnType<typeof createCertificate>} Certificate
  */
 
 /**
@@ -51,129 +45,138 @@ const oldestVersion = () => tls.DEFAULT_MIN_VERSION === 'TLSv1.3' ? 'TLSv1.3' : 
 const BETWEEN_FILES = 300
 
 /**
- * @param {object} options
- * @param {string} options.setting
- * @param {CertificateFiles} options.files
- * @param {'TLSv1.2' | 'TLSv1.3'} [options.minVersion] default: TLSv1.2, or TLSv1.3 with Node's option for it
- * @param {string} [options.groups] of the key exchange, separated by colons; default: those of Node
- * @param {import('./ticket-keys.js').TicketKeys} [options.tickets] started and stopped with it; default: sessions
- *   resume at this process only
- * @param {import('../../base/common/log.js').Log} options.log
- * @param {Pick<import('../../observe/metrics/metrics.js').Metrics, 'settings_file_wrong' | 'settings_file_loads' |
- *   'onCollect' |
- *   'tls_certificate_days_left'>} options.metrics
- * @param {Pick<import('../../base/common/clock.js').Clock, 'now' | 'sleep' | 'timer'>} options.clock
- * @param {number} [options.every] interval of the comparison of the files, ms
+ * The certificate of one listener, or of this process as a client: read from files that may change while it runs. New
+ * connections get the changed one; open connections keep the one they began with. Wrong files change nothing, and the
+ * reason is logged.
  */
-export function createCertificate ({
-  setting, files, minVersion = oldestVersion(), groups = 'auto', tickets, log, metrics, clock, every
-}) {
+export class Certificate {
   /** @type {Material | undefined} */
-  let current
-  let version = 0
-  let validTo = NaN
+  #current
+  /** Grows with each certificate that is taken. */
+  version = 0
+  #validTo = NaN
   /** @type {Set<import('node:tls').Server>} */
-  const servers = new Set()
-  const daysLeft = () => (validTo - clock.now()) / DAY
+  #servers = new Set()
+  #reloaded
+  /** Of each TLS context. @type {tls.SecureContextOptions} */
+  #secure
 
-  const contextOptions = () => {
-    if (current === undefined) throw new Error('the certificate is not read yet')
-    const { cert, key, ca } = current
-    return { ...SECURE_OPTIONS, minVersion, ecdhCurve: groups, cert, key, ...ca === undefined ? {} : { ca } }
+  /**
+   * @param {object} options
+   * @param {string} options.setting
+   * @param {CertificateFiles} options.files
+   * @param {Pick<tls.SecureContextOptions, 'minVersion' | 'ecdhCurve'>} [options.secure] default: TLSv1.2, or TLSv1.3
+   *   with Node's option for it; Node's groups of the key exchange
+   * @param {import('./ticket-keys.js').TicketKeys} [options.tickets] started and stopped with it; default: sessions
+   *   resume at this process only
+   * @param {import('../../base/common/log.js').Log} options.log
+   * @param {Pick<import('../../observe/metrics/metrics.js').Metrics, 'settings_file_wrong' | 'settings_file_loads' |
+   *   'onCollect' | 'tls_certificate_days_left'>} options.metrics
+   * @param {Pick<import('../../base/common/clock.js').Clock, 'now' | 'sleep' | 'timer'>} options.clock
+   * @param {number} [options.every] interval of the comparison of the files, ms
+   */
+  constructor ({ setting, files, secure, tickets, log, metrics, clock, every }) {
+    this.setting = setting
+    this.files = files
+    this.tickets = tickets
+    this.clock = clock
+    this.#secure = { ...SECURE_OPTIONS, minVersion: oldestVersion(), ecdhCurve: 'auto', ...secure }
+    this.#reloaded = createReloadedFiles({
+      setting,
+      path: files.cert,
+      load: (_readText, read) => this.#load(read),
+      apply: (/** @type {Material} */ material) => this.#apply(material),
+      log, metrics, clock, every
+    })
+    metrics.onCollect(() => {
+      if (this.#current !== undefined) metrics.tls_certificate_days_left.set({ setting }, this.daysLeft())
+    })
+    tickets?.onRotated((keys) => { for (const server of this.#servers) server.setTicketKeys(keys) })
   }
 
-  const reloaded = createReloadedFiles({
-    setting,
-    path: files.cert,
-    async load (_readText, read) {
-      const readAll = async () => checked({
-        cert: await read(files.cert),
-        key: await read(files.key),
-        ...files.ca === undefined ? {} : { ca: await read(files.ca) }
-      })
-      const material = await readAll().catch(async () => {
-        await clock.sleep(BETWEEN_FILES)
-        return readAll()
-      })
-      createSecureContext({ ...SECURE_OPTIONS, minVersion, ecdhCurve: groups, cert: material.cert, key: material.key })
-      return material
-    },
-    apply (material) {
-      current = material
-      version++
-      validTo = Math.min(...certificatesIn(material.cert).map(({ validTo: end }) => Date.parse(end)))
-      for (const server of servers) use(server)
-    },
-    log, metrics, clock, every
-  })
-
-  /** @param {import('node:tls').Server} server */
-  function use (server) {
-    server.setSecureContext({ ...contextOptions(), ...tickets === undefined ? {} : { ticketKeys: tickets.current() } })
+  /** @throws {Error} that names setting, file and problem */
+  async start () {
+    await this.tickets?.start()
+    await this.#reloaded.start()
   }
 
-  metrics.onCollect(() => {
-    if (current !== undefined) metrics.tls_certificate_days_left.set({ setting }, daysLeft())
-  })
-  tickets?.onRotated((keys) => { for (const server of servers) server.setTicketKeys(keys) })
+  async stop () {
+    this.tickets?.stop()
+    await this.#reloaded.stop()
+  }
 
-  return {
-    /** @throws {Error} that names setting, file and problem */
-    async start () {
-      await tickets?.start()
-      await reloaded.start()
-    },
+  /** Reads the files now (SIGHUP). */
+  reload () { return this.#reloaded.reload() }
 
-    async stop () {
-      tickets?.stop()
-      await reloaded.stop()
-    },
-
-    /** Reads the files now (SIGHUP). */
-    reload: () => reloaded.reload(),
-
-    /**
-     * @returns {import('node:https').ServerOptions} for a new server, which is then passed to `serve`. With a `ca` a
-     *   client certificate is asked for, and the listener decides
-     */
-    serverOptions () {
-      return {
-        ...contextOptions(),
-        ...tickets === undefined ? {} : { ticketKeys: tickets.current() },
-        ...files.ca === undefined ? {} : { requestCert: true, rejectUnauthorized: false }
-      }
-    },
-
-    /**
-     * Gives the server each later certificate and each ticket key, also after it has stopped listening for a time, as
-     * in a reload of other workers.
-     * @param {import('node:tls').Server} server
-     */
-    serve (server) {
-      servers.add(server)
-      server.on('close', () => servers.delete(server))
-      server.on('listening', () => {
-        servers.add(server)
-        if (current !== undefined) use(server)
-        // node:cluster gives a worker that begins to listen the ticket keys of the first one, which may be old
-        if (tickets !== undefined) server.setTicketKeys(tickets.current())
-      })
-    },
-
-    /** For connections that this process opens. @returns {import('node:tls').SecureContextOptions} */
-    clientOptions: () => contextOptions(),
-
-    /** Grows with each certificate that is taken. @returns {number} */
-    get version () { return version },
-
-    daysLeft,
-
-    /** @returns {string[]} */
-    warnings () {
-      const days = Math.floor(daysLeft())
-      if (!(days < WARN_DAYS)) return []
-      return [days < 0 ? `the certificate of ${setting} has expired` : `the certificate of ${setting} expires in ${days} days`]
+  /**
+   * @returns {import('node:https').ServerOptions} for a new server, which is then passed to `serve`. With a `ca` a
+   *   client certificate is asked for, and the listener decides
+   */
+  serverOptions () {
+    return {
+      ...this.#contextOptions(),
+      ...this.files.ca === undefined ? {} : { requestCert: true, rejectUnauthorized: false }
     }
+  }
+
+  /**
+   * Gives the server each later certificate and each ticket key, also after it has stopped listening for a time, as
+   * in a reload of other workers.
+   * @param {import('node:tls').Server} server
+   */
+  serve (server) {
+    this.#servers.add(server)
+    server.on('close', () => this.#servers.delete(server))
+    server.on('listening', () => {
+      this.#servers.add(server)
+      if (this.#current !== undefined) server.setSecureContext(this.#contextOptions())
+      // node:cluster gives a worker that begins to listen the ticket keys of the first one, which may be old
+      if (this.tickets !== undefined) server.setTicketKeys(this.tickets.current())
+    })
+  }
+
+  /** For connections that this process opens. @returns {import('node:tls').SecureContextOptions} */
+  clientOptions () {
+    if (this.#current === undefined) throw new Error('the certificate is not read yet')
+    const { cert, key, ca } = this.#current
+    return { ...this.#secure, cert, key, ...ca === undefined ? {} : { ca } }
+  }
+
+  #contextOptions () {
+    return { ...this.clientOptions(), ...this.tickets === undefined ? {} : { ticketKeys: this.tickets.current() } }
+  }
+
+  daysLeft () { return (this.#validTo - this.clock.now()) / DAY }
+
+  /** @returns {string[]} */
+  warnings () {
+    const days = Math.floor(this.daysLeft())
+    if (!(days < WARN_DAYS)) return []
+    return [`the certificate of ${this.setting} ${days < 0 ? 'has expired' : `expires in ${days} days`}`]
+  }
+
+  /** @param {(path: string) => Promise<Buffer>} read @returns {Promise<Material>} */
+  async #load (read) {
+    const { files } = this
+    const readAll = async () => checked({
+      cert: await read(files.cert),
+      key: await read(files.key),
+      ...files.ca === undefined ? {} : { ca: await read(files.ca) }
+    })
+    const material = await readAll().catch(async () => {
+      await this.clock.sleep(BETWEEN_FILES)
+      return readAll()
+    })
+    createSecureContext({ ...this.#secure, cert: material.cert, key: material.key })
+    return material
+  }
+
+  /** @param {Material} material */
+  #apply (material) {
+    this.#current = material
+    this.version++
+    this.#validTo = Math.min(...certificatesIn(material.cert).map(({ validTo }) => Date.parse(validTo)))
+    for (const server of this.#servers) server.setSecureContext(this.#contextOptions())
   }
 }
 

@@ -1,4 +1,4 @@
-import { createCertificate } from './certificate.js'
+import { Certificate } from './certificate.js'
 import { createTicketKeys } from './ticket-keys.js'
 
 /**
@@ -11,8 +11,6 @@ import { createTicketKeys } from './ticket-keys.js'
  * @property {import('../../base/common/clock.js').Clock} clock
  */
 
-/** @typedef {import('./certificate.js').Certificate} Certificate */
-
 /**
  * @param {Parts & { random: import('../../base/common/random.js').Random, directory?: string }} parts `directory` that
  *   the
@@ -22,10 +20,10 @@ import { createTicketKeys } from './ticket-keys.js'
 export function gatewayCertificate ({ config, directory, random, ...parts }) {
   const { tls: files, tlsGroups, tlsTicketSecret } = config.gateway
   if (files === undefined) return undefined
-  return createCertificate({
+  return new Certificate({
     setting: 'TLS_FILES',
     files,
-    groups: tlsGroups,
+    secure: { ecdhCurve: tlsGroups ?? 'auto' },
     tickets: createTicketKeys({ secret: tlsTicketSecret, directory, clock: parts.clock, random }),
     ...parts
   })
@@ -50,7 +48,7 @@ export const adminCertificate = ({ config, ...parts }) => ofListener('ADMIN_TLS_
  * @param {import('../setting.js').PemFiles | undefined} files
  * @param {Omit<Parts, 'config'>} parts
  */
-const ofListener = (setting, files, parts) => files && createCertificate({ setting, files, ...parts })
+const ofListener = (setting, files, parts) => files && new Certificate({ setting, files, ...parts })
 
 /**
  * Workers of other machines authenticate each other: the certificate is shown by the listener and by the client.
@@ -58,7 +56,7 @@ const ofListener = (setting, files, parts) => files && createCertificate({ setti
  * @returns {Certificate | undefined}
  */
 export const peerCertificate = ({ config: { gateway: { peerTls: files } }, ...parts }) =>
-  files && createCertificate({ setting: 'PEER_TLS_FILES', files, minVersion: 'TLSv1.3', ...parts })
+  files && new Certificate({ setting: 'PEER_TLS_FILES', files, secure: { minVersion: 'TLSv1.3' }, ...parts })
 
 /**
  * Starts certificates, shows their warnings in `/ready`, and reads them again on SIGHUP, without waiting for the next

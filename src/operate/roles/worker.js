@@ -3,7 +3,7 @@ import { sessionSocket } from '../admin/run-directory.js'
 import { timesWithPolls } from '../../base/process/socket-times.js'
 import { createTakenNumbers } from '../../people/workers/taken-numbers.js'
 import { WorkerLease } from '../../people/workers/worker-lease.js'
-import { createMisroutedRequests } from '../../transport/peers/misrouted-requests.js'
+import { MisroutedRequests } from '../../transport/peers/misrouted-requests.js'
 import { createPeerListener } from '../../transport/peers/peer-listener.js'
 
 /**
@@ -64,7 +64,7 @@ export function createLease (services, peers) {
  */
 export function createMisrouted ({ base, launcher, host, redis, privatePath }, lease, certificate) {
   const taken = createTakenNumbers({ ...base, redis })
-  return createMisroutedRequests({
+  return new MisroutedRequests({
     ...base,
     workerNumber: lease.number,
     secret: () => lease.secrets[0],

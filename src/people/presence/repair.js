@@ -1,5 +1,5 @@
 import { Backoff, retry } from '../../base/common/backoff.js'
-import { checkIdle } from '../../base/common/idle-check.js'
+import { IdleCheck } from '../../base/common/idle-check.js'
 import { MISSING } from '../../log/bus/registry.js'
 
 /**
@@ -17,8 +17,7 @@ const TICK = 250
 
 export class Repair {
   #parts
-  /** The comparison reads it: compare all documents once, as soon as possible. */
-  #wanted = { soon: false }
+  #check
   /** Number of the newest loss: documents that were read before it prove nothing. */
   #losses = 0
   #looking = false
@@ -40,24 +39,21 @@ export class Repair {
   constructor (parts) {
     this.#parts = parts
     this.#signal = parts.signal
-    parts.signal.addEventListener('abort', () => this.#sweeping?.stop(), { once: true })
-  }
-
-  /** Compares until the signal ends it; then it rejects. */
-  run () {
-    const { rooms, cycle, clock, gate } = this.#parts
-    return checkIdle({
+    const { rooms, cycle, clock, gate } = parts
+    this.#check = new IdleCheck({
       items: rooms,
       cycle,
       tick: TICK,
-      wanted: this.#wanted,
       clock,
-      signal: this.#signal,
       isIdle: (room) => room.quiet,
       isOpen: () => gate.open,
       compare: (quiet) => this.#compare(quiet)
     })
+    parts.signal.addEventListener('abort', () => this.#sweeping?.stop(), { once: true })
   }
+
+  /** Compares until the signal ends it; then it rejects. */
+  run () { return this.#check.run(this.#signal) }
 
   /** @param {Room[]} quiet */
   async #compare (quiet) {
@@ -71,7 +67,7 @@ export class Repair {
       })
     } catch (error) {
       gate.failed('versions', error)
-      this.#wanted.soon = true
+      this.#check.hurry()
       return []
     }
   }
@@ -79,7 +75,7 @@ export class Repair {
   /** The store may have lost its data. */
   lost () {
     // the comparison finds the missing data, and starts at once
-    this.#wanted.soon = true
+    this.#check.hurry()
     this.#lookForLeft()
     this.#sweeping?.stop()
     this.#sweeping = this.#parts.clock.timer(MISSING, () => {

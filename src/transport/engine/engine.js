@@ -26,6 +26,15 @@ const METHODS = ['GET', 'POST', 'OPTIONS']
  */
 
 /**
+ * Which clients may begin, and the limits of those that have.
+ * @typedef {object} Admission
+ * @property {import('../admission/origin.js').Origins} origins
+ * @property {Pick<import('../admission/connection-limits.js').ConnectionLimits, 'opened' | 'ended'>} connectionLimits
+ * @property {import('../admission/handshake-limit.js').HandshakeLimit} handshakeLimit
+ * @property {import('../admission/input-limits.js').InputLimits} inputLimits
+ */
+
+/**
  * The Engine.IO server of a worker: self-routing session ids, handshake limits, EngineSocket for sessions that begin
  * with a WebSocket. Requests whose sessions belong to other workers are passed on before Engine.IO sees them.
  */
@@ -42,24 +51,19 @@ export class Engine extends EngineServer {
   /**
    * @param {object} options
    * @param {() => string} options.newSessionId
-   * @param {import('../admission/origin.js').Origins} options.origins
+   * @param {Admission} options.admission
    * @param {number} options.maxBytes largest message of a client
    * @param {{ max: number, timeout: number }} options.heartbeat ms
    * @param {boolean} options.compress whether compression is offered to clients
-   * @param {Pick<import('../admission/connection-limits.js').ConnectionLimits, 'opened' | 'ended'>}
-   *   options.connectionLimits
-   * @param {ReturnType<typeof import('../admission/handshake-limit.js').createHandshakeLimit>} options.handshakeLimit
-   * @param {import('../admission/input-limits.js').InputLimits} options.inputLimits
-   * @param {(session: any, frames: number) => void} options.onFrames called for received frames that are not
+   * @param {object} options.events
+   * @param {(session: any, frames: number) => void} options.events.onFrames called for received frames that are not
    *   packets: WebSocket pings, pongs and fragments
-   * @param {(session: any) => void} options.onEnded called when a session has ended; may be called again
+   * @param {(session: any) => void} options.events.onEnded called when a session has ended; may be called again
    * @param {MisroutedRequests} [options.misrouted] absent with one worker
    * @param {import('../../base/common/clock.js').Clock} options.clock
    */
-  constructor ({
-    newSessionId, origins, maxBytes, heartbeat, compress, connectionLimits, handshakeLimit, inputLimits, onFrames,
-    onEnded, misrouted, clock
-  }) {
+  constructor ({ newSessionId, admission, maxBytes, heartbeat, compress, events, misrouted, clock }) {
+    const { origins } = admission
     super({
       pingInterval: heartbeat.max,
       pingTimeout: heartbeat.timeout,
@@ -96,11 +100,11 @@ export class Engine extends EngineServer {
       pingTimeout: heartbeat.timeout,
       maxPayload: maxBytes
     }).slice(1)
-    this.#connectionLimits = connectionLimits
-    this.handshakeLimit = handshakeLimit
-    this.inputLimits = inputLimits
-    this.onFrames = onFrames
-    this.onEnded = onEnded
+    this.#connectionLimits = admission.connectionLimits
+    this.handshakeLimit = admission.handshakeLimit
+    this.inputLimits = admission.inputLimits
+    this.onFrames = events.onFrames
+    this.onEnded = events.onEnded
     this.misrouted = misrouted
     this.clock = clock
     this.closing = createClosing(clock)

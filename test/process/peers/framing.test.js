@@ -8,7 +8,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { systemRandom } from '../../../src/base/common/random.js'
-import { createMisroutedRequests } from '../../../src/transport/peers/misrouted-requests.js'
+import { MisroutedRequests } from '../../../src/transport/peers/misrouted-requests.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
 import { framedRequests } from '../../helpers/framings.js'
@@ -56,7 +56,7 @@ async function startPair (t, answer) {
     req.on('data', (chunk) => { seen.body += chunk }).on('end', () => res.end(seen.id))
   })
   await listen(t, ownerServer, path.join(folder, 'owner'))
-  const misrouted = createMisroutedRequests({
+  const misrouted = new MisroutedRequests({
     workerNumber: 1,
     findRoute: async () => ({ handover: false, listener: { path: path.join(folder, 'owner') } }),
     secret: () => 'secret',

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { isProven } from '../../../src/transport/peers/request-proof.js'
-import { createMisroutedRequests } from '../../../src/transport/peers/misrouted-requests.js'
+import { MisroutedRequests } from '../../../src/transport/peers/misrouted-requests.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
 import { countedBy } from '../../helpers/counted.js'
@@ -35,7 +35,7 @@ const LAST_WORDS = 50
 async function startWorker (t, findRoute) {
   const metrics = createMetrics({ processMetrics: false })
   const clock = manualClock()
-  const misrouted = createMisroutedRequests({
+  const misrouted = new MisroutedRequests({
     workerNumber: 1,
     findRoute,
     secret: () => 'secret',

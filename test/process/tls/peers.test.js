@@ -6,7 +6,7 @@ import tls from 'node:tls'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
-import { createMisroutedRequests } from '../../../src/transport/peers/misrouted-requests.js'
+import { MisroutedRequests } from '../../../src/transport/peers/misrouted-requests.js'
 import { createPeerListener } from '../../../src/transport/peers/peer-listener.js'
 import { listen } from '../../../src/base/process/listen.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
@@ -46,7 +46,7 @@ async function startOwner (t, certificate) {
  */
 async function startOther (t, owner, certificate) {
   const { log, lines } = recordingLog()
-  const misrouted = createMisroutedRequests({
+  const misrouted = new MisroutedRequests({
     workerNumber: 1,
     secret: () => SECRET,
     findRoute: async () => ({ listener: { host: '127.0.0.1', ...owner }, handover: false }),
@@ -91,7 +91,7 @@ async function machines (t) {
   const authority = makeAuthority(t)
   /** @param {import('../../helpers/certificates.js').Pair} pair @param {string} [ca] */
   const certificateOf = async (pair, ca = authority.ca) =>
-    (await startCertificate(t, { ...pair, ca }, { minVersion: 'TLSv1.3' })).certificate
+    (await startCertificate(t, { ...pair, ca }, { secure: { minVersion: 'TLSv1.3' } })).certificate
   return { authority, certificateOf }
 }
 

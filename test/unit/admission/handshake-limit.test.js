@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
-import { createHandshakeLimit } from '../../../src/transport/admission/handshake-limit.js'
+import { HandshakeLimit } from '../../../src/transport/admission/handshake-limit.js'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { manualClock } from '../../helpers/manual-clock.js'
@@ -11,7 +11,7 @@ const req = { headers: {} }
 const connections = { admits: () => true }
 /** @param {number} perSecond @param {import('../../helpers/manual-clock.js').ManualClock} [clock] */
 const limitOf = (perSecond, clock = manualClock()) =>
-  createHandshakeLimit({
+  new HandshakeLimit({
     perSecond,
     connections,
     metrics: createMetrics({ processMetrics: false }),

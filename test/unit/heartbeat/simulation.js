@@ -1,5 +1,5 @@
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
-import { createHeartbeat } from '../../../src/transport/heartbeat/heartbeat.js'
+import { Heartbeat } from '../../../src/transport/heartbeat/heartbeat.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
 /**
@@ -42,7 +42,7 @@ export function simulate ({ min = 5000, max = 25_000, timeout = 20_000, tiers = 
   /** Further effect of a ping. @type {(conn: Conn) => void} */
   let onPing = () => {}
   let afterTimer = () => {}
-  const heartbeat = createHeartbeat({
+  const heartbeat = new Heartbeat({
     settings: { min, max, timeout, tiers },
     tierOf: (conn) => conn.tier,
     metrics,
