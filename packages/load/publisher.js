@@ -20,25 +20,130 @@ const TICK = 10
  *   accepted
  */
 
-/**
- * @param {object} options
- * @param {string} options.url
- * @param {string | undefined} options.token
- * @param {string} options.run
- * @param {import('./plan.js').Plan} options.plan
- * @param {Produce} [options.produce] publishes every second record of documents, in place of the api
- * @param {number} [options.tries] for a publication
- * @param {(number: number) => Promise<unknown>} expect called before each record to everyone
- */
-export function createPublisher ({ url, token, run, plan, produce, tries: most = TRIES }, expect) {
-  /** Records of each document that were accepted. */
-  const ends = Array.from({ length: plan.documents }, () => 0)
-  const published = { everyone: 0, documents: 0 }
-  /** @type {Record<string, number>} */
-  const failures = {}
-  /** @type {Set<Promise<void>>} */
-  const running = new Set()
-  let stopped = false
+/** Publishes the records of a run until it is stopped. */
+export class Publisher {
+  /** Records that were accepted. */
+  published = { everyone: 0, documents: 0 }
+  /** By reason. @type {Record<string, number>} */
+  failures = {}
+  #options
+  #expect
+  /** Requests in progress. @type {Set<Promise<void>>} */
+  #running = new Set()
+  #stopped = false
+  /** @type {Promise<unknown>} */
+  #work = Promise.resolve()
+
+  /**
+   * @param {object} options
+   * @param {string} options.url
+   * @param {string | undefined} options.token
+   * @param {string} options.run
+   * @param {import('./plan.js').Plan} options.plan
+   * @param {Produce} [options.produce] publishes every second record of documents, in place of the api
+   * @param {number} [options.tries] for a publication
+   * @param {(number: number) => Promise<unknown>} expect called before each record to everyone
+   */
+  constructor (options, expect) {
+    this.#options = options
+    this.#expect = expect
+    /** Records of each document that were accepted. */
+    this.ends = Array.from({ length: options.plan.documents }, () => 0)
+  }
+
+  /** @param {(error: Error) => void} onError */
+  start (onError) {
+    const { everyone, records } = this.#options.plan
+    this.#work = Promise.all([
+      everyone > 0 ? this.#toEveryone() : undefined, records > 0 ? this.#toDocuments() : undefined
+    ]).catch(onError)
+  }
+
+  /** Resolves when every record was accepted or given up. */
+  async stop () {
+    this.#stopped = true
+    await this.#work
+  }
+
+  async #toEveryone () {
+    const { plan } = this.#options
+    for (let number = 1, begin = performance.now(); !this.#stopped; number++) {
+      await this.#expect(number)
+      const headers = {
+        'x-event': EVENT,
+        'idempotency-key': randomUUID(),
+        ...(plan.receipts ? { 'x-receipt': 'true' } : {})
+      }
+      if (await this.#request('/v1/broadcast', headers, this.#value(-1, number)) !== undefined)
+        this.published.everyone++
+      const wait = begin + number * plan.everyone - performance.now()
+      for (let left = wait; left > 0 && !this.#stopped; left -= TICK * 5) await sleep(Math.min(left, TICK * 5))
+    }
+  }
+
+  async #toDocuments () {
+    const { burst, records } = this.#options.plan
+    const begin = performance.now()
+    for (let started = 0; !this.#stopped;) {
+      const due = Math.floor((performance.now() - begin) / 1000 * records)
+      for (; started + burst <= due && this.#running.size < MAX_REQUESTS; started += burst) {
+        const one = this.#publish(started).finally(() => this.#running.delete(one))
+        this.#running.add(one)
+      }
+      await sleep(TICK)
+    }
+    await Promise.all(this.#running)
+  }
+
+  /** Publishes records to the documents in turn. @param {number} first of all records */
+  async #publish (first) {
+    const { plan, produce } = this.#options
+    const records = Array.from({ length: plan.burst }, (_, i) => ({
+      document: (first + i) % plan.documents,
+      number: Math.floor((first + i) / plan.documents) + 1
+    }))
+    if (plan.burst > 1) return this.#publishTogether(records)
+    const [{ document, number }] = records
+    const guid = this.#guid(document)
+    if (produce !== undefined && first % 2 === 1) {
+      if (await produce(guid, EVENT, this.#value(document, number))) this.#accepted(document)
+      else this.#failed('not produced')
+      return
+    }
+    const path = `/v1/documents/${encodeURIComponent(guid)}/broadcast`
+    const headers = { 'x-event': EVENT, 'idempotency-key': randomUUID() }
+    if (await this.#request(path, headers, this.#value(document, number)) !== undefined) this.#accepted(document)
+  }
+
+  /** @param {{ document: number, number: number }[]} records */
+  async #publishTogether (records) {
+    const publications = records.map(({ document, number }) =>
+      `{"guid":${JSON.stringify(this.#guid(document))},"event":"${EVENT}","idempotencyKey":"${randomUUID()}",` +
+      `"value":${this.#value(document, number)}}`)
+    const answer = await this.#request('/v1/publish', {}, `{"publications":[${publications.join()}]}`)
+    answer?.results.forEach((/** @type {any} */ { ok, error }, /** @type {number} */ i) => {
+      if (ok) this.#accepted(records[i].document)
+      else this.#failed(error.code)
+    })
+  }
+
+  /** @param {number} document */
+  #guid (document) { return guidOf(this.#options.run, document) }
+
+  /** @param {number} document -1: everyone @param {number} number @returns {string} JSON */
+  #value (document, number) {
+    const { run, plan: { size } } = this.#options
+    return valueOf({ run, number, at: preciseNow(), document, size })
+  }
+
+  /** @param {number} document */
+  #accepted (document) {
+    this.ends[document]++
+    this.published.documents++
+  }
+
+  /** @param {string} reason */
+  #failed (reason) { this.failures[reason] = (this.failures[reason] ?? 0) + 1 }
 
   /**
    * Requests of the api, repeated if there is no answer.
@@ -47,16 +152,10 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
    * @param {string} body
    * @returns {Promise<any>} the answer; undefined: it was refused
    */
-  async function request (path, headers, body) {
-    const options = {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...headers
-      },
-      body
-    }
+  async #request (path, headers, body) {
+    const { url, token, tries: most = TRIES } = this.#options
+    const authorization = token === undefined ? undefined : { authorization: `Bearer ${token}` }
+    const options = { method: 'POST', headers: { 'content-type': 'application/json', ...authorization, ...headers }, body }
     for (let tries = 1; ; tries++) {
       let reason
       try {
@@ -70,102 +169,10 @@ export function createPublisher ({ url, token, run, plan, produce, tries: most =
         reason = /** @type {any} */ (error).cause?.code ?? /** @type {Error} */ (error).name
       }
       if (tries >= most) {
-        failed(reason)
+        this.#failed(reason)
         return undefined
       }
       await sleep(Math.min(MAX_PAUSE, 200 * tries))
-    }
-  }
-
-  /** @param {string} reason */
-  function failed (reason) {
-    failures[reason] = (failures[reason] ?? 0) + 1
-  }
-
-  /** @param {number} document -1: everyone @param {number} number @returns {string} JSON */
-  const value = (document, number) => valueOf({ run, number, at: preciseNow(), document, size: plan.size })
-
-  /** @param {number} number @returns {Promise<boolean>} it was accepted */
-  async function publishToEveryone (number) {
-    const headers = {
-      'x-event': EVENT,
-      'idempotency-key': randomUUID(),
-      ...(plan.receipts ? { 'x-receipt': 'true' } : {})
-    }
-    return await request('/v1/broadcast', headers, value(-1, number)) !== undefined
-  }
-
-  /** Publishes records to the documents in turn. @param {number} first of all records */
-  async function publishToDocuments (first) {
-    const records = Array.from({ length: plan.burst }, (_, i) => ({
-      document: (first + i) % plan.documents,
-      number: Math.floor((first + i) / plan.documents) + 1
-    }))
-    const accepted = (/** @type {number} */ document) => {
-      ends[document]++
-      published.documents++
-    }
-    if (plan.burst === 1) {
-      const [{ document, number }] = records
-      if (produce !== undefined && first % 2 === 1) {
-        if (await produce(guidOf(run, document), EVENT, value(document, number))) accepted(document)
-        else failed('not produced')
-        return
-      }
-      const path = `/v1/documents/${encodeURIComponent(guidOf(run, document))}/broadcast`
-      const headers = { 'x-event': EVENT, 'idempotency-key': randomUUID() }
-      if (await request(path, headers, value(document, number)) !== undefined) accepted(document)
-      return
-    }
-    const publications = records.map(({ document, number }) =>
-      `{"guid":${JSON.stringify(guidOf(run, document))},"event":"${EVENT}","idempotencyKey":"${randomUUID()}",` +
-      `"value":${value(document, number)}}`)
-    const answer = await request('/v1/publish', {}, `{"publications":[${publications.join()}]}`)
-    answer?.results.forEach((/** @type {any} */ { ok, error }, /** @type {number} */ i) => {
-      if (ok) accepted(records[i].document)
-      else failed(error.code)
-    })
-  }
-
-  async function toEveryone () {
-    for (let number = 1, begin = performance.now(); !stopped; number++) {
-      await expect(number)
-      if (await publishToEveryone(number)) published.everyone++
-      const wait = begin + number * plan.everyone - performance.now()
-      for (let left = wait; left > 0 && !stopped; left -= TICK * 5) await sleep(Math.min(left, TICK * 5))
-    }
-  }
-
-  async function toDocuments () {
-    const begin = performance.now()
-    for (let started = 0; !stopped;) {
-      const due = Math.floor((performance.now() - begin) / 1000 * plan.records)
-      for (; started + plan.burst <= due && running.size < MAX_REQUESTS; started += plan.burst) {
-        const one = publishToDocuments(started).finally(() => running.delete(one))
-        running.add(one)
-      }
-      await sleep(TICK)
-    }
-    await Promise.all(running)
-  }
-
-  /** @type {Promise<unknown>} */
-  let work = Promise.resolve()
-  return {
-    ends,
-    published,
-    failures,
-    /** @param {(error: Error) => void} onError */
-    start (onError) {
-      work = Promise.all([
-        plan.everyone > 0 ? toEveryone() : undefined,
-        plan.records > 0 ? toDocuments() : undefined
-      ]).catch(onError)
-    },
-    /** Resolves when every record was accepted or given up. */
-    async stop () {
-      stopped = true
-      await work
     }
   }
 }

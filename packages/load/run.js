@@ -1,12 +1,9 @@
-/**
- * Runs a load: opens the connections, publishes while clients come and go, and checks that nothing is missing.
- */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startClients } from './clients.js'
 import { preciseNow } from './packets.js'
-import { createPublisher } from './publisher.js'
-import { createSamples } from './samples.js'
+import { Publisher } from './publisher.js'
+import { Samples } from './samples.js'
 import { createServer } from './server-figures.js'
 import { problemsOf } from './verdict.js'
 
@@ -27,8 +24,6 @@ import { problemsOf } from './verdict.js'
  * @property {() => boolean} [isCalm] true: no client leaves or acts
  * @property {(sample: import('./samples.js').Sample) => void} [onSample]
  * @property {AbortSignal} [signal] ends the run early, in order
- *
- * @typedef {Awaited<ReturnType<typeof runLoad>>} Result
  */
 
 const SECOND = 1000
@@ -40,172 +35,215 @@ const MEASURED = 7000
 /** Beyond the timeout of the heartbeat, ms. */
 const REMOVAL = 20_000
 
-/** @param {RunOptions} options */
-export async function runLoad (options) {
-  const { plan, target, loopback, sources, admin, settle, onSample, signal } = options
-  const run = randomBytes(4).toString('hex')
-  const server = createServer(admin)
-  const begin = { receipts: plan.receipts ? await server.receipts() : {} }
-  const started = new Date(preciseNow())
-  const begunAt = performance.now()
-  const clients = startClients(options.processes)
-  const samples = createSamples()
-  const publisher = createPublisher({ ...options.api, run, plan, produce: options.produce, tries: options.tries }, (number) => clients.call('expect', () => number))
-  let phase = 'connect'
-  /** @type {Error | undefined} */
-  let broken
-  /** Intervals that the server has measured. */
-  let measured = 0
+/** @typedef {ReturnType<Run['result']>} Result */
 
-  async function sample () {
-    const [snapshots, { usage, cpu, ...intervals }] = await Promise.all([clients.call('snapshot', () => undefined), server.usage()])
-    measured = intervals.measured
-    const at = (performance.now() - begunAt) / SECOND
-    const taken = samples.add({ at, phase, snapshots: /** @type {any} */ (snapshots), usage, cpu })
-    onSample?.(taken)
-    return taken
+/**
+ * Opens the connections, publishes while clients come and go, and checks that nothing is missing.
+ * @param {RunOptions} options
+ */
+export async function runLoad (options) {
+  const run = new Run(options)
+  try {
+    await run.begin()
+    await run.connect()
+    await run.hold()
+    await run.expire()
+    return run.result()
+  } finally {
+    await run.end()
+  }
+}
+
+class Run {
+  /** @type {'connect' | 'hold' | 'expire'} */
+  phase = 'connect'
+  #id = randomBytes(4).toString('hex')
+  #started = new Date(preciseNow())
+  #begunAt = performance.now()
+  #samples = new Samples()
+  #options
+  #server
+  #clients
+  #publisher
+  /** @type {Error | undefined} */
+  #broken
+  /** Intervals that the server has measured. */
+  #measured = 0
+  #sampling = true
+  /** Samples once a second. @type {Promise<void>} */
+  #regular = Promise.resolve()
+  /** Receipts that the server had counted before. @type {import('./server-figures.js').Receipts} */
+  #receipts = {}
+  /** @type {import('./verdict.js').Facts['missing']} */
+  #missing = { documents: 0, everyone: 0, closed: 0, surplus: 0 }
+  #unconfirmed = 0
+  /** Silent clients that the server has not removed in time. */
+  #stillThere = 0
+
+  /** @param {RunOptions} options */
+  constructor (options) {
+    const { api, admin, plan, processes, produce, tries } = options
+    this.#options = options
+    this.#server = createServer(admin)
+    this.#clients = startClients(processes)
+    this.#publisher = new Publisher({ ...api, run: this.#id, plan, produce, tries }, (number) =>
+      this.#clients.call('expect', () => number))
   }
 
-  let sampling = true
-  async function sampleRegularly () {
-    while (sampling) {
-      await Promise.all([sample(), sleep(SECOND)])
+  async begin () {
+    if (this.#options.plan.receipts) this.#receipts = await this.#server.receipts()
+    this.#regular = this.#sampleRegularly().catch(this.#onError)
+  }
+
+  async connect () {
+    const { plan, target, loopback, sources, tokenOf } = this.#options
+    const { size } = this.#clients
+    /** @type {(string | undefined)[]} */
+    const tokens = []
+    for (let i = 0; i < plan.connections; i++) tokens.push(await tokenOf(i))
+    const firstOf = (/** @type {number} */ i) => Math.floor(plan.connections * i / size)
+    const opening = this.#clients.call('open', (i) => ({
+      run: this.#id, plan, target, loopback, sources,
+      first: firstOf(i),
+      tokens: tokens.slice(firstOf(i), firstOf(i + 1)),
+      ramp: plan.ramp / size
+    }))
+    opening.catch(this.#onError)
+    const openNow = () => this.#samples.samples.at(-1)?.connections ?? 0
+    const patience = plan.connections / plan.ramp * SECOND + LATE
+    await this.#within(patience, () => openNow() >= plan.connections || this.#aborted)
+    await this.#untilMeasured()
+  }
+
+  /** Publishes for the time of the plan, until everything has come, or nothing comes any more. */
+  async hold () {
+    this.phase = 'hold'
+    const { plan, isCalm } = this.#options
+    this.#publisher.start(this.#onError)
+    const end = performance.now() + plan.hold * SECOND
+    // a share of a client is left to chance
+    const share = (/** @type {number} */ percent) =>
+      Math.floor(plan.connections * percent / 100 / this.#clients.size + Math.random())
+    for (let next = performance.now(); performance.now() < end && !this.#aborted;) {
+      if (this.#broken !== undefined) throw this.#broken
+      const calm = isCalm?.() === true
+      if (plan.churn > 0 && !calm) await this.#clients.call('leave', () => share(plan.churn))
+      if (plan.activity > 0 && !calm) await this.#clients.call('act', () => share(plan.activity))
+      next += SECOND
+      while (performance.now() < Math.min(next, end) && !this.#aborted) await sleep(TICK)
     }
+    await this.#publisher.stop()
+    await this.#settle()
+    await this.#untilMeasured()
+  }
+
+  /** Until the server has removed the silent clients and counted all receipts, or has not in time. */
+  async expire () {
+    this.phase = 'expire'
+    const { plan: { silent, receipts }, settle } = this.#options
+    const { counts, totals } = this.#samples
+    if (silent > 0 && !this.#aborted) {
+      const { size } = this.#clients
+      const firstOf = (/** @type {number} */ i) => Math.floor(silent * i / size)
+      const perProcess = (/** @type {number} */ i) => firstOf(i + 1) - firstOf(i)
+      const patience = Math.max(.../** @type {number[]} */ (await this.#clients.call('silence', perProcess)))
+      await this.#within(patience + REMOVAL, () => totals.expired >= silent || this.#aborted)
+      this.#stillThere = Math.max(0, silent - totals.expired)
+    }
+    this.#sampling = false
+    await this.#regular
+    await this.#sample()
+    if (!receipts) return
+    await this.#within(settle, async () => {
+      const { acknowledged = 0 } = await this.#server.receipts()
+      this.#unconfirmed = Math.max(0, counts.acknowledged - (acknowledged - (this.#receipts.acknowledged ?? 0)))
+      return this.#unconfirmed === 0
+    })
+  }
+
+  result () {
+    const { plan, target } = this.#options
+    const { published, failures } = this.#publisher
+    const [missing, unconfirmed] = [this.#missing, this.#unconfirmed]
+    const problems = problemsOf({
+      missing, unconfirmed, failures, counts: this.#samples.counts, stillThere: this.#stillThere
+    })
+    return {
+      run: this.#id,
+      started: this.#started.toISOString(),
+      seconds: (performance.now() - this.#begunAt) / SECOND,
+      target: `${target.secure ? 'https' : 'http'}://${target.host}:${target.port}`,
+      processes: this.#clients.size,
+      plan,
+      ok: problems.length === 0,
+      problems,
+      published,
+      missing,
+      unconfirmed,
+      summary: this.#samples.summary(),
+      samples: this.#samples.samples
+    }
+  }
+
+  async end () {
+    this.#sampling = false
+    await this.#publisher.stop()
+    await this.#clients.call('close', () => undefined).catch(() => {})
+    await this.#clients.stop()
+  }
+
+  get #aborted () { return this.#options.signal?.aborted === true }
+
+  /** @param {Error} error of something that goes on beside the phases, which end with it */
+  #onError = (error) => { this.#broken = error }
+
+  async #sample () {
+    const [snapshots, { usage, cpu, measured }] =
+      await Promise.all([this.#clients.call('snapshot', () => undefined), this.#server.usage()])
+    this.#measured = measured
+    const at = (performance.now() - this.#begunAt) / SECOND
+    this.#options.onSample?.(
+      this.#samples.add({ at, phase: this.phase, snapshots: /** @type {any} */ (snapshots), usage, cpu })
+    )
+  }
+
+  async #sampleRegularly () {
+    while (this.#sampling) await Promise.all([this.#sample(), sleep(SECOND)])
   }
 
   /**
    * @param {number} ms
    * @param {() => boolean | Promise<boolean>} isDone
    */
-  async function within (ms, isDone) {
+  async #within (ms, isDone) {
     for (const end = performance.now() + ms; performance.now() < end;) {
-      if (broken !== undefined) throw broken
+      if (this.#broken !== undefined) throw this.#broken
       if (await isDone()) return
       await sleep(TICK)
     }
   }
-  const aborted = () => signal?.aborted === true
-  const openNow = () => samples.samples.at(-1)?.connections ?? 0
 
   /** Until the server has measured what happened before: its CPU belongs to the phase that ends. */
-  async function untilMeasured () {
-    const before = measured
-    await within(MEASURED, () => measured > before || aborted())
+  async #untilMeasured () {
+    const before = this.#measured
+    await this.#within(MEASURED, () => this.#measured > before || this.#aborted)
   }
 
-  async function connectAll () {
-    /** @type {(string | undefined)[]} */
-    const tokens = []
-    for (let i = 0; i < plan.connections; i++) tokens.push(await options.tokenOf(i))
-    const firstOf = (/** @type {number} */ i) => Math.floor(plan.connections * i / clients.size)
-    const opening = clients.call('open', (i) => ({
-      run, plan, target, loopback, sources,
-      first: firstOf(i),
-      tokens: tokens.slice(firstOf(i), firstOf(i + 1)),
-      ramp: plan.ramp / clients.size
-    }))
-    opening.catch((error) => { broken = error })
-    await within(plan.connections / plan.ramp * SECOND + LATE, () => openNow() >= plan.connections || aborted())
-  }
-
-  async function hold () {
-    const end = performance.now() + plan.hold * SECOND
-    for (let next = performance.now(); performance.now() < end && !aborted();) {
-      if (broken !== undefined) throw broken
-      const isCalm = options.isCalm?.() === true
-      // a share of a client is left to chance
-      const share = (/** @type {number} */ percent) =>
-        Math.floor(plan.connections * percent / 100 / clients.size + Math.random())
-      if (plan.churn > 0 && !isCalm) await clients.call('leave', () => share(plan.churn))
-      if (plan.activity > 0 && !isCalm) await clients.call('act', () => share(plan.activity))
-      next += SECOND
-      while (performance.now() < Math.min(next, end) && !aborted()) await sleep(TICK)
-    }
-  }
-
-  /**
-   * After everything has come, or nothing comes any more.
-   * @returns {Promise<import('./verdict.js').Facts['missing']>}
-   */
-  async function settled () {
-    let missing = { documents: 0, everyone: 0, closed: 0, surplus: 0 }
+  /** Until everything has come, or nothing comes any more. */
+  async #settle () {
     let least = Infinity
-    for (let quietSince = performance.now(); performance.now() - quietSince < settle; await sleep(TICK)) {
-      const parts = /** @type {any[]} */ (await clients.call('missing', () => publisher.ends))
-      missing = parts.reduce((sum, part) => ({
+    for (let since = performance.now(); performance.now() - since < this.#options.settle; await sleep(TICK)) {
+      const parts = /** @type {any[]} */ (await this.#clients.call('missing', () => this.#publisher.ends))
+      this.#missing = parts.reduce((sum, part) => ({
         documents: sum.documents + part.documents,
         everyone: sum.everyone + part.everyone,
         closed: sum.closed + part.closed,
         surplus: sum.surplus + part.surplus
       }))
-      const left = missing.documents + missing.everyone + missing.closed
+      const left = this.#missing.documents + this.#missing.everyone + this.#missing.closed
       if (left === 0) break
-      if (left < least) quietSince = performance.now()
+      if (left < least) since = performance.now()
       least = Math.min(least, left)
     }
-    return missing
-  }
-
-  /** @returns {Promise<number>} acknowledgements of clients that the server has not counted */
-  async function unconfirmed () {
-    if (!plan.receipts) return 0
-    let left = 0
-    await within(settle, async () => {
-      const { acknowledged = 0 } = await server.receipts()
-      left = samples.counts.acknowledged - (acknowledged - (begin.receipts.acknowledged ?? 0))
-      return left <= 0
-    })
-    return Math.max(0, left)
-  }
-
-  /** @returns {Promise<number>} silent clients that the server has not removed in time */
-  async function expire () {
-    if (plan.silent === 0 || aborted()) return 0
-    const perProcess = (/** @type {number} */ i) =>
-      Math.floor(plan.silent * (i + 1) / clients.size) - Math.floor(plan.silent * i / clients.size)
-    const patience = Math.max(.../** @type {number[]} */ (await clients.call('silence', perProcess)))
-    await within(patience + REMOVAL, () => samples.totals.expired >= plan.silent || aborted())
-    return Math.max(0, plan.silent - samples.totals.expired)
-  }
-
-  const regular = sampleRegularly().catch((error) => { broken = error })
-  try {
-    await connectAll()
-    await untilMeasured()
-    phase = 'hold'
-    publisher.start((error) => { broken = error })
-    await hold()
-    await publisher.stop()
-    const missing = await settled()
-    await untilMeasured()
-    phase = 'expire'
-    const stillThere = await expire()
-    sampling = false
-    await regular
-    await sample()
-    const facts = {
-      missing, stillThere, counts: samples.counts, failures: publisher.failures, unconfirmed: await unconfirmed()
-    }
-    const problems = problemsOf(facts)
-    return {
-      run,
-      started: started.toISOString(),
-      seconds: (performance.now() - begunAt) / SECOND,
-      target: `${target.secure ? 'https' : 'http'}://${target.host}:${target.port}`,
-      processes: clients.size,
-      plan,
-      ok: problems.length === 0,
-      problems,
-      published: publisher.published,
-      missing,
-      unconfirmed: facts.unconfirmed,
-      summary: samples.summary(),
-      samples: samples.samples
-    }
-  } finally {
-    sampling = false
-    await publisher.stop()
-    await clients.call('close', () => undefined).catch(() => {})
-    await clients.stop()
   }
 }

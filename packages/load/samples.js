@@ -29,112 +29,111 @@ import { Histogram } from './histogram.js'
  * @property {number} deliveries
  */
 
-export function createSamples () {
+export class Samples {
   /** @type {Sample[]} */
-  const samples = []
-  const latencies = new Histogram()
-  const handshakes = new Histogram()
+  samples = []
+  /** Of all clients since the start. */
+  counts = { deliveries: 0, doubled: 0, holes: 0, acknowledged: 0, cut: 0, unasked: 0 }
+  totals = { opened: 0, reconnects: 0, left: 0, expired: 0 }
+  #latencies = new Histogram()
+  #handshakes = new Histogram()
   /** @type {Record<string, number>} */
-  const errors = {}
-  const counts = { deliveries: 0, doubled: 0, holes: 0, acknowledged: 0, cut: 0, unasked: 0 }
-  const totals = { opened: 0, reconnects: 0, left: 0, expired: 0 }
+  #errors = {}
   /** Deliveries of each client process. @type {number[]} */
-  let delivered = []
-  let cpuBefore = 0
+  #delivered = []
+  #cpu = 0
   /** @type {Record<string, Phase>} */
-  const phases = {}
+  #phases = {}
 
-  return {
-    samples,
-    counts,
-    totals,
+  /**
+   * @param {object} tick
+   * @param {number} tick.at s
+   * @param {string} tick.phase
+   * @param {Snapshot[]} tick.snapshots of each client process
+   * @param {import('./server-figures.js').Usage[]} tick.usage
+   * @param {number} [tick.cpu] of all processes of the server since the start, s
+   * @returns {Sample}
+   */
+  add ({ at, phase, snapshots, usage, cpu = 0 }) {
+    const before = { deliveries: this.counts.deliveries, opened: this.totals.opened }
+    for (const name of /** @type {(keyof Samples['counts'])[]} */ (Object.keys(this.counts)))
+      this.counts[name] = sum(snapshots, (snapshot) => snapshot.counts[name])
+    /** @param {keyof Samples['totals']} name */
+    const rate = (name) => {
+      this.totals[name] += sum(snapshots, (snapshot) => snapshot[name])
+      return sum(snapshots, (snapshot) => snapshot[name] / snapshot.seconds)
+    }
+    const { latencies, errors } = this.#merge(snapshots)
+    const sample = {
+      at,
+      phase,
+      connections: sum(snapshots, ({ open }) => open),
+      connectionsPerSecond: rate('opened'),
+      deliveriesPerSecond: snapshots.reduce(
+        (total, { seconds, counts }, i) => total + (counts.deliveries - (this.#delivered[i] ?? 0)) / seconds, 0
+      ),
+      ...quantiles(latencies),
+      holes: this.counts.holes,
+      reconnects: rate('reconnects'),
+      left: rate('left'),
+      expired: rate('expired'),
+      errors,
+      usage,
+      cpu
+    }
+    this.#delivered = snapshots.map(({ counts }) => counts.deliveries)
+    const own = this.#phases[phase] ??= { cpu: 0, opened: 0, deliveries: 0 }
+    own.cpu += cpu - this.#cpu
+    own.opened += this.totals.opened - before.opened
+    own.deliveries += this.counts.deliveries - before.deliveries
+    this.#cpu = cpu
+    this.samples.push(sample)
+    return sample
+  }
 
-    /**
-     * @param {object} tick
-     * @param {number} tick.at s
-     * @param {string} tick.phase
-     * @param {Snapshot[]} tick.snapshots of each client process
-     * @param {import('./server-figures.js').Usage[]} tick.usage
-     * @param {number} [tick.cpu] of all processes of the server since the start, s
-     * @returns {Sample}
-     */
-    add ({ at, phase, snapshots, usage, cpu = 0 }) {
-      const before = counts.deliveries
-      const openedBefore = totals.opened
-      for (const name of /** @type {(keyof typeof counts)[]} */ (Object.keys(counts)))
-        counts[name] = sum(snapshots, (snapshot) => snapshot.counts[name])
-      /** @param {keyof typeof totals} name */
-      const rate = (name) => {
-        totals[name] += sum(snapshots, (snapshot) => snapshot[name])
-        return sum(snapshots, (snapshot) => snapshot[name] / snapshot.seconds)
-      }
-      const second = new Histogram()
-      let failed = 0
-      for (const snapshot of snapshots) {
-        second.merge(snapshot.latencies)
-        latencies.merge(snapshot.latencies)
-        handshakes.merge(snapshot.handshakes)
-        for (const [reason, count] of Object.entries(snapshot.errors)) {
-          errors[reason] = (errors[reason] ?? 0) + count
-          failed += count / snapshot.seconds
-        }
-      }
-      const sample = {
-        at,
-        phase,
-        connections: sum(snapshots, ({ open }) => open),
-        connectionsPerSecond: rate('opened'),
-        deliveriesPerSecond: snapshots.reduce(
-          (total, { seconds, counts }, i) => total + (counts.deliveries - (delivered[i] ?? 0)) / seconds, 0
-        ),
-        p50: second.quantile(0.5),
-        p99: second.quantile(0.99),
-        max: second.count === 0 ? null : second.max,
-        holes: counts.holes,
-        reconnects: rate('reconnects'),
-        left: rate('left'),
-        expired: rate('expired'),
-        errors: failed,
-        usage,
-        cpu
-      }
-      delivered = snapshots.map(({ counts }) => counts.deliveries)
-      const own = phases[phase] ??= { cpu: 0, opened: 0, deliveries: 0 }
-      own.cpu += cpu - cpuBefore
-      own.opened += totals.opened - openedBefore
-      own.deliveries += counts.deliveries - before
-      cpuBefore = cpu
-      samples.push(sample)
-      return sample
-    },
+  summary () {
+    const { samples, counts, totals } = this
+    /** @param {(sample: Sample) => number} of */
+    const peak = (of) => Math.max(0, ...samples.map(of))
+    return {
+      connections: peak(({ connections }) => connections),
+      opened: totals.opened,
+      peakConnectionsPerSecond: peak(({ connectionsPerSecond }) => connectionsPerSecond),
+      deliveries: counts.deliveries,
+      peakDeliveriesPerSecond: peak(({ deliveriesPerSecond }) => deliveriesPerSecond),
+      acknowledged: counts.acknowledged,
+      latency: quantiles(this.#latencies),
+      handshake: quantiles(this.#handshakes),
+      reconnects: totals.reconnects,
+      left: totals.left,
+      expired: totals.expired,
+      peakExpiredPerSecond: peak(({ expired }) => expired),
+      holes: counts.holes,
+      doubled: counts.doubled,
+      peakCores: peak(({ usage }) => sum(usage, ({ cores }) => cores)),
+      peakMemory: peak(({ usage }) => sum(usage, ({ memory }) => memory)),
+      memoryBefore: memoryOf(samples.find(({ usage }) => usage.length > 0)),
+      memoryHeld: memoryOf(samples.find(({ phase, usage }) => phase === 'hold' && usage.length > 0)),
+      memoryAfter: memoryOf(samples.findLast(({ phase, usage }) => phase === 'hold' && usage.length > 0)),
+      phases: this.#phases,
+      errors: this.#errors
+    }
+  }
 
-    summary () {
-      /** @param {(sample: Sample) => number} of */
-      const peak = (of) => Math.max(0, ...samples.map(of))
-      return {
-        connections: peak(({ connections }) => connections),
-        opened: totals.opened,
-        peakConnectionsPerSecond: peak(({ connectionsPerSecond }) => connectionsPerSecond),
-        deliveries: counts.deliveries,
-        peakDeliveriesPerSecond: peak(({ deliveriesPerSecond }) => deliveriesPerSecond),
-        acknowledged: counts.acknowledged,
-        latency: quantiles(latencies),
-        handshake: quantiles(handshakes),
-        reconnects: totals.reconnects,
-        left: totals.left,
-        expired: totals.expired,
-        peakExpiredPerSecond: peak(({ expired }) => expired),
-        holes: counts.holes,
-        doubled: counts.doubled,
-        peakCores: peak(({ usage }) => sum(usage, ({ cores }) => cores)),
-        peakMemory: peak(({ usage }) => sum(usage, ({ memory }) => memory)),
-        memoryBefore: memoryOf(samples.find(({ usage }) => usage.length > 0)),
-        memoryHeld: memoryOf(samples.find(({ phase, usage }) => phase === 'hold' && usage.length > 0)),
-        memoryAfter: memoryOf(samples.findLast(({ phase, usage }) => phase === 'hold' && usage.length > 0)),
-        phases,
-        errors
+  /** @param {Snapshot[]} snapshots @returns {{ latencies: Histogram, errors: number }} errors: per second */
+  #merge (snapshots) {
+    const latencies = new Histogram()
+    let errors = 0
+    for (const snapshot of snapshots) {
+      latencies.merge(snapshot.latencies)
+      this.#latencies.merge(snapshot.latencies)
+      this.#handshakes.merge(snapshot.handshakes)
+      for (const [reason, count] of Object.entries(snapshot.errors)) {
+        this.#errors[reason] = (this.#errors[reason] ?? 0) + count
+        errors += count / snapshot.seconds
       }
     }
+    return { latencies, errors }
   }
 }
 

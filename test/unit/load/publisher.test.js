@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { test } from 'node:test'
 import { planOf } from '../../../packages/load/plan.js'
-import { createPublisher } from '../../../packages/load/publisher.js'
+import { Publisher } from '../../../packages/load/publisher.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /**
@@ -31,7 +31,7 @@ const ignore = async () => {}
 
 test('a request that is in progress is repeated, with the same idempotency key', async (t) => {
   const { url, tries } = await startApi(t, (count) => count === 1 ? 409 : 202)
-  const publisher = createPublisher({ url, token: undefined, run: 'r', plan }, ignore)
+  const publisher = new Publisher({ url, token: undefined, run: 'r', plan }, ignore)
   publisher.start(assert.fail)
   await waitFor(() => publisher.published.documents >= 4)
   await publisher.stop()
@@ -43,7 +43,7 @@ test('a request that is in progress is repeated, with the same idempotency key',
 test('an answer that no repetition changes is a failure at once; others after the given number of tries', async (t) => {
   for (const [status, count] of [[400, 1], [503, 2]]) {
     const { url, tries } = await startApi(t, () => status)
-    const publisher = createPublisher({ url, token: undefined, run: 'r', plan, tries: 2 }, ignore)
+    const publisher = new Publisher({ url, token: undefined, run: 'r', plan, tries: 2 }, ignore)
     publisher.start(assert.fail)
     await waitFor(() => Object.keys(publisher.failures).length > 0)
     await publisher.stop()
@@ -57,7 +57,7 @@ test('every second record goes another way, if there is one, and counts if it wa
   const { url, tries } = await startApi(t, () => 202)
   /** @type {string[]} */
   const produced = []
-  const publisher = createPublisher({
+  const publisher = new Publisher({
     url, token: undefined, run: 'r', plan,
     produce: async (guid) => produced.push(guid) !== 1
   }, ignore)

@@ -5,12 +5,12 @@ import { frameOf, readFrames } from '../../../packages/load/frames.js'
 import { packetCodec, valueOf } from '../../../packages/load/packets.js'
 import { planOf } from '../../../packages/load/plan.js'
 import { plotsOf, reportOf } from '../../../packages/load/report.js'
-import { createSamples } from '../../../packages/load/samples.js'
+import { Samples } from '../../../packages/load/samples.js'
 import { Histogram } from '../../../packages/load/histogram.js'
 
 /** @returns {import('../../../packages/load/report.js').Result} */
 function result () {
-  const samples = createSamples()
+  const samples = new Samples()
   for (const [at, usage] of /** @type {[number, any[]][]} */ ([
     [1, []], [2, [{ name: 'gateway-0', cores: 0.5, memory: 5e6 }]]
   ])) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Histogram } from '../../../packages/load/histogram.js'
-import { createSamples } from '../../../packages/load/samples.js'
+import { Samples } from '../../../packages/load/samples.js'
 import { receiptsOf, usageOf } from '../../../packages/load/server-figures.js'
 import { problemsOf } from '../../../packages/load/verdict.js'
 
@@ -28,7 +28,7 @@ const snapshot = (given) => ({
 })
 
 test('samples add up the processes, and rates are per second', () => {
-  const samples = createSamples()
+  const samples = new Samples()
   const counts = (/** @type {number} */ deliveries) => ({
     deliveries, doubled: 0, holes: 1, acknowledged: 0, cut: 0, unasked: 0
   })
