@@ -1,7 +1,7 @@
 import { createCrowd } from '../crowd/crowd.js'
 import { failed } from './answers.js'
-import { createFaults, KINDS } from './faults.js'
-import { createPulse, PULSE } from './pulse.js'
+import { Faults, KINDS } from './faults.js'
+import { Pulse, PULSE } from './pulse.js'
 import { gatewayTarget, tokenOf } from './target.js'
 
 /**
@@ -34,19 +34,16 @@ export class Control {
    * @param {string} [parts.reason] why there is nothing to break: `embedded`
    * @param {string} [parts.store] the name of what is frozen: `Redis` or `the store`
    */
-  constructor (inkcast, { log, clock, random }, { config, ports, machine, reason, store }) {
+  constructor (inkcast, services, { config, ports, machine, reason, store }) {
+    const { log, clock } = services
     const { api, auth, gateway, history } = config
     this.#inkcast = inkcast
     this.#machine = machine
     this.#told = { ...(reason && { reason }), ...(store && { store }) }
-    const pulse = this.#pulse = createPulse(inkcast, {
-      apiUrl: () => inkcast.apiUrl({ ...api, port: ports.api() }),
-      token: tokenOf(api),
-      history: history.size,
-      clock,
-      random
-    })
-    this.#faults = machine && createFaults(inkcast, { machine, pulse, log, clock })
+    const apiUrl = () => inkcast.apiUrl({ ...api, port: ports.api() })
+    const pulse = this.#pulse =
+      new Pulse(inkcast, services, { apiUrl, token: tokenOf(api), history: history.size })
+    this.#faults = machine && new Faults(inkcast, { machine, pulse, log, clock })
     this.#crowd = createCrowd(inkcast, {
       target: () => gatewayTarget(gateway, ports.gateway()), event: PULSE, auth, onEnd: () => pulse.release('crowd')
     })

@@ -1,6 +1,4 @@
 /**
- * The faults of the demo: one at a time, while records are published.
- *
  * @typedef {object} Worker
  * @property {string} name `gateway-0`
  * @property {number} [worker] its number, with which the ids of its connections begin
@@ -44,47 +42,95 @@ const EVERY = 50
 /** @type {Kind[]} */
 export const KINDS = ['kill', 'reload', 'freeze', 'cut']
 
-/**
- * @param {Pick<import('../index.js').Inkcast, 'InkcastError'>} inkcast
- * @param {object} dependencies
- * @param {Machine} dependencies.machine
- * @param {Pick<ReturnType<typeof import('./pulse.js').createPulse>, 'hold' | 'release'>} dependencies.pulse
- * @param {import('../../../src/base/common/log.js').Log} dependencies.log
- * @param {Pick<import('../../../src/base/common/clock.js').Clock, 'monotonic' | 'sleep'>} dependencies.clock
- * @param {Times} [dependencies.times]
- */
-export function createFaults ({ InkcastError }, { machine, pulse, log, clock, times = TIMES }) {
+/** The faults of the demo: one at a time, while records are published. */
+export class Faults {
+  #inkcast
+  #machine
+  #pulse
+  #log
+  #clock
+  #times
   /** @type {Fault | null} */
-  let fault = null
-  let endedAt = -Infinity
-  let stopped = false
-
-  const connected = () => machine.workers().reduce((sum, { connections }) => sum + connections, 0)
-  const running = () => fault !== null && fault.phase !== 'ended'
-
-  /** @param {() => boolean} done @returns {Promise<boolean>} */
-  async function until (done) {
-    const deadline = clock.monotonic() + times.patience
-    while (!stopped && clock.monotonic() < deadline) {
-      if (done()) return true
-      await clock.sleep(EVERY)
-    }
-    return false
-  }
+  #fault = null
+  #endedAt = -Infinity
+  #stopped = false
 
   /**
-   * @param {Fault} own
-   * @param {number} begun
-   * @param {() => boolean} [over] whether clients of a killed worker count no longer
+   * @param {Pick<import('../index.js').Inkcast, 'InkcastError'>} inkcast
+   * @param {object} dependencies
+   * @param {Machine} dependencies.machine
+   * @param {Pick<import('./pulse.js').Pulse, 'hold' | 'release'>} dependencies.pulse
+   * @param {import('../../../src/base/common/log.js').Log} dependencies.log
+   * @param {Pick<import('../../../src/base/common/clock.js').Clock, 'monotonic' | 'sleep'>} dependencies.clock
+   * @param {Times} [dependencies.times]
    */
-  async function clientsBack (own, begun, over = () => true) {
-    const back = await until(() => over() && connected() >= own.clients)
-    own.ms = Math.round(clock.monotonic() - begun)
-    if (!back) own.problem ??= `${connected()} of ${own.clients} clients are back after ${times.patience / 1000} s`
+  constructor (inkcast, { machine, pulse, log, clock, times = TIMES }) {
+    this.#inkcast = inkcast
+    this.#machine = machine
+    this.#pulse = pulse
+    this.#log = log
+    this.#clock = clock
+    this.#times = times
+  }
+
+  /** @returns {Fault | null} */
+  get state () { return this.#fault && { ...this.#fault, back: this.#connected() } }
+
+  /**
+   * @param {Record<string, unknown>} request kind; document: gets the records; worker: the number of the worker to
+   *   kill
+   * @throws {InkcastError} bad_request, request_in_progress (409), rate_limited
+   */
+  begin ({ kind, document, worker }) {
+    const { InkcastError } = this.#inkcast
+    if (!KINDS.includes(/** @type {any} */ (kind)))
+      throw new InkcastError('bad_request', `kind must be one of ${KINDS.join(', ')}`)
+    if (this.#fault !== null && this.#fault.phase !== 'ended')
+      throw new InkcastError('request_in_progress', 'another fault is in progress: wait until it has ended')
+    const wait = this.#endedAt + this.#times.gap - this.#clock.monotonic()
+    if (wait > 0)
+      throw new InkcastError('rate_limited', 'one fault has just ended: wait a second', { retryInMs: Math.ceil(wait) })
+    this.#pulse.hold('fault', /** @type {string} */ (document))
+    const fault = this.#fault = {
+      number: (this.#fault?.number ?? 0) + 1, kind: /** @type {Kind} */ (kind), phase: 'before',
+      clients: this.#connected(), back: this.#connected(), problem: null
+    }
+    this.#run(fault, typeof worker === 'number' ? worker : undefined)
+      .catch((error) => this.#log.error({ err: error }, 'a fault of the demo failed'))
+  }
+
+  stop () { this.#stopped = true }
+
+  #connected () { return this.#machine.workers().reduce((sum, { connections }) => sum + connections, 0) }
+
+  /** @param {Fault} own @param {number | undefined} worker */
+  async #run (own, worker) {
+    const clock = this.#clock
+    await clock.sleep(this.#times.before)
+    own.clients = this.#connected()
+    own.phase = 'broken'
+    const begun = clock.monotonic()
+    try {
+      if (own.kind === 'kill') await this.#kill(own, begun, worker)
+      else {
+        own.problem = await this.#machine[own.kind]()
+        own.phase = 'mended'
+        await this.#clientsBack(own, begun)
+      }
+      own.phase = 'mended'
+    } catch (error) {
+      own.problem = error instanceof Error ? error.message : String(error)
+      this.#log.warn({ err: error, fault: own.kind }, 'a fault of the demo failed')
+    }
+    await clock.sleep(this.#times.after)
+    own.phase = 'ended'
+    this.#endedAt = clock.monotonic()
+    this.#pulse.release('fault')
   }
 
   /** @param {Fault} own @param {number} begun @param {number | undefined} wanted number of the worker */
-  async function kill (own, begun, wanted) {
+  async #kill (own, begun, wanted) {
+    const machine = this.#machine
     const workers = machine.workers().filter(({ ready }) => ready)
     const worker = workers.find((one) => one.worker === wanted) ?? workers[0]
     if (worker === undefined) throw new Error('no worker is ready')
@@ -93,65 +139,33 @@ export function createFaults ({ InkcastError }, { machine, pulse, log, clock, ti
     const { pid, name } = worker
     const successor = () => machine.workers().find((one) => one.name === name && one.pid !== pid)
     // the others take its clients before there is another one
-    const back = clientsBack(own, begun, () => successor() !== undefined)
-    const replaced = await until(() => successor()?.ready === true)
-    own.readyMs = Math.round(clock.monotonic() - begun)
+    const back = this.#clientsBack(own, begun, () => successor() !== undefined)
+    const replaced = await this.#until(() => successor()?.ready === true)
+    own.readyMs = Math.round(this.#clock.monotonic() - begun)
     await back
-    if (!replaced) own.problem = `no other worker was ready after ${times.patience / 1000} s`
+    if (!replaced) own.problem = `no other worker was ready after ${this.#times.patience / 1000} s`
   }
 
-  /** @param {Fault} own @param {number | undefined} worker */
-  async function run (own, worker) {
-    await clock.sleep(times.before)
-    own.clients = connected()
-    own.phase = 'broken'
-    const begun = clock.monotonic()
-    try {
-      if (own.kind === 'kill') await kill(own, begun, worker)
-      else {
-        own.problem = await machine[own.kind]()
-        own.phase = 'mended'
-        await clientsBack(own, begun)
-      }
-      own.phase = 'mended'
-    } catch (error) {
-      own.problem = error instanceof Error ? error.message : String(error)
-      log.warn({ err: error, fault: own.kind }, 'a fault of the demo failed')
+  /**
+   * @param {Fault} own
+   * @param {number} begun
+   * @param {() => boolean} [over] whether clients of a killed worker count no longer
+   */
+  async #clientsBack (own, begun, over = () => true) {
+    const back = await this.#until(() => over() && this.#connected() >= own.clients)
+    own.ms = Math.round(this.#clock.monotonic() - begun)
+    if (!back)
+      own.problem ??= `${this.#connected()} of ${own.clients} clients are back after ${this.#times.patience / 1000} s`
+  }
+
+  /** @param {() => boolean} done @returns {Promise<boolean>} */
+  async #until (done) {
+    const clock = this.#clock
+    const deadline = clock.monotonic() + this.#times.patience
+    while (!this.#stopped && clock.monotonic() < deadline) {
+      if (done()) return true
+      await clock.sleep(EVERY)
     }
-    await clock.sleep(times.after)
-    own.phase = 'ended'
-    endedAt = clock.monotonic()
-    pulse.release('fault')
-  }
-
-  return {
-    /** @returns {Fault | null} */
-    get state () {
-      if (fault === null) return null
-      return { ...fault, back: connected() }
-    },
-
-    /**
-     * @param {Record<string, unknown>} request kind; document: gets the records; worker: the number of the worker to
-     *   kill
-     * @throws {InkcastError} bad_request, request_in_progress (409), rate_limited
-     */
-    begin ({ kind, document, worker }) {
-      if (!KINDS.includes(/** @type {any} */ (kind)))
-        throw new InkcastError('bad_request', `kind must be one of ${KINDS.join(', ')}`)
-      if (running()) throw new InkcastError('request_in_progress', 'another fault is in progress: wait until it has ended')
-      const wait = endedAt + times.gap - clock.monotonic()
-      if (wait > 0)
-        throw new InkcastError('rate_limited', 'one fault has just ended: wait a second', { retryInMs: Math.ceil(wait) })
-      pulse.hold('fault', /** @type {string} */ (document))
-      fault = {
-        number: (fault?.number ?? 0) + 1, kind: /** @type {Kind} */ (kind), phase: 'before', clients: connected(),
-        back: connected(), problem: null
-      }
-      run(fault, typeof worker === 'number' ? worker : undefined)
-        .catch((error) => log.error({ err: error }, 'a fault of the demo failed'))
-    },
-
-    stop () { stopped = true }
+    return false
   }
 }

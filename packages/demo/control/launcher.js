@@ -28,17 +28,16 @@ const FREEZE = 3000
  * @param {import('../index.js').Config} parts.config
  * @param {string} parts.runDirectory
  * @param {readonly string[]} parts.redisUrls of Redis, or of the built-in store
- * @param {readonly Place[]} parts.slots
- * @param {() => Promise<string | null>} parts.reload
+ * @param {{ slots: readonly Place[], reload: () => Promise<string | null> }} parts.places
  * @param {ReturnType<typeof import('../../../src/operate/admin/status.js').createStatus>} parts.status
  * @param {import('../index.js').Lifecycle} parts.lifecycle
  */
 export async function startLauncherControl (
-  inkcast, services, { config, runDirectory, redisUrls: urls, slots, reload, status, lifecycle }
+  inkcast, services, { config, runDirectory, redisUrls: urls, places, status, lifecycle }
 ) {
   const { log, clock, random } = services
   const { api, gateway } = config
-  const gateways = slots.filter(({ settings }) => settings.role === 'gateway')
+  const gateways = places.slots.filter(({ settings }) => settings.role === 'gateway')
   const control = await lifecycle.start('demo control', new Control(inkcast, services, {
     config,
     ports: { gateway: () => gateway.port, api: () => api.port },
@@ -47,7 +46,7 @@ export async function startLauncherControl (
         name, ready, worker: current?.workerNumber, pid: current?.pid, connections: current?.connections ?? 0
       })),
       kill: (name) => gateways.find((slot) => slot.name === name)?.sacrifice(),
-      reload,
+      reload: () => places.reload(),
       freeze: () => freezeRedis({ inkcast, services, urls, pause: FREEZE }),
       cut: () => cutSubscribers({ inkcast, services, urls })
     },

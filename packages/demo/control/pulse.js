@@ -2,9 +2,6 @@ import http from 'node:http'
 import https from 'node:https'
 
 /**
- * Numbered records that are published to a document through the api, as a business service would: repeated with the
- * same idempotency key until they are acknowledged. A page can compare what arrives with what was acknowledged.
- *
  * @typedef {object} PulseState
  * @property {string} run changes with this process: numbers begin at 1
  * @property {string | null} document
@@ -17,6 +14,7 @@ import https from 'node:https'
  * @property {string | null} problem of the last request
  *
  * @typedef {'fault' | 'crowd'} Holder
+ * @typedef {import('../../../src/base/common/clock.js').Timer} Timer
  */
 
 /** Event of the records. */
@@ -38,49 +36,156 @@ const MAX_OPEN = 400
 const MAX_REFUSED = 100
 
 /**
- * @param {Pick<import('../index.js').Inkcast, 'InkcastError'>} inkcast
- * @param {object} dependencies
- * @param {() => string} dependencies.apiUrl
- * @param {string} [dependencies.token] of the api
- * @param {number} dependencies.history records that a document's log keeps
- * @param {import('../../../src/base/common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../../../src/base/common/random.js').Random, 'bytes'>} dependencies.random
+ * Numbered records that are published to a document through the api, as a business service would: repeated with the
+ * same idempotency key until they are acknowledged. A page can compare what arrives with what was acknowledged.
  */
-export function createPulse ({ InkcastError }, { apiUrl, token, history, clock, random }) {
-  const run = random.bytes(6).toString('base64url')
-  const allowed = Math.max(1, Math.floor(history / LOG_SECONDS))
-  const agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) }
+export class Pulse {
+  #inkcast
+  #clock
+  #api
+  #run
+  /** Records per second that the document's log can keep. */
+  #allowed
+  #agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) }
   /** Why it runs. @type {Set<Holder>} */
-  const holders = new Set()
+  #holders = new Set()
   /** @type {Set<number>} */
-  const open = new Set()
+  #open = new Set()
   /** @type {number[]} */
-  const refused = []
+  #refused = []
   /** @type {string | null} */
-  let document = null
+  #document = null
   /** @type {string | null} */
-  let problem = null
-  /** @type {import('../../../src/base/common/clock.js').Timer | undefined} */
-  let timer
-  /** @type {import('../../../src/base/common/clock.js').Timer | undefined} */
-  let tail
-  let first = 1
-  let sent = 0
-  let rate = 0
-  let stopped = false
+  #problem = null
+  /** It runs while there is one. @type {Timer | undefined} */
+  #timer
+  /** @type {Timer | undefined} */
+  #tail
+  #first = 1
+  #sent = 0
+  #rate = 0
+  #stopped = false
+
+  /**
+   * @param {Pick<import('../index.js').Inkcast, 'InkcastError'>} inkcast
+   * @param {Pick<import('../index.js').Services, 'clock' | 'random'>} services
+   * @param {object} api
+   * @param {() => string} api.apiUrl
+   * @param {string} [api.token]
+   * @param {number} api.history records that a document's log keeps
+   */
+  constructor (inkcast, { clock, random }, api) {
+    this.#inkcast = inkcast
+    this.#clock = clock
+    this.#api = api
+    this.#run = random.bytes(6).toString('base64url')
+    this.#allowed = Math.max(1, Math.floor(api.history / LOG_SECONDS))
+  }
+
+  /** @returns {PulseState} */
+  get state () {
+    return {
+      run: this.#run,
+      document: this.#document,
+      running: this.#timer !== undefined,
+      rate: this.#rate,
+      first: this.#first,
+      sent: this.#sent,
+      open: [...this.#open],
+      refused: [...this.#refused],
+      problem: this.#problem
+    }
+  }
+
+  /**
+   * Publishes until it is released.
+   * @param {Holder} holder
+   * @param {string} guid
+   * @throws {InkcastError} request_in_progress: records go to another document
+   */
+  hold (holder, guid) {
+    if (this.#holders.size > 0 && guid !== this.#document)
+      throw new this.#inkcast.InkcastError(
+        'request_in_progress', `records are published to ${this.#document}: wait until that has ended`
+      )
+    this.#tail?.stop()
+    this.#holders.add(holder)
+    if (guid !== this.#document) this.#first = this.#sent + 1
+    this.#document = guid
+    this.#begin()
+  }
+
+  /** @param {Holder} holder */
+  release (holder) {
+    if (!this.#holders.delete(holder)) return
+    if (this.#holders.size > 0) this.#begin()
+    else this.#tail = this.#clock.timer(TAIL, () => this.#end())
+  }
+
+  stop () {
+    this.#stopped = true
+    this.#holders.clear()
+    this.#tail?.stop()
+    this.#end()
+    for (const agent of Object.values(this.#agents)) agent.destroy()
+  }
+
+  #begin () {
+    const wanted = Math.min(this.#allowed, this.#holders.has('crowd') ? RATE_WITH_CROWD : RATE)
+    if (this.#timer !== undefined && wanted === this.#rate) return
+    this.#timer?.stop()
+    this.#rate = wanted
+    this.#timer = this.#clock.every(1000 / wanted, () => this.#tick())
+  }
+
+  #end () {
+    this.#timer?.stop()
+    this.#timer = undefined
+  }
+
+  #tick () {
+    if (this.#document === null || this.#open.size >= MAX_OPEN || this.#refused.length >= MAX_REFUSED) return
+    this.#publish(this.#document, ++this.#sent).catch((error) => { this.#problem = error.message })
+  }
+
+  /** @param {string} guid @param {number} number */
+  async #publish (guid, number) {
+    const clock = this.#clock
+    const deadline = clock.monotonic() + PATIENCE
+    this.#open.add(number)
+    const body = JSON.stringify({ run: this.#run, number, at: clock.now() })
+    while (!this.#stopped) {
+      let status = 0
+      try {
+        status = await this.#post(guid, number, body)
+        this.#problem = status < 300 ? null : `the api answered ${status}`
+      } catch (error) {
+        this.#problem = /** @type {Error} */ (error).message
+      }
+      const final = status !== 429 && status >= 300 && status < 500
+      if (status >= 200 && status < 300) break
+      if (final || clock.monotonic() > deadline) {
+        this.#refused.push(number)
+        break
+      }
+      await clock.sleep(RETRY)
+    }
+    this.#open.delete(number)
+  }
 
   /**
    * One request of the api.
    * @param {string} guid @param {number} number @param {string} body
    * @returns {Promise<number>} status
    */
-  function post (guid, number, body) {
+  #post (guid, number, body) {
+    const { apiUrl, token } = this.#api
     const url = new URL(`${apiUrl()}/v1/documents/${encodeURIComponent(guid)}/broadcast`)
     const secure = url.protocol === 'https:'
     return new Promise((resolve, reject) => {
       const req = (secure ? https : http).request(url, {
         method: 'POST',
-        agent: agents[secure ? 'https:' : 'http:'],
+        agent: this.#agents[secure ? 'https:' : 'http:'],
         timeout: TIMEOUT,
         // this machine's own api, whose certificate is often made for another name
         ...(secure ? { rejectUnauthorized: false } : {}),
@@ -88,7 +193,7 @@ export function createPulse ({ InkcastError }, { apiUrl, token, history, clock, 
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(body),
           'x-event': PULSE,
-          'idempotency-key': `${run}-${number}`,
+          'idempotency-key': `${this.#run}-${number}`,
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` })
         }
       }, (res) => {
@@ -100,87 +205,5 @@ export function createPulse ({ InkcastError }, { apiUrl, token, history, clock, 
       req.on('error', reject)
       req.end(body)
     })
-  }
-
-  /** @param {string} guid @param {number} number */
-  async function publish (guid, number) {
-    const deadline = clock.monotonic() + PATIENCE
-    open.add(number)
-    const body = JSON.stringify({ run, number, at: clock.now() })
-    while (!stopped) {
-      let status = 0
-      try {
-        status = await post(guid, number, body)
-        problem = status < 300 ? null : `the api answered ${status}`
-      } catch (error) {
-        problem = /** @type {Error} */ (error).message
-      }
-      const final = status !== 429 && status >= 300 && status < 500
-      if (status >= 200 && status < 300) break
-      if (final || clock.monotonic() > deadline) {
-        refused.push(number)
-        break
-      }
-      await clock.sleep(RETRY)
-    }
-    open.delete(number)
-  }
-
-  function tick () {
-    if (document === null || open.size >= MAX_OPEN || refused.length >= MAX_REFUSED) return
-    publish(document, ++sent).catch((error) => { problem = error.message })
-  }
-
-  function begin () {
-    const wanted = Math.min(allowed, holders.has('crowd') ? RATE_WITH_CROWD : RATE)
-    if (timer !== undefined && wanted === rate) return
-    timer?.stop()
-    rate = wanted
-    timer = clock.every(1000 / rate, tick)
-  }
-
-  function end () {
-    timer?.stop()
-    timer = undefined
-  }
-
-  return {
-    /** @returns {PulseState} */
-    get state () {
-      return {
-        run, document, running: timer !== undefined, rate, first, sent, open: [...open], refused: [...refused], problem
-      }
-    },
-
-    /**
-     * Publishes until it is released.
-     * @param {Holder} holder
-     * @param {string} guid
-     * @throws {InkcastError} request_in_progress: records go to another document
-     */
-    hold (holder, guid) {
-      if (holders.size > 0 && guid !== document)
-        throw new InkcastError('request_in_progress', `records are published to ${document}: wait until that has ended`)
-      tail?.stop()
-      holders.add(holder)
-      if (guid !== document) first = sent + 1
-      document = guid
-      begin()
-    },
-
-    /** @param {Holder} holder */
-    release (holder) {
-      if (!holders.delete(holder)) return
-      if (holders.size > 0) begin()
-      else tail = clock.timer(TAIL, end)
-    },
-
-    stop () {
-      stopped = true
-      holders.clear()
-      tail?.stop()
-      end()
-      for (const agent of Object.values(agents)) agent.destroy()
-    }
   }
 }

@@ -147,8 +147,7 @@ class Launcher {
     await openRunDirectory(directory)
     const demo = await loadDemo({ config, log, clock, random })
     await demo?.startControl({
-      config, runDirectory: directory, redisUrls: this.redisUrls, slots: places.slots, reload: () => places.reload(),
-      status, lifecycle
+      config, runDirectory: directory, redisUrls: this.redisUrls, places, status, lifecycle
     })
     await places.sockets?.start()
     await lifecycle.start('hang watch', places.hangWatch)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { launcherControl } from '../../../packages/demo/control/answers.js'
-import { createFaults } from '../../../packages/demo/control/faults.js'
+import { Faults } from '../../../packages/demo/control/faults.js'
 import * as inkcast from '../../../src/operate/roles/demo-parts.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -23,7 +23,7 @@ function faultsOf (t, own = {}, gap = TIMES.gap) {
     { name: 'gateway-0', worker: 4, pid: 1, connections: 3, ready: true },
     { name: 'gateway-1', worker: 5, pid: 2, connections: 2, ready: true }
   ]
-  const faults = createFaults(inkcast, {
+  const faults = new Faults(inkcast, {
     machine: {
       workers: () => workers,
       kill: (name) => {
