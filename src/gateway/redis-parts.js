@@ -4,7 +4,7 @@ import { createReceiptParts } from '../documents/receipts/redis-receipts.js'
 import { createPublisher } from '../log/publish/publisher.js'
 import { createRoomAdapter } from '../transport/socketio/adapter.js'
 import { createEmitterMessages, emitterChannels } from '../transport/socketio/emitter-messages.js'
-import { createRedisPresence } from '../people/presence/redis-presence.js'
+import { RedisPresence } from '../people/presence/redis-presence.js'
 import { createRedisSessions } from '../people/sessions/redis-sessions.js'
 import { Sessions } from '../people/sessions/registry.js'
 import { incarnationName } from '../people/workers/worker-watch.js'
@@ -38,7 +38,7 @@ export function createRedisParts ({
   return {
     bus,
     publisher: createPublisher({ bus, limits: config.limits, metrics, clock }),
-    presenceStore: createRedisPresence({
+    presenceStore: new RedisPresence({
       redis,
       workerNumber,
       incarnation: () => incarnationName(workerNumber, worker.incarnation),

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { createLog } from '../../src/base/common/log.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
-import { createRedisPresence } from '../../src/people/presence/redis-presence.js'
+import { RedisPresence } from '../../src/people/presence/redis-presence.js'
 import { createRedis } from '../../src/redis/client.js'
 import { documentPresence } from '../../src/redis/keys.js'
 import { BACKENDS } from '../helpers/backends.js'
@@ -23,7 +23,7 @@ const open = (url) => async () => {
     async create ({ incarnation = '', ...options }) {
       const redis = createRedis({ urls: url.split(','), name: 'test', log, clock: systemClock, random: systemRandom })
       await redis.start()
-      const store = createRedisPresence({
+      const store = new RedisPresence({
         redis,
         maxMembers: 6,
         metrics,

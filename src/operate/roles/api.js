@@ -6,7 +6,7 @@ import { createRedisRequests } from '../../services/api/idempotency/redis-reques
 import { createRedisBus } from '../../log/bus/redis-bus.js'
 import { streamGroups } from '../../config/load.js'
 import { createKafkaDownlink } from '../../kafka/downlink.js'
-import { createRedisPresence } from '../../people/presence/redis-presence.js'
+import { RedisPresence } from '../../people/presence/redis-presence.js'
 import { createPublisher } from '../../log/publish/publisher.js'
 import { createRedisSessions } from '../../people/sessions/redis-sessions.js'
 import { apiCertificate, startCertificates } from '../../config/tls/listeners.js'
@@ -92,7 +92,7 @@ async function createOwn (context) {
   const { config, base, rules, redis, inspector } = services
   const durability = services.createDurability()
   const bus = createRedisBus({ ...base, redis, durability, historyOf: rules.historyOf })
-  const presence = createRedisPresence({ ...base, redis, maxMembers: config.presence.maxMembers })
+  const presence = new RedisPresence({ ...base, redis, maxMembers: config.presence.maxMembers })
   return [{ ...services, bus, presence }, {
     'document rules': rules,
     redis,

@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/base/common/clock.js'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { Presence } from '../../../src/people/presence/presence.js'
-import { createRedisPresence } from '../../../src/people/presence/redis-presence.js'
+import { RedisPresence } from '../../../src/people/presence/redis-presence.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -19,7 +19,7 @@ test('members whose departure Redis has lost leave, also of documents that nobod
   const clock = manualClock(Date.now())
   const passing = setInterval(() => clock.advance(100), 2)
   const own = { metrics, log, clock }
-  const store = createRedisPresence({ redis, workerNumber: 1, incarnation: () => '1.1', maxMembers: 500, ...own })
+  const store = new RedisPresence({ redis, workerNumber: 1, incarnation: () => '1.1', maxMembers: 500, ...own })
   const presence = new Presence({ ...own, random: systemRandom }, {
     store,
     settings: { maxMembers: 500, maxStateBytes: 1000, grace: 0 },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
-import { createRedisPresence } from '../../../src/people/presence/redis-presence.js'
+import { RedisPresence } from '../../../src/people/presence/redis-presence.js'
 import { createLog } from '../../../src/base/common/log.js'
 import { documentPresence, workerPresence } from '../../../src/redis/keys.js'
 import { storeRedis } from '../../helpers/store-redis.js'
@@ -52,7 +52,7 @@ async function setUp () {
       }
     }
   })
-  const store = createRedisPresence({ redis, maxMembers: 500, metrics, log, clock: systemClock })
+  const store = new RedisPresence({ redis, maxMembers: 500, metrics, log, clock: systemClock })
   await store.start()
   return { store, connections, looked: looked.promise, fail: failing.resolve }
 }
@@ -80,7 +80,7 @@ test('the keys of a document, and of its worker, expire only when no worker comp
   const { redis } = await storeRedis(t)
   const { client } = redis
   const clock = { ...systemClock, monotonic: () => 0 }
-  const store = createRedisPresence({
+  const store = new RedisPresence({
     redis, maxMembers: 500, metrics, log, clock, workerNumber: 1, incarnation: () => '1.1'
   })
   await store.start(/** @type {any} */ ({ onDiff () {}, onInterrupted () {}, onLost () {} }))

@@ -5,7 +5,7 @@ import { systemRandom } from '../../../src/base/common/random.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { documentPresence } from '../../../src/redis/keys.js'
-import { createRedisPresence } from '../../../src/people/presence/redis-presence.js'
+import { RedisPresence } from '../../../src/people/presence/redis-presence.js'
 import { Room } from '../../../src/people/presence/room.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -34,14 +34,13 @@ async function setUp (t, { maxMembers = 500 } = {}) {
       if (!control.deaf) room.receive(diff)
     }
     const metrics = createMetrics({ processMetrics: false })
-    const inner = createRedisPresence({
+    const inner = new RedisPresence({
       redis: connections[workerNumber - 1], maxMembers, workerNumber, incarnation: () => String(workerNumber), metrics,
       log: recordingLog().log, clock
     })
     const check = () => { if (control.away) throw new Error('away') }
-    /** @type {import('../../../src/people/presence/contract.js').PresenceStore} */
+    /** @type {Pick<RedisPresence, 'watch' | 'page' | 'mine' | 'update'>} */
     const store = {
-      ...inner,
       async watch (guid) { check(); await inner.watch(guid) },
       async page (guid, query) {
         check()
@@ -57,10 +56,10 @@ async function setUp (t, { maxMembers = 500 } = {}) {
         await inner.update(guid, changes)
       }
     }
-    await store.start({ onDiff, onInterrupted: () => {}, onLost: () => {} })
+    await inner.start({ onDiff, onInterrupted: () => {}, onLost: () => {} })
     const gate = { open: true, failed: () => {}, ok: () => {} }
     const room = new Room('doc', {
-      store,
+      store: /** @type {RedisPresence} */ (store),
       createDelivery: (_, payload) => ({ payload, bytes: 0 }),
       onBusy: () => {},
       gate,

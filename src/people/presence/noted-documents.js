@@ -1,0 +1,84 @@
+import { workerPresence } from '../../redis/keys.js'
+
+/** Expiry of documents and of the set, s; the idle check renews it long before. */
+export const TTL = 3600
+
+/** The set of documents in which a worker has connections, for the worker that cleans up after its death. */
+export class NotedDocuments {
+  /** Those that the set has. @type {Set<string>} */
+  #noted = new Set()
+  /** Changes to write. @type {Map<string, boolean>} */
+  #changes = new Map()
+  /** Their write. @type {Promise<void> | undefined} */
+  #writing
+  #client
+  #workerNumber
+  #clock
+
+  /**
+   * @param {object} parts
+   * @param {import('../../redis/client.js').Client} parts.client
+   * @param {number | undefined} parts.workerNumber undefined: there is no set
+   * @param {Pick<import('../../base/common/clock.js').Clock, 'soon'>} parts.clock
+   */
+  constructor ({ client, workerNumber, clock }) {
+    this.#client = client
+    this.#workerNumber = workerNumber
+    this.#clock = clock
+  }
+
+  /** @param {string} guid */
+  has (guid) { return this.#noted.has(guid) }
+
+  /** @param {string} guid */
+  add (guid) { return this.#change(guid, true) }
+
+  /** @param {string} guid */
+  delete (guid) {
+    if (this.#noted.delete(guid) || this.#changes.has(guid))
+      this.#change(guid, false).catch(() => {}) // an extra entry only costs a check
+  }
+
+  /** Redis may have lost the set. */
+  lost () { this.#noted.clear() }
+
+  /** @param {Iterable<string>} guids that are written first if the set lacks them @returns {Promise<string[]>} */
+  async all (guids) {
+    await Promise.all([...guids].filter((guid) => !this.has(guid)).map((guid) => this.add(guid)))
+    const found = await this.of(/** @type {number} */ (this.#workerNumber))
+    for (const guid of found) this.#noted.add(guid)
+    return found
+  }
+
+  /** @param {number} workerNumber @returns {Promise<string[]>} */
+  of (workerNumber) { return this.#client.smembers(workerPresence(workerNumber)) }
+
+  /** Renews the expiry; after a failure the next call retries. */
+  renew () {
+    if (this.#workerNumber !== undefined) this.#client.expire(workerPresence(this.#workerNumber), TTL).catch(() => {})
+  }
+
+  /**
+   * In one batch per turn of the event loop.
+   * @param {string} guid
+   * @param {boolean} there
+   */
+  #change (guid, there) {
+    this.#changes.set(guid, there)
+    this.#writing ??= new Promise((resolve) => { this.#clock.soon(() => resolve(this.#write())) })
+    return this.#writing
+  }
+
+  async #write () {
+    const batch = [...this.#changes]
+    this.#changes.clear()
+    this.#writing = undefined
+    const key = workerPresence(/** @type {number} */ (this.#workerNumber))
+    const [gone, come] = [false, true].map((there) => batch.flatMap(([guid, is]) => is === there ? [guid] : []))
+    await Promise.all([
+      ...(gone.length > 0 ? [this.#client.srem(key, gone)] : []),
+      ...(come.length > 0 ? [this.#client.sadd(key, come), this.#client.expire(key, TTL)] : [])
+    ])
+    for (const guid of come) this.#noted.add(guid)
+  }
+}
