@@ -60,7 +60,8 @@ module.exports = {
       from: { path: '^src/(gateway|services/api|ingest)/' },
       to: { path: '^src/(gateway|services/api|ingest)/', pathNot: '^src/$1/' }
     },
-    forbid('store-imports-common', '^src/redis/store/', '^(src/(?!redis/store/|base/common/)|cluster)', 'the built-in store imports common only'),
+    forbid('store-imports-common', '^src/redis/store/', '^(src/(?!redis/store/|base/common/)|cluster)',
+      'the built-in store imports common only'),
     downOnly('transport/engine', ''),
     downOnly('transport/admission', 'engine'),
     downOnly('transport/peers', 'engine'),

@@ -208,6 +208,12 @@ export default [
     ignores: ['client/common/clock.js'],
     rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS] }
   },
-  { files: [...PAGES, 'client/**', 'packages/{react,yjs}/**', 'examples/yjs/page/**', 'docs/.vitepress/theme/**', 'test/simulation/diagram/browser.js'], languageOptions: { globals: globals.browser } },
+  {
+    files: [
+      ...PAGES, 'client/**', 'packages/{react,yjs}/**', 'examples/yjs/page/**', 'docs/.vitepress/theme/**',
+      'test/simulation/diagram/browser.js'
+    ],
+    languageOptions: { globals: globals.browser }
+  },
   { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node } }
 ]

@@ -115,7 +115,10 @@ try {
     ...await run(`Redis and Kafka, which stops for ${STOP} s`, true, [16], true)
   ]
   const table = markdownTable(
-    ['set-up', 'publications per message', 'per second', 'µs of CPU of the api each', 'resident MB, first half', 'second half', 'max', 'most in progress', 'refused', 'unanswered'],
+    [
+      'set-up', 'publications per message', 'per second', 'µs of CPU of the api each', 'resident MB, first half', 'second half', 'max',
+      'most in progress', 'refused', 'unanswered'
+    ],
     results.map((one) => [
       one.name, one.perMessage, one.perSecond, one.cpuUs, one.rssFirstHalf, one.rssSecondHalf, one.rssMax,
       one.maxInProgress, JSON.stringify(one.errors), one.unanswered
@@ -123,7 +126,9 @@ try {
   )
   console.log(`\n${table}\n`)
   const where = environment()
-  const text = `# One PublishStream of gRPC\n\n${where.date}, \`${where.command}\` on ${where.machine.cores} cores, which the client, Redis and Kafka share.\n\nValues of 0.1 KB for ${DOCUMENTS} documents, nobody has them open; ${seconds} s for each row after ${WARM_UP} s; each publication is acknowledged (with Kafka: by the broker).\n\n${table}\n`
+  const text = `# One PublishStream of gRPC\n\n${where.date}, \`${where.command}\` on ${where.machine.cores} cores, which the client, ` +
+    `Redis and Kafka share.\n\nValues of 0.1 KB for ${DOCUMENTS} documents, nobody has them open; ${seconds} s for each row after ` +
+    `${WARM_UP} s; each publication is acknowledged (with Kafka: by the broker).\n\n${table}\n`
   if (options.save) console.log(saveResults('grpc', { results }, () => text).join(' and '))
 } finally {
   for (const stop of stops) await stop()

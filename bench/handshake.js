@@ -87,7 +87,8 @@ for (const [i, name] of order.entries()) {
   progress.clear()
   rounds.push(result)
   console.error(
-    `${label('')}${result.phases.map(({ phase, cpuUs, attempted, ok }) => `${phase} ${cpuUs} us, ${attempted - ok} failed`).join('; ')}; ${result.residentKb} KB`
+    `${label('')}${result.phases.map(({ phase, cpuUs, attempted, ok }) => `${phase} ${cpuUs} us, ${attempted - ok} failed`).join('; ')}; ` +
+    `${result.residentKb} KB`
   )
 }
 
@@ -95,7 +96,8 @@ const summary = summarize(rounds)
 console.log(`\n${summaryTables(summary)}\n`)
 if (options.save)
   console.log(
-    `saved to ${saveResults('handshake', { ...where, settings, summary, rounds }, () => renderReport(where, settings, summary)).join(' and ')}`
+    'saved to ' +
+    `${saveResults('handshake', { ...where, settings, summary, rounds }, () => renderReport(where, settings, summary)).join(' and ')}`
   )
 
 const problems = [

@@ -109,7 +109,9 @@ async function measure (system, { watched = false, traced = false }) {
   let events = 0
   if (watched) {
     const answer = await fetch(`${system.inkcast.adminUrl}/inspect?guid=${SHOWN_GUID}`, { signal: ending.signal })
-    ;(async () => { for await (const chunk of /** @type {any} */ (answer.body)) events += String(Buffer.from(chunk)).split('\n').length - 1 })()
+    ;(async () => {
+      for await (const chunk of /** @type {any} */ (answer.body)) events += String(Buffer.from(chunk)).split('\n').length - 1
+    })()
       .catch(() => {})
     await delay(300)
   }
@@ -162,10 +164,15 @@ try {
     const percent = (/** @type {number} */ share) => `${round(100 * (share - 1), 1)} %`
     return [name, p50, Math.min(...costs), Math.max(...costs), percent(p50 / first), percent(ratio ?? 1)]
   })
-  const table = markdownTable(['', 'µs of CPU per delivery, median', 'min', 'max', 'difference', 'median of the differences of a round'], rows)
+  const table = markdownTable(
+    ['', 'µs of CPU per delivery, median', 'min', 'max', 'difference', 'median of the differences of a round'], rows
+  )
   console.log(`\n${table}\n`)
   const where = environment()
-  const text = `# Cost of metrics, inspector and traces\n\n${where.date}, \`${where.command.replace(/--before \S+/, '--before DIR')}\`\n\nOne gateway worker, ${DOCUMENTS * MEMBERS} clients, ${DOCUMENTS} documents, ${PER_SECOND} records/s of 0.2 KB, ${SHOWN} of them watched or traced; ${rounds} rounds of ${ms / 1000} s each.\n\n${table}\n`
+  const text = `# Cost of metrics, inspector and traces\n\n${where.date}, ` +
+    `\`${where.command.replace(/--before \S+/, '--before DIR')}\`\n\nOne gateway worker, ${DOCUMENTS * MEMBERS} clients, ${DOCUMENTS} ` +
+    `documents, ${PER_SECOND} records/s of 0.2 KB, ${SHOWN} of them watched or traced; ${rounds} rounds of ${ms / 1000} s ` +
+    `each.\n\n${table}\n`
   if (options.save) console.log(saveResults('observe', { results }, () => text).join(' and '))
 } finally {
   for (const stop of stops) await stop()

@@ -126,7 +126,8 @@ const measure = () => scoped(async (t) => {
       { what: 'an open document, without its members and records', bytes: document },
       { what: 'a member of a document', bytes: member },
       {
-        what: `presence of a member with a state of ${JSON.stringify(state).length} bytes, and its share of 1/${MEMBERS} of the document's presence`,
+        what: `presence of a member with a state of ${JSON.stringify(state).length} bytes, and its share of 1/${MEMBERS} of the ` +
+          `document's presence`,
         bytes: (present - stock) / PRESENT - member - document / MEMBERS
       },
       { what: 'epoch and last offset of a document, kept for 7 days after its last record (MEMORY USAGE)', bytes: meta },
@@ -143,9 +144,12 @@ const table = markdownTable(['what', 'bytes'], figures.map(({ what, bytes }) => 
 console.log(table)
 const page = [
   `# Memory of Redis, ${where.date.slice(0, 10)}`, table, '## How it was measured',
-  `\`${where.command}\` on ${where.date}, ${where.machine.kernel}, Redis ${version}, Node ${process.versions.node}. Two gateway workers over one Redis without persistence, without Kafka. ` +
-  `${CONNECTIONS.toLocaleString('en')} users with one connection each, first in ${CONNECTIONS / MEMBERS} documents of ${MEMBERS} members, then in ${MORE} more such documents each, then each in a document of its own; ` +
-  `${RECORDS} records to each of the first documents; ${PRESENT.toLocaleString('en')} further connections with presence. The figures are differences of \`used_memory\`, solved for their parts. ` +
+  `\`${where.command}\` on ${where.date}, ${where.machine.kernel}, Redis ${version}, Node ${process.versions.node}. Two gateway workers ` +
+  'over one Redis without persistence, without Kafka. ' +
+  `${CONNECTIONS.toLocaleString('en')} users with one connection each, first in ${CONNECTIONS / MEMBERS} documents of ${MEMBERS} ` +
+  `members, then in ${MORE} more such documents each, then each in a document of its own; ` +
+  `${RECORDS} records to each of the first documents; ${PRESENT.toLocaleString('en')} further connections with presence. The figures ` +
+  `are differences of \`used_memory\`, solved for their parts. ` +
   `Guids, user ids and names have 6 to 16 characters. Resident memory was ${fragmentation} times \`used_memory\`.`
 ].join('\n\n') + '\n'
 console.log(saveResults('redis-memory', { ...where, version, figures, fragmentation }, () => page))

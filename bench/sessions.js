@@ -64,18 +64,23 @@ ${table}
 
 ## Method
 
-\`${where.command}\` on ${where.date}, ${where.machine.cores} cores (${where.machine.cpu}), ${where.machine.memoryGb} GB, ${where.machine.kernel}, load ${where.machine.load} before the run.
+\`${where.command}\` on ${where.date}, ${where.machine.cores} cores (${where.machine.cpu}), ${where.machine.memoryGb} GB, \
+${where.machine.kernel}, load ${where.machine.load} before the run.
 ${Object.entries(where.versions)
   .map(([name, version]) => `${name} ${version}`)
   .join(', ')}.
 
-A cluster with two gateway workers, a Redis and a Kafka of its own. ${settings.connections} WebSocket connections, each of a different user, join ${settings.documents} documents, ${settings.alone} more
-a document of their own each. All are reported as \`online\` and \`joined\` (${rounds.map(({ onlineMs }) => onlineMs).join(' and ')} ms after the last handshake). Then one worker is
-killed with SIGKILL; its clients do not reconnect. *Restarted*: by the launcher, with the same number. *Not replaced*: the launcher is stopped, so that only the end of the
+A cluster with two gateway workers, a Redis and a Kafka of its own. ${settings.connections} WebSocket connections, each of a different \
+user, join ${settings.documents} documents, ${settings.alone} more
+a document of their own each. All are reported as \`online\` and \`joined\` (${rounds.map(({ onlineMs }) => onlineMs).join(' and ')} ms \
+after the last handshake). Then one worker is
+killed with SIGKILL; its clients do not reconnect. *Restarted*: by the launcher, with the same number. *Not replaced*: the launcher is \
+stopped, so that only the end of the
 lease (${LEASE_TIME / 1000} s after its last renewal) reveals the death.
 
 Times are from the kill: until readers of the session store no longer find any of its connections, until the first \`offline\` was
-consumed from the uplink topic, and until all expected events were. Then the benchmark waits for duplicates. *Unexpected* are events of users and documents
+consumed from the uplink topic, and until all expected events were. Then the benchmark waits for duplicates. *Unexpected* are events of \
+users and documents
 that are still present, *wrong counts* documents whose members are not exactly the remaining ones.
 `
 if (options.save)

@@ -47,7 +47,8 @@ async function measure () {
   const { kernel, load } = where.machine
   const page = [
     `# Kernel memory of connections, ${where.date.slice(0, 10)}`, table, '## How it was measured',
-    `\`${where.command}\` on ${where.date}, ${kernel}, load ${load} before the run. ${CONNECTIONS} TCP connections over loopback, both ends on this machine, open and idle after one message each way. ` +
+    `\`${where.command}\` on ${where.date}, ${kernel}, load ${load} before the run. ${CONNECTIONS} TCP connections over loopback, both ` +
+    'ends on this machine, open and idle after one message each way. ' +
     'The growth of Slab (sockets, inodes, files, entries of epoll) and of TCP buffers in /proc, divided by the number of ends.'
   ].join('\n\n') + '\n'
   console.log(saveResults('sockets', { ...where, rounds, highest }, () => page))

@@ -52,7 +52,8 @@ const table = markdownTable(['workers', 'start, s', 'stop, s'], WORKERS.map((wor
 console.log(table)
 const page = [
   `# Duration of a start and a stop, ${where.date.slice(0, 10)}`, table, '## How it was measured',
-  `\`${where.command}\` on ${where.date}, ${os.availableParallelism()} cores, ${where.machine.kernel}, load ${where.machine.load} before the run, Node ${process.versions.node}. One machine with Redis and Kafka, topics exist, no clients; ${ROUNDS} rounds each. ` +
+  `\`${where.command}\` on ${where.date}, ${os.availableParallelism()} cores, ${where.machine.kernel}, load ${where.machine.load} ` +
+  `before the run, Node ${process.versions.node}. One machine with Redis and Kafka, topics exist, no clients; ${ROUNDS} rounds each. ` +
   'Start: from the start of the launcher until `/ready` answers 200. Stop: from SIGTERM until the launcher has ended.'
 ].join('\n\n') + '\n'
 console.log(saveResults('start', { ...where, rounds }, () => page))

@@ -167,7 +167,8 @@ if (all.some(({ missing }) => missing !== 0)) process.exitCode = 1
 if (options.save) {
   const files = saveResults('subscriber', { ...where, rows: all }, () => `# A record to ${workers} workers of one machine
 
-\`${where.command}\`, ${where.date}, Node ${where.versions.node}, ${where.machine.cores} cores. The middle of ${rounds} rounds, CPU of all processes but the publisher's; connections of clients are left out.
+\`${where.command}\`, ${where.date}, Node ${where.versions.node}, ${where.machine.cores} cores. The middle of ${rounds} rounds, CPU of \
+all processes but the publisher's; connections of clients are left out.
 With threads, the CPU of the workers is part of that of the subscriber: they are one process.
 
 ${table}

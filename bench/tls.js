@@ -187,12 +187,17 @@ ${tables.handshakes}
 
 ## Method
 
-\`${where.command}\` on ${where.date}, ${where.machine.cores} cores (${where.machine.cpu}), ${where.machine.memoryGb} GB, ${where.machine.kernel}, load ${where.machine.load} before the run.
+\`${where.command}\` on ${where.date}, ${where.machine.cores} cores (${where.machine.cpu}), ${where.machine.memoryGb} GB, \
+${where.machine.kernel}, load ${where.machine.load} before the run.
 ${Object.entries(where.versions).map(([library, version]) => `${library} ${version}`).join(', ')}.
 
-One gateway worker, started by the launcher in production. Memory: growth of its resident set by ${settings.connections} idle, admitted Socket.IO connections over WebSocket,
-${settings.idleSeconds} s after the last one; 1,000 others were open before. Handshakes: CPU time of the worker per connection that sends one
-request (404) and is closed, median of ${settings.rounds} rounds of ${settings.handshakes} after one that warms up; the load generator runs beside it. The chain has two certificates.
-A worker has free memory in its heap before: the figure without TLS is less than such a connection takes (bench:memory), and a few KB either way are chance.
+One gateway worker, started by the launcher in production. Memory: growth of its resident set by ${settings.connections} idle, admitted \
+Socket.IO connections over WebSocket,
+${settings.idleSeconds} s after the last one; 1,000 others were open before. Handshakes: CPU time of the worker per connection that \
+sends one
+request (404) and is closed, median of ${settings.rounds} rounds of ${settings.handshakes} after one that warms up; the load generator \
+runs beside it. The chain has two certificates.
+A worker has free memory in its heap before: the figure without TLS is less than such a connection takes (bench:memory), and a few KB \
+either way are chance.
 `
 if (options.save) console.log(`saved to ${saveResults('tls', { ...where, settings, memory, handshakes }, () => page).join(' and ')}`)

@@ -156,7 +156,8 @@ rows.sort((a, b) => a.workers - b.workers)
 const [least] = rows
 const page = (/** @type {(plot: string) => string} */ plotFile) => `# Many workers on ${began.machine.cores} cores
 
-\`${began.command}\`, ${began.date}, Node ${began.versions.node}. ${connections.toLocaleString('en-US')} connections in ${DOCUMENTS} documents, ${ramp.toLocaleString('en-US')} of them a second, Redis, no Kafka. In brackets: times the figure with ${least.workers} workers.
+\`${began.command}\`, ${began.date}, Node ${began.versions.node}. ${connections.toLocaleString('en-US')} connections in ${DOCUMENTS} \
+documents, ${ramp.toLocaleString('en-US')} of them a second, Redis, no Kafka. In brackets: times the figure with ${least.workers} workers.
 
 ${workersTable(rows)}
 
@@ -167,9 +168,14 @@ ${rows.flatMap(({ problems }) => problems).map((problem) => `- ${problem}`).join
 const plots = {
   cost: renderPlot({
     title: `Cost on ${began.machine.cores} cores, times that of ${least.workers} workers`, x: 'workers', y: 'times',
-    series: /** @type {const} */ ([['handshake', 'handshake'], ['steady', 'steady delivery'], ['bursts', 'burst delivery'], ['restMemory', 'memory at rest']])
+    series: /** @type {const} */ ([
+      ['handshake', 'handshake'], ['steady', 'steady delivery'], ['bursts', 'burst delivery'], ['restMemory', 'memory at rest']
+    ])
       .map(([key, name]) => ({ name, points: rows.map((row) => [row.workers, row[key] / least[key]]) }))
   })
 }
-if (options.save) console.log(saveResults(ramp === 500 ? 'workers' : 'workers-ramp', { environment: began, connections, ramp, rows }, page, { plots }).join('\n'))
+if (options.save) console.log(saveResults(
+  ramp === 500 ? 'workers' : 'workers-ramp', { environment: began, connections, ramp, rows }, page, { plots }
+)
+  .join('\n'))
 else console.log(page(() => ''))

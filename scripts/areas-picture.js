@@ -32,9 +32,11 @@ export function areasPicture () {
   const legend = SHADES.map((from, k) => {
     const [x, y] = [LEFT + 8.6 * CELL, TOP + (2 + k) * HEIGHT]
     const text = SHADES[k + 1] === undefined ? `${from} imports or more` : `${from} to ${SHADES[k + 1] - 1} imports`
-    return `<rect class="shade${k + 1}" x="${x}" y="${y}" width="${CELL - 2}" height="${HEIGHT - 2}"/><text x="${x + CELL + 6}" y="${y + 16}">${text}</text>`
+    return `<rect class="shade${k + 1}" x="${x}" y="${y}" width="${CELL - 2}" height="${HEIGHT - 2}"/><text x="${x + CELL + 6}" ` +
+      `y="${y + 16}">${text}</text>`
   })
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LEFT + AREAS.length * CELL + 50} ${TOP + AREAS.length * HEIGHT + 8}" role="img" aria-label="Imports between the areas of src: each area imports only areas above it">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LEFT + AREAS.length * CELL + 50} ${TOP + AREAS.length * HEIGHT + 8}" \
+role="img" aria-label="Imports between the areas of src: each area imports only areas above it">
 <style>
 text { font: 12px system-ui, sans-serif; fill: #24292f } .name { font-weight: 600 }
 .own { fill: #8c959f } .shade0 { fill: #8c959f; fill-opacity: 0.1 }

@@ -16,7 +16,9 @@ const PARTS = [
   { title: 'The log of the user', names: ['UserLog'] },
   { title: 'Errors and the log', names: ['ClientError', 'ErrorCode', 'LogEntry', 'LogSink'] }
 ]
-const INSTANCES = /** @type {Record<string, string>} */ ({ Client: 'client', Document: 'doc', UserLog: 'client.user', ClientError: 'error' })
+const INSTANCES = /** @type {Record<string, string>} */ ({
+  Client: 'client', Document: 'doc', UserLog: 'client.user', ClientError: 'error'
+})
 /** Types that are shown with the one that they are parts of. */
 const INLINED = ['GatewayEvents', 'StatusEvents', 'PendingEvents', 'DroppedEvents']
 
@@ -40,11 +42,13 @@ export function clientApiPage () {
   return [
     '# Client API',
     '<!-- Generated from client/ by "npm run docs": do not edit. -->',
-    'Every class, function and type that `inkcast-client` exports, with the members that applications use. [Client](client.md) explains them, with examples. ' +
+    'Every class, function and type that `inkcast-client` exports, with the members that applications use. [Client](client.md) explains ' +
+    'them, with examples. ' +
     'In TypeScript import the types by these names: `import { connect, type Document } from \'inkcast-client\'`.',
     ...PARTS.flatMap(({ title, names }) => [`## ${title}`, ...names.flatMap((name) => [
       ...render(find(name), find),
-      ...name === 'Document' ? ['#### for await (… of doc)', ...iteration, code('for await (const turn of doc) { … } // turn: Turn<Events & Signals>'), ...seeAlso('Turn', '')] : []
+      ...name === 'Document' ? ['#### for await (… of doc)', ...iteration, code('for await (const turn of doc) { … } // turn: ' +
+        'Turn<Events & Signals>'), ...seeAlso('Turn', '')] : []
     ])])
   ].join('\n\n') + '\n'
 }
@@ -181,11 +185,16 @@ function commentList (type) {
 function members (declared, instance) {
   const isShown = (/** @type {any} */ member) =>
     !member.getName().startsWith('_') && !member.getName().startsWith('#') && !member.hasModifier('private') &&
-    !(member.getJsDocs() ?? []).some((/** @type {import('ts-morph').JSDoc} */ doc) => doc.getTags().some((tag) => tag.getTagName() === 'internal'))
+    !(member.getJsDocs() ?? []).some((/** @type {import('ts-morph').JSDoc} */ doc) =>
+      doc.getTags().some((tag) => tag.getTagName() === 'internal'))
   const values = [...declared.getProperties(), ...declared.getGetAccessors()].filter(isShown)
   const listeners = values.filter((one) => /\bListen</.test(String(typeOf(one))))
   const rows = values.filter((one) => !listeners.includes(one))
-    .map((one) => [`\`${instance}.${one.getName()}\``, typeCell(typeOf(one)), [textOf(one).replace(/\.$/, ''), returnsOf(one)].filter(Boolean).join('; ')])
+    .map((one) =>
+      [
+        `\`${instance}.${one.getName()}\``, typeCell(typeOf(one)),
+        [textOf(one).replace(/\.$/, ''), returnsOf(one)].filter(Boolean).join('; ')
+      ])
   /** @type {Map<string, import('ts-morph').MethodDeclaration[]>} */
   const methods = new Map()
   for (const method of declared.getMethods().filter(isShown))
@@ -193,7 +202,8 @@ function members (declared, instance) {
   return [
     ...rows.length > 0 ? [markdownTable(['property', 'type', 'meaning'], rows)] : [],
     ...listeners.flatMap((one) => [
-      `#### ${instance}.${one.getName()}`, textOf(one), code(`${instance}.${one.getName()}(event, listener, options?): () => void`), ...seeAlso('OwnEvents Listener ListenOptions', '')
+      `#### ${instance}.${one.getName()}`, textOf(one), code(`${instance}.${one.getName()}(event, listener, options?): () => void`),
+      ...seeAlso('OwnEvents Listener ListenOptions', '')
     ]),
     ...[...methods].flatMap(([name, overloads]) => {
       const shown = `${instance}.${name}`
@@ -210,10 +220,16 @@ function callable (method, name) {
   const parameters = method.getParameters()
   const named = parameters.map((one) => ({
     // a destructured parameter has its name in the comment
-    name: Node.isIdentifier(one.getNameNode()) ? one.getName() : 'options', optional: one.isOptional(), type: (one.getTypeNode()?.getText() ?? 'any').replace(/^\{\}$/, 'Function')
+    name: Node.isIdentifier(one.getNameNode()) ? one.getName() : 'options', optional: one.isOptional(),
+    type: (one.getTypeNode()?.getText() ?? 'any').replace(
+      /^\{\}$/, 'Function'
+    )
   }))
   const returned = method.getReturnTypeNode()?.getText() ?? 'void'
-  const head = `${name}(${named.map((one) => `${one.name}${one.optional ? '?' : ''}: ${plain(one.type.replace(/ \| undefined$/, ''))}`).join(', ')}): ${plain(returned)}`
+  const head = `${name}(${named
+    .map((one) => `${one.name}${one.optional ? '?' : ''}: ${plain(one.type.replace(/ \| undefined$/, ''))}`)
+    .join(', ')}): ` +
+    `${plain(returned)}`
   const tags = method.getJsDocs().flatMap((doc) => doc.getTags())
   const about = named.flatMap(({ name: one }) => {
     const tag = tags.find((candidate) => Node.isJSDocParameterTag(candidate) && candidate.getName() === one)

@@ -71,17 +71,20 @@ function envExample () {
 function errors () {
   const entries = /** @type {[string, ErrorEntry][]} */ (Object.entries(ERRORS))
   return page('Errors', 'src/base/common/errors.js', [
-    'The error codes for clients, callers of the api and dead letters. Programs should use the code: the message may be more specific than in this table.',
+    'The error codes for clients, callers of the api and dead letters. Programs should use the code: the message may be more specific ' +
+    'than in this table.',
     markdownTable(
       ['Where', 'Form'],
       [
         ['answer to an event of a client', '`{ code, message, retryable, retryInMs? }` in `error`'],
         ['refused handshake', '`{ code, retryable, retryInMs? }` in `err.data`; the message is `err.message`'],
-        ['answer of the api', '`{ "ok": false, "error": { "code", "message", "retryable" } }` with the HTTP status; `retryInMs` if it is known'],
+        ['answer of the api', '`{ "ok": false, "error": { "code", "message", "retryable" } }` with the HTTP status; `retryInMs` if it ' +
+        'is known'],
         ['dead letter of a Kafka record', 'the code in the header `x-reason`']
       ]
     ),
-    '`retryInMs` is the time after which to retry, ms. inkcast-client waits for this time before it connects again, and at least this long before it repeats a join or a queued edit ([pauses](client.md#guarantees)). Its errors have the field as `error.retryInMs`.',
+    '`retryInMs` is the time after which to retry, ms. inkcast-client waits for this time before it connects again, and at least this ' +
+    'long before it repeats a join or a queued edit ([pauses](client.md#guarantees)). Its errors have the field as `error.retryInMs`.',
     markdownTable(
       ['Code', 'Message', 'Try again', 'HTTP status', 'When, and what to do'],
       entries.map(([code, { message, retryable, status, when }]) => [
@@ -102,8 +105,10 @@ function metrics () {
     'Counters and histograms include the counts of processes that have ended, so they do not fall with a reload. ' +
     'They begin at 0 when the launcher (with PM2: the api process) starts. ' +
     'Every series also has the label `role`. The [glossary](glossary.md) has the terms. ' +
-    'Durations are in seconds. Histograms have the same buckets everywhere, so they can be added up over machines: `histogram_quantile(0.99, sum by (le) (rate(…_bucket[5m])))`. ' +
-    'Counters that the [alerts](monitoring.md#alerts) read have a series with the value 0 for each known combination of label values, so that `increase` and `rate` see the first event.',
+    'Durations are in seconds. Histograms have the same buckets everywhere, so they can be added up over machines: ' +
+    '`histogram_quantile(0.99, sum by (le) (rate(…_bucket[5m])))`. ' +
+    'Counters that the [alerts](monitoring.md#alerts) read have a series with the value 0 for each known combination of label values, ' +
+    'so that `increase` and `rate` see the first event.',
     markdownTable(
       ['Name', 'Type', 'Labels', 'Meaning', 'Alert on'],
       entries.map(([name, { type, labels = [], help, worry }]) => [
@@ -115,18 +120,24 @@ function metrics () {
       ])
     ),
     '## Node and the process\n\n' +
-    '`process_…` and `nodejs_…` have the names of prom-client, which dashboards for Node know: `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_open_fds`, ' +
-    '`nodejs_eventloop_lag_p99_seconds`, `nodejs_heap_size_used_bytes`, `nodejs_gc_duration_seconds`, `nodejs_version_info`. The processes of a role are merged: ' +
-    'values are added up, except the lag of the event loop (of the slowest process) and `process_start_time_seconds` (of the newest process). ' +
-    '`nodejs_eventloop_lag_…_seconds` cover the last 10 s. inkcast subtracts the interval of the samples, which prom-client would count as lag.'
+    '`process_…` and `nodejs_…` have the names of prom-client, which dashboards for Node know: `process_cpu_seconds_total`, ' +
+    '`process_resident_memory_bytes`, `process_open_fds`, ' +
+    '`nodejs_eventloop_lag_p99_seconds`, `nodejs_heap_size_used_bytes`, `nodejs_gc_duration_seconds`, `nodejs_version_info`. The ' +
+    'processes of a role are merged: ' +
+    'values are added up, except the lag of the event loop (of the slowest process) and `process_start_time_seconds` (of the newest ' +
+    'process). ' +
+    '`nodejs_eventloop_lag_…_seconds` cover the last 10 s. inkcast subtracts the interval of the samples, which prom-client would count ' +
+    'as lag.'
   ])
 }
 
 function hooks () {
   const packages = new Map(HOOKS.map(({ package: name, version }) => [name, version]))
   return page('Private parts', 'src/base/common/hooks.js', [
-    'This page lists every private part of a library or of Node that inkcast uses. Each start compares the installed versions of these packages with the versions below. With another version inkcast refuses to start and says what to install. ' +
-    '`LIBRARY_VERSIONS=any` ([configuration](configuration.md)) starts with other versions too, and logs a warning: inkcast was not tested with them, so try it before it serves clients. ' +
+    'This page lists every private part of a library or of Node that inkcast uses. Each start compares the installed versions of these ' +
+    'packages with the versions below. With another version inkcast refuses to start and says what to install. ' +
+    '`LIBRARY_VERSIONS=any` ([configuration](configuration.md)) starts with other versions too, and logs a warning: inkcast was not ' +
+    'tested with them, so try it before it serves clients. ' +
     'Parts of Node are checked where they are used, in every version of Node. The version of socket.io-client is up to the application.',
     ...[...packages].map(([name, version]) =>
       [

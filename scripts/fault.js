@@ -20,11 +20,15 @@ function page (rows, { date, machine, versions, command }, busy) {
   const more = remarks(rows)
   return `# Faults, ${date.slice(0, 10)}
 
-\`${command}\` on ${machine.cores} cores (${machine.cpu}, ${machine.memoryGb} GB, ${machine.kernel}), Node.js ${versions.node}, Redis ${versions.redis}, Kafka ${versions.kafka}.
-The cores were ${Math.round(busy * 100)} % busy, with the clients, the services and other programs; the load average was ${machine.load} in the minute before.
+\`${command}\` on ${machine.cores} cores (${machine.cpu}, ${machine.memoryGb} GB, ${machine.kernel}), Node.js ${versions.node}, Redis \
+${versions.redis}, Kafka ${versions.kafka}.
+The cores were ${Math.round(busy * 100)} % busy, with the clients, the services and other programs; the load average was ${machine.load} \
+in the minute before.
 
-A client's gap is its longest wait for a record, from the first attempt to publish it to the api or to Kafka, less the median before the fault. It
-includes the fault itself, while publishing or delivery was impossible, and the time until the client has reconnected; stock clients wait 0.5 to 1.5 s
+A client's gap is its longest wait for a record, from the first attempt to publish it to the api or to Kafka, less the median before the \
+fault. It
+includes the fault itself, while publishing or delivery was impossible, and the time until the client has reconnected; stock clients \
+wait 0.5 to 1.5 s
 before their first attempt.
 
 ${faultTable(rows)}

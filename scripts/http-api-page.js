@@ -34,16 +34,19 @@ export function httpApiPage () {
   return [
     '# HTTP api: operations',
     '<!-- Generated from src/services/api/operations by "npm run docs": do not edit. -->',
-    `${description.info.description} [HTTP api](api.md) explains the operations; [callers](callers.md) says who may call which one. The same description is served as OpenAPI ${description.openapi} at \`/openapi.json\`, ` +
+    `${description.info.description} [HTTP api](api.md) explains the operations; [callers](callers.md) says who may call which one. The ` +
+    `same description is served as OpenAPI ${description.openapi} at \`/openapi.json\`, ` +
     'and in development at `http://localhost:3001/docs/`, as a page on which you can try the operations.',
     '## Authorization',
-    ...Object.entries(description.components.securitySchemes).map(([name, scheme]) => `- **${name}**: ${/** @type {any} */ (scheme).description}`),
+    ...Object.entries(description.components.securitySchemes).map(([name, scheme]) => `- **${name}**: ` +
+      `${/** @type {any} */ (scheme).description}`),
     ...tags.flatMap(({ name, description: about }) => {
       const own = all.filter(({ operation }) => operation.tags[0] === name)
       return own.length === 0 ? [] : [`## ${capital(name)}`, `${about}.`, ...own.flatMap(render)]
     }),
     '## Error answers',
-    'Every operation answers errors with `{ "ok": false, "error": { "code", "message", "retryable" } }`, and with `retryInMs` if the time is known.',
+    'Every operation answers errors with `{ "ok": false, "error": { "code", "message", "retryable" } }`, and with `retryInMs` if the ' +
+    'time is known.',
     markdownTable(['property', 'type', 'meaning'], rows(description.components.schemas.Error))
   ].join('\n\n') + '\n'
 }
@@ -53,7 +56,9 @@ function render ({ path, method, operation }) {
   const { summary, operationId, parameters = [], requestBody, responses } = operation
   const answers = Object.entries(responses)
   const [status, answer] = /** @type {[string, Body]} */ (answers.find(([code]) => code.startsWith('2')))
-  const codes = answers.filter(([code]) => !code.startsWith('2')).flatMap(([, { description }]) => [...description.matchAll(/`([a-z_]+)`/g)].map(([, code]) => code))
+  const codes = answers
+    .filter(([code]) => !code.startsWith('2'))
+    .flatMap(([, { description }]) => [...description.matchAll(/`([a-z_]+)`/g)].map(([, code]) => code))
   const content = answer.content?.['application/json']
   const answered = content === undefined ? [] : rows(content.schema)
   return [
@@ -64,14 +69,18 @@ function render ({ path, method, operation }) {
       `\`${one.name}\`${one.required ? ' (required)' : ''}`, one.in, typeOf(one.schema), meaning(one.description, one.schema)
     ]))] : [],
     ...requestBody ? [
-      `**Body** (${Object.keys(requestBody.content ?? {}).map((type) => `\`${type}\``).join(' or ')}${requestBody.required ? '' : ', optional'}): ${requestBody.description}`,
+      '**Body** ' +
+      `(${Object.keys(requestBody.content ?? {}).map((type) => `\`${type}\``).join(' or ')}${requestBody.required ? '' : ', optional'}): ` +
+      `${requestBody.description}`,
       ...bodyRows(requestBody)
     ] : [],
     ...example(path, method, operation),
     `**Answer** \`${status}\``,
     ...answered.length > 0 ? [markdownTable(['property', 'type', 'meaning'], answered)] : [],
     ...content?.example === undefined ? [] : [fence('json', JSON.stringify(content.example, null, 2))],
-    `**Errors**: ${[...new Set(codes)].sort((a, b) => statusOf(a) - statusOf(b)).map((code) => `\`${code}\` (${statusOf(code)})`).join(', ')}. [Errors](errors.md) says what to do about each.`
+    '**Errors**: ' +
+    `${[...new Set(codes)].sort((a, b) => statusOf(a) - statusOf(b)).map((code) => `\`${code}\` (${statusOf(code)})`).join(', ')}. ` +
+    '[Errors](errors.md) says what to do about each.'
   ]
 }
 
@@ -86,8 +95,12 @@ function bodyRows (body) {
 
 /** @param {string} path @param {string} method @param {Described} operation @returns {string[]} a command line */
 function example (path, method, { parameters = [], requestBody }) {
-  const url = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(parameters.find((one) => one.name === name)?.example ?? name)))
-  const query = new URLSearchParams(parameters.filter((one) => one.in === 'query' && one.example !== undefined).map((one) => [one.name, String(one.example)]))
+  const url = path.replaceAll(
+    /\{(\w+)\}/g, (_, name) => encodeURIComponent(String(parameters.find((one) => one.name === name)?.example ?? name))
+  )
+  const query = new URLSearchParams(parameters
+    .filter((one) => one.in === 'query' && one.example !== undefined)
+    .map((one) => [one.name, String(one.example)]))
   const sent = requestBody?.content?.['application/json']?.example
   return [fence('text', [
     `curl ${method === 'get' ? '' : `-X ${METHODS[method]} `}'http://localhost:3001${url}${query.size > 0 ? `?${query}` : ''}'`,
@@ -101,7 +114,10 @@ function rows (schema, prefix = '') {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     const path = `${prefix}${name}`
     return [
-      [`\`${path}\`${required.length > 0 && !required.includes(name) ? ' (optional)' : ''}`, typeOf(property), meaning(undefined, property)],
+      [
+        `\`${path}\`${required.length > 0 && !required.includes(name) ? ' (optional)' : ''}`, typeOf(property),
+        meaning(undefined, property)
+      ],
       ...rows(property, `${path}.`),
       ...rows(property.items ?? {}, `${path}[].`)
     ]
@@ -121,7 +137,9 @@ function typeOf (schema) {
 /** @param {string | undefined} description @param {Schema} schema */
 function meaning (description, schema) {
   const bounds = [
-    schema.minimum !== undefined && schema.maximum !== undefined ? `${schema.minimum} to ${schema.maximum}` : schema.minimum !== undefined ? `at least ${schema.minimum}` : '',
+    schema.minimum !== undefined && schema.maximum !== undefined
+      ? `${schema.minimum} to ${schema.maximum}`
+      : schema.minimum !== undefined ? `at least ${schema.minimum}` : '',
     schema.default === undefined ? '' : `default \`${schema.default}\``
   ].filter(Boolean).join('; ')
   return [description ?? schema.description ?? '', bounds].filter(Boolean).join('. ')

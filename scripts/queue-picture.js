@@ -26,8 +26,14 @@ export function queuePicture () {
   const steps = [
     { share: 0.22, name: 'live', from: '0', lines: ['everything is', 'delivered at once'] },
     { share: 0.26, name: 'reduced', from: '64 KB', lines: ['no ephemeral records;', 'newest signals only'] },
-    { share: 0.32, name: 'behind', from: `MAX_WAITING_BYTES (${size(limit)})`, lines: ['live delivery stops; when the client reads', 'again, it continues from the log', `after ${seconds} s: closed, 1013`] },
-    { share: 0.2, name: 'closed', from: `twice (${size(2 * limit)})`, lines: ['messages that no log', 'has fill the queue:', 'closed with 1013'] }
+    {
+      share: 0.32, name: 'behind', from: `MAX_WAITING_BYTES (${size(limit)})`,
+      lines: ['live delivery stops; when the client reads', 'again, it continues from the log', `after ${seconds} s: closed, 1013`]
+    },
+    {
+      share: 0.2, name: 'closed', from: `twice (${size(2 * limit)})`,
+      lines: ['messages that no log', 'has fill the queue:', 'closed with 1013']
+    }
   ]
   let x = LEFT
   const parts = steps.map(({ share, name, from, lines }, i) => {
@@ -42,9 +48,11 @@ export function queuePicture () {
     x += width
     return part.join('\n')
   })
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} 164" role="img" aria-label="Queue of one connection: live up to 64 KB, reduced up to MAX_WAITING_BYTES, then behind, closed at twice that">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} 164" role="img" \
+aria-label="Queue of one connection: live up to 64 KB, reduced up to MAX_WAITING_BYTES, then behind, closed at twice that">
 <style>
-text { font: 12px system-ui, sans-serif; fill: #24292f } .name { font-weight: 600; fill: #111 } .title { font-weight: 600 } .note { font-size: 11.5px }
+text { font: 12px system-ui, sans-serif; fill: #24292f } .name { font-weight: 600; fill: #111 } .title { font-weight: 600 } .note { \
+font-size: 11.5px }
 .mark { stroke: #57606a; stroke-dasharray: 3 3; fill: none }
 .step0 { fill: #b7e4c7 } .step1 { fill: #fff3b0 } .step2 { fill: #ffd6a5 } .step3 { fill: #ffadad }
 @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .name { fill: #111 } .mark { stroke: #9da7b3 } }

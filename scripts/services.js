@@ -72,7 +72,8 @@ const COMMANDS = {
       const entry = running[name]
       const pids = entry?.processes.map(({ pid }) => pid).join(', ')
       console.log(
-        `${name.padEnd(8)} ${entry === undefined ? 'not running' : `running at ${entry.url} (pid ${pids}, files in ${entry.directories.join(', ')})`}`
+        `${name.padEnd(8)} ` +
+        `${entry === undefined ? 'not running' : `running at ${entry.url} (pid ${pids}, files in ${entry.directories.join(', ')})`}`
       )
     }
     return SERVICE_NAMES.every((name) => running[name]) ? 0 : 1

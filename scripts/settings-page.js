@@ -28,10 +28,14 @@ export function settingsPage () {
   return [
     '# Configuration',
     '<!-- Generated from src/config/blocks.js by "npm run docs": do not edit. -->',
-    'Settings come from the environment, or from a file of `NAME=value` lines: the one of `--config FILE`, otherwise `.env` in the current folder. The environment wins; `inkcast config` shows where each value is from ([command](command.md)). ' +
-    'A wrong value stops the start, and all problems are listed at once. An unknown name stops it only in a file of `--config`, because the environment and `.env` may have variables of other programs. ' +
-    '`NODE_ENV=production` makes defaults stricter: [required settings](deployment.md#required-settings) says which settings production needs, and what happens without them. ' +
-    'A setting `NAME` that is marked *Secret* can also be read from a file, as orchestrators mount secrets: `NAME_FILE` is the path of the file.',
+    'Settings come from the environment, or from a file of `NAME=value` lines: the one of `--config FILE`, otherwise `.env` in the ' +
+    'current folder. The environment wins; `inkcast config` shows where each value is from ([command](command.md)). ' +
+    'A wrong value stops the start, and all problems are listed at once. An unknown name stops it only in a file of `--config`, because ' +
+    'the environment and `.env` may have variables of other programs. ' +
+    '`NODE_ENV=production` makes defaults stricter: [required settings](deployment.md#required-settings) says which settings production ' +
+    'needs, and what happens without them. ' +
+    'A setting `NAME` that is marked *Secret* can also be read from a file, as orchestrators mount secrets: `NAME_FILE` is the path of ' +
+    'the file.',
     '## Start here',
     'Production needs these, besides `NODE_ENV=production`. All others have defaults that serve most teams.',
     markdownTable(['Name', 'Meaning'], startHere().map(({ name, sentence }) => [`\`${name}\``, sentence])),

@@ -124,7 +124,8 @@ async function shrunk ({ job, result: failed }, runner) {
     isOver: () => interruption.signal.aborted || performance.now() > deadline
   })
   const smallest = { ...job, without }
-  console.log(`the shortest of ${runs} runs:\n${violationsOf(result)}\nschedule:\n${scheduleOf(result)}\nto repeat it: ${repeating(smallest)}`)
+  console.log(`the shortest of ${runs} runs:\n${violationsOf(result)}\nschedule:\n${scheduleOf(result)}\nto repeat it: ` +
+    `${repeating(smallest)}`)
   return { job: smallest, result }
 }
 

@@ -137,7 +137,8 @@ async function tell (selections, running, ended, signal) {
       ...ways.map(({ name, files, filesEnded }) => `${name} ${filesEnded} of ${files} files`)
     ]
     console.error(
-      `${Math.round((performance.now() - begin) / 1000)} s: ${parts.join(', ')}; ${selections.length - shares.size} rings queued, about ${Math.ceil(remaining / 60)} min remain`
+      `${Math.round((performance.now() - begin) / 1000)} s: ${parts.join(', ')}; ${selections.length - shares.size} rings queued, about ` +
+      `${Math.ceil(remaining / 60)} min remain`
     )
   }
 }

@@ -16,14 +16,17 @@ ${summaryTables(summary)}
 
 ## Method
 
-\`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} before the run.
+\`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} \
+before the run.
 ${Object.entries(versions)
   .map(([name, version]) => `${name} ${version}`)
   .join(', ')}.
 
-Per system ${settings.rounds} rounds, alternating, each with fresh processes: ${settings.workers} workers and a Redis of their own. A handshake is
+Per system ${settings.rounds} rounds, alternating, each with fresh processes: ${settings.workers} workers and a Redis of their own. A \
+handshake is
 a TCP connection, the WebSocket upgrade, CONNECT with a JWT (a different user per client) and one \`doc:join\` with its response
-(${settings.documents} documents), ${settings.concurrency} at a time. *websocket* is the first ${settings.connections} handshakes of a process that has just
+(${settings.documents} documents), ${settings.concurrency} at a time. *websocket* is the first ${settings.connections} handshakes of a \
+process that has just
 started, *warm* the same number after those connections were closed, *polling, upgraded* is ${settings.polling} stock clients
 that start with long polling, ${settings.pollingConcurrency} at a time.
 

@@ -100,23 +100,31 @@ ${resultTables(rounds)}
 
 ## Method
 
-\`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} before the run.
+\`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} \
+before the run.
 ${Object.entries(versions)
   .map(([name, version]) => `${name} ${version}`)
   .join(', ')}.
 
-One embedded process of inkcast per heartbeat, production settings, ${settings.connections} WebSocket connections from ${settings.processes} client processes, each
-with one of ${settings.documents} documents open and silent except for pongs. *own timers* is Socket.IO's own heartbeat (Engine.IO's timers),
+One embedded process of inkcast per heartbeat, production settings, ${settings.connections} WebSocket connections from \
+${settings.processes} client processes, each
+with one of ${settings.documents} documents open and silent except for pongs. *own timers* is Socket.IO's own heartbeat (Engine.IO's \
+timers),
 *wheel* is inkcast's. Pings are counted by the clients: *growing* from 5 s after the last connection was opened until all have reached
-the longest interval, then for some ${settings.windowMs / 1000} s, a multiple of it. CPU is user and system time of the whole process, including pongs, from /proc, as a share of
+the longest interval, then for some ${settings.windowMs / 1000} s, a multiple of it. CPU is user and system time of the whole process, \
+including pongs, from /proc, as a share of
 one core; *of it for connections* is the increase over the process without connections.
 Heap and resident set are the growth over the empty process after a garbage collection, per connection, 5 s after the last one was opened.
 
-Then ${settings.dying} of the clients fall silent with their connections open: *detected after* is the time until their connections are closed, *at most* the
-advertised interval plus the timeout of ${TIMEOUT / 1000} s. At the end all remaining clients fall silent, the process is stopped (SIGSTOP) until
-every ping is overdue, and continued, so that all of them expire at once: *removed* is the time from the first closed connection to the last, as seen by the
+Then ${settings.dying} of the clients fall silent with their connections open: *detected after* is the time until their connections are \
+closed, *at most* the
+advertised interval plus the timeout of ${TIMEOUT / 1000} s. At the end all remaining clients fall silent, the process is stopped \
+(SIGSTOP) until
+every ping is overdue, and continued, so that all of them expire at once: *removed* is the time from the first closed connection to the \
+last, as seen by the
 clients, which also depends on the spacing of their pings (the wheel sends them, and closes connections, 100 at a time, and lets other work
-between); *per second of CPU* is the number that one core could remove, *event loop blocked* the longest delay of the event loop during this time.
+between); *per second of CPU* is the number that one core could remove, *event loop blocked* the longest delay of the event loop during \
+this time.
 `
 }
 

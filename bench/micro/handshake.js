@@ -25,7 +25,9 @@ const TOKENS = 20_000
 const sign = createSigner({ key: SECRET, algorithm: 'HS256', expiresIn: 3_600_000 })
 const tokens = Array.from({ length: TOKENS }, (_, i) => sign({ sub: `user-${i}`, name: `User ${i}` }))
 const key = createSecretKey(Buffer.from(SECRET))
-const authenticator = createAuthenticator({ settings: { secret: SECRET }, log: pino({ level: 'silent' }), clock: systemClock, random: systemRandom })
+const authenticator = createAuthenticator({
+  settings: { secret: SECRET }, log: pino({ level: 'silent' }), clock: systemClock, random: systemRandom
+})
 await authenticator.start()
 const fastJwt = createVerifier({ key: SECRET, algorithms: ['HS256'], cache: false })
 const newId = createSessionIds(1, { clock: systemClock, random: systemRandom })

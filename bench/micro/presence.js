@@ -82,7 +82,8 @@ for (const perDocument of [1, 5, 100, 5000]) {
   // until no work is due
   await new Promise((resolve) => { setTimeout(resolve, 5000) })
   console.log(
-    `${perDocument} per document and worker: ${Math.round((heap() - before) / CONNECTIONS)} bytes each, the state of ${JSON.stringify({ state: { color: '#1e90ff', n: CONNECTIONS - 1 } }).length} in it`
+    `${perDocument} per document and worker: ${Math.round((heap() - before) / CONNECTIONS)} bytes each, the state of ` +
+    `${JSON.stringify({ state: { color: '#1e90ff', n: CONNECTIONS - 1 } }).length} in it`
   )
   kept.push(presence, participants, places, guids)
 }

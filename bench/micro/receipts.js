@@ -130,7 +130,9 @@ async function measure (members) {
     sums.missing === PENDING - answering &&
     receipts.pending === 0
   console.log(
-    `${String(records).padStart(7)} records x ${String(members).padStart(6)} members  ${mb(fresh)} asked  ${mb(answered)} nine tenths answered  ask ${ask.toFixed(2)} us  ack ${acknowledge?.toFixed(2) ?? '   -'} us  ${right ? 'adds up' : `DOES NOT ADD UP ${JSON.stringify(sums)}`}`
+    `${String(records).padStart(7)} records x ${String(members).padStart(6)} members  ${mb(fresh)} asked  ${mb(answered)} nine tenths ` +
+    `answered  ask ${ask.toFixed(2)} us  ack ${acknowledge?.toFixed(2) ?? '   -'} us  ` +
+    `${right ? 'adds up' : `DOES NOT ADD UP ${JSON.stringify(sums)}`}`
   )
   return right && Math.max(fresh, answered) < LIMIT
 }

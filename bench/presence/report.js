@@ -83,14 +83,18 @@ ${resultTables(rounds)}
 
 ## Method
 
-\`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} before the run.
+\`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} \
+before the run.
 ${Object.entries(versions)
   .map(([name, version]) => `${name} ${version}`)
   .join(', ')}.
 
-\`npm start\` with ${workers} gateway workers and a Redis of its own, production settings. WebSocket connections of one client process, each a different user with a
-token, are open; then all join one document with a state of some 60 bytes, evenly over ${joinMs / 1000} s. *All informed*: every member knows the number of all. Bytes and
-messages are the presence data that clients got: responses to joins and \`doc:presence\`. *Lag* is the event-loop delay of the slower worker, sampled
+\`npm start\` with ${workers} gateway workers and a Redis of its own, production settings. WebSocket connections of one client process, \
+each a different user with a
+token, are open; then all join one document with a state of some 60 bytes, evenly over ${joinMs / 1000} s. *All informed*: every member \
+knows the number of all. Bytes and
+messages are the presence data that clients got: responses to joins and \`doc:presence\`. *Lag* is the event-loop delay of the slower \
+worker, sampled
 every 10 ms; clients, workers and Redis share the cores. Above \`PRESENCE_MAX_MEMBERS\` (500) members only get their number.
 `
 }

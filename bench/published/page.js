@@ -48,10 +48,14 @@ function cellsOf (saved) {
   const perCore = (/** @type {number | undefined} */ value) =>
     value === undefined ? '–' : READINGS.map((cores) => `${shown(value / cores)} (${cores} cores)`).join(', ')
   return {
-    head: ['scenario', 'connections', 'missing', 'connections/s per core', 'deliveries/s per core', 'KB per connection', 'growth of memory in the hold', 'latency p50, p99'],
+    head: [
+      'scenario', 'connections', 'missing', 'connections/s per core', 'deliveries/s per core', 'KB per connection',
+      'growth of memory in the hold', 'latency p50, p99'
+    ],
     rows: [
       ...PUBLISHED.map(({ what, connections, connectionsPerSecond, deliveriesPerSecond, memory }) => [
-        `published: ${what}`, shown(connections), '–', perCore(connectionsPerSecond), perCore(deliveriesPerSecond), shown(memory), '–', '–'
+        `published: ${what}`, shown(connections), '–', perCore(connectionsPerSecond), perCore(deliveriesPerSecond),
+        shown(memory), '–', '–'
       ]),
       ...saved.flatMap(({ runs, workers }) => runs.map(({ name, figures, summary, missing, problems }) => [
         `${name}, ${workers} workers`,
@@ -69,11 +73,19 @@ function cellsOf (saved) {
 }
 
 const HOW = [
-  `Rows that begin with "published" are from the published test. It names two machines, one with ${READINGS.join(' cores and one with ')}, and does not say which one was measured. So each rate is divided by both. How busy these cores were is not known.`,
-  'The other rows are inkcast. Their rates are divided by the CPU time that its processes used (launcher, api, gateways; without Redis): "2,000 connections/s per core" means that a core which does nothing else opens 2,000 connections in a second.',
-  'This CPU time is of everything that happened meanwhile. In "deliveries/s per core" it includes heartbeat and receipts, and in scenario 4 also the handshakes of the clients that come back. In "connections/s per core" of scenario 4 it includes the deliveries.',
-  '"KB per connection" is the resident memory of all processes, less what they had before the first connection, divided by the connections. A process frees other memory meanwhile, so with few connections the difference is below the noise.',
-  '"Growth of memory in the hold" compares the memory at the end of the hold (the time in which all clients stay connected) with that at its beginning. A negative figure means that memory was freed. In scenario 4 it is mostly garbage: V8 keeps closed connections until its next full collection, and lets the heap grow to twice its size until then. The soak (docs/soak.md) measures after a collection, and shows whether anything is kept.'
+  'Rows that begin with "published" are from the published test. It names two machines, one with ' +
+  `${READINGS.join(' cores and one with ')}, and does not say which one was measured. So each rate is divided by both. How busy these ` +
+  'cores were is not known.',
+  'The other rows are inkcast. Their rates are divided by the CPU time that its processes used (launcher, api, gateways; without ' +
+  'Redis): "2,000 connections/s per core" means that a core which does nothing else opens 2,000 connections in a second.',
+  'This CPU time is of everything that happened meanwhile. In "deliveries/s per core" it includes heartbeat and receipts, and in ' +
+  'scenario 4 also the handshakes of the clients that come back. In "connections/s per core" of scenario 4 it includes the deliveries.',
+  '"KB per connection" is the resident memory of all processes, less what they had before the first connection, divided by the ' +
+  'connections. A process frees other memory meanwhile, so with few connections the difference is below the noise.',
+  '"Growth of memory in the hold" compares the memory at the end of the hold (the time in which all clients stay connected) with that ' +
+  'at its beginning. A negative figure means that memory was freed. In scenario 4 it is mostly garbage: V8 keeps closed connections ' +
+  'until its next full collection, and lets the heap grow to twice its size until then. The soak (docs/soak.md) measures after a ' +
+  'collection, and shows whether anything is kept.'
 ]
 
 /** @param {Saved[]} saved @returns {string} Markdown: a table beside the published figures, and how it is to be read */

@@ -32,9 +32,10 @@ export const gateway = {
         ['p50', quantile(0.5, 'frame_bytes')],
         ['p99', quantile(0.99, 'frame_bytes')]
       ]),
-      graph('Redis to worker, worker to client, p99', 'ingested_received grows: Redis or the network; received_written: this worker.', 's', [
-        ['{{stage}}', quantile(0.99, 'stage_seconds', 'stage=~"ingested_received|received_written"', 'stage')]
-      ]),
+      graph('Redis to worker, worker to client, p99', 'ingested_received grows: Redis or the network; received_written: this worker.',
+        's', [
+          ['{{stage}}', quantile(0.99, 'stage_seconds', 'stage=~"ingested_received|received_written"', 'stage')]
+        ]),
       graph('Documents', 'With members, per worker.', 'short', [
         ['open', total('documents')],
         ['with presence', total('presence_documents')]
@@ -44,10 +45,11 @@ export const gateway = {
       ])
     ],
     'Slow and lost clients': [
-      graph('Processes that hang', 'That do not answer the launcher. Others take their new connections; after 10 s they are killed.', 'short', [
-        ['{{role}} hangs', total('hung_workers', '', 'role')],
-        ['{{role}} killed per second', perSecond('hung_workers_killed_total', '', 'role')]
-      ]),
+      graph('Processes that hang', 'That do not answer the launcher. Others take their new connections; after 10 s they are killed.',
+        'short', [
+          ['{{role}} hangs', total('hung_workers', '', 'role')],
+          ['{{role}} killed per second', perSecond('hung_workers_killed_total', '', 'role')]
+        ]),
       graph('Behind', 'Connections without live delivery, which get records from the log.', 'short', [
         ['{{instance}}', total('connections_behind', '', 'instance')]
       ]),

@@ -13,7 +13,10 @@ export const MODULE_STATE = {
     'src/services/api/callers/rights.js', 'src/base/common/random.js', 'src/transport/socketio/codec.js', 'src/redis/store/resp/replies.js',
     'src/wire/msgpack-extensions.js'
   ]),
-  ...filesOf('in use within one synchronous call', ['src/transport/socketio/msgpack-packet.js', 'src/redis/store/lua/values.js', 'src/wire/msgpack.js']),
+  ...filesOf(
+    'in use within one synchronous call',
+    ['src/transport/socketio/msgpack-packet.js', 'src/redis/store/lua/values.js', 'src/wire/msgpack.js']
+  ),
   ...filesOf('fields of other objects, which each belong to one part', [
     'client/devtools/index.js', 'src/gateway/extensions/guard.js', 'src/gateway/document-rate.js',
     'src/gateway/handlers/join.js', 'src/gateway/handlers/queued-edits.js', 'src/gateway/handlers/refresh.js',

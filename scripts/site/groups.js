@@ -45,10 +45,12 @@ const GROUPS = [
       'Build a product': {
         'how-to/publish-from-your-framework.md': 'a few lines for Spring, Django, Rails and Go, over HTTP and Kafka',
         'how-to/outbox-table.md': 'a table in your database, so that no record is lost between commit and publish',
-        'how-to/tokens-from-an-issuer.md': 'tokens of Auth0, Keycloak or any OpenID Connect provider, and tokens that your own service issues',
+        'how-to/tokens-from-an-issuer.md': 'tokens of Auth0, Keycloak or any OpenID Connect provider, and tokens that your own service ' +
+          'issues',
         'how-to/remove-access.md': 'revoke, leave, close, kick, ban and restore: what each does, and the order of the steps',
         'how-to/another-origin-and-vite.md': 'pages of another host, and a development server',
-        'how-to/reload-a-document.md': 'after a repair or a restored backup: a record that makes all pages load the document again; `close` and `cut`',
+        'how-to/reload-a-document.md': 'after a repair or a restored backup: a record that makes all pages load the document again; ' +
+          '`close` and `cut`',
         'how-to/avatars.md': 'who has the document open, with name, color and picture',
         'how-to/cursors.md': 'pointers and selections with name and color; signal or presence state; when to remove a cursor',
         'how-to/typing-indicator.md': 'signals, which are never stored',
@@ -62,8 +64,10 @@ const GROUPS = [
         'react.md': 'hooks for React',
         'outbox.md': 'edits that survive lost connections and page reloads, and that the gateway accepts once',
         'yjs.md': 'shared documents with Yjs: provider, awareness, offline, the service',
-        'webhooks.md': 'messages of clients and life-cycle events to a service by POST; how a service refuses a message; an outage of the service',
-        'document-rules.md': 'settings for kinds of documents: history, presence, signals, rate; a log that keeps only the newest record of each key',
+        'webhooks.md': 'messages of clients and life-cycle events to a service by POST; how a service refuses a message; an outage of ' +
+          'the service',
+        'document-rules.md': 'settings for kinds of documents: history, presence, signals, rate; a log that keeps only the newest ' +
+          'record of each key',
         'devtools.md': 'a panel in the page that shows what a client does',
         'demo.md': 'the demo page, and how to run it with Kafka and the document service',
         '../examples/README.md': 'a page, React, Vite, Next, Node, msgpack, producers in Python, Java and Go, a document service'
@@ -77,13 +81,15 @@ const GROUPS = [
         'how-to/sizing.md': 'three questions that decide how many processes and machines you need',
         'capacity.md': 'processes and machines for ten thousand to ten million connections (generated)',
         'load.md': '`inkcast load`: scenarios, what is checked, report',
-        'soak.md': 'a test of an hour, in which clients come and go and parts fail, and memory must not grow: how to run it and read the result',
+        'soak.md': 'a test of an hour, in which clients come and go and parts fail, and memory must not grow: how to run it and read ' +
+          'the result',
         'upgrade.md': 'steps for each version'
       },
       'Watch it': {
         'how-to/trouble.md': 'symptom, where to look, what to do',
         'operations.md': 'deploys, maintenance of a machine, Redis or Kafka down, one busy worker, limits, faults',
-        'status.md': 'the status page with the figures of the last hour, and what to do about each; the inspector, which shows the path of a record live',
+        'status.md': 'the status page with the figures of the last hour, and what to do about each; the inspector, which shows the path ' +
+          'of a record live',
         'monitoring.md': 'Grafana dashboards, and alerts with a run-book line for each',
         'tracing.md': 'traces of records through OpenTelemetry, from the publisher to the browser and back'
       }

@@ -13,7 +13,8 @@ const row = ({ path, title, about }) => [`[${title}](${posix.relative('docs', pa
 export const docsIndex = () => [
   '# Documentation',
   MARK,
-  'Every page, by what you want to do. `npm run docs:site` builds the same pages as a site with search, which `npm start` then serves at `http://localhost:3000/docs/`.',
+  'Every page, by what you want to do. `npm run docs:site` builds the same pages as a site with search, which `npm start` then serves ' +
+  'at `http://localhost:3000/docs/`.',
   ...readGroups().flatMap(({ title, purpose, sections }) => [
     `## ${title}`,
     purpose,
@@ -32,7 +33,8 @@ const formerNumbers = (path) =>
 export const decisionsIndex = () => [
   '# Decisions',
   MARK,
-  'Each page begins with its outcome. The reasons follow, with their figures, and then the rejected alternatives. A former number is that of a page which is a part of the decision today.',
+  'Each page begins with its outcome. The reasons follow, with their figures, and then the rejected alternatives. A former number is ' +
+  'that of a page which is a part of the decision today.',
   markdownTable(['decision', 'former numbers'], readDecisions()
     .map(({ path, title }) => [`[${title}](${posix.basename(path)})`, formerNumbers(path)]))
 ].join('\n\n') + '\n'

@@ -36,7 +36,8 @@ export function targetOf (from, href) {
 }
 
 /** @param {string} text Markdown @returns {string} without blocks of code, which may contain anything */
-const withoutCode = (text) => text.replaceAll(/^( *)(`{3,}|~{3,})[\s\S]*?^\1\2/gm, '').replaceAll(/`[^`\n]*`/g, (code) => `\`${'x'.repeat(code.length - 2)}\``)
+const withoutCode = (text) =>
+  text.replaceAll(/^( *)(`{3,}|~{3,})[\s\S]*?^\1\2/gm, '').replaceAll(/`[^`\n]*`/g, (code) => `\`${'x'.repeat(code.length - 2)}\``)
 
 /** @param {string} path @returns {string[]} anchors of its headings */
 export function anchorsOf (path) {

@@ -28,7 +28,8 @@ export const auth = block('Authentication', {
     as: 'keys',
     type: publicKeys,
     describe:
-      'URL of the token issuer\'s key set; fetched again every 10 minutes, and when a token names an unknown key. Or `file:///etc/inkcast/issuer.pem`: one public key as a PEM file.'
+      'URL of the token issuer\'s key set; fetched again every 10 minutes, and when a token names an unknown key. Or ' +
+      '`file:///etc/inkcast/issuer.pem`: one public key as a PEM file.'
   },
   AUTH_JWT_ISSUER: {
     as: 'issuers',
@@ -42,7 +43,8 @@ export const auth = block('Authentication', {
     type: list(),
     default: '',
     describe:
-      'Accepted audiences, comma separated. The `aud` of a token must name at least one of them. Default: any audience, also tokens without `aud`.'
+      'Accepted audiences, comma separated. The `aud` of a token must name at least one of them. Default: any audience, also tokens ' +
+      'without `aud`.'
   },
   AUTH_ALLOW_ANONYMOUS: {
     as: 'allowAnonymous',
@@ -54,7 +56,8 @@ export const auth = block('Authentication', {
     as: 'accessUrl',
     type: url('https:', 'http:'),
     describe:
-      'Service that decides (by POST) whether a user may open a document, if the token has no `documents` claim. Default: with such a token the user may read and write every document.'
+      'Service that decides (by POST) whether a user may open a document, if the token has no `documents` claim. Default: with such a ' +
+      'token the user may read and write every document.'
   }
 })
 
@@ -72,19 +75,22 @@ export const api = block('API', {
     secret: true,
     default: '',
     describe:
-      'Callers as `name:token`, comma separated, with all rights. Each sends `Authorization: Bearer <token>`. Production requires this setting or `API_CALLERS_FILE`. In development without both, callers over loopback need no token.'
+      'Callers as `name:token`, comma separated, with all rights. Each sends `Authorization: Bearer <token>`. Production requires this ' +
+      'setting or `API_CALLERS_FILE`. In development without both, callers over loopback need no token.'
   },
   API_CALLERS_FILE: {
     as: 'callersFile',
     type: text(),
     describe:
-      'JSON file of callers with their credentials, rights and rates (docs/callers.md). It is read again when it changes. With a wrong file the start fails; a file that becomes wrong later is ignored.'
+      'JSON file of callers with their credentials, rights and rates (docs/callers.md). It is read again when it changes. With a wrong ' +
+      'file the start fails; a file that becomes wrong later is ignored.'
   },
   API_TLS_FILES: {
     as: 'tls',
     type: pemFiles('cert,key', 'cert,key,ca'),
     describe:
-      'PEM files of the api, as `cert:<path>,key:<path>`; with them it speaks TLS only. With `ca:<path>`, the authorities that issue client certificates, callers may show one instead of a token (mTLS).'
+      'PEM files of the api, as `cert:<path>,key:<path>`; with them it speaks TLS only. With `ca:<path>`, the authorities that issue ' +
+      'client certificates, callers may show one instead of a token (mTLS).'
   }
 })
 
@@ -93,7 +99,9 @@ export const admin = block('Administration', {
     as: 'host',
     type: text(),
     default: '127.0.0.1',
-    describe: 'Address of `/metrics`, `/live`, `/ready` and the status page. If it is not a loopback address, set `ADMIN_TOKEN` as well: without it, changes are for requests over loopback only, and so are the figures of the status page without `ADMIN_READ_TOKEN`.'
+    describe: 'Address of `/metrics`, `/live`, `/ready` and the status page. If it is not a loopback address, set `ADMIN_TOKEN` as ' +
+      'well: without it, changes are for requests over loopback only, and so are the figures of the status page without ' +
+      '`ADMIN_READ_TOKEN`.'
   },
   ADMIN_PORT: {
     as: 'port',
@@ -105,7 +113,8 @@ export const admin = block('Administration', {
     as: 'tls',
     type: pemFiles('cert,key', 'cert,key,ca'),
     describe:
-      'PEM files of `ADMIN_PORT`, as `cert:<path>,key:<path>`; with them it speaks TLS only. With `ca:<path>`, the authorities that issue client certificates, every client of `ADMIN_PORT` must show one (mTLS), health checks included.'
+      'PEM files of `ADMIN_PORT`, as `cert:<path>,key:<path>`; with them it speaks TLS only. With `ca:<path>`, the authorities that ' +
+      'issue client certificates, every client of `ADMIN_PORT` must show one (mTLS), health checks included.'
   },
   AGENT_PORT: {
     as: 'agentPort',
@@ -118,7 +127,9 @@ export const admin = block('Administration', {
     type: adminToken(),
     secret: true,
     describe:
-      'Token for everything on `ADMIN_PORT`, also for changes (`PUT /loglevel`), as `Authorization: Bearer <token>`. Not set: in production nothing can be changed, in development changes are for requests over loopback only. So is `/status` (the figures of the status page), without `ADMIN_READ_TOKEN`. `/metrics`, `/live` and `/ready` need no token.'
+      'Token for everything on `ADMIN_PORT`, also for changes (`PUT /loglevel`), as `Authorization: Bearer <token>`. Not set: in ' +
+      'production nothing can be changed, in development changes are for requests over loopback only. So is `/status` (the figures of ' +
+      'the status page), without `ADMIN_READ_TOKEN`. `/metrics`, `/live` and `/ready` need no token.'
   },
   ADMIN_READ_TOKEN: {
     as: 'readToken',
@@ -137,6 +148,7 @@ export const admin = block('Administration', {
     type: choice('checked', 'any'),
     default: 'checked',
     describe:
-      '`checked`: inkcast starts only with the versions of libraries whose private parts it was checked with (docs/hooks.md). `any`: it starts with other versions too, and warns; for a security fix of a library, until inkcast has it.'
+      '`checked`: inkcast starts only with the versions of libraries whose private parts it was checked with (docs/hooks.md). `any`: it ' +
+      'starts with other versions too, and warns; for a security fix of a library, until inkcast has it.'
   }
 })

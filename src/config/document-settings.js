@@ -7,7 +7,8 @@ export const delivery = block('Delivery', {
     type: integer(0, 64 * 2 ** 20),
     default: '0',
     describe:
-      'Minimum frame size for compression, bytes. A record is compressed once for all clients that support it (permessage-deflate). 0: no compression.'
+      'Minimum frame size for compression, bytes. A record is compressed once for all clients that support it (permessage-deflate). 0: ' +
+      'no compression.'
   }
 })
 
@@ -77,7 +78,13 @@ export const heartbeat = block('Heartbeat', {
     type: network,
     default: 'internet',
     describe:
-      'Network of most clients, which decides how often they get pings: `internet` (5000:25000:20000), `lan` (2000:8000:4000; finds dead connections within 12 s), `mobile` (15000:45000:30000; few pings, and long timeouts for radios that sleep), or your own `min:max:timeout`, ms. A new connection gets a ping after `min`. After every two answers in time the interval grows, up to `max`. The answer must come within `timeout`. Clients get `max` and `timeout` in the handshake, as `pingInterval` and `pingTimeout`. After a comma may follow tiers: other intervals for connections whose token has this `tier`, as `name:min:max:timeout`, whose `max` and `timeout` must not exceed those of the network: `internet,editors:2000:10000:5000`. The choice is right if the p99 of `inkcast_heartbeat_seconds` is below a quarter of the timeout.'
+      'Network of most clients, which decides how often they get pings: `internet` (5000:25000:20000), `lan` (2000:8000:4000; finds ' +
+      'dead connections within 12 s), `mobile` (15000:45000:30000; few pings, and long timeouts for radios that sleep), or your own ' +
+      '`min:max:timeout`, ms. A new connection gets a ping after `min`. After every two answers in time the interval grows, up to ' +
+      '`max`. The answer must come within `timeout`. Clients get `max` and `timeout` in the handshake, as `pingInterval` and ' +
+      '`pingTimeout`. After a comma may follow tiers: other intervals for connections whose token has this `tier`, as ' +
+      '`name:min:max:timeout`, whose `max` and `timeout` must not exceed those of the network: `internet,editors:2000:10000:5000`. ' +
+      'The choice is right if the p99 of `inkcast_heartbeat_seconds` is below a quarter of the timeout.'
   }
 })
 
@@ -94,7 +101,9 @@ export const documents = block('Documents', {
     as: 'rulesFile',
     type: text(),
     describe:
-      'JSON file of rules for kinds of documents, by prefix of the guid: history, presence, signals, echo, rate, webhook (docs/document-rules.md). It is read again when it changes. With a wrong file the start fails; a file that becomes wrong later is ignored. Use the same file for all processes.'
+      'JSON file of rules for kinds of documents, by prefix of the guid: history, presence, signals, echo, rate, webhook ' +
+      '(docs/document-rules.md). It is read again when it changes. With a wrong file the start fails; a file that becomes wrong later ' +
+      'is ignored. Use the same file for all processes.'
   }
 })
 
@@ -132,6 +141,8 @@ export const presence = block('Presence', {
     type: milliseconds(0, 600_000),
     default: '5000',
     describe:
-      'Grace period for a lost connection, ms. During this time its user counts as present and online, so a quick reconnect publishes no events. Use the same value for all processes. A stopping worker waits for up to this time until its clients have reconnected elsewhere.'
+      'Grace period for a lost connection, ms. During this time its user counts as present and online, so a quick reconnect publishes ' +
+      'no events. Use the same value for all processes. A stopping worker waits for up to this time until its clients have ' +
+      'reconnected elsewhere.'
   }
 })

@@ -40,20 +40,24 @@ export const gateway = block('Gateway', {
     derived: ({ cores, hasRedis }) => String(hasRedis ? cores : Math.min(Math.max(cores, 2), 4)),
     defaultText: 'number of cores; without `REDIS_URL` from 2 to 4',
     describe:
-      'Number of gateway workers that `cluster.js` starts. With `1` and without `REDIS_URL` everything runs in one process (docs/concepts.md).'
+      'Number of gateway workers that `cluster.js` starts. With `1` and without `REDIS_URL` everything runs in one process ' +
+      '(docs/concepts.md).'
   },
   ALLOWED_ORIGINS: {
     as: 'allowedOrigins',
     type: origins(),
     default: '',
     describe:
-      'Origins whose pages may connect, comma separated (`https://app.example.com`), or `*` for any; upper case, the default port and a slash at the end make no difference. Default: only the gateway\'s own origin; in development also all origins on loopback (`http://localhost:5173`).'
+      'Origins whose pages may connect, comma separated (`https://app.example.com`), or `*` for any; upper case, the default port and a ' +
+      'slash at the end make no difference. Default: only the gateway\'s own origin; in development also all origins on loopback ' +
+      '(`http://localhost:5173`).'
   },
   TLS_FILES: {
     as: 'tls',
     type: pemFiles('cert,key'),
     describe:
-      'PEM files with which the gateway terminates TLS, as `cert:<path>,key:<path>`: the certificate chain and its private key (docs/tls.md).'
+      'PEM files with which the gateway terminates TLS, as `cert:<path>,key:<path>`: the certificate chain and its private key ' +
+      '(docs/tls.md).'
   },
   TLS_GROUPS: {
     as: 'tlsGroups',
@@ -62,14 +66,16 @@ export const gateway = block('Gateway', {
       v.pipe(string(), v.regex(/^[\w-]+(:[\w-]+)*$/, 'must be names of groups, separated by colons'))
     ),
     describe:
-      'Groups of the key exchange at the gateway in the order of preference, as `X25519:P-256`. Default: those of Node.js. Since version 24 they include the post-quantum `X25519MLKEM768`, which takes 9 KB more per connection (docs/tls.md).'
+      'Groups of the key exchange at the gateway in the order of preference, as `X25519:P-256`. Default: those of Node.js. Since ' +
+      'version 24 they include the post-quantum `X25519MLKEM768`, which takes 9 KB more per connection (docs/tls.md).'
   },
   TLS_TICKET_SECRET: {
     as: 'tlsTicketSecret',
     type: longText(32),
     secret: true,
     describe:
-      'Secret from which the keys of TLS session tickets are derived. Set the same one on all machines, so that clients can resume TLS sessions at each of them. Default: a random secret per machine, which all its workers share.'
+      'Secret from which the keys of TLS session tickets are derived. Set the same one on all machines, so that clients can resume TLS ' +
+      'sessions at each of them. Default: a random secret per machine, which all its workers share.'
   },
   TRUSTED_PROXIES: {
     as: 'trustedProxies',
@@ -82,31 +88,38 @@ export const gateway = block('Gateway', {
     ),
     default: '',
     describe:
-      'Addresses and networks of trusted proxies, comma separated, for `MAX_CONNECTIONS_PER_ADDRESS`. Private networks may have the names of Express: `loopback`, `linklocal`, `uniquelocal`. The last address in `X-Forwarded-For` that is not one of them counts as the client\'s address. Default: the header is ignored, and clients with a private or loopback address do not count.'
+      'Addresses and networks of trusted proxies, comma separated, for `MAX_CONNECTIONS_PER_ADDRESS`. Private networks may have the ' +
+      'names of Express: `loopback`, `linklocal`, `uniquelocal`. The last address in `X-Forwarded-For` that is not one of them counts ' +
+      'as the client\'s address. Default: the header is ignored, and clients with a private or loopback address do not count.'
   },
   PEER_HOST: {
     as: 'peerHost',
     type: text(),
     describe:
-      'Address under which workers of other machines reach the workers of this machine. Long polling over several machines needs it, unless the load balancer has sticky sessions. Not set: machines do not forward requests to each other.'
+      'Address under which workers of other machines reach the workers of this machine. Long polling over several machines needs it, ' +
+      'unless the load balancer has sticky sessions. Not set: machines do not forward requests to each other.'
   },
   PEER_PORT: {
     as: 'peerPort',
     type: port(),
     default: '0',
     describe:
-      'First port of `PEER_HOST`. Each gateway worker needs two ports: the second one is for its successor during a reload. 0: any free ports.'
+      'First port of `PEER_HOST`. Each gateway worker needs two ports: the second one is for its successor during a reload. 0: any free ' +
+      'ports.'
   },
   PEER_TLS_FILES: {
     as: 'peerTls',
     type: pemFiles('cert,key,ca'),
     describe:
-      'PEM files of this machine for requests between machines, as `cert:<path>,key:<path>,ca:<path>`. With them, machines forward requests over TLS and authenticate each other. The certificate must name `PEER_HOST`, and be valid for servers and for clients. `ca`: the authorities that issue the certificates of the machines, and no other certificates.'
+      'PEM files of this machine for requests between machines, as `cert:<path>,key:<path>,ca:<path>`. With them, machines forward ' +
+      'requests over TLS and authenticate each other. The certificate must name `PEER_HOST`, and be valid for servers and for ' +
+      'clients. `ca`: the authorities that issue the certificates of the machines, and no other certificates.'
   },
   DRAIN_TIMEOUT: {
     as: 'drainTimeout',
     type: milliseconds(0, 3_600_000),
     default: '30000',
-    describe: 'Maximum time to stop after SIGTERM, ms. The launcher kills processes that still run 3 s after this time. A process without a launcher ends by itself 1 s after it.'
+    describe: 'Maximum time to stop after SIGTERM, ms. The launcher kills processes that still run 3 s after this time. A process ' +
+      'without a launcher ends by itself 1 s after it.'
   }
 })

@@ -52,21 +52,27 @@ export const limits = block('Limits', {
     type: eventRates,
     default: '100',
     describe:
-      'Events that one connection may send per second. A burst may have twice this number. After a comma may follow limits of single events, which also count for the first number: `100,doc:join=20,doc:signal=50`. A burst of `doc:join` may have at least `MAX_DOCUMENTS_PER_CONNECTION`, and documents in the handshake do not count. Operations of the api have `rates` in `API_CALLERS_FILE` (docs/callers.md).'
+      'Events that one connection may send per second. A burst may have twice this number. After a comma may follow limits of single ' +
+      'events, which also count for the first number: `100,doc:join=20,doc:signal=50`. A burst of `doc:join` may have at least ' +
+      '`MAX_DOCUMENTS_PER_CONNECTION`, and documents in the handshake do not count. Operations of the api have `rates` in ' +
+      '`API_CALLERS_FILE` (docs/callers.md).'
   },
   MAX_BYTES_PER_SECOND: {
     as: 'maxBytesPerSecond',
     type: integer(1024, 2 ** 40),
     default: '1048576',
     describe:
-      'Bytes that one user may send to one gateway worker per second, over all connections together. A burst may have `MAX_RECORD_BYTES` more.'
+      'Bytes that one user may send to one gateway worker per second, over all connections together. A burst may have ' +
+      '`MAX_RECORD_BYTES` more.'
   },
   MAX_WAITING_BYTES: {
     as: 'maxWaitingBytes',
     type: integer(1024, 2 ** 40),
     default: '1048576',
     describe:
-      'Above this number of queued bytes (256 for each record, and its frame) a slow connection is *behind*: it gets further records of documents from the log, when it reads again. Already above 65,536 queued bytes it gets no ephemeral records; of the signals it gets the newest ones later.'
+      'Above this number of queued bytes (256 for each record, and its frame) a slow connection is *behind*: it gets further records of ' +
+      'documents from the log, when it reads again. Already above 65,536 queued bytes it gets no ephemeral records; of the signals it ' +
+      'gets the newest ones later.'
   },
   RECEIPT_TIMEOUT: {
     as: 'receiptTimeout',
@@ -79,7 +85,8 @@ export const limits = block('Limits', {
     type: integer(1, 1_000_000),
     default: '2000',
     describe:
-      'New clients that a gateway worker accepts per second, also in a burst. The same number of further clients waits for up to a second. All others get 503 and try again.'
+      'New clients that a gateway worker accepts per second, also in a burst. The same number of further clients waits for up to a ' +
+      'second. All others get 503 and try again.'
   },
   MAX_CONNECTIONS: {
     as: 'maxConnections',
@@ -87,20 +94,24 @@ export const limits = block('Limits', {
     derived: ({ connections }) => String(connections),
     defaultText: 'limit of open files (`ulimit -n`), minus 5 % and 64',
     describe:
-      'Maximum TCP connections to the port of one gateway worker. Above it new clients get 503 with `Retry-After`. The default leaves descriptors for Redis, Kafka and other ports; set the number that you plan for one worker (docs/how-to/sizing.md).'
+      'Maximum TCP connections to the port of one gateway worker. Above it new clients get 503 with `Retry-After`. The default leaves ' +
+      'descriptors for Redis, Kafka and other ports; set the number that you plan for one worker (docs/how-to/sizing.md).'
   },
   MAX_CONNECTIONS_PER_USER: {
     as: 'maxConnectionsPerUser',
     type: integer(0, 10_000_000),
     default: '50',
     describe:
-      'Connections of one user to one gateway worker. Further ones are refused with `too_many_connections`. Set more for an account that many people or devices share. 0: no limit.'
+      'Connections of one user to one gateway worker. Further ones are refused with `too_many_connections`. Set more for an account ' +
+      'that many people or devices share. 0: no limit.'
   },
   MAX_CONNECTIONS_PER_ADDRESS: {
     as: 'maxConnectionsPerAddress',
     type: integer(0, 10_000_000),
     default: '500',
     describe:
-      'Sessions from one address (IPv6: one /64) on one gateway worker. Further ones get 503 with `Retry-After`. Behind a proxy all clients have the proxy\'s address: set `TRUSTED_PROXIES`. Until then, private and loopback addresses do not count. Companies and mobile networks share addresses, so allow hundreds. 0: no limit.'
+      'Sessions from one address (IPv6: one /64) on one gateway worker. Further ones get 503 with `Retry-After`. Behind a proxy all ' +
+      'clients have the proxy\'s address: set `TRUSTED_PROXIES`. Until then, private and loopback addresses do not count. Companies ' +
+      'and mobile networks share addresses, so allow hundreds. 0: no limit.'
   }
 })

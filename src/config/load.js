@@ -160,7 +160,8 @@ function relations ({ production, gateway, auth, api, redis, kafka, uplink }) {
     problems.push(`PUBLISH_WAIT=${redis.publishWait}: needs REDIS_URL, the built-in store keeps everything in memory`)
   if (production && redis.urls?.length === 0 && gateway.workers > 1)
     problems.push(
-      'REDIS_URL: required in production: the built-in store loses everything when its process ends (or WORKERS=1, one process without Redis, if that is meant)'
+      'REDIS_URL: required in production: the built-in store loses everything when its process ends (or WORKERS=1, one process without ' +
+      'Redis, if that is meant)'
     )
   problems.push(...tlsProblems({ gateway, kafka }))
   if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536)

@@ -8,14 +8,19 @@ export const redis = block('Redis', {
     default: '',
     secret: true,
     describe:
-      '`redis://` or `rediss://` URL of Redis 7 or later. For Redis Cluster: several URLs, comma separated. For Redis Sentinel: `redis+sentinel://host:port,host:port/name` or `rediss+sentinel://…` (docs/operations.md). For a unix socket: `unix:///path`. Without this setting `npm start` runs a built-in store in place of Redis, for development: nothing survives its process. Required in production, unless `WORKERS=1`.'
+      '`redis://` or `rediss://` URL of Redis 7 or later. For Redis Cluster: several URLs, comma separated. For Redis Sentinel: ' +
+      '`redis+sentinel://host:port,host:port/name` or `rediss+sentinel://…` (docs/operations.md). For a unix socket: `unix:///path`. ' +
+      'Without this setting `npm start` runs a built-in store in place of Redis, for development: nothing survives its process. ' +
+      'Required in production, unless `WORKERS=1`.'
   },
   PUBLISH_WAIT: {
     as: 'publishWait',
     type: choice('none', 'replicas', 'fsync'),
     default: 'none',
     describe:
-      'inkcast acknowledges a write to Redis (such as a publication without Kafka) when the memory of Redis has it (`none`), when a replica has it as well (`replicas`), or when the append-only file on disk has it (`fsync`, Redis 7.2 or later). Details: docs/durability.md.'
+      'inkcast acknowledges a write to Redis (such as a publication without Kafka) when the memory of Redis has it (`none`), when a ' +
+      'replica has it as well (`replicas`), or when the append-only file on disk has it (`fsync`, Redis 7.2 or later). Details: ' +
+      'docs/durability.md.'
   }
 })
 
@@ -50,7 +55,8 @@ export const kafka = block('Kafka', {
     type: topics,
     default: topicsText(TOPICS),
     describe:
-      'Names of the topics, comma separated: `downlink:<name>` for records to clients, `uplink:<name>` for records from clients, and `dead-letter:<name>` for records that cannot be delivered, with the reason. A topic without a name here keeps its default.'
+      'Names of the topics, comma separated: `downlink:<name>` for records to clients, `uplink:<name>` for records from clients, and ' +
+      '`dead-letter:<name>` for records that cannot be delivered, with the reason. A topic without a name here keeps its default.'
   },
   KAFKA_TOPIC_PARTITIONS: {
     as: 'partitions',
@@ -63,7 +69,8 @@ export const kafka = block('Kafka', {
     type: clientTls(),
     default: 'false',
     describe:
-      'TLS to the brokers: `true`, or PEM files, read again for each connection: `ca:<path>`, the authorities that issue the brokers\' certificates (default: those of Node.js), and `cert:<path>,key:<path>`, the client certificate (mTLS).'
+      'TLS to the brokers: `true`, or PEM files, read again for each connection: `ca:<path>`, the authorities that issue the brokers\' ' +
+      'certificates (default: those of Node.js), and `cert:<path>,key:<path>`, the client certificate (mTLS).'
   },
   KAFKA_SASL_MECHANISM: {
     as: 'saslMechanism',
@@ -83,6 +90,8 @@ export const kafka = block('Kafka', {
     as: 'saslTokenSource',
     type: pathOrUrl('https:', 'http:'),
     describe:
-      'Where tokens for `oauthbearer` come from: a file, read again for each connection, or the URL of a token endpoint (OAuth 2.0, client credentials), asked again before a token expires. A `scope` in the query of the URL is requested as the scope of the token.'
+      'Where tokens for `oauthbearer` come from: a file, read again for each connection, or the URL of a token endpoint (OAuth 2.0, ' +
+      'client credentials), asked again before a token expires. A `scope` in the query of the URL is requested as the scope of the ' +
+      'token.'
   }
 })

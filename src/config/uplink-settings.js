@@ -5,7 +5,9 @@ export const uplink = block('Uplink', {
     as: 'url',
     type: url('https:', 'http:'),
     describe:
-      'URL of a business service that gets messages of clients, life-cycle events and receipts by POST (docs/webhooks.md). With Kafka they come from the uplink topic. If `UPLINK_URL`, `KAFKA_BROKERS` and `UPLINK_GROUPS` are all unset, messages of clients go straight to everyone who has the document open.'
+      'URL of a business service that gets messages of clients, life-cycle events and receipts by POST (docs/webhooks.md). With Kafka ' +
+      'they come from the uplink topic. If `UPLINK_URL`, `KAFKA_BROKERS` and `UPLINK_GROUPS` are all unset, messages of clients go ' +
+      'straight to everyone who has the document open.'
   },
   UPLINK_SECRETS: {
     as: 'secrets',
@@ -13,14 +15,16 @@ export const uplink = block('Uplink', {
     default: '',
     secret: true,
     describe:
-      'Secrets that sign the requests to `UPLINK_URL`, comma separated: `whsec_` and base64 of 24 to 64 bytes. Each secret signs each request, so that you can replace a secret without a failed request. Required in production if `UPLINK_URL` is set.'
+      'Secrets that sign the requests to `UPLINK_URL`, comma separated: `whsec_` and base64 of 24 to 64 bytes. Each secret signs each ' +
+      'request, so that you can replace a secret without a failed request. Required in production if `UPLINK_URL` is set.'
   },
   UPLINK_GROUPS: {
     as: 'groups',
     type: listOf((name) => /^[A-Za-z0-9._-]{1,64}$/.test(name), 'must be names of letters, digits, . _ -'),
     default: '',
     describe:
-      'Without Kafka: names of the groups of services that read messages of clients over gRPC, comma separated. inkcast keeps a message until every group has read it (docs/grpc.md). With Kafka it has no effect: groups may have any name.'
+      'Without Kafka: names of the groups of services that read messages of clients over gRPC, comma separated. inkcast keeps a message ' +
+      'until every group has read it (docs/grpc.md). With Kafka it has no effect: groups may have any name.'
   }
 })
 

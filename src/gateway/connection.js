@@ -382,7 +382,8 @@ export class Connection {
     const { retryable } = ERRORS[code]
     this.endCode ??= code
     if (happened.hasSubscribers) this.tell('closing', { reason: code }, this.documents())
-    this.socket.emit('gateway:disconnect', { code, message, retryable, ...(retryInMs === undefined ? retryHint({ retryable }, this.context.random) : { retryInMs }) })
+    const hint = retryInMs === undefined ? retryHint({ retryable }, this.context.random) : { retryInMs }
+    this.socket.emit('gateway:disconnect', { code, message, retryable, ...hint })
     this.socket.disconnect(true)
   }
 }

@@ -92,7 +92,8 @@ export class PartitionState {
     if (end === undefined || end >= last.next) return undefined
     log.error(
       { topic, partition, ended: last.next, ends: end, leaderEpoch: epoch },
-      'a partition lost its end (unclean leader election, or power loss of a broker): records that were already read are gone, and those written in their place are read'
+      'a partition lost its end (unclean leader election, or power loss of a broker): records that were already read are gone, and ' +
+      'those written in their place are read'
     )
     this.reached = { ...last, next: end }
     onLostEnd(partition)

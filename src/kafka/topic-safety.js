@@ -36,10 +36,12 @@ function unsafeTopics ({ brokers, topics }) {
   const few = named((replicas) => replicas <= MIN_IN_SYNC)
   return [
     ...(settable === '' ? [] : [
-      `Kafka acknowledges records that one broker alone has, in ${settable}: set min.insync.replicas=${MIN_IN_SYNC} (kafka-configs.sh --alter --entity-type topics --entity-name ... --add-config min.insync.replicas=${MIN_IN_SYNC})`
+      `Kafka acknowledges records that one broker alone has, in ${settable}: set min.insync.replicas=${MIN_IN_SYNC} (kafka-configs.sh ` +
+      `--alter --entity-type topics --entity-name ... --add-config min.insync.replicas=${MIN_IN_SYNC})`
     ]),
     ...(few === '' ? [] : [
-      `an acknowledged record can be lost with one broker, because these Kafka topics have fewer than three replicas: ${few}; give them three (kafka-reassign-partitions.sh) and min.insync.replicas=${MIN_IN_SYNC}`
+      `an acknowledged record can be lost with one broker, because these Kafka topics have fewer than three replicas: ${few}; give them ` +
+      `three (kafka-reassign-partitions.sh) and min.insync.replicas=${MIN_IN_SYNC}`
     ])
   ]
 }

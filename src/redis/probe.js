@@ -2,7 +2,8 @@ import { createRedis } from './client.js'
 import { checkKey } from './keys.js'
 
 /** What `publish` does: a script that writes a stream, and sharded pub/sub. */
-const SCRIPT = 'redis.call(\'XADD\', KEYS[1], \'*\', \'a\', \'1\') redis.call(\'DEL\', KEYS[1]) return redis.call(\'SPUBLISH\', KEYS[1], \'\')'
+const SCRIPT = 'redis.call(\'XADD\', KEYS[1], \'*\', \'a\', \'1\') redis.call(\'DEL\', KEYS[1]) return redis.call(\'SPUBLISH\', ' +
+  'KEYS[1], \'\')'
 
 /**
  * Tries Redis out, for `inkcast check`.

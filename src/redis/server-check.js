@@ -35,7 +35,8 @@ export async function checkServer (client, log) {
       throw new Error('redis: this server reports no replication id (master_replid of INFO), which shows whether it may have lost data')
     if (!isCluster && /^(?:redis|server)_mode:cluster/m.test(info)) {
       throw new Error(
-        'redis: this is a node of Redis Cluster; give the URLs of several of its nodes, comma separated (the same one twice if it has one address)'
+        'redis: this is a node of Redis Cluster; give the URLs of several of its nodes, comma separated (the same one twice if it has ' +
+        'one address)'
       )
     }
   }

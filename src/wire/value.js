@@ -55,7 +55,8 @@ function framingOf (value) {
   if (value.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK))
     return 'the value begins with a byte order mark (ef bb bf): send UTF-8 without it'
   if (value.length > 5 && value[0] === 0)
-    return `the value begins with ${value.subarray(0, 5).toString('hex')}, which looks like the framing of a schema registry: use a serializer without it`
+    return `the value begins with ${value.subarray(0, 5).toString('hex')}, which looks like the framing of a schema registry: use a ` +
+      'serializer without it'
   return undefined
 }
 

@@ -136,7 +136,8 @@ describe('commands to a cluster that keeps running', () => {
       // the processes themselves say it, in their own lines
       await waitFor(() => names.every((name) => {
         const [role, slot] = name.split('-')
-        return cluster.output().includes(`[${role}${slot === undefined ? '' : ` ${slot}`}] the log level was changed {"from":"${from}","to":"${to}"}`)
+        return cluster.output().includes(`[${role}${slot === undefined ? '' : ` ${slot}`}] the log level was changed ` +
+          `{"from":"${from}","to":"${to}"}`)
       }), { message: cluster.output })
     }
     await have(all('debug'))

@@ -129,7 +129,8 @@ describe('a cluster that keeps running', () => {
   )
 
   test(
-    'SIGHUP under load: no connection is refused, each client moves once and misses nothing, every process is replaced, and a second SIGHUP is not lost',
+    'SIGHUP under load: no connection is refused, each client moves once and misses nothing, every process is replaced, and a second ' +
+    'SIGHUP is not lost',
     { timeout: 270_000 },
     async (t) => {
       const before = await cluster.pids()

@@ -125,7 +125,8 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
     await opensSecond(demo)
     for (const width of [1024, 1100, 1216, 1280]) {
       await demo.page.setViewportSize({ width, height: 768 })
-      const cut = await demo.page.evaluate(`[...document.querySelectorAll('.view .scroller, .view :is([data-cell$="1"], [data-cell^="D"]) .text')]
+      const cut = await demo.page.evaluate(`[...document.querySelectorAll(
+          '.view .scroller, .view :is([data-cell$="1"], [data-cell^="D"]) .text')]
         .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
         .map((element) => element.textContent.slice(0, 30))`)
       assert.deepEqual(cut, [], `${width} px`)

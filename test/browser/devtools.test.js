@@ -294,7 +294,8 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
             const { axe, devtools } = /** @type {any} */ (globalThis)
             return axe.run(devtools.element, rules)
           }, rules)
-          assert.deepEqual(violations.map((/** @type {any} */ { id, nodes }) => `${id}: ${nodes.map((/** @type {any} */ { html }) => html)}`), [])
+          assert.deepEqual(violations.map((/** @type {any} */ { id, nodes }) => `${id}: ` +
+            `${nodes.map((/** @type {any} */ { html }) => html)}`), [])
           await screenshot(`${name}-${colorScheme}-${title.toLowerCase()}`)
         }
         const isWider = await panel.locator('.body').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)

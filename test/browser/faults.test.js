@@ -50,7 +50,10 @@ describe('the fault buttons of the demo', { skip: noBrowser, timeout: 600_000 },
       : {}))
     await ada.page.click('#crowd')
     await ada.reads('#crowd-figures', /^200 of 200 guests · [1-9][\d,]* deliveries\/s · 0 reconnects · 0 lost · \d+ s left$/)
-    await losesNothing(t, ada, 'kill', /^gateway-[01] \(process \d+\) was killed with \d+ clients\. All 201 clients were connected again after [\d.]+ s, and a new worker was ready after [\d.]+ s\. 0 records lost\.$/)
+    await losesNothing(
+      t, ada, 'kill',
+      /^gateway-[01] \(process \d+\) was killed with \d+ clients\. All 201 clients were connected again after [\d.]+ s, and a new worker was ready after [\d.]+ s\. 0 records lost\.$/
+    )
     await ada.reads('#crowd-figures', /^200 of 200 guests · [\d,]+ deliveries\/s · [1-9]\d* reconnects · 0 lost · /)
     await ada.screenshot('faults-crowd')
     await ada.page.click('#crowd-leave')
@@ -80,7 +83,9 @@ describe('the fault buttons of the demo', { skip: noBrowser, timeout: 600_000 },
     for (const [device, width, height] of /** @type {const} */ ([['laptop', 1360, 860], ['phone', 390, 844]])) {
       await ada.page.setViewportSize({ width, height })
       assert.equal(await ada.page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, device)
-      const [colorScheme, rules] = device === 'laptop' ? /** @type {const} */ (['light', undefined]) : /** @type {const} */ (['dark', COLORS])
+      const [colorScheme, rules] = device === 'laptop'
+        ? /** @type {const} */ (['light', undefined])
+        : /** @type {const} */ (['dark', COLORS])
       await ada.page.emulateMedia({ colorScheme })
       await passesAxe(ada.page, rules, parts)
       await ada.page.locator('#faults').scrollIntoViewIfNeeded()

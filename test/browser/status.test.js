@@ -44,7 +44,9 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
     await reads('#processes', /embedded-0\s+ready\s+3/)
     assert.equal(await page.locator('#plots canvas:visible').count(), 7)
     await reads('#plots figure:nth-child(1) .u-legend', /open\s*3/)
-    assert.match(await page.getAttribute('#plots figure:nth-child(1) [role=img]', 'aria-label') ?? '', /^Connections, last hour. Now: open 3/)
+    assert.match(
+      await page.getAttribute('#plots figure:nth-child(1) [role=img]', 'aria-label') ?? '', /^Connections, last hour. Now: open 3/
+    )
     const inked = await page.evaluate(`{
       const canvas = document.querySelector('#plots figure:nth-child(2) canvas')
       const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)

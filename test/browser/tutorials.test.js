@@ -84,7 +84,7 @@ describe('tutorials', { skip: noBrowser }, () => {
     assert.deepEqual(tutorial.unused(), ['npm ci', 'mkdir my-page'])
   })
 
-  test('"A shared list": what the service refuses, and what happens while it or the gateway is stopped', { timeout: 240_000 }, async (t) => {
+  test('"A shared list": what the service refuses, and the page while it or the gateway is stopped', { timeout: 240_000 }, async (t) => {
     const tutorial = await followTutorial(t, 'docs/tutorials/shared-list.md')
     assert.deepEqual(tutorial.files, ['my-list/settings.env', 'my-list/service.js', 'my-list/index.html', 'my-list/page.js'])
     const gateway = tutorial.start('npm start')

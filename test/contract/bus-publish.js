@@ -215,7 +215,8 @@ export function publishContract (fixture) {
       assert.equal((await fixture.pair.first.positions([guid]))[0]?.offset, 7)
     })
 
-    test('after a partition lost its end, records of a later leader at the same offsets are new, and those of an earlier leader are duplicates', async () => {
+    test('after a partition lost its end, records of a later leader at the same offsets are new, and those of an earlier leader are ' +
+      'duplicates', async () => {
       const guid = fresh()
       const offered = (/** @type {[epoch: number | undefined, sequence: number]} */ ...[epoch, sequence]) => ({
         ...entry(guid, `${epoch}@${sequence}`),

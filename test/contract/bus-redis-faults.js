@@ -123,7 +123,8 @@ export function redisFaults (name, startServers) {
     })
 
     for (const leased of [true, false]) {
-      test(`a kick or revoke during an interruption of pub/sub arrives once, ${leased ? 'and publish waits until it is received or read' : 'also at a worker whose lease has ended'}`, async () => {
+      test('a kick or revoke during an interruption of pub/sub arrives once, ' +
+        `${leased ? 'and publish waits until it is received or read' : 'also at a worker whose lease has ended'}`, async () => {
         const { first, publisher, one } = fixture.pair
         const { client } = /** @type {any} */ (fixture.pair).connections[2]
         const [number] = fixture.workers
@@ -172,7 +173,9 @@ export function redisFaults (name, startServers) {
       const { client } = /** @type {any} */ (fixture.pair).connections[2]
       // a number with a lease but without a subscriber
       const number = 4094
-      const kick = { publication: publication({ operator: 'kick', sid: createSessionIds(number, { clock: systemClock, random: systemRandom })() }) }
+      const kick = { publication: publication({
+        operator: 'kick', sid: createSessionIds(number, { clock: systemClock, random: systemRandom })()
+      }) }
       assert.deepEqual((await publisher.publish([kick]))[0].carriedOut, { connections: 0, workers: 0 })
       await client.del(workerOrders(number))
       await client.zadd(WORKERS.expiry, Date.now() + 600_000, number)

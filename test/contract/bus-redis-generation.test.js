@@ -52,7 +52,7 @@ describe('a Redis that restarts without its last writes', async () => {
   }
 
   for (const made of [0, 1, LOST, 3 * LOST]) {
-    test(`begins another epoch before it assigns an offset twice: ${LOST} records lost, ${made} new ones before a worker looks`, async () => {
+    test(`begins another epoch before it assigns an offset twice: ${LOST} records lost, ${made} new ones before it looks`, async () => {
       const { first, second, publisher } = fixture.pair
       const guid = fresh()
       const start = await back(() => first.subscribe(guid))

@@ -10,7 +10,8 @@ import { inspectTransportContract } from './inspect-transport.js'
 for (const [name, url] of BACKENDS) {
   describe(name, () => {
     const { log } = recordingLog()
-    const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))
+    const connections = [1, 2].map((i) =>
+      createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))
     before(() => Promise.all(connections.map((redis) => redis.start())))
     after(() => Promise.all(connections.map((redis) => redis.stop())))
     inspectTransportContract(name, async () => {

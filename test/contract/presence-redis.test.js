@@ -46,7 +46,8 @@ for (const [name, url] of BACKENDS) {
   presenceContract(name, open(url()))
 
   for (const step of [-60, 10, 1000, 10_000]) {
-    test(`versions of a document do not go back after the clock of ${name} was ${step} s ahead: the last one is kept until its time has come`, async (t) => {
+    test(`versions of a document do not go back after the clock of ${name} was ${step} s ahead: the last one is kept until its time has ` +
+      'come', async (t) => {
       const redis = createRedis({ urls: url().split(','), name: 'test', log, clock: systemClock, random: systemRandom })
       t.after(() => redis.stop())
       await redis.start()

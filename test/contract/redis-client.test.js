@@ -27,7 +27,9 @@ test('an outage is one line with the address and the cause, and its end another 
   const server = await startRedis()
   t.after(() => server.stop())
   const { log: recorded, lines } = recordingLog()
-  const redis = createRedis({ urls: [`redis://user:geheim@127.0.0.1:${server.port}`], name: 'test', log: recorded, clock: systemClock, random: systemRandom })
+  const redis = createRedis({
+    urls: [`redis://user:geheim@127.0.0.1:${server.port}`], name: 'test', log: recorded, clock: systemClock, random: systemRandom
+  })
   t.after(() => redis.stop())
   const admin = connectTo(server.url)
   await admin.start()

@@ -16,7 +16,9 @@ const valuesOf = async (metric) => Object.fromEntries((await metric.get()).value
 /** @param {import('node:test').TestContext} t @param {string} url */
 async function connect (t, url) {
   const metrics = createMetrics({ processMetrics: false })
-  const redis = createRedis({ urls: url.split(','), name: 'test', log: recordingLog().log, metrics, clock: systemClock, random: systemRandom })
+  const redis = createRedis({
+    urls: url.split(','), name: 'test', log: recordingLog().log, metrics, clock: systemClock, random: systemRandom
+  })
   t.after(() => redis.stop())
   await redis.start()
   return { redis, metrics }

@@ -25,7 +25,9 @@ const allow = (user, ...rules) => admin.client.acl('SETUSER', user, ...rules)
 async function setUp (t) {
   const user = fresh('user')
   await allow(user, 'on', '>geheim', ...ALL)
-  const redis = createRedis({ urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test', clock: systemClock, random: systemRandom })
+  const redis = createRedis({
+    urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test', clock: systemClock, random: systemRandom
+  })
   t.after(() => redis.stop())
   await redis.start()
   const inbox = createInbox()
@@ -145,7 +147,9 @@ test('records wait for missing permissions, and are not refused as dead letters'
 test('the channels of emitters need permissions of their own; a missing one is reported until it is granted', async (t) => {
   const user = fresh('user')
   await allow(user, 'on', '>geheim', ...ALL)
-  const redis = createRedis({ urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test', clock: systemClock, random: systemRandom })
+  const redis = createRedis({
+    urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test', clock: systemClock, random: systemRandom
+  })
   t.after(() => redis.stop())
   await redis.start()
   /** @type {string[]} */
@@ -171,7 +175,9 @@ test('the channels of emitters need permissions of their own; a missing one is r
 test('rooms with a prefix of their own need the permission for its channels', async (t) => {
   const user = fresh('user')
   await allow(user, 'on', '>geheim', ...ALL)
-  const redis = createRedis({ urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test', clock: systemClock, random: systemRandom })
+  const redis = createRedis({
+    urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test', clock: systemClock, random: systemRandom
+  })
   t.after(() => redis.stop())
   await redis.start()
   const publish = (/** @type {string} */ channel) => redis.adapterClients().publisher.spublish(channel, 'x')

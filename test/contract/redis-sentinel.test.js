@@ -103,11 +103,12 @@ test('a worker follows the master through failovers, with its subscriptions', { 
   await arrives()
 })
 
-test('the start waits, and says for what, while the Sentinels know no such master, refuse, or do not answer', { timeout: 120_000 }, async (t) => {
+test('the start waits, and says for what, while Sentinels know no such master, refuse or hang', { timeout: 120_000 }, async (t) => {
   const set = await startSentinels({ replicas: 0, sentinelPassword: 'of-sentinel' })
   t.after(() => set.stop())
   for (const [url, expected] of /** @type {[string, RegExp][]} */ ([
-    [set.url.replace(`/${MASTER_NAME}`, '/unknown'), /the master unknown of the Sentinels 127\.0\.0\.1:\d+, .*: they know no master of the name unknown/],
+    [set.url.replace(`/${MASTER_NAME}`, '/unknown'),
+      /the master unknown of the Sentinels 127\.0\.0\.1:\d+, .*: they know no master of the name unknown/],
     [set.url.replace('of-sentinel', 'wrong'), /: they refuse the password \(sentinel_password in the URL\): .*WRONGPASS/],
     [set.url.replace(/\?.*/, ''), /: they refuse the password .*NOAUTH/],
     [`redis+sentinel://127.0.0.1:1/${MASTER_NAME}`, /: no connection to 127\.0\.0\.1:1;/]

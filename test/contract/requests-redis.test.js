@@ -13,7 +13,8 @@ import { requestsContract } from './requests.js'
 for (const [name, url] of BACKENDS) {
   describe(name, () => {
     const { log } = recordingLog()
-    const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))
+    const connections = [1, 2].map((i) =>
+      createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))
     before(() => Promise.all(connections.map((redis) => redis.start())))
     after(() => Promise.all(connections.map((redis) => redis.stop())))
     const stores = /** @type {[any, any]} */ (connections.map((redis) => createRedisRequests({
@@ -121,9 +122,14 @@ for (const [name, url] of BACKENDS) {
 }
 
 test('while Redis is unavailable calls reject with unavailable', async () => {
-  const redis = createRedis({ urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
+  const redis = createRedis({
+    urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom
+  })
   try {
-    await assert.rejects(createRedisRequests({ redis, clock: systemClock, random: systemRandom }).begin('a', 'f', 't'), { code: 'unavailable', retryable: true })
+    await assert.rejects(
+      createRedisRequests({ redis, clock: systemClock, random: systemRandom }).begin('a', 'f', 't'),
+      { code: 'unavailable', retryable: true }
+    )
   } finally {
     await redis.stop()
   }

@@ -14,7 +14,8 @@ import { sessionsContract } from './sessions.js'
 for (const [name, url] of BACKENDS) {
   describe(name, () => {
     const { log } = recordingLog()
-    const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))
+    const connections = [1, 2].map((i) =>
+      createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))
     const [one, two] = connections.map((redis) => createRedisSessions({ redis }))
     /** @type {number[]} */
     const numbers = []
@@ -93,13 +94,17 @@ for (const [name, url] of BACKENDS) {
 }
 
 test('while Redis is unavailable calls reject with unavailable', async () => {
-  const redis = createRedis({ urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
+  const redis = createRedis({
+    urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom
+  })
   try {
     const store = createRedisSessions({ redis })
     await assert.rejects(store.write('1.1', [['a', null]]), { code: 'unavailable', retryable: true })
     await assert.rejects(store.hold('1.1', [{ uid: 'a', op: '+', told: '' }]), { code: 'unavailable', retryable: true })
     await assert.rejects(store.documents({ limit: 1 }), { code: 'unavailable', retryable: true })
-    await assert.rejects(store.session(createSessionIds(1, { clock: systemClock, random: systemRandom })()), { code: 'unavailable', retryable: true })
+    await assert.rejects(
+      store.session(createSessionIds(1, { clock: systemClock, random: systemRandom })()), { code: 'unavailable', retryable: true }
+    )
     await assert.rejects(store.sessions('a'), { code: 'unavailable', retryable: true })
   } finally {
     await redis.stop()

@@ -20,7 +20,9 @@ async function open (t, url, options) {
   const { log } = recordingLog()
   const redis = createRedis({ urls: url.split(','), name: 'test', log, clock: systemClock, random: systemRandom })
   await redis.start()
-  const stream = createRedisStream({ redis, name: `uplink-${randomBytes(6).toString('hex')}`, ...options, clock: systemClock, random: systemRandom })
+  const stream = createRedisStream({
+    redis, name: `uplink-${randomBytes(6).toString('hex')}`, ...options, clock: systemClock, random: systemRandom
+  })
   t.after(() => redis.stop())
   return stream
 }

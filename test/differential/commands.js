@@ -12,7 +12,10 @@ import { ALL, CHANNELS, GUIDS, IDS, KEYS, NUMBERS, QUEUES, UIDS } from './world.
  * @typedef {(draw: Draw, world: World) => string[]} Args without the command's name
  */
 
-const FIELDS = ['e', 'o', 'g', 'k', 'x', 'b', 't', 's:t/0', '', 'f', 'a', 'u', 'p', 'v', 'n', 'c', 'total', 'freed', 'failing', 'l:one', 'b:one', 'c:one', ...IDS, ...NUMBERS, ...QUEUES, 'k1', 'ada']
+const FIELDS = [
+  'e', 'o', 'g', 'k', 'x', 'b', 't', 's:t/0', '', 'f', 'a', 'u', 'p', 'v', 'n', 'c', 'total', 'freed', 'failing', 'l:one', 'b:one',
+  'c:one', ...IDS, ...NUMBERS, ...QUEUES, 'k1', 'ada'
+]
 const MEMBERS = [...NUMBERS, ...UIDS, 'ada\0c1', 'ada\0c2', 'b\xc3\xb6b\0c1', '1.100', '2.200', '']
 
 /** @param {Draw} draw */
@@ -20,13 +23,19 @@ const value = (draw) => draw.mostly(0.3, () => draw.pick(['0', '1', '5', '17', '
 /** @param {Draw} draw */
 const integer = (draw) => draw.mostly(0.1, () => String(draw.int(-3, 20)))
 /** @param {Draw} draw */
-const score = (draw) => draw.mostly(0.15, () => draw.pick([String(draw.int(0, 9)), '1.5', '1700000000000.25', '1e17', '-3', 'inf', '0.1', '1e-7', '123456789012345678']))
+const score = (draw) =>
+  draw.mostly(
+    0.15, () => draw.pick([String(draw.int(0, 9)), '1.5', '1700000000000.25', '1e17', '-3', 'inf', '0.1', '1e-7', '123456789012345678'])
+  )
 /** @param {Draw} draw */
 const bound = (draw) => draw.mostly(0.15, () => draw.pick(['-inf', '+inf', '(3', '3', '(1.5', '0', '1700000000000']))
 /** @param {Draw} draw */
 const lex = (draw) => draw.mostly(0.15, () => draw.pick(['-', '+', '[ada', '(ada\0', '[b', '(1', '[ada\0c2']))
 /** @param {Draw} draw */
-const entryId = (draw) => draw.mostly(0.15, () => draw.pick(['-', '+', `${draw.int(0, 9)}-${draw.int(0, 1)}`, `(${draw.int(0, 9)}-0`, String(draw.int(0, 9)), '5-']))
+const entryId = (draw) =>
+  draw.mostly(
+    0.15, () => draw.pick(['-', '+', `${draw.int(0, 9)}-${draw.int(0, 1)}`, `(${draw.int(0, 9)}-0`, String(draw.int(0, 9)), '5-'])
+  )
 /** @param {Draw} draw @param {string[]} options @param {number} [share] */
 function option (draw, options, share = 0.4) {
   if (!draw.chance(share)) return []
@@ -105,7 +114,9 @@ export const KEYED = {
   stream: {
     XADD: (draw, { ms }) => [
       ...draw.pick([[], [], ['MAXLEN', integer(draw)], ['MAXLEN', '~', integer(draw)]]),
-      draw.mostly(0.1, () => draw.pick(['*', `${draw.int(0, 9)}-0`, `${ms}-*`, `${draw.int(0, 9)}-*`, String(draw.int(1, 9)), `${ms + 5}-3`])),
+      draw.mostly(
+        0.1, () => draw.pick(['*', `${draw.int(0, 9)}-0`, `${ms}-*`, `${draw.int(0, 9)}-*`, String(draw.int(1, 9)), `${ms + 5}-3`])
+      ),
       'v', envelopeLike(draw), ...draw.pick([[], [], ['k', 'k1'], ['odd']])
     ],
     XLEN: () => [],
@@ -135,7 +146,10 @@ const envelopeLike = (draw) => draw.mostly(0.1, () => draw.pick(['\0\0\0\x02{}x'
 export const UNKEYED = {
   PING: { args: (draw) => draw.pick([[], ['word'], ['two', 'words']]) },
   TIME: { args: () => [] },
-  KEYS: { args: (draw) => [draw.pick(['*', 'inkcast:{d:*', '*:lo[a-g]', '*\\}:log', '?nkcast*', 'inkcast:{w[^x]*', '', '[', '*[', 'x\\'])], unordered: 'list' },
+  KEYS: {
+    args: (draw) => [draw.pick(['*', 'inkcast:{d:*', '*:lo[a-g]', '*\\}:log', '?nkcast*', 'inkcast:{w[^x]*', '', '[', '*[', 'x\\'])],
+    unordered: 'list'
+  },
   FLUSHALL: { args: (draw) => draw.pick([[], ['NOW']]) },
   PUBLISH: { args: (draw) => [draw.pick(CHANNELS), value(draw)] },
   SPUBLISH: { args: (draw) => [draw.pick(CHANNELS), value(draw)] },
@@ -149,13 +163,18 @@ export const UNKEYED = {
     args: (draw) => draw.pick([['NUMSUB', ...channels(draw)], ['NUMSUB'], ['SHARDNUMSUB', ...channels(draw)], ['NONE']]),
     unordered: 'list'
   },
-  HELLO: { args: (draw) => draw.pick([['3'], ['3'], ['2'], [], ['3', 'SETNAME', 'me'], ['4'], ['x'], ['3', 'SETNAME']]), unordered: 'hello', alone: true },
+  HELLO: {
+    args: (draw) => draw.pick([['3'], ['3'], ['2'], [], ['3', 'SETNAME', 'me'], ['4'], ['x'], ['3', 'SETNAME']]), unordered: 'hello',
+    alone: true
+  },
   RESET: { args: () => [], alone: true },
   CLIENT: {
     args: (draw) => draw.pick([['SETNAME', 'a-name'], ['SETNAME', 'a name'], ['SETINFO', 'LIB-NAME', 'x'], ['NONE']])
   },
-  SCRIPT: { args: (draw) => draw.pick([['EXISTS', 'f'.repeat(40)], ['EXISTS'], ['LOAD', 'return 1'], ['LOAD', 'return'], ['LOAD', 'retrn 1'], ['NONE']]) },
-  EVALSHA: { args: (draw) => draw.pick([['f'.repeat(40), '0'], ['x', '0'], ['f'.repeat(40), '-1'], ['f'.repeat(40), '2', 'a'], ['f'.repeat(40), 'x']]) },
+  SCRIPT: { args: (draw) =>
+    draw.pick([['EXISTS', 'f'.repeat(40)], ['EXISTS'], ['LOAD', 'return 1'], ['LOAD', 'return'], ['LOAD', 'retrn 1'], ['NONE']]) },
+  EVALSHA: { args: (draw) =>
+    draw.pick([['f'.repeat(40), '0'], ['x', '0'], ['f'.repeat(40), '-1'], ['f'.repeat(40), '2', 'a'], ['f'.repeat(40), 'x']]) },
   EVAL: {
     args: (draw, { ms }) => draw.pick([
       ['return {1, 2.9, -2.9, "a", true, false, nil, 3}', '0'],
@@ -169,7 +188,10 @@ export const UNKEYED = {
       ['return tonumber(ARGV[1])', '0', draw.hostile()],
       ['return string.format("%.0f", tonumber(ARGV[1]) or -1)', '0', draw.hostile()],
       ['return ARGV[1] .. 1 .. 1.5 .. 1e15', '0', draw.hostile()],
-      ['return redis.call("SET", KEYS[1], ARGV[1] + 0)', '1', draw.pick(KEYS.string), draw.pick(['1', '1.5', String(ms), '1e16', '0.1', '-7', '123456789.125'])],
+      [
+        'return redis.call("SET", KEYS[1], ARGV[1] + 0)', '1', draw.pick(KEYS.string),
+        draw.pick(['1', '1.5', String(ms), '1e16', '0.1', '-7', '123456789.125'])
+      ],
       ['return redis.call("NONE")', '0'],
       ['return redis.call()', '0'],
       ['return redis.call("GET", {})', '0'],

@@ -21,9 +21,11 @@ const FREE = {
   list: (reply) => 'items' in reply ? items(reply).sort().join() : show(reply),
   pairs: (reply) => 'items' in reply ? chunks(items(reply), 2).map(String).sort().join() : show(reply),
   scan: (reply) => 'items' in reply ? reply.items.map((part) => items(part).sort().join()).join() : show(reply),
-  info: (reply) => 'text' in reply ? reply.text.startsWith('ERR') ? show(reply) : (reply.text.match(INFO) ?? []).sort().join() : show(reply),
+  info: (reply) =>
+    'text' in reply ? reply.text.startsWith('ERR') ? show(reply) : (reply.text.match(INFO) ?? []).sort().join() : show(reply),
   lifetime,
-  hello: (reply) => 'items' in reply ? reply.type + items(reply).map((item, i, all) => all[i - 1] === '"id"' ? '' : item).join() : show(reply)
+  hello: (reply) =>
+    'items' in reply ? reply.type + items(reply).map((item, i, all) => all[i - 1] === '"id"' ? '' : item).join() : show(reply)
 }
 
 /**

@@ -42,7 +42,8 @@ try {
       if (now - told < TELL && played < Number(values.sequences)) return
       told = now
       const seconds = (now - begin) / 1000
-      console.log(`${played} sequences, ${steps} steps in ${seconds.toFixed(0)} s: ${(played / seconds).toFixed(0)} sequences/s, ${(seconds / steps * 1e6).toFixed(0)} us per step`)
+      console.log(`${played} sequences, ${steps} steps in ${seconds.toFixed(0)} s: ${(played / seconds).toFixed(0)} sequences/s, ` +
+        `${(seconds / steps * 1e6).toFixed(0)} us per step`)
     }
   })
 } finally {

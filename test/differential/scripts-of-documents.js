@@ -37,7 +37,9 @@ const sequence = (draw) => draw.mostly(0.03, () => `${draw.int(0, 8)}${draw.pick
 
 /** @param {import('./draw.js').Draw} draw @param {string} source @param {boolean} keyed */
 const entry = (draw, source, keyed) => [
-  source, source === '' && draw.chance(0.9) ? '' : sequence(draw), draw.chance(0.15) ? '1' : '', draw.chance(0.25) ? draw.pick(['i1', 'i2', 'i3', 'i4']) : '',
+  source, source === '' && draw.chance(0.9) ? '' : sequence(draw), draw.chance(0.15) ? '1' : '', draw.chance(0.25)
+    ? draw.pick(['i1', 'i2', 'i3', 'i4'])
+    : '',
   keyed && draw.chance(0.6) ? draw.pick(['k1', 'k2', 'k3']) : '', envelope(draw)
 ]
 
@@ -51,7 +53,8 @@ export const LOG_CALLS = {
     const keyed = draw.chance(0.4)
     return {
       keys: [
-        log, documentMeta(guid), documentChannel(guid), documentKeys(guid), queued ? queueMarks(guid, 'ada') : log, documentNewest(guid), EMPTY
+        log, documentMeta(guid), documentChannel(guid), documentKeys(guid), queued ? queueMarks(guid, 'ada') : log, documentNewest(guid),
+        EMPTY
       ],
       args: [
         epoch(draw), draw.pick(['2', '3', '5', '100']), draw.pick(['5', '60', '60']),
@@ -91,7 +94,10 @@ export const LOG_CALLS = {
     const source = draw.pick(SOURCES)
     return {
       keys: [sourceMark(source), sourceHealing(source)],
-      args: [draw.pick(['', world.generation, world.generation, 'older']), draw.pick(['begun', 'done', 'failed']), '100', draw.pick(['5', '100'])]
+      args: [
+        draw.pick(['', world.generation, world.generation, 'older']), draw.pick(['begun', 'done', 'failed']), '100',
+        draw.pick(['5', '100'])
+      ]
     }
   },
   mark (draw, world) {
@@ -111,7 +117,8 @@ export const DOCUMENT_CALLS = {
     return {
       keys: documentPresence(draw.pick(GUIDS)),
       args: [
-        draw.pick(['1', '2', '2', '100']), '0.5', draw.pick(['0', '1', '2', '100', '100']), draw.pick(['1.100', '1.200', '7.5']), draw.pick(['5', '3600']), draw.pick(['10', '3600']),
+        draw.pick(['1', '2', '2', '100']), '0.5', draw.pick(['0', '1', '2', '100', '100']), draw.pick(['1.100', '1.200', '7.5']),
+        draw.pick(['5', '3600']), draw.pick(['10', '3600']),
         ...draw.list(1, 3, () => {
           const op = draw.pick(['+', '+', '=', '-', '~'])
           const gone = op === '-' || op === '~'

@@ -89,12 +89,15 @@ export const PEOPLE_CALLS = {
     return {
       keys: [userWorkers(uid), userOrders(uid), userOrdered(uid)],
       args: [
-        draw.pick(NAMES), draw.pick(['2', '60']), draw.pick(['0', '1', '2', '3']), 'r*', draw.pick(['', '', '1', '100', '0.5']), ...draw.list(0, 2, () => draw.pick(NAMES))
+        draw.pick(NAMES), draw.pick(['2', '60']), draw.pick(['0', '1', '2', '3']), 'r*', draw.pick(['', '', '1', '100', '0.5']),
+        ...draw.list(0, 2, () => draw.pick(NAMES))
       ]
     }
   },
   tell: (draw) => ({
-    keys: [workerOrders(1), workerChannel(1)], args: [draw.pick(ORDERS), 'message', draw.pick(['2', '60']), draw.pick(['1', '2', '100']), draw.pick(['', '1', '1'])]
+    keys: [workerOrders(1), workerChannel(1)], args: [
+      draw.pick(ORDERS), 'message', draw.pick(['2', '60']), draw.pick(['1', '2', '100']), draw.pick(['', '1', '1'])
+    ]
   }),
   drop: (draw) => ({ keys: [workerOrders(1)], args: ['dropped', draw.pick(['2', '60'])] }),
   carried: (draw) => {
@@ -112,7 +115,8 @@ export const PEOPLE_CALLS = {
     return {
       keys: changes.map(({ kind }) => kind === 'user' ? userHolders('ada') : documentHolders('doc')),
       args: [
-        draw.pick(HOLDERS), draw.pick(['1', '1', '0']), ...changes.map(({ change, kind }) => change + (kind === 'member' ? `:${draw.pick(UIDS)}` : ''))
+        draw.pick(HOLDERS), draw.pick(['1', '1', '0']), ...changes.map(({ change, kind }) =>
+          change + (kind === 'member' ? `:${draw.pick(UIDS)}` : ''))
       ]
     }
   }
@@ -122,12 +126,17 @@ export const PEOPLE_CALLS = {
 export const REQUEST_CALLS = {
   receipt: (draw) => ({
     keys: [receiptParts('p1')],
-    args: [draw.pick(NUMBERS), draw.pick(['', '1', '2', '{"delivered":1}', '{"delivered":2}']), draw.pick(['', '1']), draw.pick(['2', '60'])],
+    args: [
+      draw.pick(NUMBERS), draw.pick(['', '1', '2', '{"delivered":1}', '{"delivered":2}']), draw.pick(['', '1']), draw.pick(['2', '60'])
+    ],
     unordered: 'list'
   }),
   request: (draw) => ({
     keys: [requestState('r1')],
-    args: [draw.pick(['f1', 'f1', 'f1', 'f2']), draw.pick(TOKENS), draw.pick(['1000', '5000']), draw.pick(['2', '900']), draw.pick(['p1', 'p2']), draw.pick(['500', '2000'])]
+    args: [
+      draw.pick(['f1', 'f1', 'f1', 'f2']), draw.pick(TOKENS), draw.pick(['1000', '5000']), draw.pick(['2', '900']),
+      draw.pick(['p1', 'p2']), draw.pick(['500', '2000'])
+    ]
   }),
   settle: (draw) => ({
     keys: [requestState('r1')], args: [draw.pick(['', '{"a":1}']), draw.pick(['f1', 'f2']), draw.pick(['2', '900'])]
@@ -142,7 +151,8 @@ export const UPLINK_CALLS = {
     return {
       keys: [UPLINK.log, UPLINK.meta, UPLINK.channel, queued ? uplinkQueueMarks('up', 0, 'doc', 'ada') : UPLINK.log],
       args: [
-        draw.pick(['{}', '{"event":"a"}']), draw.pick(['', 'value', 'v'.repeat(20)]), draw.pick(['3', '12', '30']), draw.pick(['60', '500', '100000']),
+        draw.pick(['{}', '{"event":"a"}']), draw.pick(['', 'value', 'v'.repeat(20)]), draw.pick(['3', '12', '30']),
+        draw.pick(['60', '500', '100000']),
         queued ? draw.mostly(0.03, () => `${draw.int(1, 20)} ${draw.pick(QUEUES)}`) : '', `${draw.int(1, 40)} ${draw.int(1, 3)}`,
         String(draw.pick([ms - 1000, ms, ms + 1, ms + 5000])), draw.pick(['500', '3000'])
       ]
@@ -150,12 +160,16 @@ export const UPLINK_CALLS = {
   },
   take: (draw) => ({
     keys: [UPLINK.log, UPLINK.meta],
-    args: [draw.pick(GROUPS), draw.pick(HOLDERS), draw.pick(['1000', '3000']), draw.pick(['1', '3', '100']), draw.pick(['10', '100000']), draw.pick(['0', '0', '0', '0', '0', '1000'])]
+    args: [
+      draw.pick(GROUPS), draw.pick(HOLDERS), draw.pick(['1000', '3000']), draw.pick(['1', '3', '100']), draw.pick(['10', '100000']),
+      draw.pick(['0', '0', '0', '0', '0', '1000'])
+    ]
   }),
   done: (draw, { ms }) => ({
     keys: [UPLINK.log, UPLINK.meta],
     args: [
-      draw.pick(GROUPS), draw.pick(HOLDERS), draw.mostly(0.03, () => `${ms + draw.int(-3000, 10)}-${draw.int(0, 3)} ${draw.int(0, 100)}`), ...draw.pick([GROUPS, ['one'], ['two', 'one']])
+      draw.pick(GROUPS), draw.pick(HOLDERS), draw.mostly(0.03, () => `${ms + draw.int(-3000, 10)}-${draw.int(0, 3)} ${draw.int(0, 100)}`),
+      ...draw.pick([GROUPS, ['one'], ['two', 'one']])
     ]
   }),
   release: (draw) => ({ keys: [UPLINK.meta], args: [draw.pick(GROUPS), draw.pick(HOLDERS)] })

@@ -1,4 +1,5 @@
-import { documentLog, documentMeta, nodeMarker, queueMarks, requestState, sourceHealing, sourceMark, WORKERS } from '../../src/redis/keys.js'
+import { documentLog, documentMeta, nodeMarker, queueMarks, requestState, sourceHealing, sourceMark,
+  WORKERS } from '../../src/redis/keys.js'
 import { ALL, EPOCHS, GUIDS, NUMBERS, QUEUES, SOURCES, UPLINK } from './world.js'
 
 /** @typedef {import('./draw.js').Draw} Draw */
@@ -27,7 +28,8 @@ const STATES = [
     ['HSET', documentMeta(draw.pick(GUIDS)), 'e', 'E1', 'o', '5', 'g', generation, 'x', `E1 ${draw.int(0, 3)} ${draw.int(0, 2)} `],
   (draw, { generation }) => [
     'SET', sourceHealing(draw.pick(SOURCES)),
-    `${draw.pick([generation, generation, generation, 'older'])} ${draw.pick(['begun', 'done', 'done', 'failed'])} ${draw.pick(['', 'older', `older ${'0'.repeat(20)}`])}`
+    `${draw.pick([generation, generation, generation, 'older'])} ${draw.pick(['begun', 'done', 'done', 'failed'])} ` +
+    `${draw.pick(['', 'older', `older ${'0'.repeat(20)}`])}`
   ],
   (draw) => ['SET', sourceMark(draw.pick(SOURCES)), `${draw.int(0, 9)}.1`, 'EX', '60'],
   (draw) => ['HSET', queueMarks(draw.pick(GUIDS), 'ada'), draw.pick(QUEUES), draw.pick(['3', '3 x', '2 50'])],

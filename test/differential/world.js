@@ -20,12 +20,18 @@ export const UPLINK = uplinkPart('up', 0)
 /** Keys by the type that inkcast has there. */
 export const KEYS = {
   string: [
-    EMPTY, 'inkcast:generation', ...SOURCES.flatMap((source) => [sourceMark(source), sourceHealing(source)]), userOrdered('ada'), orderReport(1, 'o1'), WORKERS.secret, WORKERS.watched,
+    EMPTY, 'inkcast:generation', ...SOURCES.flatMap((source) => [sourceMark(source), sourceHealing(source)]), userOrdered('ada'),
+    orderReport(1, 'o1'), WORKERS.secret, WORKERS.watched,
     WORKERS.registry, WORKERS.doubted, nodeMarker('aaaa', '1.100')
   ],
   hash: [
-    ...GUIDS.flatMap((guid) => [documentMeta(guid), documentNewest(guid), queueMarks(guid, 'ada'), documentPresence(guid)[0], documentPresence(guid)[2], documentHolders(guid)]), workerOrders(1),
-    requestState('r1'), UPLINK.meta, uplinkQueueMarks('up', 0, 'doc', 'ada'), receiptParts('p1'), WORKERS.owners, WORKERS.slots, WORKERS.incarnations, WORKERS.settling, REPORTS.texts,
+    ...GUIDS.flatMap((guid) =>
+      [
+        documentMeta(guid), documentNewest(guid), queueMarks(guid, 'ada'), documentPresence(guid)[0], documentPresence(guid)[2],
+        documentHolders(guid)
+      ]), workerOrders(1),
+    requestState('r1'), UPLINK.meta, uplinkQueueMarks('up', 0, 'doc', 'ada'), receiptParts('p1'), WORKERS.owners, WORKERS.slots,
+    WORKERS.incarnations, WORKERS.settling, REPORTS.texts,
     userHolders('ada')
   ],
   zset: [

@@ -99,10 +99,11 @@ describe('redis sentinel', () => {
     const sentinel = adminOf(scope, { url: `redis://127.0.0.1:${set.sentinels[0].port}` })
     /** @type {import('ioredis').Redis | undefined} */
     let master
-    await scene.fault(`Redis Sentinel: the master is asked to step down, min-replicas-to-write 2, PUBLISH_WAIT=${PUBLISH_WAIT}`, async () => {
-      await waitFor(() => sentinel.call('SENTINEL', 'FAILOVER', MASTER_NAME), { timeout: 60_000 })
-      master = (await successorOf(port)).admin
-    }, { resyncs: 'some', republished: true })
+    await scene.fault(`Redis Sentinel: the master is asked to step down, min-replicas-to-write 2, PUBLISH_WAIT=${PUBLISH_WAIT}`,
+      async () => {
+        await waitFor(() => sentinel.call('SENTINEL', 'FAILOVER', MASTER_NAME), { timeout: 60_000 })
+        master = (await successorOf(port)).admin
+      }, { resyncs: 'some', republished: true })
     await messages.assertKept(/** @type {import('ioredis').Redis} */ (master))
   })
 })

@@ -13,7 +13,8 @@ export async function passesAxe (page, options = {}, part = undefined) {
   if (!await page.evaluate('"axe" in globalThis')) await page.evaluate(axe.source)
   // half-way through a transition, colors differ from the final ones
   await page.evaluate('Promise.all(document.getAnimations().filter((one) => one instanceof CSSTransition).map(({ finished }) => finished))')
-  const { violations } = /** @type {any} */ (await page.evaluate(`axe.run(${part === undefined ? 'document' : JSON.stringify(part)}, ${JSON.stringify(options)})`))
+  const { violations } = /** @type {any} */ (await page.evaluate(`axe.run(${part === undefined ? 'document' : JSON.stringify(part)}, ` +
+    `${JSON.stringify(options)})`))
   assert.deepEqual(
     violations.map((/** @type {any} */ { id, nodes }) => [
       id,

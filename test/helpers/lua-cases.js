@@ -24,21 +24,33 @@ const STRINGS = [
 ]
 // '#\'\'' is 0: Lua 5.1 confuses the constants 0 and -0
 const NUMBERS = [
-  '#\'\'', '1', '-1', '2', '3', '0.5', '1.5', '2.5', '-3.7', '10', '65', '255', '256', '1e14', '1e15', '-1e15', '123456789012345', '9007199254740992',
-  '9007199254740993', '1e100', '1/#\'\'', '-1/#\'\'', '0.1', '1/3', '1e-4', '1e-5', '99999999999999.5', '100000000000005', '5e-324', '1e308',
-  '#\'\'/#\'\'', '2147483648', '4294967296', '18446744073709551616', '0x10', 'tonumber("-0")', '1e21', '123456.789', '0.125', '1e5', '12345678'
+  '#\'\'', '1', '-1', '2', '3', '0.5', '1.5', '2.5', '-3.7', '10', '65', '255', '256', '1e14', '1e15', '-1e15', '123456789012345',
+  '9007199254740992',
+  '9007199254740993', '1e100', '1/#\'\'', '-1/#\'\'', '0.1', '1/3', '1e-4', '1e-5', '99999999999999.5', '100000000000005', '5e-324',
+  '1e308',
+  '#\'\'/#\'\'', '2147483648', '4294967296', '18446744073709551616', '0x10', 'tonumber("-0")', '1e21', '123456.789', '0.125', '1e5',
+  '12345678'
 ]
-const TABLES = ['{}', '{1, 2, 3}', '{a = 1, x = \'y\'}', '{1, 2, a = 3}', '{nil}', '{{1}, {}}', '{f3()}', '{1, f3()}', '{(f3())}', '{\'b\', \'a\', \'c\'}']
-const OTHERS = ['nil', 'true', 'false', 'function () end', 'f3', 'undefinedName', 'string.sub', 'redis.pcall(\'PING\')', 'redis.call(\'GET\', \'k\')']
+const TABLES = [
+  '{}', '{1, 2, 3}', '{a = 1, x = \'y\'}', '{1, 2, a = 3}', '{nil}', '{{1}, {}}', '{f3()}', '{1, f3()}', '{(f3())}',
+  '{\'b\', \'a\', \'c\'}'
+]
+const OTHERS = [
+  'nil', 'true', 'false', 'function () end', 'f3', 'undefinedName', 'string.sub', 'redis.pcall(\'PING\')', 'redis.call(\'GET\', \'k\')'
+]
 
 /** @param {string} text @returns {string} a literal of Lua */
 export const quoteLua = (text) => `'${text.replace(/[^ -&(-[\]-~]/g, (c) => `\\${String(c.charCodeAt(0)).padStart(3, '0')}`)}'`
 
 /** Of patterns; one that ends in a capture is not repeated by a sign behind it. */
-const PIECES = ['a', 'b', 'X', '.', '%d', '%S', '[^a]', '[^|,]', '(a)', '(.*)', '(%d+)', '(%S*)', '%.', '%-', '%%', '%)', ' ', '0', '|', '{', '\\']
+const PIECES = [
+  'a', 'b', 'X', '.', '%d', '%S', '[^a]', '[^|,]', '(a)', '(.*)', '(%d+)', '(%S*)', '%.', '%-', '%%', '%)', ' ', '0', '|', '{', '\\'
+]
 const LIBRARY = {
-  'string.byte': 'sii', 'string.match': 'sp', 'string.gsub': 'spr', 'string.sub': 'sii', 'string.format': 'Fvv', 'tonumber': 'w', 'type': 'w',
-  'unpack': 't', 'math.floor': 'v', 'math.ceil': 'v', 'math.max': 'vvv', 'math.min': 'vvv', 'table.concat': 'tsi', 'table.insert': 'tw', 'next': 'n',
+  'string.byte': 'sii', 'string.match': 'sp', 'string.gsub': 'spr', 'string.sub': 'sii', 'string.format': 'Fvv', 'tonumber': 'w',
+  'type': 'w',
+  'unpack': 't', 'math.floor': 'v', 'math.ceil': 'v', 'math.max': 'vvv', 'math.min': 'vvv', 'table.concat': 'tsi', 'table.insert': 'tw',
+  'next': 'n',
   'ipairs': 't', 'cjson.encode': 'q', 'cjson.decode': 'j', 'redis.error_reply': 's', 'redis.call': 'cvv', 'redis.pcall': 'cvv'
 }
 
@@ -56,7 +68,11 @@ export function generateCases (random, count) {
   const text = () => random() < 0.8 ? pick(STRINGS) : times(below(6), () => pick('abcX01 .-()%\0\xff')).join('')
   const string = () => quoteLua(text())
   const small = () => String(below(12) - 5)
-  const literal = () => pick([string, string, () => pick(NUMBERS), () => pick(NUMBERS), () => small().replace(/^0$/, '#\'\''), () => pick(TABLES), () => pick(OTHERS)])()
+  const literal = () =>
+    pick([
+      string, string, () => pick(NUMBERS), () => pick(NUMBERS), () => small().replace(/^0$/, '#\'\''), () => pick(TABLES),
+      () => pick(OTHERS)
+    ])()
   const pattern = (start = random() < 0.2 ? '^' : '') => quoteLua(start + times(1 + below(5), () =>
     pick(PIECES) + (random() < 0.4 ? pick('*+?') : '')).join('') + (random() < 0.2 ? '$' : ''))
   const subject = () => random() < 0.2 ? string() : quoteLua(times(below(12), () => pick('aabbXc01_ .()|,\n\0\x80%-')).join(''))
@@ -120,7 +136,8 @@ export function generateCases (random, count) {
       () => `table.insert(v1, (${value()})) log(#v1)`, () => `v1[#v1 + 1] = ${value()} log(v1) v1[#v1] = nil log(v1)`,
       ...depth <= 0 ? [] : [
         () => `if ${value()} then ${body()} elseif ${value()} then ${body()} else ${body()} end`,
-        () => `for i = ${small()}, ${small()}${random() < 0.4 ? `, ${pick(['1', '2', '-1', '0.5'])}` : ''} do log(i) ${body()} if i == 2 then break end end`,
+        () => `for i = ${small()}, ${small()}${random() < 0.4 ? `, ${pick(['1', '2', '-1', '0.5'])}` : ''} do log(i) ${body()} if i == ` +
+          '2 then break end end',
         () => `for i, v in ipairs({${value()}, ${value()}, ${value()}}) do log(i, v) ${body()} end`,
         () => 'for k, v in pairs({7, 8, 9}) do log(k, v) end', () => 'for k, v in pairs({a = 1}) do log(k, v) end',
         () => `for w in string.gmatch(${subject()}, ${pattern('')}) do log(w) end`,
@@ -137,7 +154,8 @@ ${times(2 + below(5), () => statement(2)).join('\n')}
 return out`
   const snippets = [
     () => `return ${pick(['show(', '{', '('])}${expression(2)}`, () => `return show(${expression(2)}`, () => `return show(${libraryCall()}`,
-    () => `return show(string.match(${subject()}, ${pattern()})`, () => `return show(string.gsub(${subject()}, ${pattern()}, ${arguments_.r()})`
+    () => `return show(string.match(${subject()}, ${pattern()})`, () => `return show(string.gsub(${subject()}, ${pattern()}, ` +
+      `${arguments_.r()})`
   ].map((make) => () => make().replace(/^return (show\(|{|\()[^]*$/, (all, open) => all + (open === '{' ? '}' : ')')))
   return times(count, () => `${HEAD}\n${pick([...snippets, program, program])()}`)
 }

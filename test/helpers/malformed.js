@@ -27,7 +27,8 @@ export const TARGETS = [
 ]
 
 const METHODS = [
-  'GET', 'GET', 'GET', 'GET', 'GET', 'POST', 'POST', 'POST', 'OPTIONS', 'OPTIONS', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'CONNECT', 'NOTIFY', 'PROPFIND', 'PRI', 'get', 'G T', '',
+  'GET', 'GET', 'GET', 'GET', 'GET', 'POST', 'POST', 'POST', 'OPTIONS', 'OPTIONS', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'CONNECT',
+  'NOTIFY', 'PROPFIND', 'PRI', 'get', 'G T', '',
   'X'.repeat(LONG), '\u00fc'
 ]
 

@@ -6,6 +6,8 @@ const { readFileSync } = fs
 
 fs.readFileSync = /** @type {any} */ ((/** @type {any} */ file, /** @type {any} */ ...args) => {
   const text = /** @type {any} */ (readFileSync)(file, ...args)
-  return typeof text === 'string' && /node_modules.ws.package\.json$/.test(String(file)) ? text.replace(/"version": ".*?"/, '"version": "99.0.0"') : text
+  return typeof text === 'string' && /node_modules.ws.package\.json$/.test(String(file))
+    ? text.replace(/"version": ".*?"/, '"version": "99.0.0"')
+    : text
 })
 syncBuiltinESMExports()

@@ -33,7 +33,9 @@ const VALUE = new Set(['value', 'valueBase64'])
 
 /** @param {Item} item @returns {Buffer} */
 const bytesOf = ({ value, valueBase64 }) =>
-  valueBase64 !== undefined ? Buffer.from(valueBase64, 'base64') : value === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(value))
+  valueBase64 !== undefined
+    ? Buffer.from(valueBase64, 'base64')
+    : value === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(value))
 
 /** @param {Item} item @returns {Record<string, string>} headers as on a record */
 function headersOf (item) {

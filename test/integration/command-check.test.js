@@ -51,7 +51,9 @@ test('check names missing topics, an eviction policy, a refused password and a m
 
   const address = server.url.replace('redis://', '')
   await redis.client.call('ACL', 'SETUSER', 'reader', 'on', '>password', '~*', '&*', '+@read', '+ping', '+info', '+client')
-  for (const [user, problem] of [['reader:password', /error +redis .*(?:NOPERM|no permissions)/], ['reader:wrong', /error +redis .*WRONGPASS/]]) {
+  for (const [user, problem] of [
+    ['reader:password', /error +redis .*(?:NOPERM|no permissions)/], ['reader:wrong', /error +redis .*WRONGPASS/]
+  ]) {
     const refused = await run(['check'], { env: { REDIS_URL: `redis://${user}@${address}` } })
     assert.equal(refused.code, 1)
     assert.match(refused.stdout, /** @type {RegExp} */ (problem))

@@ -224,7 +224,9 @@ test('a record that the topic rejects does not fail the others of its batch', as
 })
 
 for (const known of [true, false]) {
-  test(`a topic that only accepts small batches has each record once${known ? '' : ', also without permission to read its settings'}`, async (t) => {
+  test(`a topic that only accepts small batches has each record once${known
+    ? ''
+    : ', also without permission to read its settings'}`, async (t) => {
     const kafka = await testKafka(t, { topics: false })
     await ensured(kafka.kafka, { topics: [kafka.uplinkTopic], partitions: 4, maxMessageBytes: 40_000 })
     const produce = async (/** @type {string} */ topic) => ({

@@ -13,10 +13,15 @@ export const NAMED_SEEDS = [
   { seed: 17, scenario: 'kafka', found: 'a batch that waited for Redis while its member was cut off from Kafka ended the consumer' },
   { seed: 12, scenario: 'rights', found: 'a clock of Redis that was set back made pages of a document load again with its first record' },
   { seed: 34, scenario: 'rights', found: 'a worker that was cut off past its lease did not tell again that its users are online' },
-  { seed: 25, scenario: 'rights', found: 'a member whose departure Redis had lost stayed, as nobody else of its worker had the document open' },
-  { seed: 116, scenario: 'default', found: 'a process whose number another one had removed the registration of its user, and orders did not reach the user' },
-  { seed: 20, scenario: 'default', found: 'the answer to a join counted the page itself, which Redis had lost, and the next message did not' },
-  { seed: 51, scenario: 'default', found: 'a worker that stopped while one node of Redis was down gave up on departures that the other nodes would have taken' },
-  { seed: 41018, scenario: 'replica', found: 'the service of the check knew a queued edit by the event, and an edit whose number a failover lost comes as two events' },
+  { seed: 25, scenario: 'rights', found: 'a member whose departure Redis had lost stayed, as nobody else of its worker had the document ' +
+    'open' },
+  { seed: 116, scenario: 'default', found: 'a process whose number another one had removed the registration of its user, and orders did ' +
+    'not reach the user' },
+  { seed: 20, scenario: 'default', found: 'the answer to a join counted the page itself, which Redis had lost, and the next message did ' +
+    'not' },
+  { seed: 51, scenario: 'default', found: 'a worker that stopped while one node of Redis was down gave up on departures that the other ' +
+    'nodes would have taken' },
+  { seed: 41018, scenario: 'replica', found: 'the service of the check knew a queued edit by the event, and an edit whose number a ' +
+    'failover lost comes as two events' },
   { seed: 33018, scenario: 'rights', found: 'the check took a document for open whose page had left it without an answer in time' }
 ]

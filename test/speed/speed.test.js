@@ -48,7 +48,8 @@ describe('speed of the demo', { skip: noBrowser, timeout: 120_000 }, () => {
     const ada = await openDemo(t, browser, inkcast.url, { document })
     await ada.reads('#people-count', /^51 here$/)
     await ada.page.evaluate(
-      '{ globalThis.tasks = []; new PerformanceObserver((list) => globalThis.tasks.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: "longtask" }) }'
+      '{ globalThis.tasks = []; new PerformanceObserver((list) => globalThis.tasks.push(...list.getEntries().map(({ duration }) => ' +
+      'duration))).observe({ type: "longtask" }) }'
     )
     const records = Number(await ada.text('#records'))
     await browser.startTracing(ada.page, { categories: ['toplevel'] })
@@ -59,8 +60,9 @@ describe('speed of the demo', { skip: noBrowser, timeout: 120_000 }, () => {
     const longest = Math.max(...cpu)
     t.diagnostic(
       `51 people, ${WATCH / 1000} s: ${more} records, ${await ada.text('#signals')} signals, ${frames} frames; ` +
-      `the page's main thread used ${Math.round(cpu.reduce((sum, time) => sum + time, 0))} ms, its longest task ${longest.toFixed(1)} ms; ` +
-      `including other work of the machine, ${wall.length} tasks took more than 50 ms, the longest ${Math.round(Math.max(0, ...wall))} ms`
+      `the page's main thread used ${Math.round(cpu.reduce((sum, time) => sum + time,
+        0))} ms, its longest task ${longest.toFixed(1)} ms; ` +
+        `including other work of the machine, ${wall.length} tasks took more than 50 ms, the longest ${Math.round(Math.max(0, ...wall))} ms`
     )
     assert.ok(more > 50, `${more} records arrived`)
     assert.ok(longest <= 100, `${longest} ms`)

@@ -39,8 +39,12 @@ const WAYS = {
     }
   },
   FLUSHALL: { keeps: 0, happens: (server) => server.process.enter('FLUSHALL', () => server.store.keyspace.clear()) },
-  'a failover to a replica that was behind, by Sentinel': { redis: 'replica', seed: 5, keeps: 5, happens: (server, saved, cluster) => failOver(cluster, true) },
-  'a failover to a replica that was behind, whose address moves': { redis: 'replica', seed: 6, keeps: 5, happens: (server, saved, cluster) => failOver(cluster, false) },
+  'a failover to a replica that was behind, by Sentinel': {
+    redis: 'replica', seed: 5, keeps: 5, happens: (server, saved, cluster) => failOver(cluster, true)
+  },
+  'a failover to a replica that was behind, whose address moves': {
+    redis: 'replica', seed: 6, keeps: 5, happens: (server, saved, cluster) => failOver(cluster, false)
+  },
   'a restart of a node of Redis Cluster with all of its data': {
     redis: 'shards', keeps: 10, happens: (server) => server.restart(server.store.snapshot(), 1000)
   },

@@ -297,7 +297,7 @@ test('a partition that lost its end: new records are delivered, none is carried 
     assert.deepEqual([page.got('cursor'), resyncs], [['a'], []])
   }))
 
-test('a consumer that gets no records although all its health checks are green is reported and replaced once: no record is lost or repeated',
+test('a consumer without records whose health checks are green is reported and replaced once: no record is lost or repeated',
   () => inCluster({
     kafka: true, workers: 1, errors: ['the consumer delivers none', 'the Kafka consumer failed and is replaced']
   }, async (cluster) => {

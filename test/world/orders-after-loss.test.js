@@ -135,7 +135,7 @@ test('an api that starts while nothing is lost accepts orders at once', () => in
   assert.equal(await orderOn(cluster, tabs, CLOSE, 'doc:closed'), 0)
 }))
 
-test('an order that Redis loses before its worker has read it is refused, and a retry is carried out', () => inCluster({ workers: 1 }, async (cluster) => {
+test('an order that Redis loses before its worker reads it is refused, a retry works', () => inCluster({ workers: 1 }, async (cluster) => {
   const ada = await cluster.connect('ada')
   assert.equal((await ada.ask('doc:join', { guid: 'd' })).ok, true)
   await cluster.pass(LONG)

@@ -37,7 +37,7 @@ const inScene = (play) => () => inCluster({ machines: 0 }, async (cluster) => {
   })
 })
 
-test(`a document knows its keys after each step of the clock of Redis: ${STEPS.length} steps, ${AGES.length} ages, noticed at once or later`,
+test(`a document knows its keys after each step of Redis's clock: ${STEPS.length} steps, ${AGES.length} ages, noticed at once or late`,
   inScene(async ({ step, pass, publish }) => {
     /**
      * Time passes in a document that gets a publication with a key in each minute.

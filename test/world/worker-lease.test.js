@@ -216,7 +216,7 @@ describe('a worker number', () => {
   }))
 
   for (const [how, hasData] of /** @type {const} */ ([['has its data again', true], ['is empty', false]])) {
-    test(`stays with its worker while Redis is unavailable for longer than the lease, is not held until then, and is renewed at once when Redis ${how}`,
+    test(`stays with its worker while Redis is unavailable for longer than the lease, is not held meanwhile, is renewed once Redis ${how}`,
       withWorkers(async ({ cluster, workers }) => {
         const worker = await workers.claim()
         const { redis, lease, state, lines } = worker

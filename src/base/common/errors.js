@@ -42,13 +42,16 @@ export const ERRORS = Object.freeze({
     message: 'the target is not a valid id, or the operator has no use for it',
     retryable: false,
     status: 400,
-    when: 'In a publication or a request to the api, a guid, uid or sid is empty, is longer than 256 bytes, or has control characters. Or the record names a target that its operator has no use for, for example `x-guid` with `everyone`. A client that opens a document with such a guid gets `bad_request`.'
+    when: 'In a publication or a request to the api, a guid, uid or sid is empty, is longer than 256 bytes, or has control characters. ' +
+      'Or the record names a target that its operator has no use for, for example `x-guid` with `everyone`. A client that opens a ' +
+      'document with such a guid gets `bad_request`.'
   },
   batch_refused: {
     message: 'another publication of this document in the batch is refused, so none of them was published',
     retryable: false,
     status: 400,
-    when: 'In a batch the publications of a document are published together or not at all. The result of another publication of this document has the reason.'
+    when: 'In a batch the publications of a document are published together or not at all. The result of another publication of this ' +
+      'document has the reason.'
   },
   bad_header: {
     message: 'a header has an invalid value',
@@ -78,13 +81,17 @@ export const ERRORS = Object.freeze({
     message: 'the value is not well formed',
     retryable: false,
     status: 400,
-    when: 'A value is not valid JSON or msgpack, is nested deeper than 256 levels, has msgpack maps with keys other than strings and whole numbers, or has more values or attachments than one message may have ([limits](protocol.md#limits)). A client gets it for each event that [cannot be decoded](protocol.md#events-that-cannot-be-decoded). inkcast-client also reports it for a value that cannot be encoded (BigInt, a circular reference), and does not send this value.'
+    when: 'A value is not valid JSON or msgpack, is nested deeper than 256 levels, has msgpack maps with keys other than strings and ' +
+      'whole numbers, or has more values or attachments than one message may have ([limits](protocol.md#limits)). A client gets it for ' +
+      'each event that [cannot be decoded](protocol.md#events-that-cannot-be-decoded). inkcast-client also reports it for a value that ' +
+      'cannot be encoded (BigInt, a circular reference), and does not send this value.'
   },
   value_too_large: {
     message: 'the value is too large',
     retryable: false,
     status: 413,
-    when: 'A value is larger than `MAX_RECORD_BYTES`. inkcast-client also reports it for a message above the gateway\'s `maxPayload`, and does not send this message.'
+    when: 'A value is larger than `MAX_RECORD_BYTES`. inkcast-client also reports it for a message above the gateway\'s `maxPayload`, ' +
+      'and does not send this message.'
   },
 
   state_too_large: {
@@ -98,7 +105,8 @@ export const ERRORS = Object.freeze({
     message: 'this document has no presence',
     retryable: false,
     status: 403,
-    when: 'A client sends `doc:members` or `doc:state` to a document whose [rule](document-rules.md) turns presence off. A `doc:join` with `state` or `members` is accepted, but its answer has no members.'
+    when: 'A client sends `doc:members` or `doc:state` to a document whose [rule](document-rules.md) turns presence off. A `doc:join` ' +
+      'with `state` or `members` is accepted, but its answer has no members.'
   },
   not_in_log: {
     message: 'the position is not in the document\'s log',
@@ -110,13 +118,15 @@ export const ERRORS = Object.freeze({
     message: 'a request with this idempotency key is in progress',
     retryable: true,
     status: 409,
-    when: 'The first request with the same `Idempotency-Key` has no answer yet, or the process that handled it died a few seconds ago; retry after a pause, with the same key.'
+    when: 'The first request with the same `Idempotency-Key` has no answer yet, or the process that handled it died a few seconds ago; ' +
+      'retry after a pause, with the same key.'
   },
   idempotency_mismatch: {
     message: 'this idempotency key was used for another request',
     retryable: false,
     status: 422,
-    when: 'The same caller has used the same `Idempotency-Key` with another target, value or header less than 15 minutes ago; use a new key for each publication.'
+    when: 'The same caller has used the same `Idempotency-Key` with another target, value or header less than 15 minutes ago; use a new ' +
+      'key for each publication.'
   },
 
   // missing rights
@@ -124,14 +134,16 @@ export const ERRORS = Object.freeze({
     message: 'an earlier edit of the queue has to come first',
     retryable: true,
     status: 409,
-    when: 'An earlier edit of the queue (`doc:send` with `queue`) failed with a retryable error; send the earlier edit again first, then this one ([queued edits](protocol.md#queued-edits)).'
+    when: 'An earlier edit of the queue (`doc:send` with `queue`) failed with a retryable error; send the earlier edit again first, ' +
+      'then this one ([queued edits](protocol.md#queued-edits)).'
   },
 
   unauthorized: {
     message: 'a valid token is needed',
     retryable: false,
     status: 401,
-    when: 'The token is missing or not valid, or its issuer or audience is wrong (`AUTH_JWT_ISSUER`, `AUTH_JWT_AUDIENCE`); get a new token before the next try. On the api: the token or client certificate belongs to no caller (any more).'
+    when: 'The token is missing or not valid, or its issuer or audience is wrong (`AUTH_JWT_ISSUER`, `AUTH_JWT_AUDIENCE`); get a new ' +
+      'token before the next try. On the api: the token or client certificate belongs to no caller (any more).'
   },
   token_expired: {
     message: 'the token has expired',
@@ -143,13 +155,18 @@ export const ERRORS = Object.freeze({
     message: 'not allowed',
     retryable: false,
     status: 403,
-    when: 'The grants of the token, the access service, a revocation or a [rule](document-rules.md) does not allow this operation on this document ([how to find the cause](client.md#after-forbidden)). On the api: `API_CALLERS_FILE` does not allow the caller this operator, operation, document or user; the message says which.'
+    when: 'The grants of the token, the access service, a revocation or a [rule](document-rules.md) does not allow this operation on ' +
+      'this document ([how to find the cause](client.md#after-forbidden)). On the api: `API_CALLERS_FILE` does not allow the caller ' +
+      'this operator, operation, document or user; the message says which.'
   },
   origin_refused: {
     message: 'this origin is not allowed',
     retryable: false,
     status: 403,
-    when: 'A browser connects from a page whose origin is not allowed; the message names the origin, and the gateway logs it once. If `ALLOWED_ORIGINS` is set, only the origins in this list are allowed, so the origin of the gateway must be in the list, too. If it is not set, pages of the gateway\'s own host and port are allowed, and in development also all pages of the same machine. A gateway in development without authentication also refuses public host names that are not its own (DNS rebinding).'
+    when: 'A browser connects from a page whose origin is not allowed; the message names the origin, and the gateway logs it once. If ' +
+      '`ALLOWED_ORIGINS` is set, only the origins in this list are allowed, so the origin of the gateway must be in the list, too. If ' +
+      'it is not set, pages of the gateway\'s own host and port are allowed, and in development also all pages of the same machine. A ' +
+      'gateway in development without authentication also refuses public host names that are not its own (DNS rebinding).'
   },
 
   // limits
@@ -169,20 +186,26 @@ export const ERRORS = Object.freeze({
     message: 'too many events',
     retryable: true,
     status: 429,
-    when: 'The connection sends more events (of all kinds, or of this one) or bytes per second than allowed, uses too much CPU time, sends to too many documents, or requests too many members or records ([limits](protocol.md#limits)); slow down. On the api: the caller publishes, or calls the operation, above its rate in `API_CALLERS_FILE`; retry after `Retry-After` (or `retryInMs` of the error).'
+    when: 'The connection sends more events (of all kinds, or of this one) or bytes per second than allowed, uses too much CPU time, ' +
+      'sends to too many documents, or requests too many members or records ([limits](protocol.md#limits)); slow down. On the api: the ' +
+      'caller publishes, or calls the operation, above its rate in `API_CALLERS_FILE`; retry after `Retry-After` (or `retryInMs` of the ' +
+      'error).'
   },
   too_many_connections: {
     message: 'too many connections',
     retryable: true,
     status: 503,
-    when: 'The gateway worker already has `MAX_CONNECTIONS` connections in total, `MAX_CONNECTIONS_PER_USER` connections of this user, or `MAX_CONNECTIONS_PER_ADDRESS` connections from this address; close one, or retry after a pause.'
+    when: 'The gateway worker already has `MAX_CONNECTIONS` connections in total, `MAX_CONNECTIONS_PER_USER` connections of this user, ' +
+      'or `MAX_CONNECTIONS_PER_ADDRESS` connections from this address; close one, or retry after a pause.'
   },
 
   overloaded: {
     message: 'this worker has more clients than it can serve at the moment',
     retryable: true,
     status: 503,
-    when: 'The event loop of the gateway worker is late by more than 1 s, or 90 % of its memory is in use. The worker refuses new clients; if the overload lasts, it also disconnects anonymous clients ([overload](operations.md#overload)). Connect again after `Retry-After` or `retryInMs`; add workers or machines.'
+    when: 'The event loop of the gateway worker is late by more than 1 s, or 90 % of its memory is in use. The worker refuses new ' +
+      'clients; if the overload lasts, it also disconnects anonymous clients ([overload](operations.md#overload)). Connect again after ' +
+      '`Retry-After` or `retryInMs`; add workers or machines.'
   },
 
   // temporary failures
@@ -190,7 +213,10 @@ export const ERRORS = Object.freeze({
     message: 'not available at the moment',
     retryable: true,
     status: 503,
-    when: 'Redis, Kafka, the key set or the access service does not respond in time, the gateway worker is cut off from Redis for more than 10 s, Redis denies a command, or Redis does not confirm writes (`PUBLISH_WAIT`); `/ready` has the state of Redis and Kafka. Or a queue is full: too many clients connect at once, or too many messages wait for Kafka, Redis or your service. Retry after a pause.'
+    when: 'Redis, Kafka, the key set or the access service does not respond in time, the gateway worker is cut off from Redis for more ' +
+      'than 10 s, Redis denies a command, or Redis does not confirm writes (`PUBLISH_WAIT`); `/ready` has the state of Redis and Kafka. ' +
+      'Or a queue is full: too many clients connect at once, or too many messages wait for Kafka, Redis or your service. Retry after a ' +
+      'pause.'
   },
   timeout: {
     message: 'no answer in time',
@@ -222,12 +248,14 @@ export const ERRORS = Object.freeze({
     status: 403,
     when: 'A service banned this user with `kick` and `x-ttl`, and the time is not over; `restore` ends the ban earlier.'
   },
-  not_found: { message: 'no such resource', retryable: false, status: 404, when: 'The api has no such route, or there is no open connection with this id.' },
+  not_found: { message: 'no such resource', retryable: false, status: 404, when: 'The api has no such route, or there is no open ' +
+    'connection with this id.' },
   unchecked_libraries: {
     message: 'libraries have other versions than inkcast was checked with',
     retryable: false,
     status: 409,
-    when: 'At a start, and nowhere else: a library whose [private parts](hooks.md) inkcast uses has another version than the one that inkcast was checked with. The message says what to install. `LIBRARY_VERSIONS=any` starts with a warning.'
+    when: 'At a start, and nowhere else: a library whose [private parts](hooks.md) inkcast uses has another version than the one that ' +
+      'inkcast was checked with. The message says what to install. `LIBRARY_VERSIONS=any` starts with a warning.'
   },
   internal: {
     message: 'internal error',

@@ -194,7 +194,9 @@ const PACKAGES = {
         without: 'No compression.'
       },
       {
-        part: '`setSocket`, `_receiver`; of the receiver `_write`, `haveLength`, `decompress`, `dataMessage` overridden, `_maxPayload`, `_opcode`, `_fin`, `_extensions`, `_compressed`, `_bufferedBytes`, `_messageLength`, `_buffers`, `_fragments`, `_loop`, `_state`',
+        part: '`setSocket`, `_receiver`; of the receiver `_write`, `haveLength`, `decompress`, `dataMessage` overridden, `_maxPayload`, ' +
+          '`_opcode`, `_fin`, `_extensions`, `_compressed`, `_bufferedBytes`, `_messageLength`, `_buffers`, `_fragments`, `_loop`, ' +
+          '`_state`',
         files: ['src/transport/engine/websockets.js'],
         without: 'Unfinished messages are limited per connection only.'
       }
@@ -214,12 +216,14 @@ const PACKAGES = {
         without: 'A batch that kafkajs cannot read stops the consumer.'
       },
       {
-        part: '`kafkajs/src/protocol/recordBatch/record/v0` replaced in `require.cache`, `kafkajs/src/protocol/encoder`: an instance of its `prototype` with `buf`, `offset`',
+        part: '`kafkajs/src/protocol/recordBatch/record/v0` replaced in `require.cache`, `kafkajs/src/protocol/encoder`: an instance of ' +
+          'its `prototype` with `buf`, `offset`',
         files: ['src/kafka/kafkajs/produce-patch.js'],
         without: 'Encoding a record with seven headers takes 35 to 40 µs instead of 10 to 15.'
       },
       {
-        part: 'symbol `private:Kafka:createCluster` by `getOwnPropertySymbols`, `connectionPool.send`, `kafkajs/src/protocol/encoder`: `writeBufferInternal`',
+        part: 'symbol `private:Kafka:createCluster` by `getOwnPropertySymbols`, `connectionPool.send`, `kafkajs/src/protocol/encoder`: ' +
+          '`writeBufferInternal`',
         files: ['src/kafka/kafkajs/topic-id.js', 'src/kafka/kafkajs/leader-epochs.js'],
         without: 'A topic that was deleted and created again, or that lost its end, is not detected.'
       }
@@ -231,7 +235,8 @@ const PACKAGES = {
       {
         part: '`sendCommand` of clients wrapped or replaced, `toWritable` of a command',
         files: ['src/redis/client.js', 'src/gateway/rehearsal/null-redis.js'],
-        without: 'Rejected commands end the process; commands are queued without a limit while the cluster is unavailable; workers do not warm up before they are ready.'
+        without: 'Rejected commands end the process; commands are queued without a limit while the cluster is unavailable; workers do ' +
+          'not warm up before they are ready.'
       },
       {
         part: '`condition.subscriber.channels`',
@@ -256,7 +261,8 @@ const PACKAGES = {
       {
         part: '`_httpMessage` of a socket',
         files: ['src/transport/peers/exact-agents.js', 'src/transport/engine/ignored-upgrades.js', 'src/base/process/socket-times.js'],
-        without: 'A byte too many on a kept connection would become the answer to the request of another client, and an error could be written into another response.'
+        without: 'A byte too many on a kept connection would become the answer to the request of another client, and an error could be ' +
+          'written into another response.'
       },
       {
         part: '`_handle.readStop`, `_handle` taken from a socket, `handle` given to a new one',

@@ -113,7 +113,8 @@ export const RULES = [
   ),
   atLeast(
     'net.core.somaxconn', [...ACCEPTING, 'redis'], BACKLOG,
-    'queue of connections that are not accepted yet: when all clients reconnect at once, connections above it are dropped and retried after a second'
+    'queue of connections that are not accepted yet: when all clients reconnect at once, connections above it are dropped and retried ' +
+    'after a second'
   ),
   atLeast(
     'net.ipv4.tcp_max_syn_backlog', ACCEPTING, 8192,

@@ -59,12 +59,14 @@ export function diagnose ({ read, openFiles = Infinity }, { production }) {
   const files = production ? OPEN_FILES : OPEN_FILES_DEVELOPMENT
   if (openFiles < files)
     problems.push(
-      `a process may open ${openFiles} files, and each connection is one: raise the limit (ulimit -n, LimitNOFILE=, nofile) to ${files} or more`
+      `a process may open ${openFiles} files, and each connection is one: raise the limit (ulimit -n, LimitNOFILE=, nofile) to ${files} ` +
+      'or more'
     )
   const backlog = Number(/^\d+/.exec(read('/proc/sys/net/core/somaxconn'))?.[0] ?? Infinity)
   if (production && backlog < BACKLOG)
     problems.push(
-      `the kernel lets ${backlog} connections wait to be accepted: set net.core.somaxconn to ${BACKLOG} or more, or clients that come back all at once are refused`
+      `the kernel lets ${backlog} connections wait to be accepted: set net.core.somaxconn to ${BACKLOG} or more, or clients that come ` +
+      'back all at once are refused'
     )
   return problems
 }

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 
-/** Field 3 of /proc/<pid>/stat, and the fields of CPU time in user and kernel mode: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
+/**
+ * Field 3 of /proc/<pid>/stat, and the fields of CPU time in user and kernel mode:
+ * https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+ */
 const [STATE, USER, SYSTEM] = [0, 11, 12]
 /** Unit of these times, ms: USER_HZ is 100 on every system that Node supports. */
 const TICK = 10

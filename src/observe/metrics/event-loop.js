@@ -70,7 +70,8 @@ export function createEventLoopMonitor ({ metrics, log, clock, window = WINDOW }
       { p99Ms: Math.round(p99), lateMs: Math.round(lateMs), cpuMs: Math.round(cpuMs) },
       cpuMs >= OWN_PART * lateMs
         ? 'the event loop falls behind: this process has more work than one core can do; add workers or machines, or take a CPU profile'
-        : 'the event loop is late although this process uses little CPU: other processes keep the machine busy, or a CPU limit (cgroup) stops this one; more workers would not help'
+        : 'the event loop is late although this process uses little CPU: other processes keep the machine busy, or a CPU limit (cgroup) ' +
+          'stops this one; more workers would not help'
     )
   }
 

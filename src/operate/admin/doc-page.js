@@ -51,7 +51,9 @@ export function renderDoc (text, { files = '', linked = SERVED } = {}) {
   <link rel="stylesheet" href="${files}/css/doc.css">
 </head>
 <body>
-  <header class="bar"><a class="brand" href="/"><img src="${files}/icon.svg" alt="Back" width="30" height="30"></a><span>inkcast docs</span></header>
+  <header class="bar">
+    <a class="brand" href="/"><img src="${files}/icon.svg" alt="Back" width="30" height="30"></a><span>inkcast docs</span>
+  </header>
   <main class="doc">${String(rendererFor(linked).parse(text)).replaceAll('<pre>', '<pre tabindex="0">')}</main>
 </body>
 </html>

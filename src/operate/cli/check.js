@@ -9,7 +9,8 @@ import { settingsSource } from './common/settings.js'
 export function addCheck (program) {
   program
     .command('check')
-    .description('check settings, files, ports, Redis, Kafka, other services and the limits of this machine; say what to do about each problem')
+    .description('check settings, files, ports, Redis, Kafka, other services and the limits of this machine; say what to do about each ' +
+      'problem')
     .option('--strict', 'exit code 1 for warnings as well')
     .option('--json', 'as JSON')
     .addHelpText('after', `

@@ -36,7 +36,8 @@ function showConfig (names, options) {
     .map(([name, { text, source }]) => ({ name, value: shown(name, text), source }))
   if (rows.length === 0 && names.length > 0 && !options.set) {
     const meant = Object.keys(written).filter((name) => names.some((given) => isSimilar(given, name)))
-    console.error(`inkcast: no setting begins with ${names.join(' or ')}${meant.length === 0 ? '' : `; did you mean ${meant.join(' or ')}?`}`)
+    console.error('inkcast: no setting begins with ' +
+      `${names.join(' or ')}${meant.length === 0 ? '' : `; did you mean ${meant.join(' or ')}?`}`)
     return 1
   }
   if (options.json) print(JSON.stringify({ mode: config.mode, settings: rows, problems }, null, 2))

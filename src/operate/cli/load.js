@@ -36,7 +36,8 @@ export function addLoad (program) {
     .option('--polling <percent>', 'share of long-polling clients', percent)
     .option('--tiers <list>', 'share of the clients for each tier of NETWORK, as tier=percent,tier=percent; needs AUTH_JWT_SECRET', tiers)
     .option('--processes <number>', 'client processes; default: computed from connections and cores', count)
-    .option('--sources <list>', 'local addresses of the clients; default for a target in 127.0.0.0/8: further addresses of this network', list)
+    .option('--sources <list>', 'local addresses of the clients; default for a target in 127.0.0.0/8: further addresses of this network',
+      list)
     .option('--url <url>', 'URL of the gateway; default: from HOST and PORT')
     .option('--api <url>', 'URL of the api; default: from API_HOST and API_PORT')
     .option('--api-token <token>', 'token of a caller of the api; default: the first one in API_TOKENS')

@@ -8,7 +8,8 @@ export function addMove (program) {
     .description('tell a part of this machine\'s clients to reconnect, at a given rate; the balancer decides where they go')
     .option('--share <percent>', 'part of the connections: 50% or 0.5', readShare, 0.5)
     .option('--rate <number>', 'connections per second', readRate, 100)
-    .option('--process <name>', 'only clients of this worker, such as gateway-0; meanwhile other workers of the machine accept its new connections')
+    .option('--process <name>', 'only clients of this worker, such as gateway-0; meanwhile other workers of the machine accept its new ' +
+    'connections')
     .option('--stop', 'end the move that is in progress')
     .addHelpText('after', `
 Examples:

@@ -10,7 +10,8 @@ export function addToken (program) {
     .command('token')
     .description('print a JWT for development, signed with AUTH_JWT_SECRET or a private key')
     .argument('[user]', 'user id (`sub`); default: your name on this machine')
-    .option('-d, --document <grant>', 'a grant of the claim `documents`, as guid, guid:read or prefix*; may be repeated. Default: no claim, so the token is not limited to documents', append)
+    .option('-d, --document <grant>', 'a grant of the claim `documents`, as guid, guid:read or prefix*; may be repeated. Default: no ' +
+    'claim, so the token is not limited to documents', append)
     .option('--name <name>', 'the claim `name`')
     .option('--tier <tier>', 'the claim `tier` (NETWORK)')
     .option('--ttl <time>', 'how long the token is valid: 90s, 15m, 8h, 7d; a number alone is seconds', seconds, 8 * 3600)
@@ -66,7 +67,8 @@ function keyOf ({ secret, keys }, file) {
   if (secret !== undefined) return secret
   throw new CommandError(keys
     ? `AUTH_JWKS_URL only verifies tokens: give the private key with --key FILE, or ask its issuer for a token`
-    : 'there is no key to sign with: set AUTH_JWT_SECRET (openssl rand -hex 32), for inkcast as well. Without a key inkcast lets everybody in, in development')
+    : 'there is no key to sign with: set AUTH_JWT_SECRET (openssl rand -hex 32), for inkcast as well. Without a key inkcast lets ' +
+      'everybody in, in development')
 }
 
 /** @param {string} text `guid`, `guid:read` or `guid:write` */

@@ -23,13 +23,15 @@ export function banner (
   const host = reachable(gateway.host)
   const token = needsToken(api) ? ' -H "authorization: Bearer $TOKEN"' : ''
   const phones = phoneUrls({ host: gateway.host, scheme, port }, interfaces)
-  const curl = `curl -X POST ${apiUrl({ ...api, port: apiPort })}/v1/documents/demo/broadcast -H "content-type: application/json"${token} -d '{"text":"Hello from curl"}'`
+  const curl = `curl -X POST ${apiUrl({ ...api, port: apiPort })}/v1/documents/demo/broadcast -H "content-type: ` +
+    `application/json"${token} -d '{"text":"Hello from curl"}'`
   return [
     '',
     `  inkcast is running (${whatRuns({ gateway, redis, mode })})`,
     '',
     hasDemo
-      ? `  demo      ${scheme}://${host}:${port}   (${auth.allowAnonymous || auth.secret !== undefined ? 'open it in two tabs' : 'it asks for a token'})`
+      ? `  demo      ${scheme}://${host}:${port}   ` +
+      `(${auth.allowAnonymous || auth.secret !== undefined ? 'open it in two tabs' : 'it asks for a token'})`
       : `  clients   ${scheme}://${host}:${port}`,
     `  publish   ${curl}`,
     ...(hasDemo ? [phoneLine(phones, gateway.port, script)] : []),
@@ -57,7 +59,8 @@ const COMMANDS = { start: 'npm start', npx: 'npx inkcast' }
  * @returns {string} how a phone, or another machine, reaches the demo
  */
 const phoneLine = ([url], port, script = '') => url === undefined
-  ? `  phone     HOST=0.0.0.0 ${port === 3000 ? '' : `PORT=${port} `}${COMMANDS[script] ?? 'node cluster.js'}   (now only this machine can connect)`
+  ? `  phone     HOST=0.0.0.0 ${port === 3000 ? '' : `PORT=${port} `}${COMMANDS[script] ?? 'node cluster.js'}   (now only this machine ` +
+  'can connect)'
   : `  phone     ${url}   (in the same network)`
 
 /** @param {{ host: string, port: number, tls?: object }} api */

@@ -7,8 +7,9 @@
 --       3 channel (sharded) of those who wait for records  4 marks of the user's queues (hash, include/queues.lua);
 --       the part again if the record has no queue
 -- ARGV  1 head  2 value  3 maximum records  4 maximum bytes  5 place in the client's queue, "<number> <id>", '' if it has
---       none  6 "<seconds to keep the marks of queues> <maximum number of them>"  7 the latest time that Redis may have reached, ms: an id is never older, so that ids
---       grow also when the stream was lost and the clock set back  8 longest time for which new records are refused, ms
+--       none  6 "<seconds to keep the marks of queues> <maximum number of them>"
+--       7 the latest time that Redis may have reached, ms: an id is never
+--       older, so that ids grow also when the stream was lost and the clock set back  8 longest time for which new records are refused, ms
 -- Returns 1 if it was appended, 0 if the queue had it before, -1 if the part is full, -2 if its readers fail.
 --@include queues
 local place = ARGV[5] ~= '' and placeOf(ARGV[5])

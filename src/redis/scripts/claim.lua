@@ -35,7 +35,9 @@ end
 
 if not number then
   local live, kept = {}, {}
-  for _, taken in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', now), '+inf')) do live[tonumber(taken)] = true end
+  for _, taken in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', now), '+inf')) do
+    live[tonumber(taken)] = true
+  end
   local function keep (incarnations)
     for _, name in ipairs(incarnations) do
       local ended = tonumber(string.match(name, '^%d+'))

@@ -128,7 +128,8 @@ end
 redis.call('HSET', meta, 'v', string.format('%.0f', version), 'n', count, 'c', countOnly and 1 or 0)
 redis.call('EXPIRE', meta, ttl)
 
-local payload = {'{"kind":"' .. kind .. '"', string.format('"from":%.0f', from), string.format('"version":%.0f', version), '"count":' .. count, '"removed":' .. quoted(removed)}
+local payload = {'{"kind":"' .. kind .. '"', string.format('"from":%.0f', from), string.format('"version":%.0f', version),
+  '"count":' .. count, '"removed":' .. quoted(removed)}
 if kind == 'diff' then
   local joined, changed, left, stillClosed = {}, {}, {}, {}
   for _, uid in ipairs(touched) do

@@ -5,7 +5,8 @@
 --       2 meta (hash: "e" epoch, "o" last offset, "g" generation of Redis (include/generation.lua), "k" the source of
 --       its records, if all have the same source and can be healed (include/healing.lua),
 --       "b" where the epoch began, "<epoch> <offset>", if the log may be bound from there on (it has lost records),
---       "x" counts (include/counted.lua), "t" time of the idempotency keys (keyTime), "s:<source>" highest sequence of that source, "<sequence>.<leader epoch>" if the leader epoch is known)
+--       "x" counts (include/counted.lua), "t" time of the idempotency keys (keyTime), "s:<source>" highest sequence of that source,
+--       "<sequence>.<leader epoch>" if the leader epoch is known)
 --       3 channel (sharded)  4 idempotency keys (sorted set, by the time of their record, see keyTime)
 --       5 marks of the user's queues (hash, include/queues.lua); the log again if the entry has no queue
 --       6 newest (hash: offset of the newest record of each key)  7 the epoch of empty logs (include/empty.lua)
@@ -41,17 +42,23 @@ end
 -- All or nothing also if a permission of inkcast's user was removed: Redis checks each command by itself, and a command
 -- refused after an XADD would leave a log that does not match its meta. (XADD is the first write and needs no check.)
 local may = redis.acl_check_cmd
-local allowed = may('SPUBLISH', channel, '') and may('HGET', meta, 'e') and may('HSET', meta, 'e', '') and may('EXPIRE', meta, '1') and may('INFO', 'replication') and may('HDEL', meta, 'k')
+local allowed = may('SPUBLISH', channel, '') and may('HGET', meta, 'e') and may('HSET', meta, 'e', '') and may('EXPIRE', meta, '1')
+  and may('INFO', 'replication') and may('HDEL', meta, 'k')
 local counts = maxBytes > 0
 for i = 15, #ARGV, 6 do
   if ARGV[i + 1] ~= '' then counts = true end
-  if ARGV[i] ~= '' and not (may('TIME') and may('ZSCORE', keys, '') and may('ZADD', keys, '0', '') and may('ZREMRANGEBYSCORE', keys, '0', '0') and may('ZREMRANGEBYRANK', keys, '0', '0')) then
+  if ARGV[i] ~= '' and not (may('TIME') and may('ZSCORE', keys, '') and may('ZADD', keys, '0', '')
+      and may('ZREMRANGEBYSCORE', keys, '0', '0') and may('ZREMRANGEBYRANK', keys, '0', '0')) then
     allowed = false
   end
 end
 local place = ARGV[9] ~= '' and placeOf(ARGV[9])
-if place and not (may('HGET', KEYS[5], '') and may('HINCRBY', KEYS[5], '', '1') and may('HSET', KEYS[5], '', '') and may('HLEN', KEYS[5]) and may('HGETALL', KEYS[5]) and may('HDEL', KEYS[5], '') and may('EXPIRE', KEYS[5], '1')) then allowed = false end
-local REFUSED = 'NOPERM publishing needs INFO, HGET, HGETALL, HDEL, HSET, HINCRBY, HLEN, EXPIRE, DEL, TIME, ZSCORE, ZADD, ZREMRANGEBYSCORE, ZREMRANGEBYRANK, GET, SET, XLEN, XRANGE, XREVRANGE, XDEL, XTRIM and SPUBLISH, on all keys and channels of inkcast'
+if place and not (may('HGET', KEYS[5], '') and may('HINCRBY', KEYS[5], '', '1') and may('HSET', KEYS[5], '', '')
+    and may('HLEN', KEYS[5]) and may('HGETALL', KEYS[5]) and may('HDEL', KEYS[5], '') and may('EXPIRE', KEYS[5], '1')) then
+  allowed = false
+end
+local REFUSED = 'NOPERM publishing needs INFO, HGET, HGETALL, HDEL, HSET, HINCRBY, HLEN, EXPIRE, DEL, TIME, ZSCORE, ZADD, '
+  .. 'ZREMRANGEBYSCORE, ZREMRANGEBYRANK, GET, SET, XLEN, XRANGE, XREVRANGE, XDEL, XTRIM and SPUBLISH, on all keys and channels of inkcast'
 if not allowed then return redis.error_reply(REFUSED) end
 
 local epoch, offset, noted, current, bound, healing, from
@@ -85,7 +92,9 @@ local function open ()
   local found = redis.call('HMGET', meta, 'e', 'o', 'g', 'k', 'x', 'b')
   epoch, offset, noted, bound, current = found[1], tonumber(found[2]), found[3], found[4], generation()
   stored = found[5]
-  if (stored or counts) and not (may('XLEN', log) and may('XRANGE', log, '-', '+') and may('XREVRANGE', log, '+', '-') and may('XDEL', log, '1-0') and may('XTRIM', log, 'MINID', '1-0') and may('HGETALL', newest) and may('HSET', newest, 'k', '1') and may('HDEL', newest, 'k') and may('EXPIRE', newest, '1') and may('DEL', newest)) then
+  if (stored or counts) and not (may('XLEN', log) and may('XRANGE', log, '-', '+') and may('XREVRANGE', log, '+', '-')
+      and may('XDEL', log, '1-0') and may('XTRIM', log, 'MINID', '1-0') and may('HGETALL', newest) and may('HSET', newest, 'k', '1')
+      and may('HDEL', newest, 'k') and may('EXPIRE', newest, '1') and may('DEL', newest)) then
     return redis.error_reply(REFUSED)
   end
   if not epoch or not offset then

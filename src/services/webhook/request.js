@@ -59,7 +59,9 @@ export function createRequest ({ url, sign, clock, request = fetch }) {
     const { status, headers } = response
     if (response.ok) return answerOf(response)
     await response.body?.cancel()
-    throw new WebhookError(`HTTP ${status}${hintOf(status, headers.get('location'), url)}`, { status, retryAfter: retryAfterOf(headers.get('retry-after')) })
+    throw new WebhookError(
+      `HTTP ${status}${hintOf(status, headers.get('location'), url)}`, { status, retryAfter: retryAfterOf(headers.get('retry-after')) }
+    )
   }
 
   return async (id, body, signal) => {

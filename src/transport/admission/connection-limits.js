@@ -136,7 +136,8 @@ export class ConnectionLimits {
     if (!this.#warned && (this.production || req.headers['x-forwarded-for'] !== undefined)) {
       this.#warned = true
       this.log.warn(
-        `a client has the private address ${socket.remoteAddress}, as behind a proxy: such clients do not count for MAX_CONNECTIONS_PER_ADDRESS. Set TRUSTED_PROXIES to the addresses of the proxies`
+        `a client has the private address ${socket.remoteAddress}, as behind a proxy: such clients do not count for ` +
+        'MAX_CONNECTIONS_PER_ADDRESS. Set TRUSTED_PROXIES to the addresses of the proxies'
       )
     }
     return false

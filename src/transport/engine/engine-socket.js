@@ -101,7 +101,8 @@ export class EngineSocket extends EventEmitter {
     const accept = hash('sha1', headers['sec-websocket-key'] + GUID, 'base64')
     // The first one offered, as in ws.
     const protocol = headers['sec-websocket-protocol']?.split(',')[0].trim()
-    const answer = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n${protocol === undefined ? '' : `Sec-WebSocket-Protocol: ${protocol}\r\n`}\r\n`
+    const answer = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ` +
+      `${accept}\r\n${protocol === undefined ? '' : `Sec-WebSocket-Protocol: ${protocol}\r\n`}\r\n`
     this.writeNow(Buffer.concat([Buffer.from(answer, 'latin1'), textFrame(`0${opening}`)]))
   }
 

@@ -260,7 +260,8 @@ describe('invalid packets', () => {
     t.after(() => socket.destroy())
     socket.setNoDelay(true)
     socket.write(
-      `POST ${new URL(session.address).pathname}${new URL(session.address).search} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n`
+      `POST ${new URL(session.address).pathname}${new URL(session.address).search} HTTP/1.1\r\nhost: x\r\ncontent-length: ` +
+      `${body.length}\r\n\r\n`
     )
     for (let at = 0; at < body.length; at += 50_000) {
       socket.write(body.slice(at, at + 50_000))

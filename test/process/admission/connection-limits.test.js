@@ -31,7 +31,8 @@ async function upgrade (url, headers = '', path = '/socket.io/?EIO=4&transport=w
   const { port, hostname } = new URL(url)
   const socket = connect(Number(port), hostname)
   socket.write(
-    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n${headers}\r\n`
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ` +
+    `AAAAAAAAAAAAAAAAAAAAAA==\r\n${headers}\r\n`
   )
   try {
     const [bytes] = await Promise.race([once(socket, 'data'), once(socket, 'close')])

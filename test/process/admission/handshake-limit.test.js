@@ -14,7 +14,8 @@ import { EngineSocket } from '../../../src/transport/engine/engine-socket.js'
 
 const LIMIT = 8
 const UPGRADE =
-  'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n'
+  'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: ' +
+  '13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n'
 
 /** @param {Awaited<ReturnType<typeof startEmbedded>>} server */
 const results = ({ metrics }) => countedBy(metrics.handshakes)

@@ -182,7 +182,9 @@ describe('a batch, with clients', () => {
     const history = await (await fetch(`${apiUrl}/v1/documents/a/history`)).text()
     assert.ok(history.includes(text), history)
     const wrong = await publish(
-      { guid: 'a', valueBase64: '%' }, { guid: 'b', value: 1, valueBase64: 'MQ==' }, { guid: 'c', value: 1, contentType: 'application/msgpack' }
+      { guid: 'a', valueBase64: '%' }, { guid: 'b', value: 1, valueBase64: 'MQ==' }, {
+        guid: 'c', value: 1, contentType: 'application/msgpack'
+      }
     )
     assert.deepEqual(
       wrong.body.results.map((/** @type {any} */ { error }) => error.code), ['bad_request', 'bad_request', 'bad_content_type'])

@@ -170,7 +170,8 @@ for (const [
     ['bad_header', 400, '1', { 'x-except': 'a,,b' }],
     ['bad_header', 400, '1', { 'x-event': 'x'.repeat(257) }]
   ])) {
-  test(`a value ${String(body).slice(0, 20)} with ${JSON.stringify(headers).slice(0, 60)} is answered with ${code}, and nothing is published`, async (t) => {
+  test(`a value ${String(body).slice(0, 20)} with ${JSON.stringify(headers).slice(0, 60)} is answered with ${code}, and nothing is ` +
+    'published', async (t) => {
     const { call, published } = await startApi(t)
     const answer = await call('POST', '/v1/documents/minutes/broadcast', { body, headers })
     assert.equal(answer.status, status)

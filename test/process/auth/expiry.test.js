@@ -89,7 +89,8 @@ describe('expiry', () => {
     assert.deepEqual(longer.heard, [])
   })
 
-  test('a withdrawn key ends its connections within two minutes, warned one by one in the first, unless they get another token or the key is back', (t) => {
+  test('a withdrawn key ends its connections within two minutes, warned one by one in the first, unless they get another token or the ' +
+    'key is back', (t) => {
     const { connection, pass, expiry, clock } = setUp(t)
     const key = /** @type {any} */ ({ withdrawnAt: null })
     const all = Array.from({ length: 200 }, (_, i) => connection(i % 2 ? null : 3_600_000))

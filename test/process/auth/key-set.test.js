@@ -95,18 +95,19 @@ test('tokens with made-up key ids cause one request in 10 s, and are refused', a
   assert.equal(service.requests, 3)
 })
 
-test('during the cool-down, a key id seen for the first time gets a retry delay; one that the issuer did not have is refused', async (t) => {
-  const [key, fresh, retired] = [newKey('one'), newKey('fresh'), newKey('retired')]
-  const { authenticator, authenticate, issuer, clock } = await issuerWith(t, [jwk(key)])
-  await authenticator.start()
-  clock.stall(10_000)
-  await assert.rejects(authenticate(await signedBy(retired)), refused('unauthorized', /issuer does not have/))
-  await assert.rejects(authenticate(await signedBy(retired)), refused('unauthorized', /issuer does not have/))
-  issuer.keys = [jwk(key), jwk(fresh)]
-  await assert.rejects(authenticate(await signedBy(fresh)), refused('unavailable'))
-  clock.stall(10_000)
-  assert.equal((await authenticate(await signedBy(fresh))).uid, 'ada')
-})
+test('during the cool-down, a key id seen for the first time gets a retry delay; one that the issuer did not have is refused',
+  async (t) => {
+    const [key, fresh, retired] = [newKey('one'), newKey('fresh'), newKey('retired')]
+    const { authenticator, authenticate, issuer, clock } = await issuerWith(t, [jwk(key)])
+    await authenticator.start()
+    clock.stall(10_000)
+    await assert.rejects(authenticate(await signedBy(retired)), refused('unauthorized', /issuer does not have/))
+    await assert.rejects(authenticate(await signedBy(retired)), refused('unauthorized', /issuer does not have/))
+    issuer.keys = [jwk(key), jwk(fresh)]
+    await assert.rejects(authenticate(await signedBy(fresh)), refused('unavailable'))
+    clock.stall(10_000)
+    assert.equal((await authenticate(await signedBy(fresh))).uid, 'ada')
+  })
 
 test('while the issuer is down its known keys stay valid, and unknown ones are unavailable without a request each', async (t) => {
   const key = newKey('one')

@@ -106,7 +106,7 @@ for (const [codec, options] of Object.entries(CODECS)) {
 
   describe(`a value that cannot be sent, ${codec}`, () => {
     for (const connected of [false, true]) {
-      test(`is refused where the page hands it over, ${connected ? 'with' : 'without'} a connection, and nothing else changes`, async (t) => {
+      test(`is refused where the page hands it over, ${connected ? 'with' : 'without'} a connection, and no more`, async (t) => {
         const store = memoryStore()
         const client = clientWithoutConnection(t, { ...options, outbox: { user: 'ada', store } })
         if (connected) client.release()
@@ -149,15 +149,21 @@ for (const [codec, options] of Object.entries(CODECS)) {
     test('is refused as a position, and the document can be opened', async (t) => {
       const client = clientWithoutConnection(t, options)
       const good = client.open(fresh(), { position: { epoch: 'e', offset: 5 } })
-      const strange = [1n, 'x', '5', true, [], {}, -1, 1.5, 2 ** 53, NaN, Infinity, null, undefined, () => {}, Symbol('s'), bytes(), new Date(0)]
+      const strange = [
+        1n, 'x', '5', true, [], {}, -1, 1.5, 2 ** 53, NaN, Infinity, null, undefined, () => {}, Symbol('s'), bytes(), new Date(0)
+      ]
       for (const value of strange) {
         const name = String(value)
         const guid = fresh()
         if (value !== null && value !== undefined)
           await expect(() => client.open(guid, { position: /** @type {any} */ (value) }), 'bad_request', `position ${name}`)
         if (typeof value !== 'string')
-          await expect(() => client.open(guid, { position: /** @type {any} */ ({ epoch: value, offset: 5 }) }), 'bad_request', `epoch ${name}`)
-        await expect(() => client.open(guid, { position: /** @type {any} */ ({ epoch: 'e', offset: value }) }), 'bad_request', `offset ${name}`)
+          await expect(
+            () => client.open(guid, { position: /** @type {any} */ ({ epoch: value, offset: 5 }) }), 'bad_request', `epoch ${name}`
+          )
+        await expect(
+          () => client.open(guid, { position: /** @type {any} */ ({ epoch: 'e', offset: value }) }), 'bad_request', `offset ${name}`
+        )
         await expect(() => { client.user.position = /** @type {any} */ ({ epoch: 'e', offset: value }) }, 'bad_request', `user ${name}`)
       }
       await expect(() => client.open(fresh(), { position: { epoch: 'x'.repeat(65), offset: 5 } }), 'bad_request', 'long epoch')

@@ -130,7 +130,9 @@ test('in production there is no control', async (t) => {
   const production = await startEmbedded(t, {
     NODE_ENV: 'production', HOST: '127.0.0.1', API_TOKENS: 'test:0123456789abcdef', AUTH_ALLOW_ANONYMOUS: 'true'
   })
-  for (const [method, path] of [['GET', 'state'], ['POST', 'fault'], ['POST', 'crowd'], ['DELETE', 'crowd'], ['GET', 'hops?document=demo']]) {
+  for (const [method, path] of [
+    ['GET', 'state'], ['POST', 'fault'], ['POST', 'crowd'], ['DELETE', 'crowd'], ['GET', 'hops?document=demo']
+  ]) {
     const answer = await fetch(`${production.url}/control/${path}`, {
       method, ...(method === 'GET' ? {} : { headers: JSON_TYPE, body: '{"document":"demo","kind":"kill"}' })
     })

@@ -75,7 +75,7 @@ describe('compression', () => {
     assert.equal(ws.extensions, '')
   })
 
-  test('is transparent to stock clients, in both directions, with attachments, acknowledgements and Socket.IO\'s own packets', async (t) => {
+  test('is transparent to stock clients: both directions, attachments, acknowledgements, Socket.IO\'s own packets', async (t) => {
     const server = await startEmbedded(t, COMPRESSING)
     const kinds = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) =>
       [['websocket'], ['polling'], ['polling', 'websocket']].map((transports) => ({ codec, transports }))

@@ -30,7 +30,8 @@ async function endsUnread (stalled) {
 }
 
 for (const refused of [false, true]) {
-  test(`a client that polls again before it has read the last response is closed, and the response is dropped${refused ? ', also after another request was refused' : ''}`, async (t) => {
+  test('a client that polls again before it has read the last response is closed, and the response is ' +
+    `dropped${refused ? ', also after another request was refused' : ''}`, async (t) => {
     const { server, client, engine, publish } = await setUp(t)
     const stalling = stalledPoll(t, client.address)
     await waitFor(() => engine.sessionOf(client.sid).transport.writable, { message: 'the poll' })

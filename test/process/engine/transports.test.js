@@ -42,7 +42,8 @@ async function shortPolling () {
 
 /** @param {string} path */
 const upgradeRequest = (path) =>
-  `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
+  `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ` +
+  `dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
 
 describe('session ids', () => {
   test('name the worker, are never the connection id, and look alike', async () => {

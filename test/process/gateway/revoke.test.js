@@ -42,7 +42,7 @@ for (const [what, claims, guid] of /** @type {[string, object, string][]} */ ([
   ['a token without an iat', { sub: 'dan', documents }, 'minutes'],
   ['a token with an invalid iat', { sub: 'eve', iat: 'x', documents }, 'minutes']
 ])) {
-  test(`after a revoke ${what} no longer opens the document: not on the connection, not after a reconnect, not with a resume`, async (t) => {
+  test(`after a revoke ${what} does not open the document: not on the connection, after a reconnect or with a resume`, async (t) => {
     const { client, token } = await member(t, claims, guid)
     const gone = client.next('doc:revoked')
     await revoke(guid, /** @type {any} */ (claims).sub)

@@ -226,7 +226,9 @@ describe('a client that sends requests and does not read responses', () => {
   const question = (id) => `42${id}["doc:members",{"guid":"doc"}]`
 
   for (const compressed of [false, true]) {
-    test(`is closed when responses exceed twice the bound, on ${compressed ? 'a WebSocket of the ws library' : 'a WebSocket'}`, async (t) => {
+    test(`is closed when responses exceed twice the bound, on ${compressed
+      ? 'a WebSocket of the ws library'
+      : 'a WebSocket'}`, async (t) => {
       const members = await setUpMembers(t, compressed ? { COMPRESS_FROM: '1000' } : {})
       const client = await rawWebSocket(t, members.server.url)
       await client.connect({ documents: { doc: null } })

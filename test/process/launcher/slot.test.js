@@ -256,7 +256,8 @@ test('a process that cannot be spawned ends with a reason, without a crash of th
 })
 
 test('a process that accepts connections again counts as listening when it says so', async (t) => {
-  const resumes = `${READY}; process.on("message", ({ type }) => { if (type === "resume") setTimeout(() => process.send({ type: "resumed" }), 100) })`
+  const resumes = `${READY}; process.on("message", ({ type }) => { if (type === "resume") setTimeout(() => process.send({ type: ` +
+    '"resumed" }), 100) })'
   const { slot, ready } = startSlot(t, resumes)
   await ready()
   const child = /** @type {NonNullable<Slot['serving']>} */ (slot.serving)

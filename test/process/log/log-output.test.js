@@ -40,19 +40,20 @@ function numbersOf (text) {
   return text.trim().split('\n').map((line) => JSON.parse(line).number).filter((number) => number !== undefined)
 }
 
-test('a pipe that nothing reads holds up no turn of the event loop; lines above 8 MB are dropped and counted', { timeout: 60_000 }, async (t) => {
-  const child = run(t, `
+test('a pipe that nothing reads holds up no turn of the event loop; lines above 8 MB are dropped and counted', { timeout: 60_000 },
+  async (t) => {
+    const child = run(t, `
     for (let number = 0; number < ${LINES}; number++) log.debug({ number, text: 'x'.repeat(300) }, 'a line')
     await new Promise((resolve) => setTimeout(resolve, 50))
     process.send({ dropped })
     process.once('message', () => process.disconnect())
   `)
-  const [{ dropped }] = await once(child, 'message')
-  assert.ok(dropped.full > 0 && dropped.full < LINES, `${dropped.full} dropped`)
-  const text = outputOf(child)
-  child.send('go on')
-  assert.equal((await text).split('\n').length - 1, LINES - dropped.full, 'the others are written when it reads again')
-})
+    const [{ dropped }] = await once(child, 'message')
+    assert.ok(dropped.full > 0 && dropped.full < LINES, `${dropped.full} dropped`)
+    const text = outputOf(child)
+    child.send('go on')
+    assert.equal((await text).split('\n').length - 1, LINES - dropped.full, 'the others are written when it reads again')
+  })
 
 test('no line is lost, and their order is kept, at the end of a process, also when what reads them is slow', async (t) => {
   const child = run(t, `

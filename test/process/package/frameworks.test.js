@@ -75,7 +75,8 @@ describe('publishing from frameworks', () => {
       'run.py': [
         'from types import SimpleNamespace', 'from inkcast import publish', 'from views import rename',
         'rename(SimpleNamespace(id=3, board_id=7, title="", save=lambda: None), "new")',
-        'print(publish("a/b", "edit", 1, key="same")["position"]["offset"], publish("a/b", "edit", 1, key="same")["position"]["offset"])', ''
+        'print(publish("a/b", "edit", 1, key="same")["position"]["offset"], publish("a/b", "edit", 1, key="same")["position"]["offset"])',
+        ''
       ].join('\n')
     })
     const { stdout } = await promisify(execFile)('python3', ['run.py'], { cwd: folder })

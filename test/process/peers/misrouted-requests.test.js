@@ -275,7 +275,8 @@ test('an upgrade is handed over with the bytes that arrived with it and while it
   /** @type {(route: Route) => void} */
   let found = () => {}
   const worker = await startWorker(t, () => new Promise((resolve) => { found = resolve }))
-  const head = `GET /socket.io/?sid=${newSid()} HTTP/1.1\r\nHost: localhost\r\nX-Case: Kept\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
+  const head = `GET /socket.io/?sid=${newSid()} HTTP/1.1\r\nHost: localhost\r\nX-Case: Kept\r\nConnection: Upgrade\r\nUpgrade: ` +
+    `websocket\r\n\r\n`
   const client = connect(worker.port, '127.0.0.1')
   t.after(() => { client.destroy() })
   client.on('error', () => {})

@@ -167,7 +167,7 @@ describe('presence', () => {
     )
   })
 
-  test('a connection that does not participate is neither listed nor notified, but may request the list; a state makes it participate', async (t) => {
+  test('a connection that does not participate is not listed or notified, but may request the list; a state changes it', async (t) => {
     const { client } = await setUp(t)
     const plain = await client('plain')
     const answer = await plain.ask('doc:join', { guid: 'doc' })

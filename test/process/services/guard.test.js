@@ -22,7 +22,9 @@ async function startParent (t, then) {
   t.after(() => removeDirectory(directory))
   const script = `
     import { spawnGuarded } from '${GUARD}'
-    const child = spawnGuarded('sh', ['-c', 'sleep 600 & echo $! >forked; wait'], { directory: '${directory}', cwd: '${directory}', log: '${directory}/log' })
+    const child = spawnGuarded('sh', ['-c', 'sleep 600 & echo $! >forked; wait'], {
+      directory: '${directory}', cwd: '${directory}', log: '${directory}/log'
+    })
     console.log(child.pid)
     ${then}`
   const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {

@@ -156,7 +156,8 @@ test('service rings get the variables of the services, unit tests none', async (
   const { code, output } = await runTests(
     project(t, {
       'unit/a.test.js': `test("none", () => assert.deepEqual(${variables}.filter((name) => name in process.env), []))`,
-      'contract/b.test.js': `test("all", () => assert.deepEqual(${variables}.map((name) => process.env[name]), ${JSON.stringify(Object.values(GIVEN))}))`
+      'contract/b.test.js': `test("all", () => assert.deepEqual(${variables}.map((name) => process.env[name]), ` +
+        `${JSON.stringify(Object.values(GIVEN))}))`
     })
   )
   assert.equal(code, 0, output)
@@ -188,7 +189,8 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
   test(`${signal} to the runner ends the tests it runs`, async (t) => {
     const root = project(t, {
       'unit/a.test.js':
-        'test("done", () => {}); test("long", async () => { console.log("pid", process.pid, "."); await new Promise((r) => setTimeout(r, 60_000)) })'
+        'test("done", () => {}); test("long", async () => { console.log("pid", process.pid, "."); await new Promise((r) => ' +
+        'setTimeout(r, 60_000)) })'
     })
     const run = start(root, ['unit'])
     const closed = once(run.child, 'exit')

@@ -24,5 +24,6 @@ export function ticks ({ from, until }, most) {
  */
 export const axis = (window, { x, top, bottom, width }) => ticks(window, width / 110).map(({ at, label }) => {
   const left = x(at).toFixed(1)
-  return `<line class="grid" x1="${left}" x2="${left}" y1="${top}" y2="${bottom}"/><text class="time" x="${left}" y="${top - 6}" text-anchor="middle">${escaped(label)}</text>`
+  return `<line class="grid" x1="${left}" x2="${left}" y1="${top}" y2="${bottom}"/><text class="time" x="${left}" y="${top - 6}" ` +
+    `text-anchor="middle">${escaped(label)}</text>`
 }).join('')

@@ -179,7 +179,8 @@ for (const button of document.querySelectorAll('[data-at]'))
 document.addEventListener('keydown', (event) => {
   if (event.target instanceof HTMLInputElement && event.target.type === 'text') return
   const act = /** @type {Record<string, () => void>} */ ({
-    '+': () => zoom(0.5), '-': () => zoom(2), ArrowLeft: () => move(-STEP), ArrowRight: () => move(STEP), 0: () => show(whole.from, whole.until)
+    '+': () => zoom(0.5), '-': () => zoom(2), ArrowLeft: () => move(-STEP), ArrowRight: () => move(STEP),
+    0: () => show(whole.from, whole.until)
   })[event.key]
   if (act === undefined) return
   event.preventDefault()

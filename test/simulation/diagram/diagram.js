@@ -56,7 +56,8 @@ export function diagram (story, {
     const border = i > 0 && lanes[i - 1].tier !== tier
       ? `<line class="grid" x1="0" x2="${right}" y1="${height - LANE / 2}" y2="${height - LANE / 2}"/>` : ''
     const lives = processes.filter(({ begin, end }) => begin <= window.until && (end ?? Infinity) >= window.from)
-      .map(({ begin, end }) => `<line class="life" x1="${within(begin).toFixed(1)}" x2="${within(end ?? Infinity).toFixed(1)}" y1="${height}" y2="${height}"/>`)
+      .map(({ begin, end }) => `<line class="life" x1="${within(begin).toFixed(1)}" x2="${within(end ?? Infinity).toFixed(1)}" ` +
+        `y1="${height}" y2="${height}"/>`)
     return `${border}<text x="8" y="${height + 4}" data-lane="${escaped(name)}">${escaped(shortened(name, 17))}</text>${lives.join('')}`
   }).join('')
 
@@ -64,11 +65,14 @@ export function diagram (story, {
     event.type === 'message' && heights.has(event.from) && heights.has(event.to) && shows(event) ? [{ event, number }] : [])
   const { svg: drawn, drawn: count } = arrows(messages, place)
   const more = count < HIDDEN * messages.length
-    ? `<text class="more" x="${right}" y="${bottom + 15}" text-anchor="end">${count} of ${messages.length} messages drawn: zoom in, or filter</text>` : ''
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="story" viewBox="0 0 ${width} ${bottom + 22}" width="${width}" height="${bottom + 22}" role="img" aria-label="Space-time diagram">${STYLE}
+    ? `<text class="more" x="${right}" y="${bottom + 15}" text-anchor="end">${count} of ${messages.length} messages drawn: zoom in, or ` +
+    'filter</text>' : ''
+  return `<svg xmlns="http://www.w3.org/2000/svg" class="story" viewBox="0 0 ${width} ${bottom + 22}" width="${width}" \
+height="${bottom + 22}" role="img" aria-label="Space-time diagram">${STYLE}
 <defs><clipPath id="within"><rect x="${LEFT}" y="0" width="${right - LEFT + 8}" height="${bottom + 22}"/></clipPath></defs>
 ${axis(window, { x, top, bottom, width: right - LEFT })}${lines}
-<g clip-path="url(#within)">${held(story, window, { within, y })}${withTurns ? turns(events, place) : ''}${drawn}${small(notes ? events : events.filter(({ event }) => event.type !== 'note'), place)}</g>
+<g clip-path="url(#within)">${held(story, window, { within, y })}${withTurns ? turns(events,
+  place) : ''}${drawn}${small(notes ? events : events.filter(({ event }) => event.type !== 'note'), place)}</g>
 ${large(events, place).svg}${more}</svg>`
 }
 

@@ -80,7 +80,9 @@ export function large (events, { x, y, top, bottom, right, names }) {
     const named = new Set([process, ...text.split(/[^\w./-]+/)])
     const spots = names.filter((name) => named.has(name)).map((name) =>
       `<circle class="spot ${type}" cx="${left}" cy="${y(name)}" r="${type === 'fault' ? 5 : 9}"/>`)
-    return `<g data-event="${number}"><title>${escaped(text)}</title><line class="${type}" x1="${left}" x2="${left}" y1="${top}" y2="${bottom}"/>${spots.join('')}<text class="words ${type}" ${isLeft ? `x="${left - 4}" text-anchor="end"` : `x="${begin.toFixed(1)}"`} y="${14 + ROW * row}">${escaped(words)}</text></g>`
+    return `<g data-event="${number}"><title>${escaped(text)}</title><line class="${type}" x1="${left}" x2="${left}" y1="${top}" ` +
+      `y2="${bottom}"/>${spots.join('')}<text class="words ${type}" ` +
+      `${isLeft ? `x="${left - 4}" text-anchor="end"` : `x="${begin.toFixed(1)}"`} y="${14 + ROW * row}">${escaped(words)}</text></g>`
   }).join('')
   return { svg, rows: rows.length }
 }

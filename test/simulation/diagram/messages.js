@@ -48,17 +48,20 @@ export function arrows (messages, { x, y }) {
     const about = `<title>${escaped(aboutMessage(event))}</title>`
     if (event.until === null) {
       const end = { x: x1 + 10, y: from + Math.sign(to - from) * Math.min(16, Math.abs(to - from) / 2) }
-      return `<g data-event="${number}">${about}<line class="message lost" x1="${n(x1)}" y1="${from}" x2="${n(end.x)}" y2="${n(end.y)}"/>${cross(end.x, end.y, 3.5)}</g>`
+      return `<g data-event="${number}">${about}<line class="message lost" x1="${n(x1)}" y1="${from}" x2="${n(end.x)}" ` +
+        `y2="${n(end.y)}"/>${cross(end.x, end.y, 3.5)}</g>`
     }
     const text = isFew && event.kind === 'bytes' ? words(event, { x1, x2, from, to }, said) : ''
-    return `<g data-event="${number}">${about}<line class="message ${tier}${open}" x1="${n(x1)}" y1="${from}" x2="${n(x2)}" y2="${to}"/>${head(x1, from, x2, to, tier)}${text}</g>`
+    return `<g data-event="${number}">${about}<line class="message ${tier}${open}" x1="${n(x1)}" y1="${from}" x2="${n(x2)}" ` +
+      `y2="${to}"/>${head(x1, from, x2, to, tier)}${text}</g>`
   }).join('')
   return { svg, drawn: lines.length }
 }
 
 /** @param {MessageEvent} event */
 export const aboutMessage = ({ from, to, at, until, kind, bytes, text }) =>
-  `${from} → ${to}: ${kind === 'bytes' ? `${bytes} bytes` : kind}, sent at ${at.toFixed(3)} ms, ${until === null ? 'lost' : `received at ${until.toFixed(3)} ms`}${kind === 'bytes' ? `\n${text}` : ''}`
+  `${from} → ${to}: ${kind === 'bytes' ? `${bytes} bytes` : kind}, sent at ${at.toFixed(3)} ms, ` +
+  `${until === null ? 'lost' : `received at ${until.toFixed(3)} ms`}${kind === 'bytes' ? `\n${text}` : ''}`
 
 /** @param {MessageEvent} event */
 function colorOf ({ from, to }) {
@@ -92,7 +95,8 @@ function head (x1, y1, x2, y2, tier) {
   const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length]
   const [bx, by] = [x2 - HEAD * ux, y2 - HEAD * uy]
   const half = HEAD / 2.4
-  return `<path class="head ${tier}" d="M${n(x2)} ${n(y2)}L${n(bx - half * uy)} ${n(by + half * ux)}L${n(bx + half * uy)} ${n(by - half * ux)}Z"/>`
+  return `<path class="head ${tier}" d="M${n(x2)} ${n(y2)}L${n(bx - half * uy)} ${n(by + half * ux)}L${n(bx + half * uy)} ` +
+    `${n(by - half * ux)}Z"/>`
 }
 
 /** @param {number} x @param {number} y @param {number} r @param {string} [more] class */

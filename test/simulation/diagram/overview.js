@@ -25,11 +25,15 @@ export function overview (story, { from, until, width = 1200 }) {
   // one busy moment hides no quiet time
   for (const [i, count] of counts.entries()) if (count > 0) bars += `M${2 * i + 1} ${BARS}v-${(BARS * Math.sqrt(count / most)).toFixed(1)}`
   const marks = story.events.flatMap((event, number) => event.type !== 'fault' && event.type !== 'violation' ? []
-    : `<line class="${event.type}" data-event="${number}" x1="${x(event.at).toFixed(1)}" x2="${x(event.at).toFixed(1)}" y1="0" y2="${BARS + 6}"><title>${escaped(event.text)}</title></line>`)
+    : `<line class="${event.type}" data-event="${number}" x1="${x(event.at).toFixed(1)}" x2="${x(event.at).toFixed(1)}" y1="0" ` +
+      `y2="${BARS + 6}"><title>${escaped(event.text)}</title></line>`)
   const times = ticks(whole, Math.max(2, width / 110)).filter(({ at }) => x(at) > 12 && x(at) < width - 12)
     .map(({ at, label }) => `<text class="time" x="${x(at).toFixed(1)}" y="${HEIGHT - 6}" text-anchor="middle">${escaped(label)}</text>`)
   const left = x(from)
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="story" viewBox="0 0 ${width} ${HEIGHT}" width="${width}" height="${HEIGHT}" role="img" aria-label="Overview">${STYLE}
-<path d="${bars}" stroke="var(--line)" stroke-width="2"/><line class="grid" x1="0" x2="${width}" y1="${BARS}" y2="${BARS}"/>${marks.join('')}${times.join('')}
-<rect x="${left.toFixed(1)}" y="1" width="${Math.max(3, x(until) - left).toFixed(1)}" height="${BARS + 8}" fill="var(--client)" fill-opacity=".16" stroke="var(--client)"/></svg>`
+  return `<svg xmlns="http://www.w3.org/2000/svg" class="story" viewBox="0 0 ${width} ${HEIGHT}" width="${width}" height="${HEIGHT}" \
+role="img" aria-label="Overview">${STYLE}
+<path d="${bars}" stroke="var(--line)" stroke-width="2"/><line class="grid" x1="0" x2="${width}" y1="${BARS}" \
+y2="${BARS}"/>${marks.join('')}${times.join('')}
+<rect x="${left.toFixed(1)}" y="1" width="${Math.max(3, x(until) - left).toFixed(1)}" height="${BARS + 8}" fill="var(--client)" \
+fill-opacity=".16" stroke="var(--client)"/></svg>`
 }

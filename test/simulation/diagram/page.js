@@ -9,24 +9,36 @@ import { around, firstWindow } from './window.js'
 const MOST = 60_000
 
 const STYLE = `
-:root { color-scheme: light dark; --ink: #1c2330; --soft: #69758a; --line: #d5dae3; --paper: #fff; --panel: #f5f7fa; --bad: #d11a2a; --fault: #c45a00 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ef; --soft: #97a3b6; --line: #353d4a; --paper: #171b21; --panel: #1f242c; --bad: #ff6b76; --fault: #ffa14d } }
-* { box-sizing: border-box } body { margin: 0 auto; padding: 18px 22px; font: 14px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper) }
+:root { color-scheme: light dark; --ink: #1c2330; --soft: #69758a; --line: #d5dae3; --paper: #fff; --panel: #f5f7fa; --bad: #d11a2a; \
+--fault: #c45a00 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ef; --soft: #97a3b6; --line: #353d4a; --paper: #171b21; --panel: #1f242c; \
+--bad: #ff6b76; --fault: #ffa14d } }
+* { box-sizing: border-box } body { margin: 0 auto; padding: 18px 22px; font: 14px/1.5 system-ui, sans-serif; color: var(--ink); \
+background: var(--paper) }
 h1 { font-size: 20px; margin: 0 0 6px } code, td, #detail { font-family: ui-monospace, monospace; font-size: 12px }
-.violations { margin: 8px 0; padding: 8px 12px; border-left: 4px solid var(--bad); background: var(--panel); white-space: pre-wrap; overflow-wrap: anywhere }
+.violations { margin: 8px 0; padding: 8px 12px; border-left: 4px solid var(--bad); background: var(--panel); white-space: pre-wrap; \
+overflow-wrap: anywhere }
 .kept { margin: 8px 0; padding: 8px 12px; border-left: 4px solid #2e9e5b; background: var(--panel) }
-ol { margin: 6px 0; padding-left: 0; list-style: none } li button, .violations button { all: unset; cursor: pointer; color: var(--fault); text-decoration: underline dotted }
+ol { margin: 6px 0; padding-left: 0; list-style: none } li button, .violations button { all: unset; cursor: pointer; color: \
+var(--fault); text-decoration: underline dotted }
 .violations button { color: var(--bad) } li button:focus-visible, .violations button:focus-visible { outline: 2px solid }
 .bar { display: flex; flex-wrap: wrap; gap: 6px 10px; align-items: center; margin: 10px 0 }
-.bar button { font: inherit; padding: 2px 10px; border: 1px solid var(--line); border-radius: 5px; background: var(--panel); color: inherit; cursor: pointer }
-.bar input[type=text] { font: inherit; padding: 2px 8px; border: 1px solid var(--line); border-radius: 5px; background: var(--paper); color: inherit; width: 15em }
+.bar button { font: inherit; padding: 2px 10px; border: 1px solid var(--line); border-radius: 5px; background: var(--panel); color: \
+inherit; cursor: pointer }
+.bar input[type=text] { font: inherit; padding: 2px 8px; border: 1px solid var(--line); border-radius: 5px; background: var(--paper); \
+color: inherit; width: 15em }
 #lanes { display: flex; flex-wrap: wrap; gap: 2px 12px } label { white-space: nowrap } #window, #more { color: var(--soft) }
-#overview { cursor: ew-resize; touch-action: none } #diagram { cursor: grab; touch-action: none; user-select: none; border-top: 1px solid var(--line); border-bottom: 1px solid var(--line) }
+#overview { cursor: ew-resize; touch-action: none } #diagram { cursor: grab; touch-action: none; user-select: none; border-top: 1px \
+solid var(--line); border-bottom: 1px solid var(--line) }
 #overview svg, #diagram svg { display: block; max-width: 100%; height: auto }
-#detail { min-height: 3.2em; margin: 8px 0; white-space: pre-wrap; overflow-wrap: anywhere; padding: 6px 10px; background: var(--panel); border-radius: 5px }
-.scroll { max-height: 420px; overflow: auto; border: 1px solid var(--line); border-radius: 5px } table { border-collapse: collapse; width: 100% }
-td { padding: 1px 10px; vertical-align: top; border-bottom: 1px solid var(--line); white-space: nowrap } td:last-child { white-space: normal; overflow-wrap: anywhere }
-tr { cursor: pointer } tr.turn td { color: var(--soft) } tr.fault td, tr.pause td, tr.resume td { color: var(--fault) } tr.violation td { color: var(--bad); font-weight: 600 }
+#detail { min-height: 3.2em; margin: 8px 0; white-space: pre-wrap; overflow-wrap: anywhere; padding: 6px 10px; background: var(--panel); \
+border-radius: 5px }
+.scroll { max-height: 420px; overflow: auto; border: 1px solid var(--line); border-radius: 5px } table { border-collapse: collapse; \
+width: 100% }
+td { padding: 1px 10px; vertical-align: top; border-bottom: 1px solid var(--line); white-space: nowrap } td:last-child { white-space: \
+normal; overflow-wrap: anywhere }
+tr { cursor: pointer } tr.turn td { color: var(--soft) } tr.fault td, tr.pause td, tr.resume td { color: var(--fault) } tr.violation td \
+{ color: var(--bad); font-weight: 600 }
 details summary { cursor: pointer }`
 
 /**
@@ -67,8 +79,10 @@ ${promises}
 <button id="first">${violations.length === 0 ? 'Beginning' : 'Violation'}</button><button id="fit">Everything</button>
 <button id="in" aria-label="Zoom in">+</button><button id="out" aria-label="Zoom out">−</button>
 <button id="back" aria-label="Earlier">←</button><button id="forth" aria-label="Later">→</button><span id="window"></span>
-<label><input type="checkbox" id="turns" checked> turns</label><label><input type="checkbox" id="connections" checked> connects and ends</label>
-<label><input type="checkbox" id="notes" checked> log lines</label><input type="text" id="text" placeholder="messages that contain …" aria-label="Filter messages">
+<label><input type="checkbox" id="turns" checked> turns</label><label><input type="checkbox" id="connections" checked> connects and \
+ends</label>
+<label><input type="checkbox" id="notes" checked> log lines</label><input type="text" id="text" placeholder="messages that contain …" \
+aria-label="Filter messages">
 </div>
 <div id="overview">${overview(shown, window)}</div>
 <div id="diagram">${diagram(shown, window)}</div>

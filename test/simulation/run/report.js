@@ -27,7 +27,8 @@ export const violationsOf = ({ violations }) => [
 
 /** @param {Job} job @param {SeedResult} result @returns {string} */
 export const failureText = (job, result) =>
-  `seed ${job.seed}${job.scenario === 'default' ? '' : ` of ${job.scenario}`} breaks a promise:\n${violationsOf(result)}\nto repeat it: ${repeating(job)}`
+  `seed ${job.seed}${job.scenario === 'default' ? '' : ` of ${job.scenario}`} breaks a promise:\n${violationsOf(result)}\nto repeat it: ` +
+  `${repeating(job)}`
 
 /** @param {SeedResult} result @returns {string} */
 export const scheduleOf = ({ plan }) =>
@@ -67,7 +68,8 @@ export const summaryPage = (totals, wallSeconds, { date, command, seeds, machine
 
 \`${command}\` on ${machine.cores} cores (${machine.cpu}), Node.js ${versions.node}.
 
-${thousands(totals.seeds)} seeds (${seeds}), ${totals.violations} violations. ${thousands(totals.seconds)} virtual seconds and ${thousands(totals.turns)} turns in ${thousands(wallSeconds)} s, ${totals.speed.toFixed(1)} virtual seconds for each second of CPU.
+${thousands(totals.seeds)} seeds (${seeds}), ${totals.violations} violations. ${thousands(totals.seconds)} virtual seconds and \
+${thousands(totals.turns)} turns in ${thousands(wallSeconds)} s, ${totals.speed.toFixed(1)} virtual seconds for each second of CPU.
 
 ${markdownTable(['fault, or what was checked', 'count', 'of each seed'], [...totals.counts].sort(([a], [b]) => a < b ? -1 : 1)
   .map(([name, count]) => [name, thousands(count), (count / totals.seeds).toFixed(2)]))}

@@ -29,7 +29,8 @@ function watch (functions, prefix) {
     const watched = (/** @type {any[]} */ ...args) => {
       const world = currentWorld()
       if (world !== undefined && !isHarmless(name, args[0]))
-        world.violation(`${world.current?.name ?? 'the world'} uses a file: ${prefix}${name}(${args[0]})${String(new Error().stack).slice(5)}`)
+        world.violation(`${world.current?.name ?? 'the world'} uses a file: ` +
+          `${prefix}${name}(${args[0]})${String(new Error().stack).slice(5)}`)
       return own.apply(functions, args)
     }
     functions[name] = Object.assign(watched, own)

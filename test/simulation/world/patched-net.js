@@ -25,7 +25,9 @@ function optionsOf (args) {
 /** @param {string} machine @param {{ path?: string, host?: string, port?: number }} of */
 const addressOf = (machine, { path, host, port }) => {
   if (path != null) return `unix:${machine}:${path}`
-  return `${host === undefined || host === '0.0.0.0' || host === '127.0.0.1' || host === 'localhost' || host === '::' ? machine : host}:${port}`
+  return `${host === undefined || host === '0.0.0.0' || host === '127.0.0.1' || host === 'localhost' || host === '::'
+    ? machine
+    : host}:${port}`
 }
 
 const proto = /** @type {any} */ (net.Server.prototype)

@@ -67,7 +67,8 @@ const processOf = (name, { cpu = 0, lag = 0, memory = 0, websocket = 0, polling 
   ]
 })
 
-test('the load is computed from the gateway workers: all connections, the slowest event loop, the share of their cores, and the memory of all processes', () => {
+test('the load is computed from the gateway workers: all connections, the slowest event loop, the share of their cores, and the memory ' +
+  'of all processes', () => {
   const before = sampleOf([processOf('gateway-0', { cpu: 10 }), processOf('gateway-1', { cpu: 20 })], 1000)
   const now = sampleOf(
     [

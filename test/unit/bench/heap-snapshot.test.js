@@ -9,7 +9,9 @@ class KeptForTheTest {}
 
 test('objects are counted by constructor, other nodes by kind', () => {
   const sizes = sizesOf({
-    snapshot: { meta: { node_fields: ['type', 'name', 'id', 'self_size'], node_types: [['object', 'string', 'closure', 'native'], 'string'] } },
+    snapshot: { meta: {
+      node_fields: ['type', 'name', 'id', 'self_size'], node_types: [['object', 'string', 'closure', 'native'], 'string']
+    } },
     strings: ['Room', 'a text', '', 'look', 'Node / Socket'],
     nodes: [0, 0, 1, 40, 0, 0, 3, 48, 1, 1, 5, 24, 2, 2, 7, 64, 2, 3, 9, 64, 3, 4, 11, 100]
   })

@@ -104,7 +104,9 @@ describe('verdict', () => {
   })
 
   test('names the figure that grows by more than 1 %', () => {
-    assert.match(problems((at) => ({ heap: 40e6 + (at > 0 && at < 60 ? at * 0.02e6 : 0) }))[0], /^heap, gateway: growth of 2.0 %.*limit 1 %$/)
+    assert.match(
+      problems((at) => ({ heap: 40e6 + (at > 0 && at < 60 ? at * 0.02e6 : 0) }))[0], /^heap, gateway: growth of 2.0 %.*limit 1 %$/
+    )
     assert.deepEqual(problems((at) => ({ heap: 40e6 + (at > 0 && at < 60 ? at * 0.008e6 : 0) })), [])
     assert.match(problems((at) => ({ channels: 20 + (at < 60 ? Math.floor(at / 10) : 0) }))[0], /^subscriptions of Redis: growth/)
   })

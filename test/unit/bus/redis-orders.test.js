@@ -33,7 +33,7 @@ test('a process whose lease has ended carries an order out, and does not report 
   }
 })
 
-test('orders that were not received live are carried out once and reported; those of earlier processes, and unreadable ones, are dropped', async (t) => {
+test('orders missed live are carried out once and reported; unreadable ones and those of earlier processes are dropped', async (t) => {
   const { redis } = await storeRedis(t)
   const { client } = redis
   const metrics = createMetrics({ processMetrics: false })

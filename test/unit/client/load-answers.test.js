@@ -139,7 +139,9 @@ describe('in React, a `load`', () => {
     return store.snapshot()
   }
 
-  for (const [name, load] of Object.entries({ ...FAILURES, 'returns a wrong position': () => ({ data: 1, position: { epoch: 'e', offset: '5' } }) })) {
+  for (const [name, load] of Object.entries({
+    ...FAILURES, 'returns a wrong position': () => ({ data: 1, position: { epoch: 'e', offset: '5' } })
+  })) {
     test(`that ${name} is an error while it is repeated`, async (t) => {
       const { status, error } = await use(t, load)
       assert.deepEqual([status, /** @type {any} */ (error)?.code], ['loading', 'load_failed'])

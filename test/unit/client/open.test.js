@@ -148,7 +148,9 @@ describe('connect refuses at once', () => {
       }
       for (const host of ['localhost', '127.0.0.1', '[::1]', 'gateway', 'gateway.example.com', 'user@gateway']) {
         for (const port of ['', ':3000', ':80']) {
-          for (const scheme of ['', '//', 'http:', 'http://', 'https://', 'ws://', 'wss://', 'ftp://', 'file://', 'data:', 'HTTP://', ' http://']) {
+          for (const scheme of [
+            '', '//', 'http:', 'http://', 'https://', 'ws://', 'wss://', 'ftp://', 'file://', 'data:', 'HTTP://', ' http://'
+          ]) {
             const url = `${scheme}${host}${port}`
             const isRight = /^(http|ws)s?:\/\/$/.test(scheme) || (isWeb && scheme === '//')
             const open = () => {

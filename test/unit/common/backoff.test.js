@@ -69,7 +69,10 @@ test('retry repeats until success, with delays in between, and reports each fail
 test('retry gives up at once with an error that is not retryable', async () => {
   const clock = sleepless()
   const { attempt, tries } = failing(9)
-  await assert.rejects(retry(attempt, { clock, backoff: new Backoff({ random: systemRandom }), retryable: () => tries.length < 3 }), { message: 'failure 3' })
+  await assert.rejects(
+    retry(attempt, { clock, backoff: new Backoff({ random: systemRandom }), retryable: () => tries.length < 3 }),
+    { message: 'failure 3' }
+  )
   assert.equal(clock.slept.length, 2)
 })
 

@@ -205,7 +205,9 @@ test('a setting that is gone is a problem that names its replacement, wherever i
     assert.deepEqual(problemsOf({}, file), [`${expected} (in ${file})`])
     assert.deepEqual(problemsOf({ [name]: '' }), [])
     assert.ok(!known.includes(name), `${name} is a setting`)
-    for (const [other] of instead.matchAll(/[A-Z]+(?:_[A-Z]+)+/g)) assert.ok(known.includes(other) || other.startsWith('EXTENSION_'), `${other} is no setting`)
+    for (const [other] of instead.matchAll(/[A-Z]+(?:_[A-Z]+)+/g)) assert.ok(
+      known.includes(other) || other.startsWith('EXTENSION_'), `${other} is no setting`
+    )
     assert.match(notes, new RegExp(`^\\|.*\`${name}\`.*\\|.*\\|.*\\|$`, 'm'), `docs/upgrade.md has no row about ${name}`)
   }
 })

@@ -21,11 +21,13 @@ test('defaults beside the names of settings are those of the code', () => {
   /** @type {string[]} */
   const wrong = []
   for (const page of pages().filter((name) => /^(?:docs\/(?!decisions)|README)/.test(name))) {
-    for (const [text, name, number, unit = ''] of readFileSync(ROOT + page, 'utf8').matchAll(/`([A-Z]+(?:_[A-Z]+)+)` \((\d[\d,]*)(?: (s|ms|minutes|hour|KB|MB|%))?\)/g)) {
+    for (const [text, name, number, unit = ''] of readFileSync(ROOT + page, 'utf8')
+      .matchAll(/`([A-Z]+(?:_[A-Z]+)+)` \((\d[\d,]*)(?: (s|ms|minutes|hour|KB|MB|%))?\)/g)) {
       const value = defaults.get(name)
       if (value === undefined) continue
       checked++
-      if (!FACTORS[unit].some((factor) => Number(number.replaceAll(',', '')) * factor === value)) wrong.push(`${page}: ${text}, default ${value}`)
+      if (!FACTORS[unit].some((factor) => Number(number.replaceAll(',',
+        '')) * factor === value)) wrong.push(`${page}: ${text}, default ${value}`)
     }
   }
   assert.deepEqual(wrong, [])

@@ -28,7 +28,8 @@ const PATTERNS = [
   },
   { name: '"they" for a user', found: /\b(?:he|his|him|himself)\b/gi, examples: ['a user keeps his documents'] },
   {
-    name: 'the thing in place of "whoever" and "whom"', found: /\b(?:whoever|whom|that which|those who)\b/gi, not: /\(whoever does …\)|'whoever'/g,
+    name: 'the thing in place of "whoever" and "whom"', found: /\b(?:whoever|whom|that which|those who)\b/gi,
+    not: /\(whoever does …\)|'whoever'/g,
     examples: ['Whoever asks', 'those who wait']
   },
   { name: 'timeout, as the field writes it', found: /\btime-outs?\b/gi, examples: ['after its time-out'] },

@@ -38,7 +38,8 @@ describe('release notes', () => {
 })
 
 test('the badges of the README are true', () => {
-  const badges = [...read('README.md').matchAll(/img\.shields\.io\/badge\/([^)]+)-[0-9a-f]{6}\)/g)].map(([, text]) => decodeURIComponent(text))
+  const badges = [...read('README.md').matchAll(/img\.shields\.io\/badge\/([^)]+)-[0-9a-f]{6}\)/g)].map(([,
+    text]) => decodeURIComponent(text))
   const [client] = dependencies['socket.io-client'].split('.')
   assert.deepEqual(badges, [`node-${engines.node}`, `license-${JSON.parse(read('package.json')).license}`, `socket.io--client-${client}`])
 })

@@ -21,7 +21,9 @@ test('refused records are a line for each reason, once a minute', () => {
     mistakes.refused(new InkcastError('bad_value', 'the value is empty'), PLACE)
   }
   assert.equal(lines.length, 2)
-  assert.match(lines[0].text, /"reason":"bad_header".*"offset":"7".* x-keep must be true or false: the record goes to the dead-letter topic/)
+  assert.match(
+    lines[0].text, /"reason":"bad_header".*"offset":"7".* x-keep must be true or false: the record goes to the dead-letter topic/
+  )
   clock.advance(60_000)
   mistakes.refused(new InkcastError('bad_value', 'the value is empty'), PLACE)
   assert.equal(lines.length, 3)

@@ -39,7 +39,9 @@ test('a record belongs to the watches of its document, user and trace', () => {
 
 test('malformed watches, and those above the maximum, are ignored', () => {
   const watches = new Watches()
-  for (const wrong of [{ id: 'x', lease: 1000 }, { id: 7, guid: 'g', lease: 1000 }, { id: 'y', guid: 'g' }, { id: 'z', guid: 7, lease: 1000 }])
+  for (const wrong of [
+    { id: 'x', lease: 1000 }, { id: 7, guid: 'g', lease: 1000 }, { id: 'y', guid: 'g' }, { id: 'z', guid: 7, lease: 1000 }
+  ])
     assert.equal(watches.note(/** @type {any} */ (wrong), 0), false)
   for (let i = 0; i < MAX_WATCHES + 5; i++) watches.note({ id: `w${i}`, guid: 'g', lease: 1000 }, 0)
   assert.equal(watches.size, MAX_WATCHES)

@@ -42,7 +42,9 @@ for (const [what, options, expected] of /** @type {const} */ ([
 ])) {
   test(`a new topic with ${what} has min.insync.replicas=${expected ?? 'as the broker says'}`, async () => {
     const { kafka, created } = cluster(options)
-    await ensureTopics({ kafka, topics: ['a'], settings: { partitions: 1 }, log: recordingLog().log, clock: systemClock, random: systemRandom })
+    await ensureTopics({
+      kafka, topics: ['a'], settings: { partitions: 1 }, log: recordingLog().log, clock: systemClock, random: systemRandom
+    })
     assert.equal(created[0].replicationFactor, -1, 'the brokers decide')
     assert.equal(
       created[0].configEntries.find((/** @type {any} */ { name }) => name === 'min.insync.replicas')?.value, expected
@@ -88,7 +90,9 @@ test('the warning comes once per process; topics whose settings may not be read 
     safety: async () => ({ brokers: 3, topics: [TOPICS[2 + asked++]] })
   }
   const settings = { partitions: 1 }
-  for (let i = 0; i < 3; i++) await ensureTopics({ kafka: driver, topics: ['unset'], settings, log, clock: systemClock, random: systemRandom })
+  for (let i = 0; i < 3; i++) await ensureTopics({
+    kafka: driver, topics: ['unset'], settings, log, clock: systemClock, random: systemRandom
+  })
   assert.deepEqual(lines.map(({ level }) => level), ['warn'])
   const refusing = { ...driver, safety: () => Promise.reject(new Error('TOPIC_AUTHORIZATION_FAILED')) }
   await ensureTopics({ kafka: refusing, topics: ['unset'], settings, log, clock: systemClock, random: systemRandom })

@@ -49,7 +49,8 @@ describe('the text after the start', () => {
   })
 
   test('names neither demo nor phone in production', () => {
-    const text = lines({ NODE_ENV: 'production', WORKERS: '1', AUTH_JWT_SECRET: 'a'.repeat(32), API_TOKENS: `orders:${'b'.repeat(32)}` }).join('\n')
+    const text = lines({ NODE_ENV: 'production', WORKERS: '1', AUTH_JWT_SECRET: 'a'.repeat(32), API_TOKENS: `orders:${'b'.repeat(32)}` })
+      .join('\n')
     assert.doesNotMatch(text, /demo +http|phone|api +http/)
     assert.match(text, /clients +http/)
   })

@@ -70,7 +70,9 @@ describe('the diagram of a trace', () => {
       mark('end', 9, 'm1/gateway-0', 'killed')
     )
     const svg = diagram(story, { from: 0, until: 10 })
-    for (const shape of ['turn', 'start', 'note', 'held', 'end killed']) assert.equal(count(svg, new RegExp(`class="${shape}"`, 'g')), 1, shape)
+    for (const shape of ['turn', 'start', 'note', 'held', 'end killed']) assert.equal(
+      count(svg, new RegExp(`class="${shape}"`, 'g')), 1, shape
+    )
     assert.equal(count(diagram(story, { from: 7, until: 10 }), /class="held"/g), 0)
     assert.equal(count(diagram(story, { from: 4.5, until: 5 }), /class="held"/g), 1)
     assert.equal(count(diagram(story, { from: 0, until: 10, turns: false, notes: false }), /class="(?:turn|note)"/g), 0)
@@ -96,7 +98,9 @@ describe('the diagram of a trace', () => {
   })
 
   test('needs no network', () => {
-    const html = page(storyOf(message('page-2', 'redis', 1, 2)), { seed: 1, scenario: 'default', command: '', violations: [], plan: [], hash: '' })
+    const html = page(
+      storyOf(message('page-2', 'redis', 1, 2)), { seed: 1, scenario: 'default', command: '', violations: [], plan: [], hash: '' }
+    )
     assert.doesNotMatch(html.replaceAll('http://www.w3.org/2000/svg', ''), /\b(?:src|href)=|https?:\/\//)
     assert.match(html, /default-src 'none'/)
   })

@@ -60,9 +60,11 @@ describe('shrinking', () => {
   })
 
   test('the same promise with other numbers and ids is the same violation', () => {
-    assert.equal(kindOf('206259.0 ms: page-6 has record 50 of doc-1, and not 67'), kindOf('1.5 ms: page-10 has record 1 of doc-2, and not 3'))
+    assert.equal(kindOf('206259.0 ms: page-6 has record 50 of doc-1, and not 67'), kindOf('1.5 ms: page-10 has record 1 of doc-2, and ' +
+      'not 3'))
     assert.equal(
-      kindOf('1.0 ms: session 1b4e28ba-2fa1-11d2-883f-0016d3cca427 twice'), kindOf('2.0 ms: session 6fa459ea-ee8a-3ca4-894e-db77e160355e twice')
+      kindOf('1.0 ms: session 1b4e28ba-2fa1-11d2-883f-0016d3cca427 twice'), kindOf('2.0 ms: session ' +
+        '6fa459ea-ee8a-3ca4-894e-db77e160355e twice')
     )
     assert.equal(kindOf('1.0 ms: Error: no\n    at one.js'), kindOf('1.0 ms: Error: no\n    at two.js'))
     assert.notEqual(kindOf('1.0 ms: a record is missing'), kindOf('1.0 ms: a record came twice'))

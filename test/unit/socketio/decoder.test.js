@@ -274,7 +274,8 @@ describe('an admitted client', () => {
     assert.deepEqual(ids, [undefined, 0, 127, 128, 255, 256, 65_536, 2 ** 40].flatMap((id) => [id, id]).concat(7))
   })
 
-  test('that has used too much CPU may acknowledge receipts, which are counted and not decoded, and is disconnected for large packets of other types', () => {
+  test('that has used too much CPU may acknowledge receipts, which are counted and not decoded, and is disconnected for large packets ' +
+    'of other types', () => {
     /** @type {number[]} */
     const acknowledged = []
     let cutOff = 0

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Double, ErrorReply, MapReply, NULL_ARRAY, Push, SetReply, Status, Verbatim } from '../../../src/redis/store/resp/replies.js'
-import { MAX_ARGUMENTS, MAX_LINE_BYTES, MAX_REQUEST_BYTES, ProtocolError, RequestParser } from '../../../src/redis/store/resp/request-parser.js'
+import { MAX_ARGUMENTS, MAX_LINE_BYTES, MAX_REQUEST_BYTES, ProtocolError,
+  RequestParser } from '../../../src/redis/store/resp/request-parser.js'
 import { encode } from '../../../src/redis/store/resp/writer.js'
 
 /** @param {string} bytes */

@@ -10,9 +10,12 @@ const RESTORED = [['GET', 'text'], ['LRANGE', 'list', '0', '-1'], ['HGETALL', 'h
 
 /** Redis has these, and nothing here needs them. */
 const LACKED = [
-  'MULTI', 'WAIT 1 0', 'SELECT 0', 'AUTH word', 'CONFIG GET maxmemory', 'INCR n', 'GETDEL k', 'SCRIPT FLUSH', 'CLIENT INFO', 'PUBSUB CHANNELS',
-  'SET k v XX', 'SET k v PX 5', 'SET k v KEEPTTL', 'EXPIRE k 5 NX', 'HSCAN h 0 MATCH *', 'LPOP l 1', 'ZPOPMIN z 1', 'ZADD z NX 1 m', 'ZADD z CH 1 m',
-  'ZADD z XX GT 1 m', 'ZRANGE z 0 1 REV', 'ZRANGE z - + BYLEX', 'ZRANGEBYLEX z - + WITHSCORES', 'XADD s NOMKSTREAM * a b', 'XADD s MAXLEN = 5 * a b',
+  'MULTI', 'WAIT 1 0', 'SELECT 0', 'AUTH word', 'CONFIG GET maxmemory', 'INCR n', 'GETDEL k', 'SCRIPT FLUSH', 'CLIENT INFO',
+  'PUBSUB CHANNELS',
+  'SET k v XX', 'SET k v PX 5', 'SET k v KEEPTTL', 'EXPIRE k 5 NX', 'HSCAN h 0 MATCH *', 'LPOP l 1', 'ZPOPMIN z 1', 'ZADD z NX 1 m',
+  'ZADD z CH 1 m',
+  'ZADD z XX GT 1 m', 'ZRANGE z 0 1 REV', 'ZRANGE z - + BYLEX', 'ZRANGEBYLEX z - + WITHSCORES', 'XADD s NOMKSTREAM * a b',
+  'XADD s MAXLEN = 5 * a b',
   'XADD s MAXLEN ~ 5 LIMIT 1 * a b', 'XTRIM s MAXLEN 5', 'XTRIM s MINID ~ 5', 'CLIENT KILL TYPE normal', 'CLIENT KILL ID 1 SKIPME no',
   'CLIENT LIST TYPE normal', 'CLIENT PAUSE 5 WRITE', 'HELLO 3 AUTH default word', 'FLUSHALL ASYNC'
 ]

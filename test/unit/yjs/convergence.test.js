@@ -113,7 +113,9 @@ async function run (t, timers, seed) {
   }
   document.merge()
   const texts = pages.map(({ doc }) => doc.getText('text').toString())
-  for (const { provider } of pages) assert.deepEqual([provider.synced, provider.unsent, provider.status], [true, false, 'connected'], `seed ${seed}: all is sent`)
+  for (const { provider } of pages) assert.deepEqual(
+    [provider.synced, provider.unsent, provider.status], [true, false, 'connected'], `seed ${seed}: all is sent`
+  )
   for (const content of [...texts, document.stored.getText('text').toString()])
     assert.equal(content, texts[0], `seed ${seed}: pages and service have the same text`)
   if (!deletes)

@@ -8,12 +8,14 @@ export const ADMISSION_METRICS = Object.freeze({
     labels: [],
     help: 'Engine.IO sessions whose client is not admitted yet.',
     worry:
-      'Near twice `MAX_HANDSHAKES_PER_SECOND` per worker: the oldest ones are closed for new ones, so clients that send CONNECT slowly are locked out.'
+      'Near twice `MAX_HANDSHAKES_PER_SECOND` per worker: the oldest ones are closed for new ones, so clients that send CONNECT slowly ' +
+      'are locked out.'
   },
   sessions_cut: {
     type: 'counter',
     labels: ['reason'],
-    help: 'Engine.IO sessions closed by a limit. Before admission: `late` (after 10 s), `sessions` (too many sessions), `flood` (too much data). At any time: `bytes` (too many bytes of incomplete messages).',
+    help: 'Engine.IO sessions closed by a limit. Before admission: `late` (after 10 s), `sessions` (too many sessions), `flood` (too ' +
+      'much data). At any time: `bytes` (too many bytes of incomplete messages).',
     worry: 'Growth: an attack, or clients that are too slow to connect.'
   },
   unfinished_bytes: {
@@ -25,8 +27,11 @@ export const ADMISSION_METRICS = Object.freeze({
   undecoded_packets: {
     type: 'counter',
     labels: ['kind'],
-    help: 'Packets of clients that were refused because they cannot be decoded: `json` (not valid JSON, such as the NaN of Python, or no event), `msgpack`, `attachments` (more than 10, or missing), `placeholder` (an object that looks like an attachment), `depth` and `values` (above a limit), `connect` (the first packet is no CONNECT), `protocol` (Socket.IO 2).',
-    worry: 'Growth: a client sends values that its encoder cannot write. The client gets `bad_value`, and the log has one line a minute of each kind, with the user.'
+    help: 'Packets of clients that were refused because they cannot be decoded: `json` (not valid JSON, such as the NaN of Python, or ' +
+      'no event), `msgpack`, `attachments` (more than 10, or missing), `placeholder` (an object that looks like an attachment), `depth` ' +
+      'and `values` (above a limit), `connect` (the first packet is no CONNECT), `protocol` (Socket.IO 2).',
+    worry: 'Growth: a client sends values that its encoder cannot write. The client gets `bad_value`, and the log has one line a minute ' +
+      'of each kind, with the user.'
   },
   closed_grants: {
     type: 'counter',

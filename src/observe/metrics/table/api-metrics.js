@@ -12,14 +12,18 @@ export const API_METRICS = Object.freeze({
   api_calls: {
     type: 'counter',
     labels: ['caller', 'result'],
-    help: 'Operations and publications by caller of the api (each publication of a batch or stream counts): `admitted`, `forbidden`, `rate_limited`, `unauthorized` or `token_expired` (the credential ended while a stream was open). Requests without a valid credential are in `api_requests` only (status 401).',
-    worry: '`forbidden`: the caller needs a right in `API_CALLERS_FILE`, or its token was stolen. `rate_limited`: its rate is too low, or it runs wild.'
+    help: 'Operations and publications by caller of the api (each publication of a batch or stream counts): `admitted`, `forbidden`, ' +
+      '`rate_limited`, `unauthorized` or `token_expired` (the credential ended while a stream was open). Requests without a valid ' +
+      'credential are in `api_requests` only (status 401).',
+    worry: '`forbidden`: the caller needs a right in `API_CALLERS_FILE`, or its token was stolen. `rate_limited`: its rate is too low, ' +
+      'or it runs wild.'
   },
   api_request_seconds: {
     type: 'histogram',
     labels: ['operation', 'caller', 'protocol'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    help: 'Duration of a request of the api, by operation, name of the caller, and `http` or `grpc`; streams are not measured. `unknown` stands for a caller without a valid credential, and for an operation that does not exist.',
+    help: 'Duration of a request of the api, by operation, name of the caller, and `http` or `grpc`; streams are not measured. ' +
+      '`unknown` stands for a caller without a valid credential, and for an operation that does not exist.',
     worry: 'p99 above 0.5: Redis or Kafka is slow. One caller only: its requests are large, or it sends too many at once.'
   },
   grpc_calls: {

@@ -18,7 +18,8 @@ export const CONNECTION_METRICS = Object.freeze({
   connections_refused: {
     type: 'counter',
     labels: ['reason'],
-    help: 'Connections refused by a limit: `worker` (`MAX_CONNECTIONS`), `user`, `address`; `overload`: the worker is overloaded; `descriptors`: closed without an answer, to keep the reserved descriptors free.',
+    help: 'Connections refused by a limit: `worker` (`MAX_CONNECTIONS`), `user`, `address`; `overload`: the worker is overloaded; ' +
+      '`descriptors`: closed without an answer, to keep the reserved descriptors free.',
     worry: 'Any growth: raise the limit (and `ulimit -n`), add workers, or identify the clients.'
   },
   connections_moved: {
@@ -36,13 +37,15 @@ export const CONNECTION_METRICS = Object.freeze({
   overloaded: {
     type: 'gauge',
     labels: [],
-    help: '1: the worker is overloaded (its event loop, or its memory) and refuses new clients. The value of a machine is the number of its overloaded workers.',
+    help: '1: the worker is overloaded (its event loop, or its memory) and refuses new clients. The value of a machine is the number of ' +
+      'its overloaded workers.',
     worry: 'Above 0: add workers or machines, or move clients to others (`inkcast move`).'
   },
   handshakes: {
     type: 'counter',
     labels: ['result'],
-    help: 'Handshakes by result: `ok`, an error code, `origin_refused` (403, the page is not in `ALLOWED_ORIGINS`), or `refused` (503, above `MAX_HANDSHAKES_PER_SECOND` or a limit of connections).',
+    help: 'Handshakes by result: `ok`, an error code, `origin_refused` (403, the page is not in `ALLOWED_ORIGINS`), or `refused` (503, ' +
+      'above `MAX_HANDSHAKES_PER_SECOND` or a limit of connections).',
     worry: 'Anything but `ok` that grows.'
   },
   handshakes_waiting: {
@@ -54,7 +57,8 @@ export const CONNECTION_METRICS = Object.freeze({
   stray_requests: {
     type: 'counter',
     labels: ['result'],
-    help: 'Requests for a session of another worker: `handed_over`, `forwarded`, `unknown` owner or `failed`; `refused`: requests to the listener for other machines without a valid proof.',
+    help: 'Requests for a session of another worker: `handed_over`, `forwarded`, `unknown` owner or `failed`; `refused`: requests to ' +
+      'the listener for other machines without a valid proof.',
     worry:
       '`failed` that grows. `refused`: foreign clients in the private network, or clocks of machines more than 30 s apart.'
   }

@@ -33,14 +33,18 @@ export const DELIVERY_METRICS = Object.freeze({
   records: {
     type: 'counter',
     labels: ['operator', 'result'],
-    help: 'Records published by a process, by operator and result: `ok`, `duplicate`, `passed_over` (a record without a log, such as a kick or a message to users, that ingest skips: it was carried out before, or this is unknown and the record is older than 5 minutes) or an error code. Ingest counts what comes from Kafka (error codes: dead letters), gateways count signals, and without Kafka also what clients send; without Kafka the api counts what it publishes.',
+    help: 'Records published by a process, by operator and result: `ok`, `duplicate`, `passed_over` (a record without a log, such as a ' +
+      'kick or a message to users, that ingest skips: it was carried out before, or this is unknown and the record is older than 5 ' +
+      'minutes) or an error code. Ingest counts what comes from Kafka (error codes: dead letters), gateways count signals, and without ' +
+      'Kafka also what clients send; without Kafka the api counts what it publishes.',
     worry: 'Error codes that grow: a publisher writes bad records.'
   },
   stage_seconds: {
     type: 'histogram',
     labels: ['stage'],
     buckets: SECONDS,
-    help: 'Time between two stages of a record: `produced_ingested`, `ingested_received`, `received_written`; and of the whole way, `produced_written`.',
+    help: 'Time between two stages of a record: `produced_ingested`, `ingested_received`, `received_written`; and of the whole way, ' +
+      '`produced_written`.',
     worry: 'The stage that grows is the one that is overloaded.'
   }
 })

@@ -14,14 +14,16 @@ export const EXTENSION_METRICS = Object.freeze({
   documents_written: {
     type: 'counter',
     labels: [],
-    help: 'Documents to which clients have sent a message, counted for each connection once while it has the document open. Each one may leave a key in Redis for 30 days.',
+    help: 'Documents to which clients have sent a message, counted for each connection once while it has the document open. Each one ' +
+      'may leave a key in Redis for 30 days.',
     worry: 'Growth over 30 days × 250 bytes is much of the memory of Redis: some clients send to very many documents.'
   },
   extension_seconds: {
     type: 'histogram',
     labels: ['extension', 'part'],
     buckets: SECONDS,
-    help: 'Time of each call of an extension\'s listener or middleware: `blocking`, until it returns; `total`, until its promise is settled.',
+    help: 'Time of each call of an extension\'s listener or middleware: `blocking`, until it returns; `total`, until its promise is ' +
+      'settled.',
     worry: '`blocking` above 0.01: nothing else runs on the worker meanwhile.'
   },
   extension_errors: {
@@ -33,7 +35,8 @@ export const EXTENSION_METRICS = Object.freeze({
   emitter_messages: {
     type: 'counter',
     labels: ['result'],
-    help: 'Messages of emitters and classic Socket.IO servers (`EMITTER_KEY`) that a worker received: `handled`; `ignored`, for a namespace or room that it does not have, or a request that expects an answer; `failed`, malformed.',
+    help: 'Messages of emitters and classic Socket.IO servers (`EMITTER_KEY`) that a worker received: `handled`; `ignored`, for a ' +
+      'namespace or room that it does not have, or a request that expects an answer; `failed`, malformed.',
     worry: '`failed` grows: the sender uses another format, or another application uses the same key.'
   }
 })

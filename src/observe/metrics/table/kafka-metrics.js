@@ -21,20 +21,24 @@ export const KAFKA_METRICS = Object.freeze({
     type: 'gauge',
     labels: ['partition'],
     aggregator: 'max',
-    help: 'Time of a canary (health-check record) from ingest through a downlink partition, the consumer and Redis pub/sub back to ingest; for a canary that is not back yet, its age, also if Kafka did not accept it. Absent for partitions that no ingest process reads.',
+    help: 'Time of a canary (health-check record) from ingest through a downlink partition, the consumer and Redis pub/sub back to ' +
+      'ingest; for a canary that is not back yet, its age, also if Kafka did not accept it. Absent for partitions that no ingest ' +
+      'process reads.',
     worry: 'Above a second: records are late. Above 15: records do not come through; the consumer is replaced if Kafka and Redis respond.'
   },
   kafka_silence_seconds: {
     type: 'gauge',
     labels: [],
     aggregator: 'max',
-    help: 'Time since Kafka last responded to the consumer of ingest, also while the consumer is replaced or waits to join its group. Usually below 1: Kafka responds to a `Fetch` within 0.5.',
+    help: 'Time since Kafka last responded to the consumer of ingest, also while the consumer is replaced or waits to join its group. ' +
+      'Usually below 1: Kafka responds to a `Fetch` within 0.5.',
     worry: 'Above 15: ingest does not reach Kafka.'
   },
   kafka_lost_ends: {
     type: 'counter',
     labels: ['partition'],
-    help: 'How often a downlink partition has lost records that ingest had already read, detected by leader epochs. Records written in their place are delivered as new ones.',
+    help: 'How often a downlink partition has lost records that ingest had already read, detected by leader epochs. Records written in ' +
+      'their place are delivered as new ones.',
     worry: 'Any growth: an unclean leader election, or a broker that lost power. Producers may have to publish again.'
   },
   kafka_requests: {

@@ -12,7 +12,8 @@ export const LAUNCHER_METRICS = Object.freeze({
   hung_workers: {
     type: 'gauge',
     labels: ['role'],
-    help: 'Processes that have not answered the launcher (under PM2: the api) for 1.5 s or longer, although they could have used a CPU. Other workers take their new connections.',
+    help: 'Processes that have not answered the launcher (under PM2: the api) for 1.5 s or longer, although they could have used a CPU. ' +
+      'Other workers take their new connections.',
     worry: 'Above 0: the launcher\'s log says why.'
   },
   worker_hangs: {

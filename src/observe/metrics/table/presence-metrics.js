@@ -24,13 +24,15 @@ export const PRESENCE_METRICS = Object.freeze({
   presence_messages: {
     type: 'counter',
     labels: ['kind'],
-    help: '`doc:presence` events written to connections: `diff`, `count` (too many members for a list), `list` (the whole list, after missed changes).',
+    help: '`doc:presence` events written to connections: `diff`, `count` (too many members for a list), `list` (the whole list, after ' +
+      'missed changes).',
     worry: '`list` that grows: see `presence_repairs`.'
   },
   presence_repairs: {
     type: 'counter',
     labels: ['reason'],
-    help: 'Lists of members that were read again because diffs were missed: detected by a `gap`, by the idle check (`silent`), or after an outage of Redis pub/sub (`interrupted`).',
+    help: 'Lists of members that were read again because diffs were missed: detected by a `gap`, by the idle check (`silent`), or after ' +
+      'an outage of Redis pub/sub (`interrupted`).',
     worry: 'Grows without an outage: Redis pub/sub loses messages to workers that do not read fast enough.'
   },
   presence_errors: {
@@ -44,7 +46,8 @@ export const PRESENCE_METRICS = Object.freeze({
     labels: [],
     help: 'Users, members and documents with a change that is not in the session store yet, or not reported to the business services yet.',
     worry:
-      'Growth: Redis or Kafka is unavailable or too slow. Nothing is lost: the backlog is bounded by the open sessions, and reported afterwards.'
+      'Growth: Redis or Kafka is unavailable or too slow. Nothing is lost: the backlog is bounded by the open sessions, and reported ' +
+      'afterwards.'
   },
   session_errors: {
     type: 'counter',

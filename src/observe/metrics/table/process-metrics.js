@@ -15,7 +15,8 @@ export const PROCESS_METRICS = Object.freeze({
   log_lines_dropped: {
     type: 'counter',
     labels: ['reason'],
-    help: 'Log lines that were not written: `repeated` (more than 20 with the same text in 10 s; the last one says how many), `full` (no program reads standard output, and 8 MB are queued).',
+    help: 'Log lines that were not written: `repeated` (more than 20 with the same text in 10 s; the last one says how many), `full` ' +
+      '(no program reads standard output, and 8 MB are queued).',
     worry: '`full`: the program that reads standard output is stuck. `repeated`: read the log, something fails all the time.'
   },
   event_loop_lag_seconds: {
@@ -29,7 +30,8 @@ export const PROCESS_METRICS = Object.freeze({
     type: 'histogram',
     labels: [],
     buckets: SECONDS,
-    help: 'Event loop delay of all processes, measured every 50 ms, and every 250 ms at rest. Unlike the quantiles, it can be added up over machines.',
+    help: 'Event loop delay of all processes, measured every 50 ms, and every 250 ms at rest. Unlike the quantiles, it can be added up ' +
+      'over machines.',
     worry: 'More than 1 % above 0.128: processes are overloaded.'
   }
 })

@@ -12,13 +12,15 @@ export const REPAIR_METRICS = Object.freeze({
   silent_losses: {
     type: 'counter',
     labels: [],
-    help: 'Documents whose newest records were lost on the way to a worker, without a later record that shows the gap. Workers detect this by comparing idle documents with their logs, and then deliver the records.',
+    help: 'Documents whose newest records were lost on the way to a worker, without a later record that shows the gap. Workers detect ' +
+      'this by comparing idle documents with their logs, and then deliver the records.',
     worry: 'Grows without an outage: Redis pub/sub loses messages to workers that do not read fast enough.'
   },
   resumes: {
     type: 'counter',
     labels: ['result'],
-    help: 'Documents that a client opened with a position, as after a reconnect: `recovered`, it has all missed records, or `resync`, it must load the document again.',
+    help: 'Documents that a client opened with a position, as after a reconnect: `recovered`, it has all missed records, or `resync`, ' +
+      'it must load the document again.',
     worry: '`resync` that grows: the history is too short for the outages of clients.'
   },
   replayed_records: {
@@ -42,7 +44,8 @@ export const REPAIR_METRICS = Object.freeze({
   bus_errors: {
     type: 'counter',
     labels: ['operation'],
-    help: 'Failed operations on the bus. `decode`: malformed messages; `deliver`: a defect; `rollback`: a worker has found that Redis may have lost records of a document.',
+    help: 'Failed operations on the bus. `decode`: malformed messages; `deliver`: a defect; `rollback`: a worker has found that Redis ' +
+      'may have lost records of a document.',
     worry: 'Any growth: Redis is unavailable or overloaded.'
   },
   bus_interruptions: {

@@ -19,7 +19,8 @@ export const UPLINK_METRICS = Object.freeze({
     type: 'gauge',
     labels: [],
     help: 'Records in the uplink\'s stream that not all services have read, without Kafka.',
-    worry: 'Growth: a service is slow or fails. New messages are refused at 25,000 records or 32 MB in one of the 8 parts, and after 5 minutes without a successful request of the webhook.'
+    worry: 'Growth: a service is slow or fails. New messages are refused at 25,000 records or 32 MB in one of the 8 parts, and after 5 ' +
+      'minutes without a successful request of the webhook.'
   },
   uplink_stream_bytes: {
     type: 'gauge',

@@ -46,7 +46,8 @@ export function checkMachine (config) {
   }
   if (production && workers > 1 && !canReusePort()) {
     findings.push(warning(
-      `workers share one socket with ${process.version} on ${process.platform}, from which few new connections a second are not taken evenly`,
+      `workers share one socket with ${process.version} on ${process.platform}, from which few new connections a second are not taken ` +
+      'evenly',
       'use Node.js 22.12 or later on Linux'
     ))
   }

@@ -55,7 +55,8 @@ async function tryPort ({ name, host, hostName, port }) {
     if (code === 'EADDRINUSE')
       return error(`${name}: port ${port} is in use`, `stop what uses it (ss -ltnp 'sport = :${port}'), or set ${name} to a free one`)
     if (code === 'EACCES')
-      return error(`${name}: this user may not use port ${port}`, `set ${name} to a port above 1023, or allow it (setcap cap_net_bind_service)`)
+      return error(`${name}: this user may not use port ${port}`, `set ${name} to a port above 1023, or allow it (setcap ` +
+        'cap_net_bind_service)')
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
       return error(`${hostName}=${host} is not an address of this machine`, `correct ${hostName}; 0.0.0.0 stands for all of them`)
     return error(`${name}: ${message}`, `correct ${name} or ${hostName}`)

@@ -41,7 +41,8 @@ export async function checkRedis ({ redis: { urls }, production }, log) {
   } catch (wrong) {
     return [error(
       /** @type {Error} */ (wrong).message,
-      'start Redis, or correct REDIS_URL: address, port, name of the master (redis+sentinel://), TLS (rediss://), user and password, firewall'
+      'start Redis, or correct REDIS_URL: address, port, name of the master (redis+sentinel://), TLS (rediss://), user and password, ' +
+      'firewall'
     )]
   }
 }

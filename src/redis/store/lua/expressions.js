@@ -288,7 +288,8 @@ export class Expressions {
     if (local) name = `${local.level === this.depth ? 'local' : 'upvalue'} '${node.name}'`
     else if (node.type === 'Identifier') name = `global '${node.name}'`
     else if (node.type === 'MemberExpression') name = `field '${node.identifier.name}'`
-    else if (node.type === 'IndexExpression') name = `field '${node.index.type === 'StringLiteral' ? node.index.value.split('\0')[0] : '?'}'`
+    else if (node.type === 'IndexExpression') name = 'field ' +
+      `'${node.index.type === 'StringLiteral' ? node.index.value.split('\0')[0] : '?'}'`
     return name === undefined ? '' : `, ${JSON.stringify(name)}`
   }
 

@@ -126,7 +126,8 @@ test('every wrong part is named', async () => {
     [caller({ tokens: [{ file: 'short' }] }), 'caller "editor": a token in short must have at least 16 characters, ASCII without spaces'],
     [caller({ tokens: [{ file: 'none' }] }), '/etc/inkcast/none: ENOENT'],
     [caller({ tokens: [{ sha256: 'abc' }] }), 'caller "editor": tokens.0.sha256: must be 64 hexadecimal digits'],
-    [{ callers: [editor(), { ...editor(), name: 'b', tokens: [{ sha256: sha256(TOKEN) }] }] }, 'callers "editor" and "b" have the same token'],
+    [{ callers: [editor(), { ...editor(), name: 'b', tokens: [{ sha256: sha256(TOKEN) }] }] }, 'callers "editor" and "b" have the same ' +
+    'token'],
     [caller({ certificates: [{ subject: {} }] }), 'caller "editor": certificates.0.subject: is empty'],
     [caller({ certificates: [{ san: 'editor' }] }), /certificates.0.san: must begin with DNS:/],
     [caller({ operators: undefined }), 'caller "editor": may do nothing: give it operators or operations ("*" for all)'],
@@ -144,7 +145,8 @@ test('every wrong part is named', async () => {
     [issuer({}), 'issuer "https://a.example": must have exactly one of jwksUrl, publicKeyFile, secretFile'],
     [issuer({ jwksUrl: 'ftp://a' }), /^issuer "https:\/\/a.example": jwksUrl: must be a URL/],
     [issuer({ audience: undefined, jwksUrl: 'https://a.example' }), 'issuer "https://a.example": audience: is missing'],
-    [issuer({ audience: [5], jwksUrl: 'https://a.example' }), 'issuer "https://a.example": audience: must be a string, or an array of strings, of 1 to 1,024 characters'],
+    [issuer({ audience: [5], jwksUrl: 'https://a.example' }), 'issuer "https://a.example": audience: must be a string, or an array of ' +
+    'strings, of 1 to 1,024 characters'],
     [issuer({ publicKeyFile: 'private.pem' }), /^issuer "https:\/\/a.example": publicKeyFile: holds a private key/],
     [issuer({ secretFile: 'short' }), /^issuer "https:\/\/a.example": secretFile: the secret must have at least 32/]
   ])) await assert.rejects(read(content), typeof message === 'string' ? { message } : { message }, JSON.stringify(content))

@@ -26,10 +26,12 @@ test('a construct that no script uses fails when it is loaded, with its line', (
   for (const [construct, named] of Object.entries({
     'coroutine.wrap(f)': 'coroutine', 'string.len(f)': 'string.len', 'os.clock()': 'os', 'math.random()': 'math.random',
     'redis.setresp(3)': 'redis.setresp', 'local _ = _G': '_G', 'local a = ...': 'VarargLiteral', 'pcall(f)': 'pcall', 'f:g()': 'a method',
-    'local function f (...) end': '...', 'function f () end': 'a function that is not local', 'do end': 'DoStatement', 'local a = 2 ^ 2': '^',
+    'local function f (...) end': '...', 'function f () end': 'a function that is not local', 'do end': 'DoStatement',
+    'local a = 2 ^ 2': '^',
     'repeat until true': 'RepeatStatement', 'local a = { [1] = 2 }': 'a key in brackets', 'f {}': 'TableCallExpression',
     'local a = { b = 1, f() }': 'several values behind a named one in a table', 'string.format("%.2d", 1)': '%. in a format',
-    'string.match("", "%b()")': '%b in a pattern', 'string.gmatch("", "[a-c]")': '[ in a pattern', 'string.gsub("", "()", "")': '() in a pattern'
+    'string.match("", "%b()")': '%b in a pattern', 'string.gmatch("", "[a-c]")': '[ in a pattern',
+    'string.gsub("", "()", "")': '() in a pattern'
   })) {
     assert.throws(() => compile(`local f if false then\n${construct} end`), new ErrorReply(
       `ERR Error compiling script (new function): user_script:2: the built-in store does not know ${named}`), construct)
@@ -69,7 +71,8 @@ test('an endless recursion ends', () => {
 
 test('what only a run shows to be unknown is an error of the script', () => {
   for (const call of [
-    'string.match("a", ARGV[1])', 'string.format(ARGV[1], 1)', 'string.find("a", "a")', 'string.gmatch("a", "^a")', 'cjson.encode({})', 'next({1}, 1)',
+    'string.match("a", ARGV[1])', 'string.format(ARGV[1], 1)', 'string.find("a", "a")', 'string.gmatch("a", "^a")', 'cjson.encode({})',
+    'next({1}, 1)',
     'tonumber("a", 16)', 'unpack({1}, 1)', 'table.insert({}, 1, 2)'
   ]) {
     const { message } = /** @type {ErrorReply} */ (run(`return ${call}`, { args: ['%x'] }))

@@ -32,7 +32,9 @@ export function createInspector (onUnauthorized) {
   let selected
 
   const showRecords = createTable(byId('records'), recordColumns(select), { by: 0, descending: true, caption: 'Records' })
-  const showHappenings = createTable(byId('happenings'), happeningColumns(), { by: 0, descending: true, caption: 'Connections, gaps and drops' })
+  const showHappenings = createTable(
+    byId('happenings'), happeningColumns(), { by: 0, descending: true, caption: 'Connections, gaps and drops' }
+  )
 
   /** @param {string} traceId */
   function select (traceId) {
@@ -60,7 +62,9 @@ export function createInspector (onUnauthorized) {
       left.out > 0 && `${short(left.out)} events left out by processes`,
       left.shown > 0 && `${short(left.shown)} older ones no longer shown`
     ].filter(Boolean)
-    return [`Watching. ${processes.size} process${processes.size === 1 ? '' : 'es'}: ${[...processes].sort().join(', ')}`, ...out].join(' · ')
+    return [
+      `Watching. ${processes.size} process${processes.size === 1 ? '' : 'es'}: ${[...processes].sort().join(', ')}`, ...out
+    ].join(' · ')
   }
 
   const drawSoon = () => { drawing ??= setTimeout(draw, DRAW_EVERY) }
@@ -176,7 +180,10 @@ function happeningColumns () {
     { title: 'User', value: ({ uid }) => uid ?? null, show: ({ uid }) => uid ?? '' },
     { title: 'Connection', value: ({ sid }) => sid ?? null, show: ({ sid, client }) => [sid, client].filter(Boolean).join(' · ') },
     { title: 'Document', value: ({ guid }) => guid ?? null, show: ({ guid }) => guid ?? '' },
-    { title: 'Offset', value: ({ offset }) => offset ?? null, show: ({ offset }) => offset === undefined ? '' : String(offset), number: true },
+    {
+      title: 'Offset', value: ({ offset }) => offset ?? null, show: ({ offset }) => offset === undefined ? '' : String(offset),
+      number: true
+    },
     { title: 'Details', value: ({ count }) => count ?? null, show: detailsOf },
     { title: 'Process', value: ({ process }) => process, show: ({ host, process }) => `${host} ${process}` }
   ]

@@ -21,14 +21,50 @@ const gauge = (key) => ({ values }) => values[key]
 
 /** @type {Plot[]} */
 const PLOTS = [
-  { title: 'Connections', unit: '', lines: [{ label: 'open', color: '--one', of: gauge('connections') }, { label: 'behind', color: '--two', of: gauge('behind') }] },
-  { title: 'Deliveries', unit: '/s', lines: [{ label: 'deliveries', color: '--one', of: rate('deliveries') }, { label: 'records', color: '--three', of: rate('records') }] },
-  { title: 'Handshakes', unit: '/s', lines: [{ label: 'admitted', color: '--one', of: rate('handshakes') }, { label: 'refused', color: '--two', of: rate('refused') }] },
-  { title: 'Latency from producer to client', unit: ' ms', lines: [{ label: 'p50', color: '--one', of: ({ stages }) => stages.produced_written?.p50 ?? null }, { label: 'p99', color: '--two', of: ({ stages }) => stages.produced_written?.p99 ?? null }] },
+  {
+    title: 'Connections', unit: '',
+    lines: [{ label: 'open', color: '--one', of: gauge('connections') }, { label: 'behind', color: '--two', of: gauge('behind') }]
+  },
+  {
+    title: 'Deliveries', unit: '/s',
+    lines: [{ label: 'deliveries', color: '--one', of: rate('deliveries') }, { label: 'records', color: '--three', of: rate('records') }]
+  },
+  {
+    title: 'Handshakes', unit: '/s',
+    lines: [{ label: 'admitted', color: '--one', of: rate('handshakes') }, { label: 'refused', color: '--two', of: rate('refused') }]
+  },
+  {
+    title: 'Latency from producer to client', unit: ' ms',
+    lines: [
+      { label: 'p50', color: '--one', of: ({ stages }) => stages.produced_written?.p50 ?? null },
+      { label: 'p99', color: '--two', of: ({ stages }) => stages.produced_written?.p99 ?? null }
+    ]
+  },
   { title: 'Kafka lag', unit: ' records', needsKafka: true, lines: [{ label: 'lag', color: '--four', of: gauge('lag') }] },
-  { title: 'Load', unit: '', lines: [{ label: 'cores used', color: '--one', of: rate('cpuSeconds') }, { label: 'event loop p99, s', color: '--four', of: ({ values }) => values.loopP99 / 1000 }] },
-  { title: 'Reconnects and repairs', unit: '/min', lines: [{ label: 'resumes', color: '--three', of: perMinute('resumes') }, { label: 'repaired', color: '--one', of: perMinute('repaired') }, { label: 'resyncs', color: '--two', of: ({ seconds, values }) => seconds === 0 ? null : 60 * (values.resyncs + values.liveResyncs) / seconds }] },
-  { title: 'Losses', unit: '/min', lines: [{ label: 'slow clients', color: '--four', of: perMinute('slow') }, { label: 'dead letters', color: '--two', of: perMinute('deadLetters') }] }
+  {
+    title: 'Load', unit: '',
+    lines: [
+      { label: 'cores used', color: '--one', of: rate('cpuSeconds') },
+      { label: 'event loop p99, s', color: '--four', of: ({ values }) => values.loopP99 / 1000 }
+    ]
+  },
+  {
+    title: 'Reconnects and repairs', unit: '/min',
+    lines: [
+      { label: 'resumes', color: '--three', of: perMinute('resumes') }, { label: 'repaired', color: '--one', of: perMinute('repaired') },
+      {
+        label: 'resyncs', color: '--two',
+        of: ({ seconds, values }) => seconds === 0 ? null : 60 * (values.resyncs + values.liveResyncs) / seconds
+      }
+    ]
+  },
+  {
+    title: 'Losses', unit: '/min',
+    lines: [
+      { label: 'slow clients', color: '--four', of: perMinute('slow') },
+      { label: 'dead letters', color: '--two', of: perMinute('deadLetters') }
+    ]
+  }
 ]
 
 /** @param {number} at s since 1970 @returns {string} hh:mm:ss */

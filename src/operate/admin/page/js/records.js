@@ -42,7 +42,10 @@ export function createRecords () {
   function addHop (event, traceId) {
     let row = records.get(traceId)
     if (row === undefined) {
-      row = { traceId, at: event.at, title: '', offset: null, ingested: null, logged: null, received: null, written: null, clients: 0, acknowledged: 0, end: '', hops: [] }
+      row = {
+        traceId, at: event.at, title: '', offset: null, ingested: null, logged: null, received: null, written: null, clients: 0,
+        acknowledged: 0, end: '', hops: []
+      }
       records.set(traceId, row)
       if (records.size > MAX_RECORDS) {
         records.delete(/** @type {string} */ (records.keys().next().value))

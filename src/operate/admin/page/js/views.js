@@ -37,13 +37,30 @@ function tilesOf ({ processes, partitions }, samples) {
     { title: 'Workers ready', value: `${ready} of ${workers.length}`, help: ready < workers.length ? 'not-ready' : undefined },
     { title: 'Connections', value: short(values.connections), note: `${short(values.documents)} documents` },
     { title: 'Deliveries/s', value: perSecond(values.deliveries), note: `${perSecond(values.records)} records/s` },
-    { title: 'Handshakes/s', value: perSecond(values.handshakes), note: refused > 0 ? `${short(refused)} refused` : '', help: refused > 0 ? 'refused-handshakes' : undefined },
-    { title: 'Latency p50', value: stages.produced_written?.p50 == null ? '–' : `${short(stages.produced_written.p50)} ms`, note: 'producer to client' },
-    { title: 'Latency p99', value: p99 === null ? '–' : `${short(p99)} ms`, note: 'producer to client', help: p99 !== null && p99 > 1000 ? 'latency' : undefined },
-    ...(partitions.length === 0 ? [] : [{ title: 'Kafka lag', value: short(values.lag), note: 'records', help: values.lag > 10_000 ? 'kafka-lag' : undefined }]),
-    { title: 'Slow clients', value: short(values.behind), note: `${bytes(values.queuedBytes)} queued`, help: values.behind > 0 || slow > 0 ? 'slow-clients' : undefined },
+    {
+      title: 'Handshakes/s', value: perSecond(values.handshakes), note: refused > 0 ? `${short(refused)} refused` : '',
+      help: refused > 0 ? 'refused-handshakes' : undefined
+    },
+    {
+      title: 'Latency p50', value: stages.produced_written?.p50 == null ? '–' : `${short(stages.produced_written.p50)} ms`,
+      note: 'producer to client'
+    },
+    {
+      title: 'Latency p99', value: p99 === null ? '–' : `${short(p99)} ms`, note: 'producer to client',
+      help: p99 !== null && p99 > 1000 ? 'latency' : undefined
+    },
+    ...(partitions.length === 0
+      ? []
+      : [{ title: 'Kafka lag', value: short(values.lag), note: 'records', help: values.lag > 10_000 ? 'kafka-lag' : undefined }]),
+    {
+      title: 'Slow clients', value: short(values.behind), note: `${bytes(values.queuedBytes)} queued`,
+      help: values.behind > 0 || slow > 0 ? 'slow-clients' : undefined
+    },
     { title: 'Dead letters', value: short(letters), note: 'last hour', help: letters > 0 ? 'dead-letters' : undefined },
-    { title: 'Event loop p99', value: `${short(values.loopP99)} ms`, note: `${perSecond(values.cpuSeconds)} cores used`, help: values.loopP99 > 100 ? 'load' : undefined }
+    {
+      title: 'Event loop p99', value: `${short(values.loopP99)} ms`, note: `${perSecond(values.cpuSeconds)} cores used`,
+      help: values.loopP99 > 100 ? 'load' : undefined
+    }
   ]
 }
 
@@ -89,13 +106,19 @@ const milliseconds = (value) => value === null ? '–' : short(value)
 export function createViews () {
   const events = createTable(byId('events'), /** @type {import('./table.js').Column<EventRow>[]} */ ([
     { title: 'Event', value: ({ name }) => name, show: ({ name, help }) => element('a', { href: `${HELP}#${help}` }, name) },
-    { title: 'Last 5 min', value: ({ recent }) => recent, show: ({ recent }) => short(recent), number: true, isBad: ({ recent, isBad }) => isBad === true && recent > 0 },
+    {
+      title: 'Last 5 min', value: ({ recent }) => recent, show: ({ recent }) => short(recent), number: true,
+      isBad: ({ recent, isBad }) => isBad === true && recent > 0
+    },
     { title: 'Last hour', value: ({ hour }) => hour, show: ({ hour }) => short(hour), number: true }
   ]), { by: 1, descending: true, caption: 'Events' })
   const stages = createTable(byId('stages'), /** @type {import('./table.js').Column<StageRow>[]} */ ([
     { title: 'Stage', value: ({ title }) => title },
     { title: 'p50', value: ({ p50 }) => p50, show: ({ p50 }) => milliseconds(p50), number: true },
-    { title: 'p99', value: ({ p99 }) => p99, show: ({ p99 }) => milliseconds(p99), number: true, isBad: ({ p99 }) => p99 !== null && p99 > 1000 },
+    {
+      title: 'p99', value: ({ p99 }) => p99, show: ({ p99 }) => milliseconds(p99), number: true,
+      isBad: ({ p99 }) => p99 !== null && p99 > 1000
+    },
     { title: 'highest p99', value: ({ worst }) => worst, show: ({ worst }) => milliseconds(worst), number: true }
   ]), { by: 2, descending: true, caption: 'Latency by stage' })
   const processes = createTable(byId('processes'), processColumns(), { caption: 'Processes of this machine' })
@@ -135,9 +158,15 @@ function processColumns () {
     { title: 'Deliveries/s', value: deliveries, show: (row) => short(deliveries(row)), number: true },
     { title: 'Handshakes/s', value: handshakes, show: (row) => short(handshakes(row)), number: true },
     { title: 'CPU', value: cpu, show: (row) => `${Math.round(100 * cpu(row))} %`, number: true, isBad: (row) => cpu(row) > 0.95 },
-    { title: 'Loop p99', value: ({ values }) => values.loopP99, show: ({ values }) => `${short(values.loopP99)} ms`, number: true, isBad: ({ values }) => values.loopP99 > 100 },
+    {
+      title: 'Loop p99', value: ({ values }) => values.loopP99, show: ({ values }) => `${short(values.loopP99)} ms`, number: true,
+      isBad: ({ values }) => values.loopP99 > 100
+    },
     { title: 'Memory', value: ({ values }) => values.memory, show: ({ values }) => bytes(values.memory), number: true },
-    { title: 'Behind', value: ({ values }) => values.behind, show: ({ values }) => short(values.behind), number: true, isBad: ({ values }) => values.behind > 0 },
+    {
+      title: 'Behind', value: ({ values }) => values.behind, show: ({ values }) => short(values.behind), number: true,
+      isBad: ({ values }) => values.behind > 0
+    },
     { title: 'Queued', value: ({ values }) => values.queuedBytes, show: ({ values }) => bytes(values.queuedBytes), number: true },
     { title: 'Since', value: ({ startedAt }) => startedAt, show: ({ startedAt }) => since(startedAt), number: true }
   ]
@@ -147,9 +176,18 @@ function processColumns () {
 function partitionColumns () {
   return [
     { title: 'Partition', value: ({ partition }) => partition },
-    { title: 'Lag, records', value: ({ lag }) => lag, show: ({ lag }) => short(lag), number: true, isBad: ({ lag }) => (lag ?? 0) > 10_000 },
+    {
+      title: 'Lag, records', value: ({ lag }) => lag, show: ({ lag }) => short(lag), number: true,
+      isBad: ({ lag }) => (lag ?? 0) > 10_000
+    },
     { title: 'Age of the last record, ms', value: ({ age }) => age, show: ({ age }) => short(age), number: true },
-    { title: 'Canary, ms', value: ({ canaryAge }) => canaryAge, show: ({ canaryAge }) => short(canaryAge), number: true, isBad: ({ canaryAge }) => (canaryAge ?? 0) > 1000 },
-    { title: 'Ends lost', value: ({ lostEnds }) => lostEnds, show: ({ lostEnds }) => short(lostEnds ?? 0), number: true, isBad: ({ lostEnds }) => (lostEnds ?? 0) > 0 }
+    {
+      title: 'Canary, ms', value: ({ canaryAge }) => canaryAge, show: ({ canaryAge }) => short(canaryAge), number: true,
+      isBad: ({ canaryAge }) => (canaryAge ?? 0) > 1000
+    },
+    {
+      title: 'Ends lost', value: ({ lostEnds }) => lostEnds, show: ({ lostEnds }) => short(lostEnds ?? 0), number: true,
+      isBad: ({ lostEnds }) => (lostEnds ?? 0) > 0
+    }
   ]
 }
