@@ -21,13 +21,13 @@ import { createUndecoded } from '../transport/socketio/undecoded.js'
 import { spareOwnRooms } from '../transport/socketio/own-rooms.js'
 import { makeAcksLazily } from '../transport/socketio/shared-listeners.js'
 import { Backlogs } from '../documents/delivery/backlogs.js'
-import { createConnectionEvents } from './connection-events.js'
+import { ConnectionEvents } from './connection-events.js'
 import { Delivery } from '../documents/delivery/delivery.js'
 import { createDrain } from './leaving/drain.js'
 import { createMoves } from './leaving/moves.js'
 import { createMemoryMeter, createOverload } from './leaving/overload.js'
 import { createExpiry } from './expiry.js'
-import { createHandshake } from './handshake.js'
+import { Handshake } from './handshake.js'
 import { answerHealth, isHealth } from './health.js'
 import { memoryBounds } from './memory-bounds.js'
 import { ConnectionListeners } from './connection-listeners.js'
@@ -35,7 +35,7 @@ import { createLocalUsers } from './local-users.js'
 import { TurnWrites } from '../documents/delivery/turn-writes.js'
 import { PresenceDelivery } from '../documents/delivery/presence-delivery.js'
 import { createPublicPort } from './public-port.js'
-import { createUserCommands } from './user-commands.js'
+import { UserCommands } from './user-commands.js'
 import { createUserLogs } from './user-logs.js'
 
 /** Maximum size of a client's message besides its data, bytes: event name, guid, packet type. */
@@ -122,11 +122,6 @@ export function createGateway ({
   const rates = ratesOf(limits)
   const users = createLocalUsers({ bus, orders: access.orders, rates, metrics, log, clock })
   const userLogs = createUserLogs({ feeds, bus, metrics, log, clock, random })
-  const userCommands = createUserCommands({
-    directory, feeds, receipts, connectionListeners, presence, users, userLogs, metrics,
-    orders: access.orders,
-    open: (connection, guid) => events.open(connection, guid)
-  })
   const expiry = createExpiry({ clock, random })
   authenticator.onWithdrawn(() => {
     for (const connection of directory.all()) if (connection.identity.key?.withdrawnAt != null) expiry.watch(connection)
@@ -203,8 +198,9 @@ export function createGateway ({
 
   const tally = { json: 0, msgpack: 0, bytes: 0 }
   const turnWrites = new TurnWrites(config.delivery, clock)
-  const handshake = createHandshake({
-    authenticator, users, userLogs, metrics, log,
+  const handshake = new Handshake({ metrics, log }, {
+    rights: { authenticator, access, mayAct },
+    users, userLogs, drain,
     maxPerUser: limits.maxConnectionsPerUser,
     newConnectionId: newId,
     connectionContext: {
@@ -218,13 +214,12 @@ export function createGateway ({
         if (document !== undefined) presence.refresh(connection, document)
       },
       lastSeenOf: (conn) => clock.now() - heartbeat.silence(conn)
-    },
-    drain, mayAct, access
+    }
   })
-  const events = createConnectionEvents({
-    context, directory, users, heartbeat, inputLimits, handshake, userLogs, drain,
-    extended: extensions !== undefined
+  const events = new ConnectionEvents(context, {
+    directory, users, heartbeat, inputLimits, handshake, userLogs, drain, extended: extensions !== undefined
   })
+  const userCommands = new UserCommands(context, { directory, receipts, users, userLogs })
 
   const undecoded = createUndecoded({ metrics, log, clock })
   engine.on('connection_error', ({ code, context }) => {
@@ -265,7 +260,7 @@ export function createGateway ({
       if (!arriving.start.hasSubscribers) return carryOut()
       return arriving.traceSync(carryOut, { by: metrics, publication, tally, turnWrites })
     },
-    onOrders: userCommands.onOrders,
+    onOrders: (uid, known) => userCommands.onOrders(uid, known),
     onOrdersDropped () {
       log.warn({ connections: directory.size }, 'orders were lost: all clients of this worker reconnect')
       for (const connection of [...directory.all()]) connection.giveUp('unavailable, reconnect')

@@ -1,0 +1,103 @@
+import { InkcastError } from '../base/common/errors.js'
+import { kOwner } from '../transport/engine/link.js'
+import { kConnection } from './connection.js'
+import { assertMayAct } from './handlers/standing.js'
+
+/**
+ * The connection that owns a session (Engine.IO's socket), and its user: registered when the client is admitted, and
+ * released if the session ends before the client is connected.
+ *
+ * @typedef {import('socket.io').Socket} Socket
+ * @typedef {import('./connection.js').Connection} Connection
+ *
+ * @typedef {object} Rights what clients may do on this worker
+ * @property {ReturnType<typeof import('../people/auth/authenticator.js').createAuthenticator>} authenticator
+ * @property {ReturnType<typeof import('../documents/access.js').createAccess>} access
+ * @property {() => boolean} mayAct whether clients may use their rights now (people/workers/standing.js)
+ */
+export class SessionOwners {
+  #users
+  #maxPerUser
+  #rights
+  #metrics
+  /** Listeners to the end of sessions that have several namespaces. @type {WeakMap<Connection, () => void>} */
+  #releases = new WeakMap()
+  /** The listener of all others. @type {(this: any) => void} */
+  #release
+
+  /**
+   * @param {object} dependencies
+   * @param {ReturnType<typeof import('./local-users.js').createLocalUsers>} dependencies.users
+   * @param {number} dependencies.maxPerUser connections; 0: any number
+   * @param {Pick<Rights, 'mayAct'> & { access: Pick<Rights['access'], 'isBanned'> }} dependencies.rights
+   * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
+   */
+  constructor ({ users, maxPerUser, rights, metrics }) {
+    this.#users = users
+    this.#maxPerUser = maxPerUser
+    this.#rights = rights
+    this.#metrics = metrics
+    this.#release = function () { users.release(this[kOwner].uid) }
+  }
+
+  /**
+   * Registers the user of a new connection.
+   * @param {Socket} socket
+   * @param {string} uid
+   */
+  async register (socket, uid) {
+    const { conn } = /** @type {any} */ (socket)
+    const owner = openOwner(socket)
+    if (owner !== undefined && owner.uid !== uid)
+      throw new InkcastError('forbidden', 'the connection belongs to another user')
+    // the namespaces of one client are one connection
+    const isAnother = conn[kOwner]?.uid !== uid
+    if (this.#maxPerUser > 0 && isAnother && this.#users.count(uid) >= this.#maxPerUser) {
+      this.#metrics.connections_refused.inc({ reason: 'user' })
+      throw new InkcastError('too_many_connections')
+    }
+    assertMayAct(this.#rights)
+    await this.#users.register(uid)
+    const isOpen = conn.readyState === 'open'
+    if (isOpen && !this.#rights.access.isBanned(uid)) return
+    this.#users.release(uid)
+    throw isOpen ? new InkcastError('banned') : new InkcastError('unavailable', 'the connection has gone')
+  }
+
+  /**
+   * Makes a connection the owner of its session. Its user is released if it ends before it is connected: a middleware
+   * of an extension may refuse it.
+   * @param {Connection} connection
+   * @param {boolean} isOnly whether the client is in no other namespace
+   */
+  own (connection, isOnly) {
+    const { socket, conn } = connection
+    Object.assign(socket, { [kConnection]: connection })
+    conn[kOwner] = connection
+    const { decoder } = /** @type {any} */ (socket.client)
+    decoder.connection = connection
+    if (isOnly) return conn.on('close', this.#release)
+    const release = () => this.#users.release(connection.uid)
+    this.#releases.set(connection, release)
+    conn.on('close', release)
+  }
+
+  /** @param {Connection | undefined} connection outside the main namespace */
+  isPending (connection) { return connection !== undefined && this.#releases.has(connection) }
+
+  /** @param {Connection} connection that is connected or refused */
+  keepUser (connection) {
+    connection.conn.off('close', this.#releases.get(connection) ?? this.#release)
+    this.#releases.delete(connection)
+  }
+}
+
+/**
+ * @param {Pick<Socket, 'conn'>} socket
+ * @returns {Connection | undefined} the connection of another namespace of the same client that is connected
+ */
+export function openOwner ({ conn }) {
+  /** @type {Connection | undefined} */
+  const owner = /** @type {any} */ (conn)[kOwner]
+  return owner?.open ? owner : undefined
+}
