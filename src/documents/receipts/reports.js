@@ -3,7 +3,7 @@ import { Backoff, retry } from '../../base/common/backoff.js'
 import { InkcastError, publicError } from '../../base/common/errors.js'
 import { receiptRecord } from './summary.js'
 
-/** Time for retries with Redis and the uplink; after it a receipt is lost, ms. */
+/** Time for retries with Redis and the uplink; after it a receipt is lost, ms. Exported for tests: a time. */
 export const GIVE_UP = 60_000
 
 /**

@@ -49,6 +49,7 @@ export async function loadCallers ({ path, readText, taken, keySets, newKeySet }
 }
 
 /**
+ * Exported for tests: what is wrong with a file, without one.
  * @param {object} options
  * @param {string} options.text of the file
  * @param {string} options.folder of the file: paths in it are relative to it
