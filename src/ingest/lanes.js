@@ -1,7 +1,6 @@
 import { Backoff } from '../base/common/backoff.js'
 import { InkcastError } from '../base/common/errors.js'
 import { isDocumentOrder } from '../wire/publication.js'
-import { forEachLimited } from './limited.js'
 
 /** @typedef {import('./router.js').Routed} Routed */
 
@@ -113,4 +112,35 @@ function chunkEnd (lane, from) {
     to++
   }
   return to
+}
+
+/**
+ * Works on all items, several at a time, starting in their order.
+ *
+ * @template T
+ * @param {readonly T[]} items
+ * @param {number} limit maximum number at the same time
+ * @param {AbortSignal} signal after it aborts no item is started, and failures are ignored
+ * @param {(item: T) => Promise<void>} work
+ * @returns {Promise<void>} resolves when no work is in progress. Rejects with the first failure; later items are not
+ *   started
+ */
+export async function forEachLimited (items, limit, signal, work) {
+  if (items.length === 0) return
+  let next = 0
+  /** @type {{ error: unknown } | undefined} */
+  let failure
+  const runner = async () => {
+    while (next < items.length && failure === undefined && !signal.aborted) {
+      try {
+        await work(items[next++])
+      } catch (error) {
+        if (!signal.aborted) failure ??= { error }
+      }
+    }
+  }
+  const runners = []
+  for (let i = 0; i < limit && i < items.length; i++) runners.push(runner())
+  await Promise.all(runners)
+  if (failure !== undefined) throw failure.error
 }

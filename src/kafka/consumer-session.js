@@ -32,10 +32,10 @@ export class ConsumerSession {
   #clock
   #subscription
   #topicWatch
-  #commits
+  commits
   #ofPartitions
   #batches
-  #lag
+  lag
   /** Those that are assigned. @type {Map<number, PartitionState>} */
   #partitions = new Map()
   #joined = false
@@ -66,12 +66,12 @@ export class ConsumerSession {
     const topicWatch = this.#topicWatch = createTopicWatch({
       kafka, settings, clock, random,
       onChanged: (error) => {
-        this.#commits.reset()
+        this.commits.reset()
         fail(error)
       }
     })
     const subscription = this.#subscription = kafka.consume(settings, this.#handlers())
-    this.#commits = createCommits({ commit: subscription.commit, topic, topicId: () => topicWatch.id, log, clock })
+    this.commits = createCommits({ commit: subscription.commit, topic, topicId: () => topicWatch.id, log, clock })
     this.#ofPartitions = {
       kafka, topic, log, clock, random,
       onLostEnd: (/** @type {number} */ partition) => reader.onLostEnd?.(partition),
@@ -84,12 +84,12 @@ export class ConsumerSession {
         const next = this.#partitions.get(fetched.partition)?.next ?? -1
         return reader.handle({ ...fetched, topicId: topicWatch.id, contiguous: fetched.from <= next }, signal)
       },
-      commits: this.#commits,
+      commits: this.commits,
       onDone: (partition, next, last) => this.#partitions.get(partition)?.done(next, last),
       onFailure: fail,
       clock
     })
-    this.#lag = createLagMonitor({
+    this.lag = createLagMonitor({
       kafka, settings, log, clock,
       progress: () => {
         const busy = this.#batches.busy()
@@ -110,7 +110,7 @@ export class ConsumerSession {
       onRebalance: () => {
         this.#joined = false
         // The broker accepts commits until this member joins again. Uncommitted records will be delivered again.
-        this.#commits.flush()
+        this.commits.flush()
         this.#batches.abortAll()
       },
       onResponse: () => this.#hear(),
@@ -133,14 +133,14 @@ export class ConsumerSession {
     this.#joined = true
     this.#hear()
     this.#batches.abortAll() // those of the previous assignment
-    this.#commits.reset()
+    this.commits.reset()
     this.#partitions.clear()
     for (const partition of assigned) this.#partitions.set(partition, new PartitionState(partition, this.#ofPartitions))
     this.#begun = this.#begin(assigned, new Map(this.#partitions)).catch((error) => {
       this.fail(error)
       return false
     })
-    this.#lag.start()
+    this.lag.start()
     this.#log.info({ ...this.#settings, partitions: assigned, leader }, 'joined the Kafka consumer group')
     this.#reader.onAssigned?.(assigned)
     this.#onJoined()
@@ -184,7 +184,7 @@ export class ConsumerSession {
   /** Lets batches in progress end, and commits their offsets before the consumer leaves the group. */
   async #stop () {
     await this.#batches.close(STOP_GRACE)
-    await Promise.race([this.#commits.flush(), this.#clock.sleep(COMMIT_TIMEOUT)])
+    await Promise.race([this.commits.flush(), this.#clock.sleep(COMMIT_TIMEOUT)])
   }
 
   /** @returns {number} ms without an expected response; during a delivery none is expected */
@@ -205,20 +205,11 @@ export class ConsumerSession {
     }
   }
 
-  /**
-   * @param {number} partition
-   * @returns {Promise<number | undefined>} number of records of an assigned partition that could be read and were not;
-   *   undefined: unknown
-   */
-  readable (partition) { return this.#lag.readable(partition) }
-
-  flush () { return this.#commits.flush() }
-
   /** @param {number} partition @param {number} next @param {number} floor see Consumer */
   rewind (partition, next, floor) {
     const state = this.#partitions.get(partition)
     if (state === undefined) throw new Error(`partition ${partition} is not assigned to this consumer`)
-    this.#commits.hold(partition, floor)
+    this.commits.hold(partition, floor)
     state.next = next
     this.#subscription.seek(partition, next)
   }
@@ -241,8 +232,8 @@ export class ConsumerSession {
     } finally {
       this.#joined = false
       watchdog.stop()
-      this.#commits.close()
-      this.#lag.stop()
+      this.commits.close()
+      this.lag.stop()
       this.#topicWatch.stop()
       this.#batches.close(0)
       if (!(await this.#subscription.close()))

@@ -126,7 +126,7 @@ export class Consumer {
    *   open transaction do not count. undefined: unknown
    */
   async readable (partition) {
-    return this.#session?.readable(partition)
+    return this.#session?.lag.readable(partition)
   }
 
   /**
@@ -146,7 +146,7 @@ export class Consumer {
    * @returns {Promise<number>} the offset up to which the group has read it, -1 if the group has committed nothing
    */
   async committed (partition) {
-    await this.#session?.flush()
+    await this.#session?.commits.flush()
     const { groupId, topic } = this.#dependencies.settings
     const all = await this.#inspect((inspector) => inspector.committed(groupId, topic))
     return all.find((each) => each.partition === partition)?.offset ?? -1

@@ -5,16 +5,6 @@ import { Producer } from './producer.js'
 import { HEADER } from '../wire/headers.js'
 
 /**
- * @typedef {object} DeadLetter
- * @property {() => Promise<void>} start
- * @property {() => Promise<void>} stop
- * @property {(letter: Letter, signal: AbortSignal) => Promise<void>} send retries until it is written. Rejects
- *   with the signal's reason only
- * @property {(letter: Letter) => Promise<void>} write one attempt, truncated if the record is too large for the topic.
- *   Rejects as `send` of src/kafka/producer.js
- */
-
-/**
  * @typedef {object} Letter
  * @property {string} topic
  * @property {number} partition
@@ -26,47 +16,52 @@ import { HEADER } from '../wire/headers.js'
 /** Characters of a sentence. */
 const MAX_DETAIL = 1000
 
-/**
- * Writes records that cannot be delivered to the dead-letter topic, unchanged, with the reason and their origin.
- *
- * @param {object} dependencies
- * @param {Pick<import('./contract.js').KafkaDriver, 'produce'>} dependencies.kafka
- * @param {string} dependencies.topic the dead-letter topic
- * @param {import('../base/common/log.js').Log} dependencies.log
- * @param {import('../base/common/clock.js').Clock} dependencies.clock
- * @param {import('../base/common/random.js').Random} dependencies.random
- * @returns {DeadLetter}
- */
-export function createDeadLetter ({ kafka, topic, log, clock, random }) {
-  const producer = new Producer({ kafka, topic, log, clock, random })
+/** Writes records that cannot be delivered to the dead-letter topic, unchanged, with the reason and their origin. */
+export class DeadLetter {
+  #services
+  #producer
 
-  /** @type {DeadLetter['write']} */
-  async function write (letter) {
+  /**
+   * @param {Pick<import('../observe/services.js').Services, 'log' | 'clock' | 'random'> &
+   *   { kafka: Pick<import('./contract.js').KafkaDriver, 'produce'>, topic: string }} dependencies
+   */
+  constructor ({ kafka, topic, log, clock, random }) {
+    this.#services = { log, clock, random }
+    this.#producer = new Producer({ kafka, topic, log, clock, random })
+  }
+
+  stop () { return this.#producer.stop() }
+
+  /**
+   * One attempt, truncated if the record is too large for the topic.
+   * @param {Letter} letter
+   * @returns {Promise<void>} rejects as `send` of src/kafka/producer.js
+   */
+  async write (letter) {
     try {
-      await producer.send(deadLetterRecord(letter, false))
+      await this.#producer.send(deadLetterRecord(letter, false))
     } catch (error) {
       if (!(error instanceof InkcastError) || error.code !== 'value_too_large') throw error
-      log.warn(
+      this.#services.log.warn(
         { topic: letter.topic, partition: letter.partition, offset: letter.message.offset, reason: letter.reason },
         'a record is too large for the dead-letter topic: only its reason and origin are kept there'
       )
-      await producer.send(deadLetterRecord(letter, true))
+      await this.#producer.send(deadLetterRecord(letter, true))
     }
   }
 
-  return {
-    start: async () => {},
-    stop: () => producer.stop(),
-    write,
-
-    async send (letter, signal) {
-      // the wait ends with the signal; a request in progress may still be written, and then the record is there twice
-      await retry(() => unlessAborted(write(letter), signal), {
-        signal,
-        clock,
-        backoff: new Backoff({ min: 100, max: 5000, random })
-      })
-    }
+  /**
+   * Retries until it is written.
+   * @param {Letter} letter
+   * @param {AbortSignal} signal
+   * @returns {Promise<void>} rejects with the signal's reason only
+   */
+  async send (letter, signal) {
+    const { clock, random } = this.#services
+    // the wait ends with the signal; a request in progress may still be written, and then the record is there twice
+    await retry(() => unlessAborted(this.write(letter), signal), {
+      signal, clock, backoff: new Backoff({ min: 100, max: 5000, random })
+    })
   }
 }
 

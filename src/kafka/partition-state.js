@@ -9,15 +9,13 @@ const TRIES = 6
 /**
  * Dependencies of all partitions of a session: questions to Kafka, and reports.
  *
- * @typedef {object} Dependencies
+ * @typedef {Pick<import('../observe/services.js').Services, 'log' | 'clock' | 'random'> & Own} Dependencies
+ * @typedef {object} Own
  * @property {Pick<import('./contract.js').KafkaDriver, 'epochEnd'>} kafka
  * @property {string} topic
  * @property {() => Promise<boolean>} isSameTopic whether the topic was not deleted and created again
  * @property {(partition: number, offset: number) => void} seek reading continues at this offset
  * @property {(partition: number) => void} onLostEnd
- * @property {import('../base/common/log.js').Log} log
- * @property {import('../base/common/clock.js').Clock} clock
- * @property {import('../base/common/random.js').Random} random
  */
 
 /**

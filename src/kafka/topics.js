@@ -57,14 +57,7 @@ class MissingTopicsError extends Error {
   }
 }
 
-/**
- * @param {object} dependencies
- * @param {Pick<import('./contract.js').KafkaDriver, 'ensureTopics' | 'safety'>} dependencies.kafka
- * @param {string[]} dependencies.topics
- * @param {{ partitions: number }} dependencies.settings
- * @param {number} dependencies.maxBytes
- * @param {import('../base/common/log.js').Log} dependencies.log
- */
+/** @param {Omit<Required<Parameters<typeof ensureTopics>[0]>, 'signal' | 'clock' | 'random'>} request */
 async function attempt ({ kafka, topics, settings: { partitions }, maxBytes, log }) {
   const { missing, created } = await kafka.ensureTopics({
     topics,

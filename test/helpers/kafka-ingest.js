@@ -3,7 +3,7 @@ import { systemRandom } from '../../src/base/common/random.js'
 import { createRedisBus } from '../../src/log/bus/redis-bus.js'
 import { systemClock } from '../../src/base/common/clock.js'
 import { loadConfig } from '../../src/config/load.js'
-import { createDeadLetter } from '../../src/kafka/dead-letter.js'
+import { DeadLetter } from '../../src/kafka/dead-letter.js'
 import { Ingest } from '../../src/ingest/ingest.js'
 import { createPublisher } from '../../src/log/publish/publisher.js'
 import { createClient } from '../../src/kafka/kafkajs/client.js'
@@ -241,7 +241,7 @@ export async function startIngest (
   { bus = recordingBus(), ready = true, markStore = createMemoryMarks(), times = UNWATCHED } = {}
 ) {
   const metrics = createMetrics({ processMetrics: false })
-  const deadLetter = createDeadLetter({
+  const deadLetter = new DeadLetter({
     kafka, topic: config.kafka.topics.deadLetter, log, clock: systemClock, random: systemRandom
   })
   const ingest = new Ingest({ log, metrics, clock: systemClock, random: systemRandom }, {

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createRedisRequests } from '../../src/services/api/idempotency/redis-requests.js'
 import { createPublish, kafkaSink } from '../../src/services/api/publish.js'
 import { systemClock } from '../../src/base/common/clock.js'
-import { createKafkaDownlink } from '../../src/kafka/downlink.js'
+import { KafkaDownlink } from '../../src/kafka/downlink.js'
 import { Producer } from '../../src/kafka/producer.js'
 import { createKafkaUplink } from '../../src/services/uplink/kafka-uplink.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
@@ -105,7 +105,7 @@ test('an uplink record has the headers of the contract and the document as its k
 test('publications of the api reach the bus through Kafka unchanged', async (t) => {
   const kafka = await testKafka(t)
   const { bus, published } = await startIngest(kafka)
-  const downlink = createKafkaDownlink({
+  const downlink = new KafkaDownlink({
     kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log, clock: systemClock, random: systemRandom
   })
   kafka.onEnd(() => downlink.stop())
@@ -139,7 +139,7 @@ test('publications of the api reach the bus through Kafka unchanged', async (t) 
 test('a repeated request is in the log once, although the api process died after Kafka had the first one', async (t) => {
   const kafka = await testKafka(t)
   const { bus, published } = await startIngest(kafka)
-  const downlink = createKafkaDownlink({
+  const downlink = new KafkaDownlink({
     kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log, clock: systemClock, random: systemRandom
   })
   kafka.onEnd(() => downlink.stop())

@@ -5,7 +5,7 @@ import { createPublishLane } from '../../services/api/publish-lane.js'
 import { createRedisRequests } from '../../services/api/idempotency/redis-requests.js'
 import { createRedisBus } from '../../log/bus/redis-bus.js'
 import { streamGroups } from '../../config/load.js'
-import { createKafkaDownlink } from '../../kafka/downlink.js'
+import { KafkaDownlink } from '../../kafka/downlink.js'
 import { RedisPresence } from '../../people/presence/redis-presence.js'
 import { createPublisher } from '../../log/publish/publisher.js'
 import { createRedisSessions } from '../../people/sessions/redis-sessions.js'
@@ -35,7 +35,7 @@ export async function composeApi (context, shared) {
   const [services, own] = shared === undefined ? await createOwn(context) : [shared]
   const { config, base, metrics, lifecycle, status, rules, redis, kafka, overview, bus, presence } = services
   const { limits, uplink: { url } } = config
-  const downlink = kafka && createKafkaDownlink({ ...base, kafka, topic: config.kafka.topics.downlink })
+  const downlink = kafka && new KafkaDownlink({ ...base, kafka, topic: config.kafka.topics.downlink })
   const toBus = busSink(createPublisher({ ...base, bus, limits }))
   const sink = observedSink(downlink === undefined ? toBus : kafkaSink(downlink.publish, toBus), metrics)
   const requests = createRedisRequests({ ...base, redis })

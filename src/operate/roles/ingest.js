@@ -1,7 +1,7 @@
 import { createRedisMarks } from '../../ingest/redis-marks.js'
 import { createRedisBus } from '../../log/bus/redis-bus.js'
 import { createRedisEcho } from '../../ingest/redis-echo.js'
-import { createDeadLetter } from '../../kafka/dead-letter.js'
+import { DeadLetter } from '../../kafka/dead-letter.js'
 import { Ingest } from '../../ingest/ingest.js'
 import { createReadiness } from '../../ingest/readiness.js'
 import { createPublisher } from '../../log/publish/publisher.js'
@@ -19,7 +19,7 @@ export async function composeIngest (context) {
     await createServices(context, 'ingest')
   if (kafka === undefined) throw new Error('ingest reads from Kafka: set KAFKA_BROKERS')
   const bus = createRedisBus({ ...base, redis, historyOf: rules.historyOf })
-  const deadLetter = createDeadLetter({ ...base, kafka, topic: config.kafka.topics.deadLetter })
+  const deadLetter = new DeadLetter({ ...base, kafka, topic: config.kafka.topics.deadLetter })
   const ingest = new Ingest(base, {
     kafka,
     publisher: createPublisher({ ...base, bus, limits: config.limits }),

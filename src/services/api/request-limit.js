@@ -13,9 +13,9 @@ const MAX_LARGEST_BODIES = 8
 /**
  * @param {number} maxRecordBytes
  * @param {number} [maxRequests]
- * @returns {ReturnType<typeof createRequestLimit>} the limit of one port
+ * @returns {RequestLimit} the limit of one port
  */
-export const requestLimitFor = (maxRecordBytes, maxRequests = MAX_REQUESTS) => createRequestLimit({
+export const requestLimitFor = (maxRecordBytes, maxRequests = MAX_REQUESTS) => new RequestLimit({
   maxRequests, maxBytes: Math.max(MAX_BODY_BYTES, MAX_LARGEST_BODIES * maxRecordBytes)
 })
 
@@ -28,58 +28,51 @@ export const requestLimitFor = (maxRecordBytes, maxRequests = MAX_REQUESTS) => c
  *
  * Answers have a total of their own, and one caller has at most half of it: a caller that does not read keeps others
  * neither from publishing nor from reading.
- *
- * @param {{ maxRequests: number, maxBytes: number }} bounds maxBytes: of all bodies, and of all answers
  */
-export function createRequestLimit ({ maxRequests, maxBytes }) {
-  let requests = 0
-  let bytes = 0
-  let answers = 0
+export class RequestLimit {
+  #maxRequests
+  #maxBytes
+  requests = 0
+  #bytes = 0
+  #answers = 0
   /** Bytes of answers by caller: only of callers with an answer in progress. @type {Map<string, number>} */
-  const ofCallers = new Map()
+  #ofCallers = new Map()
 
-  /** @param {string} caller @param {number} change */
-  function countAnswer (caller, change) {
-    answers += change
-    const own = (ofCallers.get(caller) ?? 0) + change
-    if (own === 0) ofCallers.delete(caller)
-    else ofCallers.set(caller, own)
+  /** @param {{ maxRequests: number, maxBytes: number }} bounds maxBytes: of all bodies, and of all answers */
+  constructor ({ maxRequests, maxBytes }) {
+    this.#maxRequests = maxRequests
+    this.#maxBytes = maxBytes
   }
 
-  /** @param {number} size @throws {InkcastError} unavailable */
-  function take (size) {
-    if (size > 0 && bytes + size > maxBytes) throw tooMany()
-    bytes += size
+  /**
+   * @param {number} size maximum bytes of the request's body; 0 if it is not known: see `grow`
+   * @param {string} [caller] its name
+   * @returns {Permit}
+   * @throws {InkcastError} unavailable
+   */
+  enter (size, caller = '') {
+    if (this.requests >= this.#maxRequests) throw tooMany()
+    this.take(size)
+    this.requests++
+    return new Permit(this, caller, size)
   }
 
-  return {
-    get requests () { return requests },
+  /** Counts bytes of a request. @param {number} size @throws {InkcastError} unavailable */
+  take (size) {
+    if (size > 0 && this.#bytes + size > this.#maxBytes) throw tooMany()
+    this.#bytes += size
+  }
 
-    /**
-     * @param {number} size maximum bytes of the request's body; 0 if it is not known: see `grow`
-     * @param {string} [caller] its name
-     * @returns {Permit}
-     * @throws {InkcastError} unavailable
-     */
-    enter (size, caller = '') {
-      if (requests >= maxRequests) throw tooMany()
-      take(size)
-      requests++
-      return new Permit(size, {
-        take,
-        free (answer) {
-          requests--
-          if (answer > 0) countAnswer(caller, -answer)
-        },
-        answer (more) {
-          if ((ofCallers.get(caller) ?? 0) + more > maxBytes / 2)
-            throw new InkcastError('unavailable', 'the caller has not read its other answers yet; try again')
-          if (answers + more > maxBytes)
-            throw new InkcastError('unavailable', 'callers have not read their answers yet; try again')
-          countAnswer(caller, more)
-        }
-      })
-    }
+  /** Counts bytes of an answer. @param {string} caller @param {number} change @throws {InkcastError} unavailable */
+  answer (caller, change) {
+    const own = (this.#ofCallers.get(caller) ?? 0) + change
+    if (change > 0 && own > this.#maxBytes / 2)
+      throw new InkcastError('unavailable', 'the caller has not read its other answers yet; try again')
+    if (change > 0 && this.#answers + change > this.#maxBytes)
+      throw new InkcastError('unavailable', 'callers have not read their answers yet; try again')
+    this.#answers += change
+    if (own === 0) this.#ofCallers.delete(caller)
+    else this.#ofCallers.set(caller, own)
   }
 }
 
@@ -94,17 +87,13 @@ export class Permit {
   #size
   #answer = 0
   #limit
+  #caller
 
-  /**
-   * @param {number} size bytes of the request that are counted already
-   * @param {object} limit
-   * @param {(more: number) => void} limit.take throws
-   * @param {(answer: number) => void} limit.free
-   * @param {(more: number) => void} limit.answer throws
-   */
-  constructor (size, limit) {
-    this.#size = size
+  /** @param {RequestLimit} limit @param {string} caller @param {number} size bytes that are counted already */
+  constructor (limit, caller, size) {
     this.#limit = limit
+    this.#caller = caller
+    this.#size = size
   }
 
   hold () { this.#holders++ }
@@ -128,13 +117,14 @@ export class Permit {
   answer (bytes) {
     const more = bytes - this.#answer
     if (more <= 0 || this.#holders <= 0) return
-    this.#limit.answer(more)
+    this.#limit.answer(this.#caller, more)
     this.#answer = bytes
   }
 
   release () {
     if (--this.#holders !== 0) return
     this.#limit.take(-this.#size)
-    this.#limit.free(this.#answer)
+    this.#limit.requests--
+    if (this.#answer > 0) this.#limit.answer(this.#caller, -this.#answer)
   }
 }

@@ -1,5 +1,5 @@
 import { WEBHOOK_GROUP } from '../../config/load.js'
-import { createDeadLetter } from '../../kafka/dead-letter.js'
+import { DeadLetter } from '../../kafka/dead-letter.js'
 import { Consumer } from '../../kafka/consumer.js'
 import { ensureTopics } from '../../kafka/topics.js'
 import { recordFromMessage } from '../uplink/kafka-record.js'
@@ -22,7 +22,7 @@ import { BATCH } from '../uplink/stream/contract.js'
 export function createKafkaSender ({ kafka, settings, group = WEBHOOK_GROUP, maxBytes, delivery, log, clock, random }) {
   const { uplink: topic, deadLetter: deadLetterTopic } = settings.topics
   const groupId = `${settings.groupId}-${group}`
-  const deadLetters = createDeadLetter({ kafka, topic: deadLetterTopic, log, clock, random })
+  const deadLetters = new DeadLetter({ kafka, topic: deadLetterTopic, log, clock, random })
 
   /** @type {import('../../kafka/batch.js').BatchHandler} */
   async function handle ({ partition, messages }, signal) {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRequestLimit } from '../../../src/services/api/request-limit.js'
+import { RequestLimit } from '../../../src/services/api/request-limit.js'
 
 const full = { code: 'unavailable', retryable: true }
 
 test('the number of pending requests is limited, and one that ends makes room for another', () => {
-  const requestLimit = createRequestLimit({ maxRequests: 2, maxBytes: 100 })
+  const requestLimit = new RequestLimit({ maxRequests: 2, maxBytes: 100 })
   const permit = requestLimit.enter(0)
   requestLimit.enter(0)
   assert.throws(() => requestLimit.enter(0), full)
@@ -15,7 +15,7 @@ test('the number of pending requests is limited, and one that ends makes room fo
 })
 
 test('the bytes of pending requests are limited', () => {
-  const requestLimit = createRequestLimit({ maxRequests: 10, maxBytes: 100 })
+  const requestLimit = new RequestLimit({ maxRequests: 10, maxBytes: 100 })
   const permit = requestLimit.enter(60)
   assert.throws(() => requestLimit.enter(41), full)
   requestLimit.enter(40)
@@ -25,7 +25,7 @@ test('the bytes of pending requests are limited', () => {
 })
 
 test('a permit is free when all its holders have released it, and only once', () => {
-  const requestLimit = createRequestLimit({ maxRequests: 1, maxBytes: 100 })
+  const requestLimit = new RequestLimit({ maxRequests: 1, maxBytes: 100 })
   const permit = requestLimit.enter(100)
   permit.hold()
   permit.release()
@@ -37,7 +37,7 @@ test('a permit is free when all its holders have released it, and only once', ()
 })
 
 test('answers count until their permit ends, and one caller has at most half of them', () => {
-  const requestLimit = createRequestLimit({ maxRequests: 10, maxBytes: 100 })
+  const requestLimit = new RequestLimit({ maxRequests: 10, maxBytes: 100 })
   const permit = requestLimit.enter(0, 'reader')
   permit.answer(30)
   permit.answer(50)
@@ -51,7 +51,7 @@ test('answers count until their permit ends, and one caller has at most half of 
 })
 
 test('an answer that is no longer read counts nothing', () => {
-  const requestLimit = createRequestLimit({ maxRequests: 10, maxBytes: 100 })
+  const requestLimit = new RequestLimit({ maxRequests: 10, maxBytes: 100 })
   const permit = requestLimit.enter(0, 'reader')
   permit.release()
   permit.answer(50)

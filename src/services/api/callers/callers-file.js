@@ -146,8 +146,9 @@ async function readToken (at, { text, sha256, file }, read) {
  * @param {(url: string) => import('./issuers.js').KeySet} keySetAt
  * @returns {Promise<Issuer>}
  */
-async function readIssuer (at, { issuer, audience, claim, jwksUrl, publicKeyFile, secretFile }, read, keySetAt) {
-  const rest = { issuer, audiences: audience, claim }
+async function readIssuer (at, settings, read, keySetAt) {
+  const { jwksUrl, publicKeyFile, secretFile } = settings
+  const rest = { issuer: settings.issuer, audiences: settings.audience, claim: settings.claim }
   if (jwksUrl !== undefined) return { ...rest, keySet: keySetAt(jwksUrl) }
   if (secretFile !== undefined) {
     const secret = (await read(secretFile)).trim()

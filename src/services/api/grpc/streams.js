@@ -25,7 +25,7 @@ export class OpenStreams {
    * @param {object} dependencies
    * @param {Pick<import('../callers/callers.js').Callers, 'check' | 'rates'>} dependencies.callers
    * @param {Pick<import('../../../observe/metrics/metrics.js').Metrics, 'grpc_streams'>} dependencies.metrics
-   * @param {ReturnType<typeof import('../request-limit.js').createRequestLimit>} dependencies.limit of the bytes of
+   * @param {import('../request-limit.js').RequestLimit} dependencies.limit of the bytes of
    *   messages that have not ended
    */
   constructor ({ callers, metrics, limit }) {
