@@ -12,7 +12,7 @@ import { decodeDirect, decodeRecord, orderOf } from './redis-payload.js'
 import { createRedisPublish, META_TTL } from './redis-publish.js'
 import { createKeptOrders } from './redis-orders.js'
 import { createRegistry } from './registry.js'
-import { createUserRoutes } from './redis-user-routes.js'
+import { UserRoutes } from './redis-user-routes.js'
 
 /**
  * The bus over Redis 7 or Redis Cluster: a stream, a hash and a sharded channel per document, all in one hash slot.
@@ -60,7 +60,7 @@ export function createRedisBus ({
   const users =
     workerNumber === undefined
       ? undefined
-      : createUserRoutes({ redis, metrics, workerNumber, isOwner, onOrders, clock })
+      : new UserRoutes({ redis, metrics, workerNumber, isOwner, onOrders, clock })
   const kept =
     workerNumber === undefined
       ? undefined

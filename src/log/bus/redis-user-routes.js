@@ -38,186 +38,208 @@ class Batch {
 }
 
 /**
- * @param {object} dependencies
- * @param {import('../../redis/client.js').RedisConnection} dependencies.redis
- * @param {import('../../observe/metrics/metrics.js').Metrics} dependencies.metrics
- * @param {number} dependencies.workerNumber
- * @param {() => boolean} [dependencies.isOwner] false: another process may have the number, and registrations may be
- *   its own, so they are not removed
- * @param {(uid: string, orders: import('./orders.js').Order[]) => void} dependencies.onOrders called after each
- *   registration with the orders about the user, if there are any; must not throw
- * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+ * Changes of registrations, by hash slot with Redis Cluster. The fixed cost of a call is higher than that of ten users
+ * in it, so in a burst of connections the users of a few ms share one call; a single user is sent at the end of the
+ * event loop's turn.
  */
-export function createUserRoutes ({ redis, metrics, workerNumber, isOwner = () => true, onOrders, clock }) {
+class Changes {
+  /** @type {Map<number, Batch>} */
+  #batches = new Map()
+  #planned = false
+  /** Earliest time of the next call, monotonic ms. */
+  #nextAt = -Infinity
+  #parts
+
+  /** @param {Pick<RouteParts, 'redis' | 'workerNumber' | 'onOrders' | 'clock'>} parts */
+  constructor (parts) { this.#parts = parts }
+
+  /** @param {string} uid @param {'+' | '-'} op @returns {Promise<unknown>} */
+  add (uid, op) {
+    const { redis, clock } = this.#parts
+    const key = userWorkers(uid)
+    const slot = slotIn(redis, key)
+    let batch = this.#batches.get(slot)
+    if (batch === undefined) this.#batches.set(slot, batch = new Batch())
+    batch.uids.push(uid)
+    batch.keys.push(key, userOrders(uid))
+    batch.ops += op
+    if (batch.uids.length === BATCH) {
+      this.#batches.delete(slot)
+      this.#send(batch)
+    } else if (!this.#planned) {
+      this.#planned = true
+      const wait = this.#nextAt - clock.monotonic()
+      if (wait > 0) clock.timer(wait, this.#flush)
+      else clock.soon(this.#flush)
+    }
+    return batch.done
+  }
+
+  #flush = () => {
+    this.#planned = false
+    let sent = 0
+    for (const batch of this.#batches.values()) {
+      sent += batch.uids.length
+      this.#send(batch)
+    }
+    this.#batches.clear()
+    this.#nextAt = this.#parts.clock.monotonic() + Math.min(MAX_PACE, sent * PACE)
+  }
+
+  /** @param {Batch} batch */
+  #send ({ uids, keys, ops, resolve }) {
+    const { redis, workerNumber, onOrders } = this.#parts
+    resolve(redis.scripts.users(keys, [workerNumber, EXPIRES_AFTER, ops]).then((ordered) => {
+      for (const [place, ...words] of ordered) onOrders(uids[place], pairs(words))
+    }))
+  }
+}
+
+/**
+ * @typedef {object} RouteParts
+ * @property {import('../../redis/client.js').RedisConnection} redis
+ * @property {import('../../observe/metrics/metrics.js').Metrics} metrics
+ * @property {number} workerNumber
+ * @property {() => boolean} [isOwner] false: another process may have the number, and registrations may be its own, so
+ *   they are not removed
+ * @property {(uid: string, orders: import('./orders.js').Order[]) => void} onOrders called after each registration with
+ *   the orders about the user, if there are any; must not throw
+ * @property {import('../../base/common/clock.js').Clock} clock
+ */
+
+export class UserRoutes {
   /**
    * Users of this worker, the one with the oldest renewal first; bounded by the number of connections.
    * @type {Map<string, { renewedAt: number }>}
    */
-  const users = new Map()
+  #users = new Map()
   /**
    * Users without connections here that Redis may still have, because a call about them failed or this worker had no
    * lease: they are removed later. Until then each publication for them costs a message without a receiver.
    * @type {Set<string>}
    */
-  const unsure = new Set()
+  #unsure = new Set()
   /** Registrations before this time may be lost, monotonic ms. */
-  let lostAt = 0
+  #lostAt = 0
   /** @type {import('../../base/common/clock.js').Timer | undefined} */
-  let timer
-  let renewing = false
+  #timer
+  #renewing = false
   /**
-   * Resolved when no registration is older than `lostAt`.
+   * Resolved when no registration is older than `#lostAt`.
    * @type {{ done: Promise<void>, resolve: () => void } | null}
    */
-  let renewal = null
+  #renewal = null
+  #changes
+  #redis
+  #metrics
+  #isOwner
+  #clock
+
+  /** @param {RouteParts} parts */
+  constructor ({ redis, metrics, workerNumber, isOwner = () => true, onOrders, clock }) {
+    this.#changes = new Changes({ redis, workerNumber, onOrders, clock })
+    this.#redis = redis
+    this.#metrics = metrics
+    this.#isOwner = isOwner
+    this.#clock = clock
+  }
+
+  start () { if (this.#timer === undefined) this.#timer = this.#clock.every(PAUSE, () => this.#renew()).unref() }
+
+  stop () {
+    this.#timer?.stop()
+    this.#timer = undefined
+  }
 
   /**
-   * Changes to send, by hash slot with Redis Cluster. The fixed cost of a call is higher than that of ten users in it,
-   * so in a burst of connections the users of a few ms share one call; a single user is sent at the end of the event
-   * loop's turn.
-   * @type {Map<number, Batch>}
+   * Redis has lost its data: registers all users again.
+   * @returns {Promise<void>} resolves when all are registered
    */
-  const batches = new Map()
-  let planned = false
-  /** Earliest time of the next call, monotonic ms. */
-  let nextAt = -Infinity
-
-  /** @param {string} uid @param {'+' | '-'} op @returns {Promise<unknown>} */
-  function change (uid, op) {
-    const key = userWorkers(uid)
-    const slot = slotIn(redis, key)
-    let batch = batches.get(slot)
-    if (batch === undefined) batches.set(slot, batch = new Batch())
-    batch.uids.push(uid)
-    batch.keys.push(key, userOrders(uid))
-    batch.ops += op
-    if (batch.uids.length === BATCH) {
-      batches.delete(slot)
-      send(batch)
-    } else if (!planned) {
-      planned = true
-      const wait = nextAt - clock.monotonic()
-      if (wait > 0) clock.timer(wait, flush)
-      else clock.soon(flush)
+  lost () {
+    this.#lostAt = this.#clock.monotonic()
+    if (this.#renewal === null) {
+      let resolve = () => {}
+      const done = new Promise((/** @type {(value: void) => void} */ settle) => { resolve = settle })
+      this.#renewal = { done, resolve }
     }
-    return batch.done
+    const { done } = this.#renewal
+    this.#renew()
+    return done
   }
 
-  function flush () {
-    planned = false
-    let sent = 0
-    for (const batch of batches.values()) {
-      sent += batch.uids.length
-      send(batch)
+  /** @param {string} uid @returns {Promise<void>} after a rejection the user is not registered */
+  async add (uid) {
+    const user = { renewedAt: this.#clock.monotonic() }
+    this.#users.delete(uid)
+    this.#users.set(uid, user)
+    this.#unsure.delete(uid)
+    try {
+      await this.#changes.add(uid, '+')
+    } catch (error) {
+      if (this.#users.get(uid) === user) this.#users.delete(uid)
+      this.#removeLater(uid)
+      throw error
     }
-    batches.clear()
-    nextAt = clock.monotonic() + Math.min(MAX_PACE, sent * PACE)
   }
 
-  /** @param {Batch} batch */
-  function send ({ uids, keys, ops, resolve }) {
-    resolve(redis.scripts.users(keys, [workerNumber, EXPIRES_AFTER, ops]).then((ordered) => {
-      for (const [place, ...words] of ordered) onOrders(uids[place], pairs(words))
-    }))
+  /** @param {string} uid @returns {Promise<void>} */
+  async remove (uid) {
+    this.#users.delete(uid)
+    if (!this.#isOwner()) return this.#removeLater(uid)
+    await this.#changes.add(uid, '-').catch((error) => {
+      this.#removeLater(uid)
+      throw error
+    })
   }
 
   /** @param {string} uid whose registration or removal failed, and may have been executed or not */
-  function removeLater (uid) {
-    if (!users.has(uid) && unsure.size < MAX_UNSURE) unsure.add(uid)
+  #removeLater (uid) {
+    if (!this.#users.has(uid) && this.#unsure.size < MAX_UNSURE) this.#unsure.add(uid)
   }
 
-  function removeUnsure () {
+  #removeUnsure () {
     let sent = 0
-    if (!isOwner()) return
-    for (const uid of unsure) {
+    if (!this.#isOwner()) return
+    for (const uid of this.#unsure) {
       if (sent++ === RENEWALS) break
-      unsure.delete(uid)
-      change(uid, '-').catch(() => removeLater(uid))
+      this.#unsure.delete(uid)
+      this.#changes.add(uid, '-').catch(() => this.#removeLater(uid))
     }
   }
 
   /** Renews the users that are due, oldest first. */
-  async function renew () {
-    if (renewing || !redis.ready) return
-    renewing = true
+  async #renew () {
+    if (this.#renewing || !this.#redis.ready) return
+    this.#renewing = true
     try {
-      removeUnsure()
-      const now = clock.monotonic()
+      this.#removeUnsure()
+      const now = this.#clock.monotonic()
       /** @type {Promise<unknown>[]} */
       const renewals = []
-      for (const [uid, user] of users) {
-        if (renewals.length === RENEWALS || user.renewedAt >= Math.max(lostAt, now - RENEW_AFTER)) break
-        renewals.push(change(uid, '+').then(() => {
-          if (users.get(uid) !== user) return
+      for (const [uid, user] of this.#users) {
+        if (renewals.length === RENEWALS || user.renewedAt >= Math.max(this.#lostAt, now - RENEW_AFTER)) break
+        renewals.push(this.#changes.add(uid, '+').then(() => {
+          if (this.#users.get(uid) !== user) return
           user.renewedAt = now
-          users.delete(uid)
-          users.set(uid, user)
+          this.#users.delete(uid)
+          this.#users.set(uid, user)
         }))
       }
       const failed = (await Promise.allSettled(renewals)).filter(({ status }) => status === 'rejected').length
       // failed ones are still due in the next round
-      if (failed > 0) metrics.bus_errors.inc({ operation: 'renew_user' }, failed)
+      if (failed > 0) this.#metrics.bus_errors.inc({ operation: 'renew_user' }, failed)
     } finally {
-      renewing = false
+      this.#renewing = false
     }
-    tellRenewed()
+    this.#tellRenewed()
   }
 
   /** A failed or new loss leaves the oldest user behind: the others wait for the next round. */
-  function tellRenewed () {
-    const oldest = users.values().next().value
-    if (oldest !== undefined && oldest.renewedAt < lostAt) return
-    renewal?.resolve()
-    renewal = null
-  }
-
-  return {
-    start () { timer ??= clock.every(PAUSE, renew).unref() },
-    stop () {
-      timer?.stop()
-      timer = undefined
-    },
-
-    /**
-     * Redis has lost its data: registers all users again.
-     * @returns {Promise<void>} resolves when all are registered
-     */
-    lost () {
-      lostAt = clock.monotonic()
-      if (renewal === null) {
-        let resolve = () => {}
-        const done = new Promise((/** @type {(value: void) => void} */ settle) => { resolve = settle })
-        renewal = { done, resolve }
-      }
-      const { done } = renewal
-      renew()
-      return done
-    },
-
-    /** @param {string} uid @returns {Promise<void>} after a rejection the user is not registered */
-    async add (uid) {
-      const user = { renewedAt: clock.monotonic() }
-      users.delete(uid)
-      users.set(uid, user)
-      unsure.delete(uid)
-      try {
-        await change(uid, '+')
-      } catch (error) {
-        if (users.get(uid) === user) users.delete(uid)
-        removeLater(uid)
-        throw error
-      }
-    },
-
-    /** @param {string} uid @returns {Promise<void>} */
-    async remove (uid) {
-      users.delete(uid)
-      if (!isOwner()) return removeLater(uid)
-      await change(uid, '-').catch((error) => {
-        removeLater(uid)
-        throw error
-      })
-    }
+  #tellRenewed () {
+    const oldest = this.#users.values().next().value
+    if (oldest !== undefined && oldest.renewedAt < this.#lostAt) return
+    this.#renewal?.resolve()
+    this.#renewal = null
   }
 }
 

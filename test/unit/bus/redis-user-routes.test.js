@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { createUserRoutes } from '../../../src/log/bus/redis-user-routes.js'
+import { UserRoutes } from '../../../src/log/bus/redis-user-routes.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { userOrders, userWorkers } from '../../../src/redis/keys.js'
@@ -35,7 +35,7 @@ function fixture ({ isCluster = false, failing = false, ordered = [], isOwner, c
     calls,
     redisState,
     told,
-    users: createUserRoutes({
+    users: new UserRoutes({
       redis,
       metrics: createMetrics({ processMetrics: false }),
       workerNumber: 7,
