@@ -10,7 +10,7 @@ import { io } from 'socket.io-client'
 import { createSigner } from 'fast-jwt'
 import { startCluster } from '../test/helpers/cluster.js'
 import { startRedis } from '../test/services/redis.js'
-import { createClientPool } from './client/pool.js'
+import { ClientPool } from './client/pool.js'
 import { guidOf } from './job.js'
 import { environment } from './measure/environment.js'
 import { round } from './measure/quantiles.js'
@@ -81,7 +81,7 @@ const measure = () => scoped(async (t) => {
     NODE_ENV: 'production', HOST: '127.0.0.1', WORKERS: '2', REDIS_URL: server.url, AUTH_JWT_SECRET: secret,
     API_TOKENS: `load:${TOKEN}`, MAX_HANDSHAKES_PER_SECOND: '1000000'
   })
-  const pool = createClientPool(1)
+  const pool = new ClientPool(1)
   t.after(() => pool.close())
   const { hostname, port } = new URL(cluster.url)
   const documents = CONNECTIONS / MEMBERS

@@ -3,8 +3,8 @@
  */
 import net from 'node:net'
 import { documentOf } from '../job.js'
-import { readFrames, TEXT } from './frames.js'
-import { READ_BUFFER } from './read-buffer.js'
+import { readFrames, TEXT } from '../../packages/load/frames.js'
+import { READ_BUFFER } from '../../packages/load/websocket.js'
 
 const EMPTY = Buffer.alloc(0)
 

@@ -3,6 +3,7 @@
  */
 import { performance } from 'node:perf_hooks'
 import { createSigner } from 'fast-jwt'
+import { serve } from '../../packages/load/child.js'
 import { documentsOf, guidOf } from '../job.js'
 import { BareClient } from './bare-client.js'
 import { openClients } from './open.js'
@@ -156,26 +157,4 @@ const commands = {
 
 /** @typedef {typeof commands} Commands */
 
-process.on(
-  'message',
-  async (/** @type {{ id: number, command: keyof Commands, options: any }} */ { id, command, options }) => {
-    let reported = 0
-    const onProgress = (/** @type {number} */ done) => {
-      if (performance.now() - reported < 100) return
-      reported = performance.now()
-      process.send?.({ id, progress: done })
-    }
-    try {
-      process.send?.({
-        id,
-        result: await /** @type {(options: any, onProgress: (done: number) => void) => unknown} */ (commands[command])(
-          options,
-          onProgress
-        )
-      })
-    } catch (error) {
-      process.send?.({ id, error: error instanceof Error ? error.stack : String(error) })
-    }
-  }
-)
-process.on('disconnect', () => process.exit())
+serve(commands)

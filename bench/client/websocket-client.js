@@ -4,8 +4,8 @@
  * machine would then measure itself.
  */
 import net from 'node:net'
-import { CLOSE, readFrames, TEXT, textFrame } from './frames.js'
-import { READ_BUFFER } from './read-buffer.js'
+import { CLOSE, frameOf, readFrames, TEXT } from '../../packages/load/frames.js'
+import { READ_BUFFER } from '../../packages/load/websocket.js'
 
 /**
  * @typedef {object} Target
@@ -30,7 +30,7 @@ import { READ_BUFFER } from './read-buffer.js'
 // All clients use this key, so that the expected response is constant (RFC 6455, section 1.3 has both).
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
-const PONG = textFrame('3')
+const PONG = frameOf('3')
 const EMPTY = Buffer.alloc(0)
 // "42": an EVENT packet without acknowledgement; "43": an acknowledgement
 const [MESSAGE, EVENT, ACK] = Buffer.from('423')
@@ -149,7 +149,7 @@ export class WebSocketClient {
   /** @param {string} text */
   #handshake (text) {
     if (this.state === 'opening' && text[0] === '0') {
-      this.#send('authenticating', textFrame(`40${JSON.stringify({ token: this.#member.token })}`))
+      this.#send('authenticating', frameOf(`40${JSON.stringify({ token: this.#member.token })}`))
     } else if (this.state === 'authenticating' && text.startsWith('40')) {
       this.#send('joining', joinPacket(this.#member.guid))
     } else if (this.state === 'joining' && text.startsWith('430')) {
@@ -180,7 +180,7 @@ export class WebSocketClient {
 }
 
 /** @param {string} guid */
-const joinPacket = (guid) => textFrame(`420${JSON.stringify(['doc:join', { guid }])}`)
+const joinPacket = (guid) => frameOf(`420${JSON.stringify(['doc:join', { guid }])}`)
 
 /** A browser's request, so that the server parses as many headers. @param {Target} target */
 function upgradeRequest ({ host, port }) {

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { startKafka } from '../../test/services/kafka.js'
 import { startRedis } from '../../test/services/redis.js'
-import { createClientPool } from '../client/pool.js'
+import { ClientPool } from '../client/pool.js'
 import { machineMs, othersShare } from '../measure/machine.js'
 import { difference, sample, usageOf } from '../measure/processes.js'
 import { quantiles, round } from '../measure/quantiles.js'
@@ -18,7 +18,6 @@ import { startProducer } from '../producer/producer.js'
 /**
  * @typedef {import('../job.js').Job} Job
  * @typedef {import('../measure/processes.js').ServerProcess & import('../measure/processes.js').Usage} Used
- * @typedef {Awaited<ReturnType<typeof openSession>>} Session
  * @typedef {(done: number, of: number) => void} OnProgress
  *
  * @typedef {object} Delivered
@@ -91,39 +90,52 @@ export async function openSession ({ start, clients: kind, services }, { workers
       nodeArgs
     })
     closers.push(system.stop)
-    const clients = createClientPool(Math.max(2, Math.ceil(connections / CLIENTS_PER_PROCESS)))
+    const clients = new ClientPool(Math.max(2, Math.ceil(connections / CLIENTS_PER_PROCESS)))
     closers.push(() => clients.stop())
     const producer = await startProducer(
       kafka ? { brokers: kafka.brokers, topic: TOPIC } : { port: system.target.port }
     )
     closers.push(() => producer.stop())
-    return {
-      name: system.name,
-      clients,
-      close,
-      ...operations({ kind, system, clients, producer, processes: [
-        ...system.processes,
-        ...(redis ? [{ pid: redis.pid, role: 'redis' }] : []),
-        ...(kafka ? [{ pid: kafka.pid, role: 'kafka' }] : [])
-      ] })
-    }
+    return new Session({ kind, system, clients, producer, close, processes: [
+      ...system.processes,
+      ...(redis ? [{ pid: redis.pid, role: 'redis' }] : []),
+      ...(kafka ? [{ pid: kafka.pid, role: 'kafka' }] : [])
+    ] })
   } catch (error) {
     await close()
     throw error
   }
 }
 
-/**
- * @param {object} parts
- * @param {'websocket' | 'bare'} parts.kind
- * @param {import('../systems/system.js').System} parts.system
- * @param {import('../client/pool.js').ClientPool} parts.clients
- * @param {import('../producer/producer.js').Producer} parts.producer
- * @param {import('../measure/processes.js').ServerProcess[]} parts.processes
- */
-function operations ({ kind, system, clients, producer, processes }) {
-  let opened = 0
-  const generator = [process.pid, producer.pid, ...clients.pids]
+/** What the phases measure, until it is closed. */
+export class Session {
+  #kind
+  #system
+  #producer
+  #processes
+  /** Processes of the load generator. */
+  #generator
+  #opened = 0
+
+  /**
+   * @param {object} parts
+   * @param {'websocket' | 'bare'} parts.kind
+   * @param {import('../systems/system.js').System} parts.system
+   * @param {import('../client/pool.js').ClientPool} parts.clients
+   * @param {import('../producer/producer.js').Producer} parts.producer
+   * @param {import('../measure/processes.js').ServerProcess[]} parts.processes
+   * @param {() => Promise<void>} parts.close
+   */
+  constructor ({ kind, system, clients, producer, processes, close }) {
+    this.name = system.name
+    this.clients = clients
+    this.close = close
+    this.#kind = kind
+    this.#system = system
+    this.#producer = producer
+    this.#processes = processes
+    this.#generator = [process.pid, producer.pid, ...clients.pids]
+  }
 
   /**
    * @template T
@@ -131,14 +143,14 @@ function operations ({ kind, system, clients, producer, processes }) {
    * @returns {Promise<{ result: T, used: Used[], wallMs: number, watchedMs: number, others: number }>} usage of all
    *   processes during the observation
    */
-  async function measure (work) {
-    const generatorMs = () => generator.reduce((sum, pid) => sum + usageOf(pid).cpuMs, 0)
-    const [before, machineBefore, generatorBefore] = [sample(processes), machineMs(), generatorMs()]
+  async measure (work) {
+    const generatorMs = () => this.#generator.reduce((sum, pid) => sum + usageOf(pid).cpuMs, 0)
+    const [before, machineBefore, generatorBefore] = [sample(this.#processes), machineMs(), generatorMs()]
     const begin = performance.now()
     const result = await work()
     const wallMs = performance.now() - begin
     await delay(SETTLE_MS)
-    const used = difference(before, sample(processes))
+    const used = difference(before, sample(this.#processes))
     const watchedMs = performance.now() - begin
     const ownMs = used.reduce((sum, { cpuMs }) => sum + cpuMs, 0) + generatorMs() - generatorBefore
     return {
@@ -152,108 +164,106 @@ function operations ({ kind, system, clients, producer, processes }) {
    * @param {number} quietMs
    * @param {(share: number) => void} [onProgress] share of deliveries that have arrived
    */
-  async function run (job, quietMs, onProgress) {
-    const expected = await clients.expect(job)
+  async #run (job, quietMs, onProgress) {
+    const expected = await this.clients.expect(job)
     const [received, { lateMs }] = await Promise.all([
-      clients.receive({ quietMs, onProgress: (done) => onProgress?.(done / expected) }),
-      producer.produce(job)
+      this.clients.receive({ quietMs, onProgress: (done) => onProgress?.(done / expected) }),
+      this.#producer.produce(job)
     ])
     return { ...received, lateMs }
   }
 
-  return {
-    measure,
-    usage: () => sample(processes),
+  usage () { return sample(this.#processes) }
 
-    /**
-     * Waits for the end of the system's start: workers that are ready may still compile for some seconds.
-     * @throws {Error} when its processes are busy for a minute
-     */
-    async started () {
-      let cpuMs = 0
-      for (let left = STARTED.tries; left > 0; left--) {
-        const before = sample(system.processes)
-        await delay(STARTED.ms)
-        cpuMs = difference(before, sample(system.processes)).reduce((sum, used) => sum + used.cpuMs, 0)
-        if (cpuMs < STARTED.share * STARTED.ms) return
-      }
-      throw new Error(`${system.name} used ${Math.round(cpuMs)} ms of CPU in the last second, without clients`)
-    },
+  /**
+   * Waits for the end of the system's start: workers that are ready may still compile for some seconds.
+   * @throws {Error} when its processes are busy for a minute
+   */
+  async started () {
+    let cpuMs = 0
+    for (let left = STARTED.tries; left > 0; left--) {
+      const before = sample(this.#system.processes)
+      await delay(STARTED.ms)
+      cpuMs = difference(before, sample(this.#system.processes)).reduce((sum, used) => sum + used.cpuMs, 0)
+      if (cpuMs < STARTED.share * STARTED.ms) return
+    }
+    throw new Error(`${this.name} used ${Math.round(cpuMs)} ms of CPU in the last second, without clients`)
+  }
 
-    /**
-     * Opens connections, each of which joins one document.
-     * @param {number} count
-     * @param {number} documents over which the connections are distributed
-     * @param {OnProgress} onProgress
-     */
-    async open (count, documents, onProgress) {
-      const result = await clients.open(
-        {
-          kind,
-          target: system.target,
-          secret: SECRET,
-          first: opened,
-          count,
-          concurrency: CONCURRENCY,
-          documents,
-          timeoutMs: TIMEOUT_MS
-        },
-        (done) => onProgress(done, count)
-      )
-      opened += count
-      return result
-    },
+  /**
+   * Opens connections, each of which joins one document.
+   * @param {number} count
+   * @param {number} documents over which the connections are distributed
+   * @param {OnProgress} onProgress
+   */
+  async open (count, documents, onProgress) {
+    const result = await this.clients.open(
+      {
+        kind: this.#kind,
+        target: this.#system.target,
+        secret: SECRET,
+        first: this.#opened,
+        count,
+        concurrency: CONCURRENCY,
+        documents,
+        timeoutMs: TIMEOUT_MS
+      },
+      (done) => onProgress(done, count)
+    )
+    this.#opened += count
+    return result
+  }
 
-    /**
-     * Publishes single records to documents without members, so that the code for a record is compiled: a server runs
-     * for days, and in its first minute the compiler uses more CPU than the records.
-     * @param {number} records
-     * @param {number} perSecond
-     */
-    async preheat (records, perSecond) { await producer.produce({ ...NOBODYS, records, perSecond }) },
+  /**
+   * Publishes single records to documents without members, so that the code for a record is compiled: a server runs
+   * for days, and in its first minute the compiler uses more CPU than the records.
+   * @param {number} records
+   * @param {number} perSecond
+   */
+  async preheat (records, perSecond) { await this.#producer.produce({ ...NOBODYS, records, perSecond }) }
 
-    /** Repeats a job until the system is warm. @param {Job} job @throws {Error} when its records don't all arrive */
-    async warm (job) {
-      let inARow = 0
-      for (let tries = 0; tries < WARM.tries && inARow < WARM.wanted; tries++)
-        inARow = (await run(job, WARM_QUIET_MS)).missing === 0 ? inARow + 1 : 0
-      if (inARow < WARM.wanted) throw new Error(`${system.name} does not deliver everything:\n${system.output()}`)
-    },
+  /** Repeats a job until the system is warm. @param {Job} job @throws {Error} when its records don't all arrive */
+  async warm (job) {
+    let inARow = 0
+    for (let tries = 0; tries < WARM.tries && inARow < WARM.wanted; tries++)
+      inARow = (await this.#run(job, WARM_QUIET_MS)).missing === 0 ? inARow + 1 : 0
+    if (inARow < WARM.wanted) throw new Error(`${this.name} does not deliver everything:\n${this.#system.output()}`)
+  }
 
-    /**
-     * @param {Job} job
-     * @param {number} times repetitions, each after everything of the previous one has arrived
-     * @param {OnProgress} onProgress
-     * @returns {Promise<Delivered>}
-     */
-    async deliver (job, times, onProgress) {
-      const { result: runs, used, wallMs, others } = await measure(async () => {
-        const results = []
-        for (let i = 0; i < times; i++) results.push(await run(job, QUIET_MS, (share) => onProgress(i + share, times)))
-        return results
-      })
-      const total = (/** @type {'expected' | 'missing' | 'doubled' | 'disordered' | 'bytes' | 'cpuMs'} */ name) =>
-        runs.reduce((sum, each) => sum + each[name], 0)
-      const deliveries = total('expected') - total('missing')
-      return {
-        records: job.records * times,
-        deliveries,
-        missing: total('missing'),
-        doubled: total('doubled'),
-        disordered: total('disordered'),
-        bytes: Math.round(total('bytes') / deliveries),
-        perSecond: Math.round((deliveries / wallMs) * 1000),
-        ...costs(used, deliveries),
-        latency: quantiles(joined(runs.flatMap(({ latencies }) => latencies)), 2),
-        lateMs: Math.max(...runs.map(({ lateMs }) => lateMs)),
-        client: {
-          cpuUs: round((total('cpuMs') / deliveries) * 1000, 2),
-          busy: round(Math.max(...runs.map(({ busy }) => busy)), 2)
-        },
-        others,
-        roles: byRole(used, deliveries),
-        processes: used
-      }
+  /**
+   * @param {Job} job
+   * @param {number} times repetitions, each after everything of the previous one has arrived
+   * @param {OnProgress} onProgress
+   * @returns {Promise<Delivered>}
+   */
+  async deliver (job, times, onProgress) {
+    const { result: runs, used, wallMs, others } = await this.measure(async () => {
+      const results = []
+      for (let i = 0; i < times; i++)
+        results.push(await this.#run(job, QUIET_MS, (share) => onProgress(i + share, times)))
+      return results
+    })
+    const total = (/** @type {'expected' | 'missing' | 'doubled' | 'disordered' | 'bytes' | 'cpuMs'} */ name) =>
+      runs.reduce((sum, each) => sum + each[name], 0)
+    const deliveries = total('expected') - total('missing')
+    return {
+      records: job.records * times,
+      deliveries,
+      missing: total('missing'),
+      doubled: total('doubled'),
+      disordered: total('disordered'),
+      bytes: Math.round(total('bytes') / deliveries),
+      perSecond: Math.round((deliveries / wallMs) * 1000),
+      ...costs(used, deliveries),
+      latency: quantiles(joined(runs.flatMap(({ latencies }) => latencies)), 2),
+      lateMs: Math.max(...runs.map(({ lateMs }) => lateMs)),
+      client: {
+        cpuUs: round((total('cpuMs') / deliveries) * 1000, 2),
+        busy: round(Math.max(...runs.map(({ busy }) => busy)), 2)
+      },
+      others,
+      roles: byRole(used, deliveries),
+      processes: used
     }
   }
 }

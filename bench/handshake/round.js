@@ -3,7 +3,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { startRedis } from '../../test/services/redis.js'
-import { createClientPool, MAX_CONNECTIONS } from '../client/pool.js'
+import { ClientPool, MAX_CONNECTIONS } from '../client/pool.js'
 import { difference, sample } from '../measure/processes.js'
 import { quantiles } from '../measure/quantiles.js'
 
@@ -66,7 +66,7 @@ export async function runRound (start, settings, onProgress) {
     await redis.stop()
     throw error
   })
-  const clients = createClientPool(Math.ceil((settings.connections + settings.polling) / MAX_CONNECTIONS))
+  const clients = new ClientPool(Math.ceil((settings.connections + settings.polling) / MAX_CONNECTIONS))
   const processes = [...system.processes, { pid: redis.pid, role: 'redis' }]
   let first = 0
 

@@ -1,6 +1,7 @@
 /**
  * A process with many idle clients. It takes commands from its parent (clients.js) and ends with it.
  */
+import { serve } from '../../packages/load/child.js'
 import { openClients } from '../client/open.js'
 import { IdleClient } from './client.js'
 
@@ -75,7 +76,4 @@ const commands = {
 
 /** @typedef {typeof commands} Commands */
 
-process.on('message', async (/** @type {{ command: keyof Commands, options: any }} */ { command, options }) => {
-  process.send?.(await commands[command](options) ?? null)
-})
-process.on('disconnect', () => process.exit())
+serve(commands)

@@ -1,10 +1,7 @@
 /**
  * A connection that joins one document and only answers pings, until a command makes it silent, like a dead peer.
  */
-import { FrameSocket } from '../client/frame-socket.js'
-import { textFrame } from '../client/frames.js'
-
-const PONG = textFrame('3')
+import { openWebSocket } from '../../packages/load/websocket.js'
 
 /**
  * State shared by all clients of a process.
@@ -32,12 +29,10 @@ export class IdleClient {
     this.#guid = guid
     this.#shared = shared
     this.#settle = settle
-    this.#socket = new FrameSocket(
-      target,
-      source,
-      (payload) => this.#text(payload.toString()),
-      (reason) => this.fail(reason)
-    )
+    this.#socket = openWebSocket({ ...target, secure: false, insecure: false }, source, {
+      onMessage: (payload) => this.#text(payload.toString()),
+      onEnd: (reason) => this.fail(reason)
+    })
   }
 
   /** Stops answering. */
@@ -57,11 +52,11 @@ export class IdleClient {
   #text (text) {
     if (text === '2') {
       this.#shared.pings++
-      if (this.silentSince === 0) this.#socket.send(PONG)
+      if (this.silentSince === 0) this.#socket.send('3')
     } else if (text[0] === '0') {
-      this.#socket.send(textFrame('40'))
+      this.#socket.send('40')
     } else if (text.startsWith('40')) {
-      this.#socket.send(textFrame(`420${JSON.stringify(['doc:join', { guid: this.#guid }])}`))
+      this.#socket.send(`420${JSON.stringify(['doc:join', { guid: this.#guid }])}`)
     } else if (text.startsWith('430')) {
       if (!text.includes('"ok":true')) return this.fail(text)
       this.#open = true

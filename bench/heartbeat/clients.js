@@ -1,17 +1,16 @@
 /**
  * Processes with idle clients, seen as one.
  */
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { startChild } from '../../packages/load/child.js'
 
 /** @typedef {import('./client-process.js').Commands} Commands */
 
-const FILE = fileURLToPath(new URL('client-process.js', import.meta.url))
+const FILE = new URL('client-process.js', import.meta.url)
 
 /** @param {number} size */
 export function createIdleClients (size) {
-  const children = Array.from({ length: size }, () => fork(FILE, { serialization: 'advanced' }))
+  const children = Array.from({ length: size }, () =>
+    /** @type {import('../../packages/load/child.js').Child<Commands>} */ (startChild(FILE)))
 
   /**
    * @template {keyof Commands} C
@@ -19,11 +18,7 @@ export function createIdleClients (size) {
    * @param {(i: number) => Parameters<Commands[C]>[0]} [options] for each process
    * @returns {Promise<Awaited<ReturnType<Commands[C]>>[]>}
    */
-  const ask = (command, options) => Promise.all(children.map(async (child, i) => {
-    child.send({ command, options: options?.(i) })
-    const [answer] = await once(child, 'message')
-    return answer
-  }))
+  const ask = (command, options) => Promise.all(children.map((child, i) => child.call(command, options?.(i))))
   /** @param {number} count @param {number} i */
   const share = (count, i) => Math.floor(count * (i + 1) / size) - Math.floor(count * i / size)
 
@@ -62,6 +57,6 @@ export function createIdleClients (size) {
     /** @returns {Promise<number>} dead clients that are still connected */
     async waiting () { return (await ask('waiting')).reduce((sum, { dead }) => sum + dead, 0) },
 
-    stop () { for (const child of children) child.disconnect() }
+    stop () { for (const { stop } of children) stop() }
   }
 }

@@ -3,6 +3,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSigner } from 'fast-jwt'
+import { serve } from '../../packages/load/child.js'
 import { openClients } from '../client/open.js'
 import { quantiles } from '../measure/quantiles.js'
 import { RoomClient } from './client.js'
@@ -102,7 +103,4 @@ const commands = {
 
 /** @typedef {typeof commands} Commands */
 
-process.on('message', async (/** @type {{ command: keyof Commands, options: any }} */ { command, options }) => {
-  process.send?.(await commands[command](options) ?? null)
-})
-process.on('disconnect', () => process.exit())
+serve(commands)

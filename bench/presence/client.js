@@ -1,10 +1,8 @@
 /**
  * A connection in the presence of one document that counts the presence messages it receives.
  */
-import { FrameSocket } from '../client/frame-socket.js'
-import { textFrame } from '../client/frames.js'
+import { openWebSocket } from '../../packages/load/websocket.js'
 
-const PONG = textFrame('3')
 const PRESENCE = '42["doc:presence"'
 
 export class RoomClient {
@@ -26,19 +24,22 @@ export class RoomClient {
   constructor (target, { token, source }, settle) {
     this.#token = token
     this.#settle = settle
-    this.#socket = new FrameSocket(target, source, (payload) => this.#text(payload), (reason) => this.fail(reason))
+    this.#socket = openWebSocket({ ...target, secure: false, insecure: false }, source, {
+      onMessage: (payload) => this.#text(payload),
+      onEnd: (reason) => this.fail(reason)
+    })
   }
 
   /** @param {string} guid @param {object} state @returns {Promise<void>} */
   join (guid, state) {
     return new Promise((resolve, reject) => {
       this.#settle = (error) => error === null ? resolve() : reject(error)
-      this.#socket.send(textFrame(`420${JSON.stringify(['doc:join', { guid, state }])}`))
+      this.#socket.send(`420${JSON.stringify(['doc:join', { guid, state }])}`)
     })
   }
 
   /** @param {string} guid @param {object} state */
-  setState (guid, state) { this.#socket.send(textFrame(`42${JSON.stringify(['doc:state', { guid, state }])}`)) }
+  setState (guid, state) { this.#socket.send(`42${JSON.stringify(['doc:state', { guid, state }])}`) }
 
   close () { this.#socket.close() }
 
@@ -65,9 +66,9 @@ export class RoomClient {
         /"count":(\d+)[^{}]*\}\]$|"count":(\d+),"members"/.exec(payload.toString())?.slice(1).find(Boolean)
       )
     } else if (begin === '2') {
-      this.#socket.send(PONG)
+      this.#socket.send('3')
     } else if (begin[0] === '0') {
-      this.#socket.send(textFrame(`40${this.#token === undefined ? '' : JSON.stringify({ token: this.#token })}`))
+      this.#socket.send(`40${this.#token === undefined ? '' : JSON.stringify({ token: this.#token })}`)
     } else if (begin.startsWith('40')) {
       this.#done(null)
     } else if (begin.startsWith('430')) {

@@ -1,15 +1,13 @@
 /**
  * One room of a given size: all members join within some seconds, then states change.
  */
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { startChild } from '../../packages/load/child.js'
 import { waitUntil } from '../../test/services/wait.js'
 import { difference, sample } from '../measure/processes.js'
 
 /** @typedef {import('./client-process.js').Commands} Commands */
 
-const FILE = fileURLToPath(new URL('client-process.js', import.meta.url))
+const FILE = new URL('client-process.js', import.meta.url)
 /** Duration of the state changes, ms, and the share of members that change per second. */
 const CHANGING_MS = 5000
 const CHANGING_SHARE = 0.1
@@ -19,18 +17,7 @@ const CHANGING_SHARE = 0.1
  * @param {{ members: number, joinMs: number, secret: string }} settings
  */
 export async function runRound (system, { members, joinMs, secret }) {
-  const child = fork(FILE, { serialization: 'advanced' })
-  /**
-   * @template {keyof Commands} C
-   * @param {C} command
-   * @param {Parameters<Commands[C]>[0]} [options]
-   * @returns {Promise<Awaited<ReturnType<Commands[C]>>>}
-   */
-  async function ask (command, options) {
-    child.send({ command, options })
-    const [answer] = await once(child, 'message')
-    return answer
-  }
+  const { call: ask, stop } = /** @type {import('../../packages/load/child.js').Child<Commands>} */ (startChild(FILE))
   const workers = system.processes.filter(({ role }) => role === 'gateway')
 
   /** @returns {Promise<{ p99: number, max: number }>} of the slowest worker since the last call */
@@ -80,7 +67,7 @@ export async function runRound (system, { members, joinMs, secret }) {
     await ask('close')
     return { members, joining, changing }
   } finally {
-    child.disconnect()
+    stop()
   }
 }
 /** @typedef {Awaited<ReturnType<typeof runRound>>} RoundResult */

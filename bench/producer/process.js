@@ -3,6 +3,7 @@
  * (producer.js) and ends with it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { serve } from '../../packages/load/child.js'
 import { now, valueOf } from '../message.js'
 import { openFloor } from './floor.js'
 import { openKafka } from './kafka.js'
@@ -65,11 +66,4 @@ const commands = {
 
 /** @typedef {typeof commands} Commands */
 
-process.on('message', async (/** @type {{ command: keyof Commands, options: any }} */ { command, options }) => {
-  try {
-    process.send?.({ result: await commands[command](options) })
-  } catch (error) {
-    process.send?.({ error: error instanceof Error ? error.stack : String(error) })
-  }
-})
-process.on('disconnect', () => process.exit())
+serve(commands)

@@ -34,6 +34,7 @@ import { openProducer } from './records.js'
  * @property {Record<string, string>} [env] further settings of the cluster
  *
  * @typedef {{ at: number, name: string, seconds: number }} Made a fault; at: minutes since the load began
+ * @typedef {{ say: (line: string) => void, onSample?: (sample: import('./measure.js').Sample) => void }} View
  * @typedef {Awaited<ReturnType<typeof runSoak>>} Result
  */
 
@@ -55,152 +56,183 @@ const KEPT = '60'
 /**
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {Settings} settings
- * @param {{ say: (line: string) => void, onSample?: (sample: import('./measure.js').Sample) => void }} view
+ * @param {View} view
  */
-export async function runSoak (t, settings, { say, onSample = () => {} }) {
-  const { minutes, connections, kafka, workers, seed } = settings
-  const random = seededRandom(seed)
+export async function runSoak (t, settings, view) {
   const server = await startRedis()
   t.after(() => server.stop())
-  const broker = kafka ? await startKafka({ longLived: true }) : undefined
+  const broker = settings.kafka ? await startKafka({ longLived: true }) : undefined
   if (broker !== undefined) t.after(() => broker.stop())
   const redis = new Redis(server.url)
   redis.on('error', () => {}) // commands wait until Redis responds again
   t.after(() => redis.disconnect())
   const probes = createProbes(t)
   const cluster = await startCluster(t, {
-    NODE_ENV: 'production', HOST: '127.0.0.1', WORKERS: String(workers), REDIS_URL: server.url,
+    NODE_ENV: 'production', HOST: '127.0.0.1', WORKERS: String(settings.workers), REDIS_URL: server.url,
     AUTH_ALLOW_ANONYMOUS: 'true', API_TOKENS: `soak:${TOKEN}`, HISTORY_TTL: KEPT,
     ...broker && { KAFKA_BROKERS: broker.brokers }, ...settings.env, ...probes.env
   })
   const produce = broker && await openProducer(t, broker.brokers)
   const measure = createMeasure({ cluster, probes, redis })
-  const scene = { cluster, server, redis, broker }
+  return new Soak(settings, view, { scene: { cluster, server, redis, broker }, measure, produce }).run()
+}
 
+class Soak {
   /** @type {import('./measure.js').Sample[]} */
-  const samples = []
+  #samples = []
   /** @type {Made[]} */
-  const made = []
-  let [open, phase, calm] = [0, '', false]
-  let begun = 0
-  const now = () => (performance.now() - begun) / MINUTE
+  #made = []
+  /** Of the load: connections, its phase, and whether its clients do nothing now. */
+  #open = 0
+  #phase = ''
+  #calm = false
+  #begun = 0
+  #settings
+  #view
+  #parts
+  #random
 
-  /** @param {import('./measure.js').Sample['phase']} name @returns {Promise<import('./measure.js').Sample>} */
-  async function take (name) {
-    const sample = await measure({ at: now(), phase: name, connections: name === 'load' ? open : 0 })
-    samples.push(sample)
-    onSample(sample)
-    return sample
+  /**
+   * @param {Settings} settings
+   * @param {View} view
+   * @param {{ scene: import('./faults.js').Scene, measure: ReturnType<typeof createMeasure>,
+   *   produce?: import('../../packages/load/publisher.js').Produce }} parts
+   */
+  constructor (settings, view, parts) {
+    this.#settings = settings
+    this.#view = view
+    this.#parts = parts
+    this.#random = seededRandom(settings.seed)
   }
 
-  /** @param {AbortSignal} signal ends the load */
-  const load = (/** @type {AbortSignal} */ signal) => runLoad({
-    plan: planOf('hold', {
-      connections, hold: Infinity, ramp: Math.max(100, connections / 10), documents: settings.documents,
-      records: settings.rate, churn: settings.churn, activity: settings.activity, polling: settings.polling,
-      msgpack: settings.msgpack
-    }),
-    processes: processesFor(connections, 1),
-    target: { host: '127.0.0.1', port: Number(new URL(cluster.url).port), secure: false, insecure: false },
-    loopback: true,
-    sources: [],
-    tokenOf: async () => undefined,
-    api: { url: cluster.apiUrl, token: TOKEN },
-    admin: { url: cluster.adminUrl, token: undefined },
-    settle: MINUTE,
-    produce,
-    // a restart of Kafka takes some seconds, an api that does not answer 15 for each try
-    tries: 60,
-    isCalm: () => calm,
-    onSample (sample) { [open, phase] = [sample.connections, sample.phase] },
-    signal
-  })
+  async run () {
+    const settings = this.#settings
+    const { minutes, connections, warm } = settings
+    const { say } = this.#view
+    say(`warms up for ${warm} s`)
+    this.#begun = performance.now() + warm * SECOND
+    await this.#during(() => delay(warm * SECOND))
+    let before = Infinity
+    let same = 0
+    await this.#settled((keys) => {
+      same = keys === before ? same + 1 : 0
+      before = keys
+      // sessions and presence are gone, and logs have expired
+      return same >= 7
+    })
+    const start = transient(await this.#take('empty'))
+    say(`load: ${connections} clients, for ${minutes} min`)
+    const load = await this.#during(() => {
+      this.#begun = performance.now()
+      return this.#timeline()
+    })
+    say('all clients have left')
+    await this.#settled((left) => left <= start)
+    await this.#take('end')
+    return { settings, samples: this.#samples, faults: this.#made, load }
+  }
+
+  /** Minutes since the load began. */
+  get #now () { return (performance.now() - this.#begun) / MINUTE }
 
   /** Runs a load while `work` is done. @template R @param {() => Promise<R>} work */
-  async function during (work) {
+  async #during (work) {
     const ending = new AbortController()
-    const loading = load(ending.signal)
+    this.#phase = ''
+    const loading = this.#load(ending.signal)
     loading.catch(() => {}) // reported below
-    const held = async () => { while (phase !== 'hold') await delay(100) }
-    phase = ''
+    const held = async () => { while (this.#phase !== 'hold') await delay(100) }
     const early = loading.then(() => { throw new Error('the load ended early') })
     try {
       await Promise.race([held().then(work), early])
     } finally {
       early.catch(() => {})
-      phase = 'hold'
+      this.#phase = 'hold'
       ending.abort()
     }
     return loading
   }
 
-  /** A sample at a comparable time: all clients are connected, and only records flow. */
-  async function takeCalm () {
-    calm = true
-    const deadline = performance.now() + CALM.connected
-    while (open < connections && performance.now() < deadline) await delay(100)
-    await delay(CALM.over)
-    await take('load')
-    calm = false
+  /** @param {AbortSignal} signal ends the load */
+  #load (signal) {
+    const { connections, documents, rate: records, churn, activity, polling, msgpack } = this.#settings
+    const { scene: { cluster }, produce } = this.#parts
+    return runLoad({
+      plan: planOf('hold', {
+        connections, hold: Infinity, ramp: Math.max(100, connections / 10), documents, records, churn, activity,
+        polling, msgpack
+      }),
+      processes: processesFor(connections, 1),
+      target: { host: '127.0.0.1', port: Number(new URL(cluster.url).port), secure: false, insecure: false },
+      loopback: true,
+      sources: [],
+      tokenOf: async () => undefined,
+      api: { url: cluster.apiUrl, token: TOKEN },
+      admin: { url: cluster.adminUrl, token: undefined },
+      settle: MINUTE,
+      produce,
+      // a restart of Kafka takes some seconds, an api that does not answer 15 for each try
+      tries: 60,
+      isCalm: () => this.#calm,
+      onSample: (sample) => { [this.#open, this.#phase] = [sample.connections, sample.phase] },
+      signal
+    })
   }
 
-  /** @param {import('./faults.js').Fault} fault */
-  async function makeFault ({ name, make }) {
-    const at = now()
-    await make(scene, random)
-    const seconds = (now() - at) * MINUTE / SECOND
-    made.push({ at, name, seconds })
-    say(`${at.toFixed(1)} min: ${name} (${seconds.toFixed(1)} s)`)
-  }
-
-  async function timeline () {
-    const [gentle, moving] = [GENTLE, MOVING].map((faults) => faultOrder(faults, { kafka, random }))
-    let nextFault = settings.every / 2
+  async #timeline () {
+    const { minutes, faults, every, kafka } = this.#settings
+    const [gentle, moving] = [GENTLE, MOVING].map((kinds) => faultOrder(kinds, { kafka, random: this.#random }))
+    let nextFault = every / 2
     for (let minute = 1; minute <= minutes; minute++) {
-      while (now() < minute) {
-        if (settings.faults && now() >= nextFault && nextFault < minutes - 0.5) {
-          nextFault += settings.every
-          await makeFault(now() < STEADY * minutes ? gentle() : moving())
+      while (this.#now < minute) {
+        if (faults && this.#now >= nextFault && nextFault < minutes - 0.5) {
+          nextFault += every
+          await this.#break(this.#now < STEADY * minutes ? gentle() : moving())
         }
         await delay(100)
       }
-      await takeCalm()
+      await this.#takeCalm()
     }
   }
 
+  /** @param {import('./faults.js').Fault} fault */
+  async #break ({ name, make }) {
+    const at = this.#now
+    await make(this.#parts.scene, this.#random)
+    const seconds = (this.#now - at) * MINUTE / SECOND
+    this.#made.push({ at, name, seconds })
+    this.#view.say(`${at.toFixed(1)} min: ${name} (${seconds.toFixed(1)} s)`)
+  }
+
+  /** A sample at a comparable time: all clients are connected, and only records flow. */
+  async #takeCalm () {
+    this.#calm = true
+    const deadline = performance.now() + CALM.connected
+    while (this.#open < this.#settings.connections && performance.now() < deadline) await delay(100)
+    await delay(CALM.over)
+    await this.#take('load')
+    this.#calm = false
+  }
+
+  /** @param {import('./measure.js').Sample['phase']} phase @returns {Promise<import('./measure.js').Sample>} */
+  async #take (phase) {
+    const connections = phase === 'load' ? this.#open : 0
+    const sample = await this.#parts.measure({ at: this.#now, phase, connections })
+    this.#samples.push(sample)
+    this.#view.onSample?.(sample)
+    return sample
+  }
+
   /** Until the clients' traces are gone, or too much time has passed. @param {(keys: number) => boolean} isOver */
-  async function settled (isOver) {
+  async #settled (isOver) {
     const deadline = performance.now() + SETTLE
     /** @type {import('./measure.js').Sample} */
     let sample
     do {
       await delay(10 * SECOND)
-      sample = await measure({ at: now(), phase: 'end', connections: 0 })
+      sample = await this.#parts.measure({ at: this.#now, phase: 'end', connections: 0 })
     } while (!isOver(transient(sample)) && performance.now() < deadline)
   }
-
-  say(`warms up for ${settings.warm} s`)
-  begun = performance.now() + settings.warm * SECOND
-  await during(() => delay(settings.warm * SECOND))
-  let before = Infinity
-  let same = 0
-  await settled((keys) => {
-    same = keys === before ? same + 1 : 0
-    before = keys
-    // sessions and presence are gone, and logs have expired
-    return same >= 7
-  })
-  const { keys } = await take('empty')
-  const start = transient({ keys })
-  say(`load: ${connections} clients, for ${minutes} min`)
-  const result = await during(async () => {
-    begun = performance.now()
-    await timeline()
-  })
-  say('all clients have left')
-  await settled((left) => left <= start)
-  await take('end')
-  return { settings, samples, faults: made, load: result }
 }
 
 /** @param {Pick<import('./measure.js').Sample, 'keys'>} sample @returns {number} keys that go when their clients do */

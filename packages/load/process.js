@@ -2,6 +2,7 @@
  * A process with a part of the clients. The controller (clients.js) calls its commands.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { serve } from './child.js'
 import { guidOf, LoadClient } from './client.js'
 import { Histogram } from './histogram.js'
 import { documentsOf, isInShare, sourceOf } from './plan.js'
@@ -197,17 +198,6 @@ const commands = {
 
 /** @typedef {typeof commands} Commands */
 
-process.on(
-  'message',
-  async (/** @type {{ id: number, command: keyof Commands, options: any }} */ { id, command, options }) => {
-    try {
-      const result = await /** @type {(options: any) => unknown} */ (commands[command])(options)
-      process.send?.({ id, result })
-    } catch (error) {
-      process.send?.({ id, error: error instanceof Error ? error.stack : String(error) })
-    }
-  }
-)
-process.on('disconnect', () => process.exit())
+serve(commands)
 // Ctrl-C reaches the whole group: the controller ends the run in order
 process.on('SIGINT', () => {})

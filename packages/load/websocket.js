@@ -25,7 +25,7 @@ const EMPTY = Buffer.alloc(0)
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
 /** Read buffer shared by all TCP sockets of a process: each read is processed before the next one. */
-const READ_BUFFER = Buffer.alloc(2 ** 18)
+export const READ_BUFFER = Buffer.alloc(2 ** 18)
 
 /**
  * @param {Target} target
