@@ -51,6 +51,8 @@ export class Client {
   /** @type {Set<string>} */
   #own = new Set()
   #positions
+  /** @type {import('./document/membership.js').Link} */
+  #link
   #log
   #loadOutbox
 
@@ -92,6 +94,20 @@ export class Client {
         this.#emitter.emit('state', state, reason)
       }
     })
+    this.#link = {
+      connection: this.#connection,
+      log: this.#log.log,
+      save: this.#positions.save,
+      openQueue: (guid, events) => this.#loadOutbox?.().then((outbox) => outbox.open(guid, {
+        ...events,
+        send: (argument) => this.#connection.request('doc:send', { guid, ...argument }, QUEUED_TIMEOUT)
+      })) ?? null,
+      isOwn: (connectionId) => this.#own.has(connectionId),
+      gone: ({ guid }, toLeave) => {
+        this.#memberships.delete(guid)
+        if (toLeave) this.#leave(guid)
+      }
+    }
     this.#listen()
     this.#connection.connect()
   }
@@ -250,26 +266,6 @@ export class Client {
     this.#user?._clear()
   }
 
-  /** @type {import('./document/membership.js').Link} */
-  #link = {
-    request: (event, argument, timeout) => this.#connection.request(event, argument, timeout),
-    tell: (event, argument) => this.#connection.tell(event, argument),
-    check: (event, argument) => this.#connection.check(event, argument),
-    log: (...entry) => this.#log.log(...entry),
-    openQueue: (guid, events) => this.#loadOutbox === null
-      ? null
-      : this.#loadOutbox().then((outbox) => outbox.open(guid, {
-          ...events,
-          send: (argument) => this.#connection.request('doc:send', { guid, ...argument }, QUEUED_TIMEOUT)
-        })),
-    isOwn: (connectionId) => this.#own.has(connectionId),
-    save: (guid, position) => this.#positions.save(guid, position),
-    gone: ({ guid }, toLeave) => {
-      this.#memberships.delete(guid)
-      if (toLeave) this.#leave(guid)
-    }
-  }
-
   /**
    * Records that arrive before the gateway's answer belong to the old membership; a new one is joined after it.
    * @param {string} guid
@@ -287,7 +283,7 @@ export class Client {
 
   /** @param {Membership} membership */
   #joinIfPossible (membership) {
-    if (this.socket.connected && membership.idle && !this.#leaving.has(membership.guid)) membership.join()
+    if (this.socket.connected && membership.status === 'idle' && !this.#leaving.has(membership.guid)) membership.join()
   }
 
   #handshakeDocuments () {

@@ -179,7 +179,10 @@
  * @property {() => readonly QueuedSend[]} pending the queued edits
  * @property {boolean} joined
  * @property {boolean} readOnly at the last join
- * @property {(event: string, argument: object, timeout?: number) => Promise<any>} request
+ * @property {(event: string, argument: object) => void} tell over the current connection, without an answer
+ * @property {(event: string, argument: object, timeout?: number) => Promise<any>} ask over the current connection
+ * @property {(event: string, argument: object, timeout?: number) => Promise<any>} request when it is joined
+ * @property {(event: string, ...args: unknown[]) => void} emit to the listeners of all its Documents
  * @property {() => Promise<Position>} whenJoined
  * @property {(query: { before?: number | undefined, limit?: number | undefined }) => Promise<HistoryPage>} history
  * @property {(argument: { event?: string, data: unknown }) => Promise<{ traceId?: string }>} queue

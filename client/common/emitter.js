@@ -3,8 +3,8 @@
  * `window.onerror` or Node's `uncaughtException` reports it.
  */
 export class Emitter {
-  /** @type {Map<string, Set<Function>>} */
-  #listeners = new Map()
+  /** Listeners by event; tools count them. @type {Map<string, Set<Function>>} */
+  events = new Map()
 
   /**
    * @param {string} event
@@ -12,16 +12,16 @@ export class Emitter {
    * @returns {() => void} removes the listener
    */
   on (event, listener) {
-    let listeners = this.#listeners.get(event)
-    if (listeners === undefined) this.#listeners.set(event, listeners = new Set())
+    let listeners = this.events.get(event)
+    if (listeners === undefined) this.events.set(event, listeners = new Set())
     listeners.add(listener)
     return () => this.off(event, listener)
   }
 
   /** @param {string} event @param {Function} listener */
   off (event, listener) {
-    const listeners = this.#listeners.get(event)
-    if (listeners?.delete(listener) && listeners.size === 0) this.#listeners.delete(event)
+    const listeners = this.events.get(event)
+    if (listeners?.delete(listener) && listeners.size === 0) this.events.delete(event)
   }
 
   /**
@@ -30,7 +30,7 @@ export class Emitter {
    * @returns {unknown[]} return values of the listeners
    */
   emit (event, ...args) {
-    return [...this.#listeners.get(event) ?? []].map((listener) => {
+    return [...this.events.get(event) ?? []].map((listener) => {
       try {
         return listener(...args)
       } catch (error) {
@@ -40,14 +40,7 @@ export class Emitter {
   }
 
   /** @param {string} event @returns {boolean} whether it has a listener */
-  has (event) { return this.#listeners.has(event) }
+  has (event) { return this.events.has(event) }
 
-  /** Number of listeners. */
-  get size () {
-    let size = 0
-    for (const listeners of this.#listeners.values()) size += listeners.size
-    return size
-  }
-
-  clear () { this.#listeners.clear() }
+  clear () { this.events.clear() }
 }

@@ -9,7 +9,7 @@ export function inspect (client) {
 }
 
 /** @param {import('../document/membership.js').Membership} membership */
-function inspectDocument ({ guid, status, position, members, pending, seen, signals, documents }) {
+function inspectDocument ({ guid, status, position, members, pending, seen, signals, inboxes }) {
   return {
     guid,
     /** Of the connection: `idle`, `joining` or `joined`. */
@@ -22,12 +22,12 @@ function inspectDocument ({ guid, status, position, members, pending, seen, sign
     readOnly: signals.refused,
     ...seen,
     /** One for each call of `open`. */
-    opened: [...documents].map((document) => ({
-      status: document.status,
-      listeners: document._listeners,
-      held: document._held.events.length,
+    opened: [...inboxes].map(({ status, emitter, loops, held }) => ({
+      status,
+      listeners: [...emitter.events.values(), loops].reduce((total, { size }) => total + size, 0),
+      held: held.events.length,
       /** Why records are held. */
-      heldFor: [...document._held.reasons]
+      heldFor: [...held.reasons]
     }))
   }
 }

@@ -16,17 +16,14 @@ import { clock } from '../common/clock.js'
 /** @param {Membership} membership @returns {{ traffic: Traffic, stop: () => void }} */
 function watch (membership) {
   const traffic = { signals: { sent: 0, dropped: 0 }, calls: new Set() }
-  const { link, request, signal } = membership
-  membership.link = {
-    ...link,
-    tell (event, argument) {
-      link.tell(event, argument)
-      if (event === 'doc:signal') traffic.signals.sent++
-    },
-    request (event, argument, timeout) {
-      if (event === 'doc:signal') traffic.signals.sent++
-      return link.request(event, argument, timeout)
-    }
+  const { tell, ask, request, signal } = membership
+  membership.tell = (event, argument) => {
+    tell.call(membership, event, argument)
+    if (event === 'doc:signal') traffic.signals.sent++
+  }
+  membership.ask = (event, argument, timeout) => {
+    if (event === 'doc:signal') traffic.signals.sent++
+    return ask.call(membership, event, argument, timeout)
   }
   membership.signal = (...args) => {
     const accepted = signal.apply(membership, args)
@@ -45,7 +42,7 @@ function watch (membership) {
   return {
     traffic,
     stop () {
-      Object.assign(membership, { link, request, signal })
+      Object.assign(membership, { tell, ask, request, signal })
     }
   }
 }

@@ -33,7 +33,6 @@ export class Loader {
    * @param {import('../types.js').Shared} options.membership
    * @param {import('./held.js').Held} options.held events of the document
    * @param {() => void} options.onChange `loading` or `reason` has changed
-   * @param {() => void} options.onLoaded after the records were dispatched
    * @param {(error: ClientError) => void} options.onFailed `load` does not want to be repeated
    */
   constructor (options) {
@@ -74,7 +73,7 @@ export class Loader {
 
   /** @param {import('../types.js').LoadReason} reason @param {AbortController} controller */
   async #run (reason, { signal }) {
-    const { load, membership, held, onChange, onLoaded, onFailed } = this.#options
+    const { load, membership, held, onChange, onFailed } = this.#options
     membership.log('loading', reason)
     try {
       const { from, records, to } = await loadDocument({
@@ -101,7 +100,7 @@ export class Loader {
       this.reason = null
       onChange()
       held.release(LOAD)
-      onLoaded()
+      membership.dealtWith()
     } catch (error) {
       if (signal.aborted) return // by a newer load, or the document was closed
       this.#controller = null

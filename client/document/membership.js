@@ -2,6 +2,7 @@ import { clock } from '../common/clock.js'
 import { delayAfter } from '../connection/delay.js'
 import { Document } from './document.js'
 import { ClientError, closedError } from '../common/error.js'
+import { Inbox } from './inbox.js'
 import { Signals } from './signals.js'
 import { Waiting } from '../common/waiting.js'
 import { within } from '../common/within.js'
@@ -18,9 +19,7 @@ import { within } from '../common/within.js'
 /**
  * The functions of the client that a membership uses.
  * @typedef {object} Link
- * @property {(event: string, argument: object, timeout: number) => Promise<any>} request rejects with a ClientError
- * @property {(event: string, argument: object) => void} tell
- * @property {(event: string, argument: object) => void} check throws value_too_large, bad_value
+ * @property {Pick<import('../connection/connection.js').Connection, 'request' | 'tell' | 'check'>} connection
  * @property {import('../common/log.js').Log} log
  * @property {(guid: string, events: Omit<QueueEvents, 'send'>) => Promise<Queue> | null} openQueue null: there
  *   is no outbox
@@ -39,17 +38,14 @@ const NONE = []
 
 export class Membership {
   /** @type {'idle' | 'joining' | 'joined'} */
-  #status = 'idle'
-  /** @type {Set<Document>} */
-  #documents = new Set()
+  status = 'idle'
+  /** One for each Document. @type {Set<Inbox>} */
+  inboxes = new Set()
   #waiting = new Waiting()
-  #signals = new Signals({
-    tell: (event, data) => this.link.tell('doc:signal', { guid: this.guid, event, data }),
-    request: (event, data) => this.link.request('doc:signal', { guid: this.guid, event, data }, TIMEOUT)
-  })
+  signals = new Signals(this)
 
   /** @type {Promise<Queue> | null} */
-  #queue = null
+  #queue
   /** Lists the queued edits. @type {() => readonly import('../types.js').QueuedSend[]} */
   pending = () => NONE
   /** At the last join. */
@@ -80,10 +76,10 @@ export class Membership {
     this.#queue = link.openQueue(guid, {
       onPending: (pending) => {
         this.pending = pending
-        for (const document of this.#documents) document._notify('doc:pending', () => [pending()])
+        for (const inbox of this.inboxes) inbox.notify('doc:pending', () => [pending()])
       },
       onDropped: (edit, error) => {
-        for (const document of this.#documents) document._notify('doc:dropped', () => [edit, error])
+        for (const inbox of this.inboxes) inbox.notify('doc:dropped', () => [edit, error])
       }
     })
     this.#queue?.catch((error) => this.log('outbox failed', String(error)))
@@ -92,8 +88,7 @@ export class Membership {
   /** @param {string} what @param {import('../common/log.js').LogEntry['detail']} [detail] */
   log = (what, detail) => this.link.log(what, this.guid, detail)
 
-  get joined () { return this.#status === 'joined' }
-  get idle () { return this.#status === 'idle' }
+  get joined () { return this.status === 'joined' }
 
   /**
    * @param {OpenOptions} options
@@ -102,42 +97,42 @@ export class Membership {
    */
   async open (options, Loader) {
     const { position, load, offline } = options
-    const first = this.#documents.size === 0
-    const document = new Document(this, options, Loader)
-    this.#documents.add(document)
-    if (load !== undefined && (first ? this.#fresh : !position)) document._load('open')
+    const first = this.inboxes.size === 0
+    const inbox = new Inbox(this, options, Loader)
+    this.inboxes.add(inbox)
+    if (load !== undefined && (first ? this.#fresh : !position)) inbox.load('open')
     else if (!first && position) {
-      document._copy = position
-      if (this.position?.epoch) this.#compare(document)
+      inbox.copy = position
+      if (this.position?.epoch) this.#compare(inbox)
     }
     const opened = async () => {
       if (offline) return
       if (!this.joined) await this.whenJoined()
-      if (load !== undefined) await document.ready
+      if (load !== undefined) await inbox.ready()
     }
     try {
       await within(opened(), options, 'the document is not open yet')
     } catch (error) {
-      document.close()
+      inbox.close()
       throw error
     }
     this.#part?.open(options)
-    return document
+    return new Document(this, inbox)
   }
 
-  /** Tells a Document if its copy is older than what it gets from now on. @param {Document} document */
-  #compare (document) {
-    const { _copy: copy } = document
+  /** Tells a Document if its copy is older than what it gets from now on. @param {Inbox} inbox */
+  #compare (inbox) {
+    const { copy } = inbox
     const { epoch, offset } = /** @type {Position} */ (this.position)
-    document._copy = null
+    inbox.copy = null
     if (copy && (copy.epoch !== epoch || copy.offset < offset))
-      document._emit('resync', [{ position: { epoch, offset }, reason: 'opened' }])
+      inbox.emit('resync', [{ position: { epoch, offset }, reason: 'opened' }])
   }
 
-  /** @param {Document} document */
-  close (document) {
-    if (!this.#documents.delete(document) || this.#documents.size > 0) return
-    const toLeave = this.#status !== 'idle'
+  /** @param {Inbox} inbox that is closed */
+  close (inbox) {
+    if (!this.inboxes.delete(inbox) || this.inboxes.size > 0) return
+    const toLeave = this.status !== 'idle'
     this.#end(closedError())
     this.link.save(this.guid, null)
     this.link.gone(this, toLeave)
@@ -145,10 +140,10 @@ export class Membership {
 
   /** Closes all its Documents. @param {ClientError} error */
   fail (error) {
-    const documents = [...this.#documents]
-    this.#documents.clear()
+    const inboxes = [...this.inboxes]
+    this.inboxes.clear()
     this.#end(error)
-    for (const document of documents) document._fail(error)
+    for (const inbox of inboxes) inbox.fail(error)
     this.link.gone(this, false)
   }
 
@@ -157,12 +152,19 @@ export class Membership {
 
   /** @param {ClientError} error */
   #end (error) {
-    this.#status = 'idle'
-    this.#timer?.stop()
-    this.#signals.clear()
-    this.#part?.lost()
+    this.#rest()
     this.reject(error)
-    this.#queue?.then((queue) => queue.close()).catch(() => {})
+    this.#tellQueue((queue) => queue.close())
+  }
+
+  /** @param {(queue: Queue) => void} tell once it is open */
+  #tellQueue (tell) { this.#queue?.then(tell).catch(() => {}) }
+
+  #rest () {
+    this.status = 'idle'
+    this.#timer?.stop()
+    this.signals.clear()
+    this.#part?.lost()
   }
 
   /** The document's entry in a handshake: position and presence. @returns {object | null} */
@@ -173,7 +175,7 @@ export class Membership {
 
   /** Called when a handshake or a request with its join is about to be sent. */
   offer () {
-    this.#status = 'joining'
+    this.status = 'joining'
     this.#part?.offer()
   }
 
@@ -182,8 +184,8 @@ export class Membership {
     this.offer()
     this.#timer?.stop()
     try {
-      this.onJoined(await this.link.request('doc:join', {
-        guid: this.guid, ...this.position && { position: this.position }, ...this.#part?.fields
+      this.onJoined(await this.ask('doc:join', {
+        ...this.position && { position: this.position }, ...this.#part?.fields
       }, JOIN_TIMEOUT))
     } catch (error) {
       this.onRefused(/** @type {ClientError} */ (error))
@@ -195,12 +197,12 @@ export class Membership {
    *   Partial<import('../presence/presence.js').Page>} answer
    */
   onJoined ({ position, recovered, access, signals, ...page }) {
-    if (this.#status !== 'joining') return
-    this.#status = 'joined'
+    if (this.status !== 'joining') return
+    this.status = 'joined'
     this.#failures = 0
     this.readOnly = access === 'read'
-    this.#signals.joined(this.readOnly && !signals)
-    if (this.position?.epoch === '') for (const document of this.#documents) document._complete(position.epoch)
+    this.signals.joined(this.readOnly && !signals)
+    if (this.position?.epoch === '') for (const inbox of this.inboxes) inbox.complete(position.epoch)
     // newer records may have arrived before the answer
     const newer =
       this.position !== null && (this.position.epoch === '' || this.position.epoch === position.epoch)
@@ -210,21 +212,21 @@ export class Membership {
     this.dealtWith()
     this.#part?.joined(page)
     this.log('joined', { ...position, recovered })
-    for (const document of this.#documents) {
-      document._checkStatus()
-      this.#compare(document)
+    for (const inbox of this.inboxes) {
+      inbox.checkStatus()
+      this.#compare(inbox)
     }
-    this.#emit('joined', { position: { ...position }, recovered })
+    this.emit('joined', { position: { ...position }, recovered })
     this.#waiting.resolve()
-    this.#queue?.then((queue) => { if (this.joined) queue.joined() }).catch(() => {})
+    this.#tellQueue((queue) => { if (this.joined) queue.joined() })
   }
 
   /** @param {ClientError} error */
   onRefused (error) {
-    if (this.#status !== 'joining') return
+    if (this.status !== 'joining') return
     this.log('join refused', error.code)
     if (error.code === 'disconnected') {
-      this.#status = 'idle' // the next connection joins it
+      this.status = 'idle' // the next connection joins it
       return
     }
     if (!error.retryable) {
@@ -240,39 +242,36 @@ export class Membership {
 
   /** Called when the connection is lost. */
   lost () {
-    this.#timer?.stop()
-    this.#status = 'idle'
-    this.#signals.clear()
-    this.#part?.lost()
-    for (const document of this.#documents) document._checkStatus()
-    this.#queue?.then((queue) => { if (!this.joined) queue.lost() }).catch(() => {})
+    this.#rest()
+    for (const inbox of this.inboxes) inbox.checkStatus()
+    this.#tellQueue((queue) => { if (!this.joined) queue.lost() })
     if (this.position?.epoch === '') {
       // the first join was in progress: records so far are useless, because others may precede those of the next join
       this.position = null
-      for (const document of this.#documents) document._forget()
+      for (const inbox of this.inboxes) inbox.forget()
     }
   }
 
   /** @param {{ position: Position, reason: string }} resync */
   onResync ({ position, reason }) {
-    if (this.#status === 'idle') return
+    if (this.status === 'idle') return
     this.position = { ...position }
     this.seen.resyncs++
     this.log('resync', reason)
-    this.#emit('resync', { position: { ...position }, reason })
+    this.emit('resync', { position: { ...position }, reason })
     this.dealtWith()
   }
 
   /** Records up to this position were not for this client. @param {{ position: Position }} passed */
   onPosition ({ position }) {
-    if (this.#status === 'idle' || this.position?.epoch !== position.epoch || position.offset <= this.position.offset)
+    if (this.status === 'idle' || this.position?.epoch !== position.epoch || position.offset <= this.position.offset)
       return
     this.position = { ...position }
     this.dealtWith()
   }
 
   /** @param {import('../presence/presence.js').Update} update */
-  onPresence (update) { if (this.#status !== 'idle') this.#part?.apply(update) }
+  onPresence (update) { if (this.status !== 'idle') this.#part?.apply(update) }
 
   /**
    * @param {string} event
@@ -283,7 +282,7 @@ export class Membership {
   onRecord (event, payload, meta, acknowledge) {
     const { offset, after, from } = meta
     // idle: a record for a closed membership
-    if (this.#status === 'idle' || (offset !== undefined && this.position !== null && offset <= this.position.offset))
+    if (this.status === 'idle' || (offset !== undefined && this.position !== null && offset <= this.position.offset))
       return
     this.seen.records++
     const own = from !== undefined && this.link.isOwn(from)
@@ -294,15 +293,15 @@ export class Membership {
       meta.epoch = this.position?.epoch ?? ''
       this.position = { epoch: meta.epoch, offset }
     }
-    for (const document of this.#documents)
-      if (!own || document.echo) document._record(event, own ? [payload, meta] : [payload, meta, acknowledge])
+    for (const inbox of this.inboxes)
+      if (!own || inbox.echo) inbox.record(event, own ? [payload, meta] : [payload, meta, acknowledge])
     if (offset !== undefined) this.dealtWith()
   }
 
   /** Stores the position unless records are held for listeners: a reload would skip those. */
   dealtWith () {
-    if (this.#documents.size === 0 || !this.position || this.position.epoch === '') return
-    for (const { _holds } of this.#documents) if (_holds) return
+    if (this.inboxes.size === 0 || !this.position || this.position.epoch === '') return
+    for (const { holds } of this.inboxes) if (holds) return
     this.link.save(this.guid, this.position)
   }
 
@@ -315,10 +314,18 @@ export class Membership {
   async request (event, argument, timeout = TIMEOUT) {
     const deadline = clock.monotonic() + timeout
     if (!this.joined) {
-      this.link.check(event, { guid: this.guid, ...argument })
+      this.link.connection.check(event, { guid: this.guid, ...argument })
       await this.#waiting.wait(timeout)
     }
-    return this.link.request(event, { guid: this.guid, ...argument }, Math.max(1, deadline - clock.monotonic()))
+    return this.ask(event, argument, Math.max(1, deadline - clock.monotonic()))
+  }
+
+  /** An event that has no answer. @param {string} event @param {object} argument */
+  tell (event, argument) { this.link.connection.tell(event, { guid: this.guid, ...argument }) }
+
+  /** Over the current connection. @param {string} event @param {object} argument @param {number} [timeout] ms */
+  ask (event, argument, timeout = TIMEOUT) {
+    return this.link.connection.request(event, { guid: this.guid, ...argument }, timeout)
   }
 
   /** @returns {Promise<Position>} the client's position, when it is joined */
@@ -343,7 +350,7 @@ export class Membership {
   async queue (argument) {
     if (this.#queue === null)
       throw new ClientError({ code: 'bad_request', message: '`queue` needs the option `outbox` of connect' })
-    this.link.check('doc:send', { guid: this.guid, ...argument, queue: { id: '0'.repeat(64), seq: 1e9 } })
+    this.link.connection.check('doc:send', { guid: this.guid, ...argument, queue: { id: '0'.repeat(64), seq: 1e9 } })
     const queue = await this.#queue.catch((cause) => {
       throw new ClientError({ code: 'storage_failed', message: 'the outbox cannot be opened' }, { cause })
     })
@@ -352,8 +359,8 @@ export class Membership {
 
   /** @param {string} event @param {unknown} data @param {boolean} combine @returns {boolean} */
   signal (event, data, combine) {
-    this.link.check('doc:signal', { guid: this.guid, event, data })
-    return this.joined && this.#signals.signal(event, data, combine)
+    this.link.connection.check('doc:signal', { guid: this.guid, event, data })
+    return this.joined && this.signals.signal(event, data, combine)
   }
 
   /**
@@ -362,12 +369,7 @@ export class Membership {
    * @param {OpenOptions} [options] of the first Document
    */
   takePart (Participation, options) {
-    this.#part ??= new Participation({
-      members: this.members,
-      ask: (event, argument) => this.link.request(event, { guid: this.guid, ...argument }, TIMEOUT),
-      request: (event, argument) => this.request(event, argument),
-      onChange: (diff) => this.#emit('presence', diff)
-    }, options)
+    this.#part ??= new Participation(this, options)
     return this.#part
   }
 
@@ -378,10 +380,5 @@ export class Membership {
   }
 
   /** @param {string} event @param {unknown[]} args */
-  #emit (event, ...args) { for (const document of this.#documents) document._emit(event, args) }
-
-  /** For tools. */
-  get status () { return this.#status }
-  get documents () { return this.#documents }
-  get signals () { return this.#signals }
+  emit (event, ...args) { for (const inbox of this.inboxes) inbox.emit(event, args) }
 }

@@ -8,7 +8,7 @@ const INTERVAL = 50
  * one is sent at once, then every `INTERVAL` the newest of each name.
  */
 export class Signals {
-  #link
+  #membership
   /** Data by name that waits for the timer. @type {Map<string, unknown>} */
   #waiting = new Map()
   /** @type {import('../common/clock.js').Timer | undefined} */
@@ -16,12 +16,8 @@ export class Signals {
   /** Whether the client may signal: unknown until the gateway has answered the first one. @type {boolean | null} */
   #allowed = null
 
-  /**
-   * @param {object} link
-   * @param {(event: string, data: unknown) => void} link.tell sends it
-   * @param {(event: string, data: unknown) => Promise<unknown>} link.request sends it and resolves with the answer
-   */
-  constructor (link) { this.#link = link }
+  /** @param {Pick<import('../types.js').Shared, 'tell' | 'ask'>} membership */
+  constructor (membership) { this.#membership = membership }
 
   /** Whether the gateway refuses signals. */
   get refused () { return this.#allowed === false }
@@ -66,8 +62,8 @@ export class Signals {
   /** @param {string} event @param {unknown} data */
   #send (event, data) {
     // only the first one of a join needs an answer
-    if (this.#allowed) return this.#link.tell(event, data)
-    this.#link.request(event, data).then(
+    if (this.#allowed) return this.#membership.tell('doc:signal', { event, data })
+    this.#membership.ask('doc:signal', { event, data }).then(
       () => { this.#allowed ??= true },
       ({ code }) => { if (code === 'forbidden') this.#allowed = false }
     )

@@ -17,21 +17,20 @@ const OF_STATES = /_too_large|bad_request/
 export class Participation {
   #own
   #presence
-  #request
+  #membership
 
   /**
-   * @param {object} dependencies
-   * @param {import('./presence.js').Members} dependencies.members kept up to date
-   * @param {(event: string, argument: object) => Promise<any>} dependencies.ask over the current connection
-   * @param {(event: string, argument: object) => Promise<any>} dependencies.request when the document is joined
-   * @param {(diff: import('./presence.js').PresenceDiff) => void} dependencies.onChange
+   * @param {import('../types.js').Shared} membership its `members` are kept up to date
    * @param {{ state?: object | undefined, presence?: boolean | undefined }} [options] of the first that opens it
    */
-  constructor ({ members, ask, request, onChange }, options = {}) {
+  constructor (membership, options = {}) {
     this.#own = new OwnState(options)
-    this.#request = request
+    this.#membership = membership
     this.#presence = new Presence(
-      members, (cursor) => ask('doc:members', { limit: PAGE, ...(cursor !== undefined && { cursor }) }), onChange)
+      membership.members,
+      (cursor) => membership.ask('doc:members', { limit: PAGE, ...(cursor !== undefined && { cursor }) }),
+      (diff) => membership.emit('presence', diff)
+    )
   }
 
   /**
@@ -104,7 +103,7 @@ export class Participation {
   /** @param {string} event @param {object} argument */
   async #takePart (event, argument) {
     this.#own.listed = true
-    this.#onMembers(await this.#request(event, argument))
+    this.#onMembers(await this.#membership.request(event, argument))
   }
 
   /**

@@ -20,8 +20,9 @@ function scene (t) {
     pending: () => /** @type {any[]} */ ([]),
     seen: { records: 0, gaps: 0, resyncs: 0 },
     signals: { refused: false },
-    documents: [{ status: 'live', _listeners: 1, _held: { events: /** @type {any[]} */ ([]), reasons: new Set() } }],
-    link: { tell () {}, request: async () => {} },
+    inboxes: [{ status: 'live', emitter: { events: new Map([['edit', { size: 1 }]]) }, loops: { size: 0 }, held: { events: /** @type {any[]} */ ([]), reasons: new Set() } }],
+    tell () {},
+    ask: async () => {},
     signal: () => true,
     request: async () => {}
   }
@@ -99,7 +100,7 @@ describe('model of the devtools', () => {
 
   test('tells what waits, for what and since when', (t) => {
     const { document, time, state, read } = scene(t)
-    document.documents[0]._held.reasons.add('no listener')
+    document.inboxes[0].held.reasons.add('no listener')
     assert.deepEqual(read().waits.map(({ ms, longer, ...wait }) => ({ ...wait, ms, longer })), [
       { name: 'events', for: 'doc.on(…): the document has no listener yet', ms: 0, longer: true }
     ])
@@ -144,11 +145,11 @@ describe('model of the devtools', () => {
   test('counts signals that were sent and dropped', async (t) => {
     const { document, read } = scene(t)
     read()
-    const { link } = /** @type {any} */ (document)
-    link.tell('doc:signal', {})
-    await link.request('doc:signal', {}, 1)
-    await link.request('doc:send', {}, 1)
-    link.tell('doc:other', {})
+    const { tell, ask } = /** @type {any} */ (document)
+    tell('doc:signal', {})
+    await ask('doc:signal', {}, 1)
+    await ask('doc:send', {}, 1)
+    tell('doc:other', {})
     assert.equal(document.signal(), true)
     assert.deepEqual(read().signals, { sent: 2, dropped: 0, refused: false })
   })
@@ -189,8 +190,8 @@ describe('model of the devtools', () => {
 
   test('a document that loads is `loading`, whatever its other handles do', (t) => {
     const { document, read } = scene(t)
-    document.documents.push(
-      { status: 'loading', _listeners: 2, _held: { events: new Array(4).fill([]), reasons: new Set(['load']) } })
+    document.inboxes.push(
+      { status: 'loading', emitter: { events: new Map([['edit', { size: 1 }]]) }, loops: { size: 1 }, held: { events: new Array(4).fill([]), reasons: new Set(['load']) } })
     const { status, handles, listeners, held } = read()
     assert.deepEqual({ status, handles, listeners, held }, { status: 'loading', handles: 2, listeners: 3, held: 4 })
   })

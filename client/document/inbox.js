@@ -1,0 +1,224 @@
+import { clock } from '../common/clock.js'
+import { Emitter } from '../common/emitter.js'
+import { closedError } from '../common/error.js'
+import { Held } from './held.js'
+
+/** @typedef {import('../common/error.js').ClientError} ClientError */
+
+/**
+ * Events of the document itself. A record with one of these names is emitted as `record:<name>`, so that it cannot be
+ * mistaken for an event of the gateway. (No record's name begins with `doc:`.)
+ */
+const OWN = new Set(['joined', 'resync', 'presence', 'closed'])
+
+/** Maximum records that wait for one loop. */
+const MAX_QUEUED = 10_000
+
+/** Reasons to hold events. */
+const NO_LISTENER = 'no listener'
+const RESYNC = 'a listener of resync'
+
+/**
+ * What one opened Document receives: its listeners and loops, and the events that are held for them. The Document is
+ * its face for the page. The membership, which all inboxes of a guid share, calls:
+ *
+ * - `record`, `emit`, `notify` with what the gateway has sent
+ * - `checkStatus` when `joined` has changed, `complete` when the epoch is known, `forget` when what has come is useless
+ * - `load` if the page has no copy, `fail` when it is over; `close` ends it from this side, and calls `close` there
+ */
+export class Inbox {
+  emitter = new Emitter()
+  /** Loops over the records. @type {Set<{ add: (turn: object) => void, end: () => void }>} */
+  loops = new Set()
+  held = new Held((event, args) => this.#dispatch(event, args))
+  closed = false
+  /** Why the gateway ended it. @type {ClientError | null} */
+  error = null
+  /** The position of the caller's copy, until it is compared. @type {import('./positions.js').Position | null} */
+  copy = null
+  /** Whether it gets this client's own messages. */
+  echo
+  #membership
+  /** Begins with the first listener. @type {import('../common/clock.js').Timer | undefined} */
+  #listening
+  /** @type {import('./loader.js').Loader | null} */
+  #loader
+  /** Last reported. @type {import('../types.js').Status} */
+  #status = 'joining'
+  /** Last reported. @type {ClientError | null} */
+  #reason = null
+  #onReason
+
+  /**
+   * @param {import('../types.js').Shared} membership
+   * @param {{ echo?: boolean | undefined, load?: import('../types.js').Load | undefined, onReason?:
+   *   ((reason: ClientError | null) => void) | undefined }} options see OpenOptions
+   * @param {typeof import('./loader.js').Loader} [Loader] if there is a `load`
+   */
+  constructor (membership, { echo = false, load, onReason }, Loader) {
+    this.#membership = membership
+    this.#onReason = onReason
+    this.held.reasons.add(NO_LISTENER)
+    this.#loader = Loader === undefined ? null : new Loader({
+      load: /** @type {import('../types.js').Load} */ (load),
+      membership,
+      held: this.held,
+      onChange: () => this.checkStatus(),
+      onFailed: (error) => this.fail(error)
+    })
+    this.echo = echo
+  }
+
+  /** @returns {import('../types.js').Status} */
+  get status () {
+    if (this.closed) return 'closed'
+    if (!this.#membership.joined) return 'joining'
+    return this.#loader?.loading ? 'loading' : 'live'
+  }
+
+  /** A copy of the client's. */
+  get position () { return this.#membership.position && { ...this.#membership.position } }
+
+  /** Why it is not up to date. */
+  get reason () { return this.error ?? this.#loader?.reason ?? null }
+
+  /** Whether its listeners are behind the client's position, or ahead of it. */
+  get holds () { return this.held.reasons.size > 0 || !!this.#loader?.isAhead }
+
+  /** @returns {Promise<void>} resolves when it is joined and loaded */
+  async ready () {
+    for (;;) {
+      if (this.closed) throw this.error ?? closedError()
+      if (this.#loader?.loading) await this.#loader.done
+      else if (this.#membership.joined) return
+      else await this.#membership.whenJoined()
+    }
+  }
+
+  /** @param {import('../types.js').LoadReason} reason */
+  load (reason) { this.#loader?.start(reason) }
+
+  /** A listener was added: what is held for it comes after the caller has added its other listeners. */
+  listen () { if (!this.#listening) this.#listening = clock.timer(0, () => this.#release(NO_LISTENER)) }
+
+  async* loop () {
+    /** @type {any[]} */
+    let queue = []
+    let wake = () => {}
+    const loop = {
+      add: (/** @type {object} */ turn) => {
+        if (queue.length < MAX_QUEUED) queue.push(turn)
+        else queue = [{ event: 'resync', payload: { position: this.position, reason: 'overflow' } }]
+        wake()
+      },
+      end: () => wake()
+    }
+    this.loops.add(loop)
+    this.listen()
+    try {
+      for (;;) {
+        while (queue.length > 0) yield queue.shift()
+        if (this.closed) break
+        await /** @type {Promise<void>} */ (new Promise((resolve) => { wake = resolve }))
+      }
+      if (this.error !== null) throw this.error
+    } finally {
+      this.loops.delete(loop)
+    }
+  }
+
+  /** Emits `doc:status` if the status or the reason has changed. */
+  checkStatus () {
+    const { status, reason } = this
+    if (reason !== this.#reason) {
+      this.#reason = reason
+      this.#onReason?.(reason)
+    } else if (status === this.#status) return
+    this.#status = status
+    this.emitter.emit('doc:status', status, reason)
+  }
+
+  /** @param {string} event @param {[any, import('../types.js').Meta, ((() => void) | undefined)?]} args */
+  record (event, args) { if (!this.#loader?.covers(args[1])) this.emit(nameOf(event), args) }
+
+  /** An event that is never held. @param {string} event @param {() => unknown[]} args for its listeners */
+  notify (event, args) { if (this.emitter.has(event)) this.emitter.emit(event, ...args()) }
+
+  /** @param {string} event @param {any[]} args */
+  emit (event, args) {
+    if (this.closed) return
+    if (event === 'resync' && this.#loader !== null) {
+      this.#loader.start(args[0].reason)
+      this.emitter.emit('resync', ...args)
+    } else if (!this.held.emit(event, args)) {
+      this.#overflow()
+    }
+  }
+
+  #overflow () {
+    this.#membership.log('too many records held', [...this.held.reasons].join())
+    // the log has what is dropped: a load in progress reads it there
+    if (this.#loader?.loading) this.held.replace([])
+    else if (this.#loader !== null) this.#loader.start('overflow')
+    else this.held.replace([['resync', [{ position: this.position, reason: 'overflow' }]]])
+  }
+
+  /** Adds the epoch to held events that arrived before it was known. @param {string} epoch */
+  complete (epoch) {
+    for (const [event, [first, meta]] of this.held.events) {
+      const position = event === 'resync' ? first.position : meta
+      if (position?.epoch === '') position.epoch = epoch
+    }
+  }
+
+  /** Drops held events. */
+  forget () { this.held.replace([]) }
+
+  /** The gateway ended it. @param {ClientError} error */
+  fail (error) {
+    if (this.closed) return
+    this.error = error
+    // what is held for a listener comes first
+    this.held.reasons.clear()
+    if (this.#loader?.loading) this.held.replace([])
+    this.held.release('')
+    this.emitter.emit('closed', error)
+    this.close()
+  }
+
+  close () {
+    if (this.closed) return
+    this.closed = true
+    this.#loader?.stop()
+    this.held.replace([])
+    this.checkStatus()
+    this.emitter.clear()
+    for (const { end } of this.loops) end()
+    this.#membership.close(this)
+  }
+
+  /** @param {string} reason */
+  #release (reason) {
+    if (this.closed) return
+    this.held.release(reason)
+    this.#membership.dealtWith()
+  }
+
+  /** @param {string} event @param {any[]} args */
+  #dispatch (event, args) {
+    const results = this.emitter.emit(event, ...args)
+    const [payload, meta, acknowledge] = args
+    if (event === 'resync' || meta !== undefined)
+      for (const { add } of this.loops) add({ event, payload, meta, acknowledge })
+    if (event !== 'resync' || this.closed) return
+    const loading = results.filter((result) => typeof /** @type {any} */ (result)?.then === 'function')
+    let pending = loading.length
+    if (pending === 0) return
+    this.held.reasons.add(RESYNC)
+    // each separately: an unhandled rejection is reported, and the others continue
+    for (const load of loading) Promise.resolve(load).finally(() => { if (--pending === 0) this.#release(RESYNC) })
+  }
+}
+
+/** @param {string} event of a record */
+const nameOf = (event) => OWN.has(event) ? `record:${event}` : event
