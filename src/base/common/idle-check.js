@@ -21,7 +21,7 @@ export class IdleCheck {
   #turn = 0
   /** Compare all items once, as soon as possible. */
   #wanted = false
-  /** Items of that which are left. */
+  /** Its items that are left. */
   #hurry = 0
   /** @type {(() => void)[]} */
   #suspects = []
