@@ -4,11 +4,7 @@ import { HEADER, headerText } from '../wire/headers.js'
 
 /** Sends records that can never be published to the dead-letter topic, and reports them. */
 export class Refusals {
-  #deadLetter
-  #publisher
-  #mistakes
-  #log
-  #metrics
+  #dependencies
 
   /**
    * @param {object} dependencies
@@ -18,12 +14,8 @@ export class Refusals {
    * @param {import('../base/common/log.js').Log} dependencies.log
    * @param {object} dependencies.metrics of this process, for observers
    */
-  constructor ({ deadLetter, publisher, mistakes, log, metrics }) {
-    this.#deadLetter = deadLetter
-    this.#publisher = publisher
-    this.#mistakes = mistakes
-    this.#log = log
-    this.#metrics = metrics
+  constructor (dependencies) {
+    this.#dependencies = dependencies
   }
 
   /**
@@ -33,12 +25,13 @@ export class Refusals {
    * @returns {Promise<void>} resolves when the dead-letter topic has it
    */
   async refuse ({ topic, partition, message }, error, signal) {
+    const { deadLetter, publisher, mistakes, log, metrics } = this.#dependencies
     const place = { topic, partition, offset: message.offset }
     if (error.cause !== undefined)
-      this.#log.error({ err: error.cause, ...place }, `${error.message}: the record goes to the dead-letter topic`)
-    else this.#mistakes.refused(error, place)
-    await this.#deadLetter.send({ topic, partition, message, reason: error.code, detail: error.message }, signal)
-    this.#publisher.refused(String(message.headers?.[HEADER.operator]), error)
+      log.error({ err: error.cause, ...place }, `${error.message}: the record goes to the dead-letter topic`)
+    else mistakes.refused(error, place)
+    await deadLetter.send({ topic, partition, message, reason: error.code, detail: error.message }, signal)
+    publisher.refused(String(message.headers?.[HEADER.operator]), error)
     if (!happened.hasSubscribers) return
     const headers = headersOf(message)
     const get = (/** @type {string} */ name) => {
@@ -50,6 +43,6 @@ export class Refusals {
     }
     const subject = { guid: get(HEADER.guid), uid: get(HEADER.uid), traceId: get(HEADER.traceId) }
     const details = { ...place, offset: Number(message.offset) }
-    happened.publish({ by: this.#metrics, hop: 'dead_letter', event: { ...subject, reason: error.code, details } })
+    happened.publish({ by: metrics, hop: 'dead_letter', event: { ...subject, reason: error.code, details } })
   }
 }

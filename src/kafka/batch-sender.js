@@ -22,13 +22,8 @@ const MIN_BATCH_BYTES = 1024
  * producer when its sequence is lost.
  */
 export class BatchSender {
-  #kafka
-  #topic
-  #log
-  #clock
-  #random
-  #settle
-  #maxBytes
+  #services
+  #parts
   #aborter = new AbortController()
   #signal = this.#aborter.signal
   /** Maximum size of a batch that the topic accepts, as far as known. */
@@ -47,35 +42,32 @@ export class BatchSender {
    * @param {number} parts.batchBytes maximum
    * @param {(waiting: Waiting, error?: InkcastError) => void} parts.settle
    */
-  constructor ({ log, clock, random }, { kafka, topic, batchBytes, settle }) {
-    this.#kafka = kafka
-    this.#topic = topic
-    this.#log = log
-    this.#clock = clock
-    this.#random = random
-    this.#settle = settle
-    this.#maxBytes = this.batchBytes = batchBytes
+  constructor (services, parts) {
+    this.#services = services
+    this.#parts = parts
+    this.batchBytes = parts.batchBytes
   }
 
   /** @param {object} details @param {string} message logged as a warning once until records are accepted again */
   fails (details, message) {
-    this.#log[this.#failing ? 'debug' : 'warn']({ topic: this.#topic, ...details }, message)
+    this.#services.log[this.#failing ? 'debug' : 'warn']({ topic: this.#parts.topic, ...details }, message)
     this.#failing = true
   }
 
   /** Resolves when all of them are written or given up. @param {Waiting[]} taken */
   async deliver (taken) {
-    const backoff = new Backoff({ min: 20, max: 1000, random: this.#random })
+    const { log, clock, random } = this.#services
+    const backoff = new Backoff({ min: 20, max: 1000, random })
     for (;;) {
       const failure = await this.connect() ?? await this.#attempt(taken)
       if (failure === undefined) {
-        if (this.#failing) this.#log.info({ topic: this.#topic }, 'Kafka accepts records again')
+        if (this.#failing) log.info({ topic: this.#parts.topic }, 'Kafka accepts records again')
         this.#failing = false
         return
       }
       if (failure.rejected) return this.#refuse(taken, failure.error)
       this.fails({ err: failure.error.cause, records: taken.length }, 'Kafka does not accept records; retrying')
-      await this.#clock.sleep(backoff.next(), this.#signal).catch(() => {})
+      await clock.sleep(backoff.next(), this.#signal).catch(() => {})
       if (this.#signal.aborted || taken.every(({ settled }) => settled)) return this.#giveUp(taken)
     }
   }
@@ -89,14 +81,14 @@ export class BatchSender {
   async #tryToConnect () {
     if (this.#producer !== undefined) return undefined
     try {
-      const connected = await this.#kafka.produce(this.#topic)
+      const connected = await this.#parts.kafka.produce(this.#parts.topic)
       if (this.#signal.aborted) {
         connected.close()
         throw this.#signal.reason
       }
       // a batch within the limit as a whole is within it in each of its partitions
       this.batchBytes = Math.min(
-        this.#maxBytes,
+        this.#parts.batchBytes,
         Math.max(MIN_BATCH_BYTES, (connected.maxBytes ?? Infinity) - BATCH_OVERHEAD)
       )
       this.#producer = connected
@@ -118,10 +110,10 @@ export class BatchSender {
     const failure = await /** @type {import('./contract.js').TopicProducer} */ (this.#producer).send(
       sending.map(({ message }) => message)
     )
-    if (failure === undefined) for (const waiting of sending) this.#settle(waiting)
+    if (failure === undefined) for (const waiting of sending) this.#parts.settle(waiting)
     else if (failure.outOfSequence) {
-      this.#log.warn(
-        { err: failure.error.cause, topic: this.#topic, records: sending.length },
+      this.#services.log.warn(
+        { err: failure.error.cause, topic: this.#parts.topic, records: sending.length },
         'Kafka has lost the sequence of this producer: a new producer sends the records again'
       )
       this.#replaceProducer()
@@ -137,7 +129,7 @@ export class BatchSender {
    * @param {InkcastError} error
    */
   async #refuse (taken, error) {
-    if (taken.length === 1) return this.#settle(taken[0], error)
+    if (taken.length === 1) return this.#parts.settle(taken[0], error)
     const partitions = byPartition(taken)
     if (partitions.length > 1) {
       for (const part of partitions) await this.deliver(part)
@@ -157,7 +149,7 @@ export class BatchSender {
    */
   #giveUp (taken) {
     this.#replaceProducer()
-    for (const waiting of taken) this.#settle(waiting, lateError(waiting.tried))
+    for (const waiting of taken) this.#parts.settle(waiting, lateError(waiting.tried))
   }
 
   #replaceProducer () {

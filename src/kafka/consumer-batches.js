@@ -28,12 +28,7 @@ const PAUSE_AFTER = 2000
  * meanwhile, and reports what is done.
  */
 export class ConsumerBatches {
-  #accepts
-  #handle
-  #commits
-  #onDone
-  #onFailure
-  #clock
+  #dependencies
   /** @type {Set<ActiveBatch>} */
   #active = new Set()
   #ending = newEnding()
@@ -55,13 +50,8 @@ export class ConsumerBatches {
    * @param {(error: unknown) => void} dependencies.onFailure called when a paused batch has failed, and was not aborted
    * @param {import('../base/common/clock.js').Clock} dependencies.clock
    */
-  constructor ({ accepts, handle, commits, onDone, onFailure, clock }) {
-    this.#accepts = accepts
-    this.#handle = handle
-    this.#commits = commits
-    this.#onDone = onDone
-    this.#onFailure = onFailure
-    this.#clock = clock
+  constructor (dependencies) {
+    this.#dependencies = dependencies
   }
 
   abortAll () {
@@ -76,7 +66,7 @@ export class ConsumerBatches {
       this.#timer = undefined
       return
     }
-    const now = this.#clock.monotonic()
+    const now = this.#dependencies.clock.monotonic()
     for (const { since, outlast } of this.#active) if (now - since > PAUSE_AFTER) outlast()
     const held = this.#ending
     // aborted batches belong to an earlier membership
@@ -94,21 +84,22 @@ export class ConsumerBatches {
    * @param {number} generation
    */
   async #work (batch, generation) {
+    const { handle, commits, onDone } = this.#dependencies
     const { delivery } = batch
     const { partition, messages } = delivery
     const { signal } = batch.ending.controller
     try {
-      const done = await this.#handle(delivery, signal)
-      if (done > 0 && generation === this.#commits.generation) {
+      const done = await handle(delivery, signal)
+      if (done > 0 && generation === commits.generation) {
         const { offset } = messages[done - 1]
         delivery.resolve(offset)
         // transaction markers behind the last record belong to it
         const next = done === messages.length ? delivery.end : Number(offset) + 1
-        this.#commits.done(generation, partition, next)
-        this.#onDone(partition, next, messages[done - 1])
+        commits.done(generation, partition, next)
+        onDone(partition, next, messages[done - 1])
       }
       // the next owner of the partition begins at the committed offset
-      if (batch.paused && signal.aborted) await this.#commits.flush()
+      if (batch.paused && signal.aborted) await commits.flush()
     } finally {
       this.#active.delete(batch)
     }
@@ -123,7 +114,7 @@ export class ConsumerBatches {
   /** @returns {number} age of the oldest batch, ms; 0 without one */
   slowest () {
     if (this.#active.size === 0) return 0
-    return this.#clock.monotonic() - Math.min(...Array.from(this.#active, ({ since }) => since))
+    return this.#dependencies.clock.monotonic() - Math.min(...Array.from(this.#active, ({ since }) => since))
   }
 
   /**
@@ -131,17 +122,18 @@ export class ConsumerBatches {
    * @throws the heartbeat's error: the group has gone on without this member, which has to join again
    */
   async handle (delivery) {
+    const { accepts, commits, onFailure, clock } = this.#dependencies
     // not resolved, so it is delivered again; the pause prevents a tight loop
-    if (this.#closed) return this.#clock.sleep(50)
+    if (this.#closed) return clock.sleep(50)
     const { partition } = delivery
-    const { generation } = this.#commits
-    if (!await this.#accepts(delivery)) return this.#clock.sleep(50)
-    if (!delivery.isCurrent() || generation !== this.#commits.generation) return
+    const { generation } = commits
+    if (!await accepts(delivery)) return clock.sleep(50)
+    if (!delivery.isCurrent() || generation !== commits.generation) return
     /** @type {ActiveBatch} */
     const batch =
-      { partition, since: this.#clock.monotonic(), paused: false, outlast: () => {}, ending: this.#ending, delivery }
+      { partition, since: clock.monotonic(), paused: false, outlast: () => {}, ending: this.#ending, delivery }
     this.#active.add(batch)
-    this.#timer ??= this.#clock.every(BEAT, () => this.#look())
+    this.#timer ??= clock.every(BEAT, () => this.#look())
     const working = this.#work(batch, generation)
     const outlasts = await new Promise((resolve, reject) => {
       batch.outlast = () => resolve(true)
@@ -152,12 +144,12 @@ export class ConsumerBatches {
       const resume = delivery.pause()
       working.catch((error) => {
         // aborted: the assignment is over, and the records are delivered again in the next one
-        if (!batch.ending.controller.signal.aborted) this.#onFailure(error)
+        if (!batch.ending.controller.signal.aborted) onFailure(error)
       }).finally(resume)
       return
     }
     if (batch.ending.lost !== undefined) {
-      await this.#commits.flush(delivery.commit)
+      await commits.flush(delivery.commit)
       throw batch.ending.lost
     }
   }
@@ -167,11 +159,12 @@ export class ConsumerBatches {
    * @param {number} graceMs after it they are aborted, and have the same time again
    */
   async close (graceMs) {
+    const { clock } = this.#dependencies
     this.#closed = true
-    const end = this.#clock.monotonic() + graceMs
-    while (this.#active.size > 0 && this.#clock.monotonic() < end) await this.#clock.sleep(10)
+    const end = clock.monotonic() + graceMs
+    while (this.#active.size > 0 && clock.monotonic() < end) await clock.sleep(10)
     this.abortAll()
-    while (this.#active.size > 0 && this.#clock.monotonic() < end + graceMs) await this.#clock.sleep(10)
+    while (this.#active.size > 0 && clock.monotonic() < end + graceMs) await clock.sleep(10)
   }
 }
 

@@ -1,4 +1,5 @@
 import { Backoff } from '../base/common/backoff.js'
+import { inspect } from './ask.js'
 import { ConsumerSession } from './consumer-session.js'
 
 /**
@@ -147,27 +148,18 @@ export class Consumer {
    */
   async committed (partition) {
     await this.#session?.commits.flush()
-    const { groupId, topic } = this.#dependencies.settings
-    const all = await this.#inspect((inspector) => inspector.committed(groupId, topic))
+    const { kafka, settings: { groupId, topic } } = this.#dependencies
+    const all = await inspect(kafka, (inspector) => inspector.committed(groupId, topic))
     return all.find((each) => each.partition === partition)?.offset ?? -1
   }
 
   /** @param {number} partition @returns {Promise<{ low: number, high: number }>} its current first and end offset */
   async ends (partition) {
-    const all = await this.#inspect((inspector) => inspector.ends(this.#dependencies.settings.topic))
+    const { kafka, settings: { topic } } = this.#dependencies
+    const all = await inspect(kafka, (inspector) => inspector.ends(topic))
     const found = all.find((each) => each.partition === partition)
     if (found === undefined) throw new Error(`Kafka does not know partition ${partition}`)
     return { low: found.low, high: found.high }
-  }
-
-  /** @template T @param {(inspector: import('./contract.js').Inspector) => Promise<T>} ask */
-  async #inspect (ask) {
-    const inspector = await this.#dependencies.kafka.inspect({ retries: 1 })
-    try {
-      return await ask(inspector)
-    } finally {
-      inspector.close()
-    }
   }
 
   /** @returns {number[]} assigned partitions, none during a rebalance */

@@ -1,8 +1,5 @@
-import { Backoff, retry } from '../base/common/backoff.js'
+import { askWithRetries } from './ask.js'
 import { leaderEpochOf } from './record.js'
-
-/** Brokers learn of a new leader one after the other: retries take about 2 s. */
-const TRIES = 6
 
 /** @typedef {import('./batch.js').Reached} Reached */
 
@@ -81,12 +78,7 @@ export class PartitionState {
     const { kafka, topic, onLostEnd, log, clock, random } = this.#dependencies
     const partition = this.#partition
     const leader = { topic, partition, epoch: last.epoch }
-    const backoff = new Backoff({ min: 100, max: 1000, random })
-    const end = await retry(() => kafka.epochEnd(leader), {
-      backoff,
-      clock,
-      retryable: () => backoff.tries < TRIES - 1
-    })
+    const end = await askWithRetries(() => kafka.epochEnd(leader), { clock, random })
     if (end === undefined || end >= last.next) return undefined
     log.error(
       { topic, partition, ended: last.next, ends: end, leaderEpoch: epoch },

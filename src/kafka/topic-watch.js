@@ -1,20 +1,7 @@
-import { Backoff, retry } from '../base/common/backoff.js'
+import { askWithRetries, inspect } from './ask.js'
 
 /** Interval of checks of the topic id, ms. */
 const INTERVAL = 10_000
-/** Brokers learn of a started broker or a new topic one after the other: retries take about 2 s. */
-const TRIES = 6
-
-/**
- * @template T
- * @param {() => Promise<T>} ask
- * @param {{ clock: import('../base/common/clock.js').Clock, random: import('../base/common/random.js').Random }}
- *   sources
- */
-function retried (ask, { clock, random }) {
-  const backoff = new Backoff({ min: 100, max: 1000, random })
-  return retry(ask, { backoff, clock, retryable: () => backoff.tries < TRIES - 1 })
-}
 
 /**
  * Detects a topic that was deleted and created again under its name. Its offsets begin at 0 again, so neither the
@@ -37,22 +24,13 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
   async function verify () {
     if (id === '') return true
     try {
-      const now = await retried(() => kafka.topicId(topic), { clock, random })
+      const now = await askWithRetries(() => kafka.topicId(topic), { clock, random })
       if (now === id) return true
       onChanged(new Error(`topic ${topic} was deleted and created again`))
     } catch (error) {
       onChanged(/** @type {Error} */ (error))
     }
     return false
-  }
-
-  async function committedOffsets () {
-    const inspector = await kafka.inspect({ retries: 1 })
-    try {
-      return await inspector.committed(groupId, topic)
-    } finally {
-      inspector.close()
-    }
   }
 
   async function look () {
@@ -66,7 +44,7 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
     get id () { return id },
 
     async start () {
-      id = await retried(() => kafka.topicId(topic), { clock, random })
+      id = await askWithRetries(() => kafka.topicId(topic), { clock, random })
       if (id !== '' && !stopped) timer = clock.timer(INTERVAL, look)
     },
 
@@ -82,7 +60,8 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
      */
     async outdated (partitions) {
       if (id === '' || partitions.length === 0 || !await verify()) return []
-      const committed = await retried(committedOffsets, { clock, random })
+      const committed = await askWithRetries(
+        () => inspect(kafka, (inspector) => inspector.committed(groupId, topic)), { clock, random })
       return committed
         .filter(({ partition, metadata }) => partitions.includes(partition) && metadata && metadata !== id)
         .map(({ partition }) => partition)
