@@ -1,11 +1,12 @@
 import { clock } from '../common/clock.js'
 import { random } from '../common/random.js'
 import { delayBefore, hintOf } from './delay.js'
-import { ClientError, badRequest, closedError } from '../common/error.js'
+import { ClientError, closedError } from '../common/error.js'
 import { io as socketIo } from './io.js'
-import { askForRefusal, refusalOf } from './refusal.js'
+import { askForRefusal, explain, refusalOf } from './refusal.js'
+import { remembered } from './remembered-transport.js'
 import { packetSize } from './size.js'
-import { utf8Length } from '../common/utf8.js'
+import { checkToken } from './token.js'
 
 /**
  * The connection of a client: connects, and reconnects after losses. Socket.IO's own reconnection is off, because it
@@ -36,9 +37,6 @@ const CHECK_TIMEOUT = 3000
 const WAKE = ['online', 'pageshow', 'visibilitychange']
 /** Timeout of the answer to a new token, ms. */
 const REFRESH_TIMEOUT = 10_000
-
-/** Maximum size of a token in a handshake, bytes. */
-const MAX_TOKEN = 16_386
 
 /** The browser's window; Node has no such events. @type {any} */
 const window = globalThis
@@ -98,7 +96,7 @@ export class Connection {
       reconnection: false,
       timeout: ATTEMPT_TIMEOUT
     })
-    this.#pollingFirst = this.#remembered((storage, key) => storage.getItem(key) === 'polling') ?? false
+    this.#pollingFirst = remembered(this.socket.io, (storage, key) => storage.getItem(key) === 'polling') ?? false
     this.#listen()
     for (const event of WAKE) window.addEventListener?.(event, this.#onWake)
   }
@@ -150,20 +148,6 @@ export class Connection {
       engine.once?.('packet', alive)
       this.socket.timeout(CHECK_TIMEOUT).emit('gateway:check', {}, (/** @type {Error | null} */ lost) => end(lost === null))
     })
-  }
-
-  /**
-   * The transport that worked on this page, for its next load.
-   * @template T
-   * @param {(storage: Storage, key: string) => T} use
-   * @returns {T | undefined} undefined: there is no storage, or it is forbidden
-   */
-  #remembered (use) {
-    try {
-      return use(window.sessionStorage, `inkcast transport ${/** @type {any} */ (this.socket.io).uri}`)
-    } catch {
-      return undefined
-    }
   }
 
   /** Drops the connection on purpose. @param {number} [ms] delay before the reconnect */
@@ -234,8 +218,9 @@ export class Connection {
       this.#askedAgain = false
       this.#farewell = null
       this.#hint = undefined
-      const forget = () => { this.#remembered((storage, key) => storage.removeItem(key)) }
-      if (this.#engine.transport.name === 'polling') this.#remembered((storage, key) => storage.setItem(key, 'polling'))
+      const forget = () => { remembered(socket.io, (storage, key) => storage.removeItem(key)) }
+      if (this.#engine.transport.name === 'polling')
+        remembered(socket.io, (storage, key) => storage.setItem(key, 'polling'))
       else forget()
       this.#engine.once?.('upgrade', forget)
       this.#setState('connected', null)
@@ -338,20 +323,11 @@ export class Connection {
     this.#pollingFirst = !this.#pollingFirst
     this.#failed(
       new ClientError(
-        { code: 'unavailable', message: this.#explain(error), retryable: true, retryInMs: hintOf(error) },
+        { code: 'unavailable', message: explain(this.socket.io, error), retryable: true, retryInMs: hintOf(error) },
         { cause: error }
       ),
       first ? random.number() * SOON : undefined
     )
-  }
-
-  /** @param {any} error of a transport @returns {string} */
-  #explain ({ message, context }) {
-    const { uri } = /** @type {any} */ (this.socket.io)
-    const { status } = context ?? {}
-    // an answer of some server, but not that of a gateway
-    if (status >= 400 && status < 500) return `there is no gateway at ${uri}: HTTP ${status}`
-    return /^(xhr|websocket|timeout)/.test(message) ? `no answer from ${uri} (${status > 0 ? `HTTP ${status}` : message})` : message
   }
 
   /** Asks once whether the gateway refuses this page, if the transport cannot show a refusal. */
@@ -434,16 +410,4 @@ export class Connection {
     this.reason = reason
     if (!same) this.#events.onState(state, reason)
   }
-}
-
-/**
- * @param {unknown} token
- * @returns {string | undefined}
- * @throws {ClientError} bad_request
- */
-function checkToken (token) {
-  if (token == null) return undefined
-  // a larger handshake would be cut off before the gateway can answer
-  if (typeof token === 'string' && utf8Length(JSON.stringify(token)) <= MAX_TOKEN) return token
-  throw badRequest('a token must be a string of at most 16 KB')
 }

@@ -44,3 +44,15 @@ function read (status, text) {
     return null
   }
 }
+
+/**
+ * @param {any} manager Socket.IO's
+ * @param {any} error of a transport that was not refused
+ * @returns {string} what it means
+ */
+export function explain ({ uri }, { message, context }) {
+  const { status } = context ?? {}
+  // an answer of some server, but not that of a gateway
+  if (status >= 400 && status < 500) return `there is no gateway at ${uri}: HTTP ${status}`
+  return /^(xhr|websocket|timeout)/.test(message) ? `no answer from ${uri} (${status > 0 ? `HTTP ${status}` : message})` : message
+}
