@@ -9,7 +9,7 @@
  */
 import { clock } from '../common/clock.js'
 import { interval } from '../common/interval.js'
-import { createModel } from './model.js'
+import { Model } from './model.js'
 import { createPanel } from './panel.js'
 
 /** Time between two readings of the client, ms. */
@@ -40,7 +40,7 @@ export function openDevtools (client, { parent = document.body } = {}) {
   /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   const drawSoon = () => { timer ??= clock.timer(PAUSE, draw) }
-  const model = createModel(client, drawSoon)
+  const model = new Model(client, drawSoon)
   const panel = createPanel(client, { read: model.read, onClose: close })
   const drawing = interval.every(INTERVAL, draw)
 

@@ -6,9 +6,6 @@ import { createTraffic } from './traffic.js'
 import { callsWaitFor, statusOf, waitsOf } from './waits.js'
 
 /**
- * What the panel shows. The client has its present state only: the model reads it regularly and adds history, rates,
- * and how long each wait has lasted. It begins with the panel, so earlier changes are not in it.
- *
  * @typedef {import('../client.js').Client} Client
  * @typedef {import('../common/log.js').LogEntry} LogEntry
  * @typedef {import('../connection/options.js').ClientState} ClientState
@@ -62,25 +59,71 @@ const REPAIR = /^(resync|too many records held|load failed|join refused)/
  */
 
 /**
- * @param {Client} client
- * @param {() => void} onChange called after each log entry and change of state
+ * What the panel shows. The client has its present state only: the model reads it regularly and adds history, rates,
+ * and how long each wait has lasted. It begins with the panel, so earlier changes are not in it.
  */
-export function createModel (client, onChange) {
+export class Model {
   /** @type {Recent<StateChange>} */
-  const changes = new Recent(MAX_CHANGES)
+  #changes = new Recent(MAX_CHANGES)
   /** @type {Recent<LogEntry>} */
-  const entries = new Recent(MAX_ENTRIES)
+  #entries = new Recent(MAX_ENTRIES)
   /** @type {Map<string, Memory>} by guid */
-  const memories = new Map()
-  const traffic = createTraffic(client)
-  const openedAt = clock.monotonic()
-  let first = true
+  #memories = new Map()
+  #openedAt = clock.monotonic()
+  /** Nothing was read yet. */
+  #first = true
+  #traffic
+  /** Ends what it listens to. */
+  #stops
+
+  /**
+   * @param {Client} client
+   * @param {() => void} onChange called after each log entry and change of state
+   */
+  constructor (client, onChange) {
+    this.client = client
+    this.#traffic = createTraffic(client)
+    const onState = (/** @type {ClientState} */ state, /** @type {Error | null} */ reason) => {
+      this.#changes.add({ at: timeOfDay(), state, reason: reasonText(reason) })
+      onChange()
+    }
+    onState(client.state, client.reason)
+    this.#stops = [client.on('state', onState), client.onLog((entry) => {
+      this.#traffic.read() // a document that was joined just now
+      this.#entries.add(entry)
+      if (entry.guid !== undefined && REPAIR.test(entry.what)) this.#memoryOf(entry.guid).repairs.add(entry)
+      onChange()
+    })]
+  }
+
+  /** Reads the client. */
+  read () {
+    const { documents: inspected, reason, ...connection } = inspect(this.client)
+    const traffics = this.#traffic.read()
+    const now = clock.monotonic()
+    const documents = inspected.map((document) =>
+      this.#viewOf(document, /** @type {import('./traffic.js').Traffic} */ (traffics.get(document.guid)), now))
+    this.#first = false
+    const guids = new Set(documents.map(({ guid }) => guid))
+    for (const guid of this.#memories.keys()) if (!guids.has(guid)) this.#memories.delete(guid)
+    return {
+      ...connection, reason: reasonText(reason), documents,
+      changes: this.#changes.entries, entries: this.#entries.entries
+    }
+  }
+
+  stop () {
+    for (const stop of this.#stops) stop()
+    this.#traffic.stop()
+  }
 
   /** @param {string} guid */
-  function memoryOf (guid) {
-    let memory = memories.get(guid)
-    if (memory === undefined)
-      memories.set(guid, memory = { rate: new Rate(), repairs: new Recent(MAX_REPAIRS), since: new Map(), gaps: 0 })
+  #memoryOf (guid) {
+    let memory = this.#memories.get(guid)
+    if (memory === undefined) {
+      memory = { rate: new Rate(), repairs: new Recent(MAX_REPAIRS), since: new Map(), gaps: 0 }
+      this.#memories.set(guid, memory)
+    }
     return memory
   }
 
@@ -88,10 +131,10 @@ export function createModel (client, onChange) {
    * Notes when waits began; forgets those that have ended.
    * @param {Memory} memory @param {number} now @param {string[]} keys
    */
-  function remember ({ since }, now, keys) {
+  #remember ({ since }, now, keys) {
     const current = new Set(keys)
     for (const key of since.keys()) if (!current.has(key)) since.delete(key)
-    for (const key of current) if (!since.has(key)) since.set(key, first ? openedAt : now)
+    for (const key of current) if (!since.has(key)) since.set(key, this.#first ? this.#openedAt : now)
     return (/** @type {string} */ key) => /** @type {number} */ (since.get(key))
   }
 
@@ -101,16 +144,16 @@ export function createModel (client, onChange) {
    * @param {number} now
    * @returns {DocumentView}
    */
-  function viewOf (document, { signals, calls }, now) {
+  #viewOf (document, { signals, calls }, now) {
     const { guid, position, records, gaps, resyncs, members, readOnly, opened } = document
-    const memory = memoryOf(guid)
+    const memory = this.#memoryOf(guid)
     memory.rate.add(now, records)
-    if (gaps > memory.gaps && !first)
+    if (gaps > memory.gaps && !this.#first)
       memory.repairs.add({ at: timeOfDay(), what: 'gap', detail: `up to offset ${position?.offset}` })
     memory.gaps = gaps
-    const waits = waitsOf(document, client.state)
+    const waits = waitsOf(document, this.client.state)
     const pending = document.pending.slice(0, MAX_PENDING)
-    const since = remember(memory, now, [
+    const since = this.#remember(memory, now, [
       ...waits.map((wait) => `${wait.name} ${wait.for}`), ...pending.map(({ id }) => `pending ${id}`)
     ])
     return {
@@ -132,52 +175,16 @@ export function createModel (client, onChange) {
       waits: [
         ...waits.map((wait) => {
           const began = since(`${wait.name} ${wait.for}`)
-          return { ...wait, ms: now - began, longer: began === openedAt }
+          return { ...wait, ms: now - began, longer: began === this.#openedAt }
         }),
         ...[...calls].slice(0, MAX_PENDING).map(({ event, since }) =>
           ({ name: event, for: callsWaitFor(document), ms: now - since, longer: false }))
       ]
     }
   }
-
-  const onState = (/** @type {ClientState} */ state, /** @type {Error | null} */ reason) => {
-    changes.add({ at: timeOfDay(), state, reason: reasonText(reason) })
-    onChange()
-  }
-  onState(client.state, client.reason)
-  const stopState = client.on('state', onState)
-  const stopLog = client.onLog((entry) => {
-    traffic.read() // a document that was joined just now
-    entries.add(entry)
-    if (entry.guid !== undefined && REPAIR.test(entry.what)) memoryOf(entry.guid).repairs.add(entry)
-    onChange()
-  })
-
-  return {
-    /** Reads the client. */
-    read () {
-      const { documents: inspected, reason, ...connection } = inspect(client)
-      const traffics = traffic.read()
-      const now = clock.monotonic()
-      const documents = inspected.map((document) =>
-        viewOf(document, /** @type {import('./traffic.js').Traffic} */ (traffics.get(document.guid)), now))
-      first = false
-      const guids = new Set(documents.map(({ guid }) => guid))
-      for (const guid of memories.keys()) if (!guids.has(guid)) memories.delete(guid)
-      return {
-        ...connection, reason: reasonText(reason), documents, changes: changes.entries, entries: entries.entries
-      }
-    },
-
-    stop () {
-      stopState()
-      stopLog()
-      traffic.stop()
-    }
-  }
 }
 
-/** @typedef {ReturnType<ReturnType<typeof createModel>['read']>} View */
+/** @typedef {ReturnType<Model['read']>} View */
 
 /** ms since 1970, by a clock that is never set */
 // eslint-disable-next-line no-restricted-syntax -- the time of day, for people

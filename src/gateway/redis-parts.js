@@ -14,36 +14,51 @@ import { incarnationName } from '../people/workers/worker-watch.js'
 /**
  * The parts of a worker whose state is in Redis, shared with other workers.
  *
- * @typedef {ReturnType<typeof createRedisParts>} RedisParts
- *
- * @param {import('../observe/services.js').Services} services
- * @param {object} parts
- * @param {import('../redis/client.js').RedisConnection} parts.redis
- * @param {import('../redis/durability/durability.js').Durability} [parts.durability]
- * @param {import('../config/load.js').Config} parts.config
- * @param {{ historyOf: import('../log/bus/contract.js').HistoryOf }} parts.rules
- * @param {Worker} parts.worker
+ * @param {object} dependencies
+ * @param {import('../redis/client.js').RedisConnection} dependencies.redis
+ * @param {import('../redis/durability/durability.js').Durability} [dependencies.durability]
+ * @param {import('../config/load.js').Config} dependencies.config
+ * @param {{ historyOf: import('../log/bus/contract.js').HistoryOf }} dependencies.rules
+ * @param {Worker} dependencies.worker
+ * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../base/common/log.js').Log} dependencies.log
+ * @param {import('../base/common/clock.js').Clock} dependencies.clock
+ * @param {import('../base/common/random.js').Random} dependencies.random
  */
-export function createRedisParts (services, { redis, durability, config, rules, worker }) {
+export function createRedisParts ({
+  redis, durability, config, rules, worker, metrics, log, clock, random
+}) {
   const workerNumber = worker.number
-  const incarnation = () => incarnationName(workerNumber, worker.incarnation)
   const bus = createRedisBus({
-    ...services, redis, durability, workerNumber,
+    redis, durability, workerNumber,
     isOwner: () => worker.held !== false,
-    historyOf: rules.historyOf
+    historyOf: rules.historyOf,
+    log, metrics, clock, random
   })
   return {
     bus,
-    publisher: createPublisher({ ...services, bus, limits: config.limits }),
+    publisher: createPublisher({ bus, limits: config.limits, metrics, clock }),
     presenceStore: new RedisPresence({
-      ...services, redis, workerNumber, incarnation, maxMembers: config.presence.maxMembers
+      redis,
+      workerNumber,
+      incarnation: () => incarnationName(workerNumber, worker.incarnation),
+      maxMembers: config.presence.maxMembers,
+      metrics,
+      log,
+      clock
     }),
     // without services there is no receiver of life-cycle events and receipts
     sessionStore: createRedisSessions({ redis, services: hasServices(config) }),
-    receiptParts: hasServices(config)
-      ? createReceiptParts({ redis, workerNumber, incarnation, timeout: config.limits.receiptTimeout })
-      : undefined,
-    rooms: createRedisRooms({ ...services, redis, settings: config.extensions })
+    receiptParts:
+      hasServices(config)
+        ? createReceiptParts({
+            redis,
+            workerNumber,
+            incarnation: () => incarnationName(workerNumber, worker.incarnation),
+            timeout: config.limits.receiptTimeout
+          })
+        : undefined,
+    rooms: createRedisRooms({ redis, settings: config.extensions, metrics, log, clock })
   }
 }
 

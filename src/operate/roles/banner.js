@@ -14,11 +14,10 @@ import { phoneUrls } from '../../base/process/phone-urls.js'
  * @returns {string[]} lines
  */
 export function banner (
-  config,
+  { production, gateway, api, admin, auth, redis, mode },
   { port, apiPort },
   { interfaces, script = launcherContext().script, hasReference = folderOf(REFERENCE) !== undefined } = {}
 ) {
-  const { production, gateway, api, admin, auth } = config
   const hasDemo = !production && folderOf('inkcast-demo') !== undefined
   const scheme = gateway.tls ? 'https' : 'http'
   const host = reachable(gateway.host)
@@ -28,7 +27,7 @@ export function banner (
     `application/json"${token} -d '{"text":"Hello from curl"}'`
   return [
     '',
-    `  inkcast is running (${whatRuns(config)})`,
+    `  inkcast is running (${whatRuns({ gateway, redis, mode })})`,
     '',
     hasDemo
       ? `  demo      ${scheme}://${host}:${port}   ` +

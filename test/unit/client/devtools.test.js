@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { clock } from '../../../client/common/clock.js'
 import { detailText, duration } from '../../../client/devtools/format.js'
-import { createModel } from '../../../client/devtools/model.js'
+import { Model } from '../../../client/devtools/model.js'
 import { fit } from '../../../client/devtools/place.js'
 import { Rate } from '../../../client/devtools/rate.js'
 
@@ -41,7 +41,7 @@ function scene (t) {
     onLog: listenTo(onLog)
   }
   let changes = 0
-  const model = createModel(/** @type {any} */ (client), () => { changes++ })
+  const model = new Model(/** @type {any} */ (client), () => { changes++ })
   return {
     model, client, document, time, onState, onLog,
     changes: () => changes,
