@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 
-/** @typedef {import('../../src/services/api/idempotency/requests.js').Requests} Requests */
+/** @typedef {import('../../src/services/api/idempotency/redis-requests.js').Requests} Requests */
 
 /**
  * The contract of every store of requests with idempotency keys.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { BATCH, FAILING, LEASE, PARTS } from '../../src/services/uplink/stream/contract.js'
-import { partOf } from '../../src/services/uplink/stream/entries.js'
+import { partOf } from '../../src/services/uplink/stream/redis-stream.js'
 import { waitFor } from '../helpers/wait.js'
 
 /**

@@ -21,7 +21,7 @@ import { resultOf } from './publish.js'
 /**
  * @param {object} dependencies
  * @param {import('./publish.js').Sink} dependencies.sink
- * @param {import('./idempotency/requests.js').Requests} dependencies.requests
+ * @param {import('./idempotency/redis-requests.js').Requests} dependencies.requests
  * @returns {PublishLane}
  */
 export function createPublishLane ({ sink, requests }) {

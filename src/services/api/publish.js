@@ -29,7 +29,7 @@ import { publishOnce } from './idempotency/publish-once.js'
  * @param {object} dependencies
  * @param {Sink} dependencies.sink
  * @param {{ maxRecordBytes: number }} dependencies.limits config.limits
- * @param {import('./idempotency/requests.js').Requests} dependencies.requests
+ * @param {import('./idempotency/redis-requests.js').Requests} dependencies.requests
  * @returns {Publish} rejects with what `checkPublication` throws, what the sink rejects with, and with an idempotency
  *   key with what `publishOnce` rejects with
  */

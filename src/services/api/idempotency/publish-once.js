@@ -68,7 +68,7 @@ const isRefusal = (error) => error instanceof InkcastError && error.status < 500
  *
  * A refused publication may be corrected: its key is forgotten, unless an earlier try may have published.
  *
- * @param {import('./requests.js').Requests} requests
+ * @param {import('./redis-requests.js').Requests} requests
  * @param {Publication & { idempotencyKey: string }} publication checked
  * @param {(publication: Publication) => Promise<PublishResult>} publish
  * @returns {Promise<PublishResult>} rejects with idempotency_mismatch, request_in_progress, unavailable, or what

@@ -1,10 +1,11 @@
+import { InkcastError } from '../../../base/common/errors.js'
 import { MAX_QUEUES, QUEUE_MARK_TTL } from '../../../log/bus/contract.js'
 import { Backoff, retry } from '../../../base/common/backoff.js'
 import { NO_WAIT } from '../../../redis/durability/durability.js'
 import { toInkcastError } from '../../../redis/errors.js'
+import { hashSlot } from '../../../redis/hash-slot.js'
 import { uplinkPart, uplinkQueueMarks } from '../../../redis/keys.js'
 import { BATCH, FAILING, LEASE, LIMITS, MAX_REFUSED, PARTS } from './contract.js'
-import { decodeRecord, encodeHead, entryOf, failing as serviceFails, full, partOf } from './entries.js'
 
 /** Entries of Redis within one ms that keep their order in a sequence. */
 const PER_MS = 4096
@@ -19,6 +20,22 @@ function sequenceOf (id) {
   const [ms, number] = id.split('-').map(Number)
   return ms * PER_MS + number
 }
+
+/**
+ * A record's part follows from its document; without a document from its user or connection. Exported for tests: which
+ * records share a part.
+ * @param {import('./contract.js').UplinkRecord} record
+ * @returns {number}
+ */
+export const partOf = ({ guid, uid, sid }) => hashSlot(guid ?? uid ?? sid ?? '') % PARTS
+
+/** @param {import('./contract.js').UplinkRecord} record @returns {string} all of it but the value */
+const encodeHead = (record) => JSON.stringify({ ...record, value: undefined, asSent: undefined })
+
+const full = () =>
+  new InkcastError('unavailable', 'too many messages wait for the business service; try again later')
+const serviceFails = () =>
+  new InkcastError('unavailable', 'the business service has not accepted messages for some time; try again later')
 
 /**
  * The stream in Redis. All keys of a part, the marks of clients' queues included, are in one hash slot of Redis
@@ -89,8 +106,9 @@ export function createRedisStream ({
       if (upTo === undefined) return null
       const entries = []
       for (let i = 0; i < fields.length; i += 3) {
-        const record = decodeRecord(String(fields[i + 1]), fields[i + 2])
-        entries.push(entryOf(part, sequenceOf(String(fields[i])), record))
+        const sequence = sequenceOf(String(fields[i]))
+        const record = { ...JSON.parse(String(fields[i + 1])), value: fields[i + 2] }
+        entries.push({ id: `${part}-${sequence}`, source: `/inkcast/uplink/${part}`, sequence, record })
       }
       return { entries, upTo: String(upTo) }
     },
