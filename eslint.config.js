@@ -154,6 +154,8 @@ export default [
         'error',
         { code: 120, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreUrls: true, ignoreRegExpLiterals: true }
       ],
+      // texts too; the rule above is for code
+      'max-len': ['error', { code: 140, ignoreUrls: true, ignoreRegExpLiterals: true }],
       '@stylistic/space-before-function-paren': ['error', 'always'],
       '@stylistic/max-statements-per-line': 'off',
       '@stylistic/multiline-ternary': 'off',

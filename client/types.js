@@ -130,12 +130,14 @@
 
 /**
  * @template {object} Presence
- * @typedef {<E extends keyof OwnEvents<Presence>>(event: E, listener: OwnEvents<Presence>[E], options?: ListenOptions) => () => void} ListenToOwn
+ * @typedef {<E extends keyof OwnEvents<Presence>>(event: E, listener: OwnEvents<Presence>[E], options?: ListenOptions) =>
+ *   () => void} ListenToOwn
  */
 
 /**
  * @template Events
- * @typedef {<E extends keyof Events & string>(event: E, listener: Listener<Events[E]>, options?: ListenOptions) => () => void} ListenToRecords
+ * @typedef {<E extends keyof Events & string>(event: E, listener: Listener<Events[E]>, options?: ListenOptions) =>
+ *   () => void} ListenToRecords
  */
 
 /**

@@ -51,7 +51,8 @@ export function summaryTables (summary, verdicts, notes, plotFile) {
 export function renderReport ({ date, command, machine, versions }, scale, tables) {
   return `# Benchmark, ${date.slice(0, 10)}
 
-\`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} before the run.
+\`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} \
+before the run.
 ${Object.entries(versions)
   .map(([name, version]) => `${name} ${version}`)
   .join(', ')}.
@@ -61,13 +62,15 @@ ${tables}
 ## Reading the tables
 
 ${scale.rounds} rounds per system, alternating, each with fresh processes: ${scale.workers} workers, a Redis and a Kafka of their own.
-${scale.connections.toLocaleString('en')} connections, ${scale.documents} documents; the message has 500 bytes, *bytes each* is its size at the client, with metadata.
+${scale.connections.toLocaleString('en')} connections, ${scale.documents} documents; the message has 500 bytes, *bytes each* is its size \
+at the client, with metadata.
 CPU is user and system time of all server processes (launcher or primary, workers, api, ingest), from the kernel; Redis and Kafka are shown
 separately; clients and producer are not included. Every figure includes the system's idle load; *idle* shows it alone. Latency is
 the time from producing a record to its receipt, on one clock; above 0.8 *client busy* it depends more on the load generator than on the
 server. *others* is the share of the machine used by programs outside the benchmark: above 0.05 the machine was not idle.
 CPU figures are means of the rounds, latencies those of the worst round.
-A burst is ${scale.burstRecords} records of each document, published at once; the next one starts when all of it has arrived. The steady rate is ${scale.steadyRate.toLocaleString('en')} deliveries/s
+A burst is ${scale.burstRecords} records of each document, published at once; the next one starts when all of it has arrived. The steady \
+rate is ${scale.steadyRate.toLocaleString('en')} deliveries/s
 for ${scale.steadySeconds} s. See bench/README.md.
 `
 }
@@ -156,7 +159,8 @@ function roles (summary) {
   )
   return rows.length === 0
     ? ''
-    : `### CPU by process role, us per delivery, idle: ms per second\n\n${markdownTable(['system', 'phase', 'all processes of a kind'], rows)}`
+    : '### CPU by process role, us per delivery, idle: ms per ' +
+      `second\n\n${markdownTable(['system', 'phase', 'all processes of a kind'], rows)}`
 }
 
 /** Figures of the load generator. @param {SystemSummary[]} summary */
@@ -179,7 +183,10 @@ function generator (summary) {
         ]
   }))
   if (rows.length === 0) return ''
-  return `### Load generator\n\n${markdownTable(['system', 'phase', 'deliveries/s', 'bytes each', 'client us each', 'client busy', 'producer late ms', 'others'], rows)}`
+  return '### Load ' +
+    `generator\n\n${markdownTable(
+      ['system', 'phase', 'deliveries/s', 'bytes each', 'client us each', 'client busy', 'producer late ms', 'others'], rows
+    )}`
 }
 
 /** @param {SystemSummary[]} summary */

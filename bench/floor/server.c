@@ -81,7 +81,10 @@ static void hear (int fd) {
 
 int main (int argc, char **argv) {
   int yes = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), poll = epoll_create1(0);
-  struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t) atoi(argc > 1 ? argv[1] : "0")), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+  struct sockaddr_in address = {
+    .sin_family = AF_INET, .sin_port = htons((uint16_t) atoi(argc > 1 ? argv[1] : "0")),
+    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)
+  };
   struct epoll_event events[256], event = { .events = EPOLLIN, .data.fd = listener };
 
   documents = calloc(MAX_DOCUMENTS, sizeof *documents);

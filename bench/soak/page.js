@@ -58,7 +58,8 @@ export function pageOf ({ environment: { date, command, machine, versions }, res
   const { load, faults } = result
   return `# Soak, ${date.slice(0, 10)}
 
-\`${command}\` on ${machine.cores} cores (${machine.cpu}, ${machine.memoryGb} GB, ${machine.kernel}), Node.js ${versions.node}, Redis ${versions.redis}, Kafka ${versions.kafka}; load average ${machine.load} before the run.
+\`${command}\` on ${machine.cores} cores (${machine.cpu}, ${machine.memoryGb} GB, ${machine.kernel}), Node.js ${versions.node}, Redis \
+${versions.redis}, Kafka ${versions.kafka}; load average ${machine.load} before the run.
 
 ${describe(result)}
 
@@ -74,7 +75,8 @@ ${markdownTable(['figure', 'value'], rowsOf(load).map(([name, value]) => [name, 
 
 ## Faults
 
-${faults.length === 0 ? 'None.' : markdownTable(['minute', 'fault', 'lasted, s'], faults.map(({ at, name, seconds }) => [at.toFixed(1), name, seconds.toFixed(1)]))}
+${faults.length === 0 ? 'None.' : markdownTable(['minute', 'fault', 'lasted, s'],
+  faults.map(({ at, name, seconds }) => [at.toFixed(1), name, seconds.toFixed(1)]))}
 `
 }
 
@@ -83,7 +85,8 @@ export function plotsPage ({ environment, result, rows, problems }) {
   const { samples, load } = result
   const row = (/** @type {string[]} */ cells, /** @type {string} */ tag) =>
     `<tr>${cells.map((cell) => `<${tag}>${escaped(cell)}</${tag}>`).join('')}</tr>`
-  const intro = `<p class="${problems.length === 0 ? 'ok' : 'bad'}">${problems.length === 0 ? 'Passed.' : problems.map(escaped).join('<br>')}</p>
+  const intro = `<p class="${problems.length === 0 ? 'ok' : 'bad'}">\
+${problems.length === 0 ? 'Passed.' : problems.map(escaped).join('<br>')}</p>
 <p>${escaped(describe(result))}</p>
 <table>${row(HEAD, 'th')}${rows.map((each) => row(cellsOf(each), 'td')).join('\n')}</table>`
   const thinned = load.samples.filter((_, i) => i % THIN === 0)

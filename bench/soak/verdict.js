@@ -112,9 +112,11 @@ export function judge (samples, { from, to, connections, limit = LIMIT }) {
     if (isTold) return [{ name, unit, growth, start, end, problems }]
     // the interval keeps noise from failing a run; a leak is far outside of it after some minutes
     if (growth !== undefined && growth.growth > limit && growth.low > 0)
-      problems.push(`${name}: growth of ${growth.growth.toFixed(1)} % (${growth.low.toFixed(1)} to ${growth.high.toFixed(1)} %), limit ${limit} %`)
+      problems.push(`${name}: growth of ${growth.growth.toFixed(1)} % (${growth.low.toFixed(1)} to ${growth.high.toFixed(1)} %), limit ` +
+        `${limit} %`)
     if (start !== undefined && end !== undefined && end > start + Math.max(spare, start * back / 100))
-      problems.push(`${name}: ${shown(end, unit)} after all clients left, ${shown(start, unit)} before they came${name.startsWith('keys') ? added(samples) : ''}`)
+      problems.push(`${name}: ${shown(end, unit)} after all clients left, ${shown(start, unit)} before they ` +
+        `came${name.startsWith('keys') ? added(samples) : ''}`)
     return [{ name, unit, growth, start, end, problems }]
   })
 }

@@ -6,7 +6,8 @@ import { createPageTokens } from './page-tokens.js'
 
 // `connect-src` names the schemes because some browsers do not accept 'self' for a WebSocket to the same host
 const POLICY =
-  'default-src \'self\'; connect-src \'self\' ws: wss:; img-src \'self\' data:; base-uri \'none\'; form-action \'self\'; frame-ancestors \'none\''
+  'default-src \'self\'; connect-src \'self\' ws: wss:; img-src \'self\' data:; base-uri \'none\'; form-action \'self\'; ' +
+  'frame-ancestors \'none\''
 
 /**
  * Serves the demo page at `/`, its client at `/client/`, its documents at `/documents/`, the docs at `/docs/`, and what

@@ -51,7 +51,8 @@ export function plotPage ({ title, started, intro, unit, sections }) {
 <style>
 ${file('uPlot.min.css')}
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1180px; padding: 0 1rem; color: #1f2937; background: #fff }
-table { border-collapse: collapse; margin: 1rem 0 } th, td { text-align: left; padding: .2rem 1.5rem .2rem 0; border-bottom: 1px solid #e5e7eb }
+table { border-collapse: collapse; margin: 1rem 0 } th, td { text-align: left; padding: .2rem 1.5rem .2rem 0; border-bottom: 1px solid \
+#e5e7eb }
 .ok { color: #047857 } .bad { color: #b91c1c } .ok, .bad { font-weight: 600 }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(540px, 1fr)); gap: 1.5rem }
 </style>
@@ -68,7 +69,8 @@ JSON.parse(document.getElementById('data').textContent).forEach(({ at, plots }, 
   for (const { title, unit, lines } of plots) {
     new uPlot({
       title: title + (unit === '' ? '' : ', ' + unit), width: 540, height: 240, scales: { x: { time: false } },
-      series: [{ label: '${unit}' }, ...lines.map(({ label }, i) => ({ label, stroke: colors[i % colors.length], width: 1.5, spanGaps: true }))],
+      series: [{ label: '${unit}' }, ...lines.map(({ label }, i) =>
+        ({ label, stroke: colors[i % colors.length], width: 1.5, spanGaps: true }))],
       axes: [{}, { size: 70 }]
     }, [at, ...lines.map(({ values }) => values)], document.getElementById('plots-' + run))
   }

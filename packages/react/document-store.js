@@ -129,7 +129,8 @@ async function open (client, latest, guid, signal, set, data) {
         onResync?.(payload)
         // with `load` only if this loop is too far behind; everything else is loaded without a turn of it
         if (load !== undefined) opened.reload().catch(() => {}) // the event `closed` reports failures
-        else if (onResync === undefined && reduce !== undefined) throw new Error('records are missing: useDocument needs `load` or `onResync`')
+        else if (onResync === undefined && reduce !== undefined) throw new Error('records are missing: useDocument needs `load` or ' +
+          '`onResync`')
         continue
       }
       if (reduce !== undefined) set({ data: reduce(data(), { event, payload, meta }) })

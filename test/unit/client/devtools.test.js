@@ -20,7 +20,10 @@ function scene (t) {
     pending: () => /** @type {any[]} */ ([]),
     seen: { records: 0, gaps: 0, resyncs: 0 },
     signals: { refused: false },
-    inboxes: [{ status: 'live', emitter: { events: new Map([['edit', { size: 1 }]]) }, loops: { size: 0 }, held: { events: /** @type {any[]} */ ([]), reasons: new Set() } }],
+    inboxes: [{
+      status: 'live', emitter: { events: new Map([['edit', { size: 1 }]]) }, loops: { size: 0 },
+      held: { events: /** @type {any[]} */ ([]), reasons: new Set() }
+    }],
     tell () {},
     ask: async () => {},
     signal: () => true,
@@ -191,7 +194,10 @@ describe('model of the devtools', () => {
   test('a document that loads is `loading`, whatever its other handles do', (t) => {
     const { document, read } = scene(t)
     document.inboxes.push(
-      { status: 'loading', emitter: { events: new Map([['edit', { size: 1 }]]) }, loops: { size: 1 }, held: { events: new Array(4).fill([]), reasons: new Set(['load']) } })
+      {
+        status: 'loading', emitter: { events: new Map([['edit', { size: 1 }]]) }, loops: { size: 1 },
+        held: { events: new Array(4).fill([]), reasons: new Set(['load']) }
+      })
     const { status, handles, listeners, held } = read()
     assert.deepEqual({ status, handles, listeners, held }, { status: 'loading', handles: 2, listeners: 3, held: 4 })
   })

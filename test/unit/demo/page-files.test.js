@@ -66,7 +66,9 @@ test('a changed module is bundled again', async (t) => {
   t.after(() => rmSync(folder, { recursive: true }))
   mkdirSync(join(folder, 'css'))
   cpSync(join(PAGE, 'js'), join(folder, 'js'), { recursive: true })
-  const bundles = createBundles({ folder, client: fileURLToPath(new URL('../../../client/', import.meta.url)), esbuild: await loadEsbuild() })
+  const bundles = createBundles({
+    folder, client: fileURLToPath(new URL('../../../client/', import.meta.url)), esbuild: await loadEsbuild()
+  })
   const first = await bundles.read('/js/main.js')
   assert.equal(await bundles.read('/js/main.js'), first)
   writeFileSync(join(folder, 'js/terminal.js'), 'export const createTerminal = () => "changed"')

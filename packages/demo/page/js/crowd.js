@@ -30,10 +30,14 @@ export function createCrowd ({ guid, tell }) {
         h('summary', {}, 'How this is done'),
         h(
           'p', {},
-          'A process beside the gateway opens 1,000 WebSocket connections to this document, reads every record, and checks that no offset is skipped. After two minutes, or with the button, they leave. The same from a terminal: ',
+          'A process beside the gateway opens 1,000 WebSocket connections to this document, reads every record, and checks that no ' +
+          'offset is skipped. After two minutes, or with the button, they leave. The same from a terminal: ',
           h('code', {}, 'npm run crowd'), '.'
         ),
-        h('p', { class: 'links' }, h('a', { href: '/docs/demo.html#break-it' }, 'Break it'), ' ', h('a', { href: '/docs/load.html' }, 'More load'))
+        h(
+          'p', { class: 'links' }, h('a', { href: '/docs/demo.html#break-it' }, 'Break it'), ' ',
+          h('a', { href: '/docs/load.html' }, 'More load')
+        )
       )
     ),
 
@@ -46,7 +50,8 @@ export function createCrowd ({ guid, tell }) {
       if (crowd === null) return
       const { connected, guests, perSecond, deliveries, lost, left, reconnects } = crowd
       figures.textContent = running
-        ? `${number(connected)} of ${number(guests)} guests · ${number(perSecond)} deliveries/s · ${number(reconnects)} reconnects · ${number(lost)} lost · ${left} s left`
+        ? `${number(connected)} of ${number(guests)} guests · ${number(perSecond)} deliveries/s · ${number(reconnects)} reconnects · ` +
+        `${number(lost)} lost · ${left} s left`
         : `The crowd has left: ${number(deliveries)} deliveries, ${number(reconnects)} reconnects, ${number(lost)} lost.`
       figures.dataset.lost = String(lost)
     }

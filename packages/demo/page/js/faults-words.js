@@ -29,7 +29,8 @@ export const faultWords = (store) => ({
   reload: {
     name: 'Roll a deploy',
     doing: ({ clients, back }) =>
-      `Each process is replaced by a new one, one after the other, and its clients move. ${number(back)} of ${many(clients, 'client')} connected to new workers.`,
+      `Each process is replaced by a new one, one after the other, and its clients move. ${number(back)} of ${many(clients, 'client')} ` +
+      'connected to new workers.',
     done: ({ ms }) => `Every process was replaced in ${seconds(ms)}.`
   },
   freeze: {

@@ -50,7 +50,11 @@ export async function mountFaults ({ client, doc, guid, onPulse }) {
   const words = faultWords(state.store ?? 'Redis')
   const buttons = new Map(Object.entries(words).map(([kind, { name }]) => [
     kind,
-    h('button', { type: 'button', id: `fault-${kind}`, onclick: () => press('POST', '/fault', { kind, document: guid, worker: workerOf(client) }) }, name)
+    h(
+      'button',
+      { type: 'button', id: `fault-${kind}`, onclick: () => press('POST', '/fault', { kind, document: guid, worker: workerOf(client) }) },
+      name
+    )
   ]))
   const count = h('p', { id: 'faults-count', class: 'tally' })
   const more = h('p', { id: 'faults-more', class: 'hint' })
@@ -163,7 +167,9 @@ export async function mountFaults ({ client, doc, guid, onPulse }) {
     const lost = tally.lost
     if (busy) {
       story.dataset.result = 'away'
-      write(story, fault.phase === 'before' ? 'Records are published…' : fault.phase === 'ended' ? `${done(fault)} Counting…` : doing(fault))
+      write(
+        story, fault.phase === 'before' ? 'Records are published…' : fault.phase === 'ended' ? `${done(fault)} Counting…` : doing(fault)
+      )
     } else {
       story.dataset.result = fault.problem !== null || lost > 0 ? 'missed' : 'whole'
       write(story, fault.problem !== null
@@ -176,7 +182,8 @@ export async function mountFaults ({ client, doc, guid, onPulse }) {
   told = state.fault?.number ?? 0
   const can = state.kinds.length > 0
   why.textContent = can
-    ? 'Press a button at the top and watch the count: meanwhile records are published, each with a number, and this page counts those that arrive.'
+    ? 'Press a button at the top and watch the count: meanwhile records are published, each with a number, and this page counts those ' +
+    'that arrive.'
     : WHY_NOT[state.reason ?? ''] ?? ''
   section.setAttribute('aria-labelledby', 'faults-title')
   section.append(

@@ -36,9 +36,13 @@ export function createHops ({ client, guid }) {
   let own = ''
   let last = -Infinity
 
-  const button = h('button', { type: 'button', id: 'hops-show', 'aria-expanded': 'false', onclick: () => open === null ? start() : stop() }, 'Show the hops')
+  const button = h(
+    'button', { type: 'button', id: 'hops-show', 'aria-expanded': 'false', onclick: () => open === null ? start() : stop() },
+    'Show the hops'
+  )
   const list = h('ol', { id: 'hops-list', class: 'hop-list' })
-  const note = h('p', { id: 'hops-note', class: 'hint', hidden: true }, 'Records appear here when a person types, or while something is broken above.')
+  const note = h('p', { id: 'hops-note', class: 'hint', hidden: true }, 'Records appear here when a person types, or while something is ' +
+    'broken above.')
   const problem = h('p', { class: 'problem', role: 'alert' })
 
   function start () {
@@ -145,9 +149,14 @@ export function createHops ({ client, guid }) {
           h('summary', {}, 'How this is done'),
           h(
             'p', {},
-            'Each process reports the records of this document while the strip is open (the inspector of the status page), found by their trace id. The last hop ends when this page has the record. Values of records are not reported, and without a watcher nothing is.'
+            'Each process reports the records of this document while the strip is open (the inspector of the status page), found by ' +
+            'their trace id. The last hop ends when this page has the record. Values of records are not reported, and without a ' +
+            'watcher nothing is.'
           ),
-          h('p', { class: 'links' }, h('a', { href: '/docs/status.html#inspector' }, 'Inspector'), ' ', h('a', { href: '/docs/tracing.html' }, 'Traces'))
+          h(
+            'p', { class: 'links' }, h('a', { href: '/docs/status.html#inspector' }, 'Inspector'), ' ',
+            h('a', { href: '/docs/tracing.html' }, 'Traces')
+          )
         )
       )
       section.hidden = false

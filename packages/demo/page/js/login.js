@@ -43,7 +43,8 @@ export function createLogin ({ guid, user, command }) {
       const token = sessionStorage.getItem(KEY)
       if (token !== null) return { kind: 'pasted', token }
       if (await requestToken(guid, user) !== null) return { kind: 'signed' }
-      ask('This gateway accepts only clients with a token. It signs a token by itself if it has AUTH_JWT_SECRET and you open this page at localhost.')
+      ask('This gateway accepts only clients with a token. It signs a token by itself if it has AUTH_JWT_SECRET and you open this page ' +
+        'at localhost.')
       return new Promise(() => {})
     },
 

@@ -7,7 +7,8 @@ import { byId } from './dom.js'
  */
 export function createTerminal ({ guid, apiUrl, needsToken }) {
   const token = needsToken ? ' -H "authorization: Bearer $TOKEN"' : ''
-  const line = `curl -X POST ${apiUrl}/v1/documents/${encodeURIComponent(guid)}/broadcast -H "content-type: application/json"${token} -d '{"text":"Hello from curl"}'`
+  const line = `curl -X POST ${apiUrl}/v1/documents/${encodeURIComponent(guid)}/broadcast -H "content-type: application/json"${token} ` +
+    `-d '{"text":"Hello from curl"}'`
   const code = byId('curl')
   const button = byId('copy')
   code.textContent = line
