@@ -41,12 +41,6 @@ export class Receipts {
    */
   #timer
   #tally = { acknowledged: 0, missing: 0, unasked: 0, stray: 0, unreported: 0 }
-  #settings
-  #shared
-  #reports
-  #metrics
-  #log
-  #clock
 
   /**
    * @param {import('./reports.js').ReportDependencies & {
@@ -56,12 +50,12 @@ export class Receipts {
    */
   constructor (dependencies) {
     const { settings, metrics, random } = dependencies
-    this.#settings = settings
-    this.#shared = dependencies.parts !== undefined
-    this.#reports = new Reports(dependencies)
-    this.#metrics = metrics
-    this.#log = dependencies.log
-    this.#clock = dependencies.clock
+    this.settings = settings
+    this.shared = dependencies.parts !== undefined
+    this.reports = new Reports(dependencies)
+    this.metrics = metrics
+    this.log = dependencies.log
+    this.clock = dependencies.clock
     this.#wheel = new TimingWheel(settings.receiptTimeout + GRACE, this.#now())
     // Random, so that late acknowledgements to the worker before a restart match no new receipt.
     this.#sequence = Math.floor(random.number() * ACK_IDS)
@@ -86,9 +80,9 @@ export class Receipts {
     for (const receipt of [...this.#asking.values(), ...this.#unasked]) this.#finish(receipt)
     this.#halt()
     const ended = new AbortController()
-    await Promise.race([Promise.all(this.#handingOver), this.#clock.sleep(STOP_TIMEOUT, ended.signal).catch(() => {})])
+    await Promise.race([Promise.all(this.#handingOver), this.clock.sleep(STOP_TIMEOUT, ended.signal).catch(() => {})])
     ended.abort()
-    this.#reports.stop()
+    this.reports.stop()
   }
 
   /**
@@ -98,15 +92,15 @@ export class Receipts {
    */
   open (publication, receiptId) {
     if (!publication.receipt) return null
-    const { maxPendingReceipts } = this.#settings
+    const { maxPendingReceipts } = this.settings
     if (this.#pending >= 2 * maxPendingReceipts) {
       this.#tally.unreported++
       return null
     }
     const ackId = this.#pending >= maxPendingReceipts ? undefined : this.#nextAckId()
-    const sharedId = this.#shared && publication.operator !== 'socket' ? receiptId : undefined
+    const sharedId = this.shared && publication.operator !== 'socket' ? receiptId : undefined
     const receipt = new Receipt(ackId, publication, sharedId, this.#now(), this.#onMember)
-    if (receiptOpened.hasSubscribers) receiptOpened.publish({ by: this.#metrics, receipt, publication })
+    if (receiptOpened.hasSubscribers) receiptOpened.publish({ by: this.metrics, receipt, publication })
     return receipt
   }
 
@@ -128,7 +122,7 @@ export class Receipts {
     if (happened.hasSubscribers) {
       const { guid, traceId, event } = receipt
       const ms = at - receipt.at
-      happened.publish({ by: this.#metrics, connection, hop: 'acknowledged', event: { guid, traceId, event, ms } })
+      happened.publish({ by: this.metrics, connection, hop: 'acknowledged', event: { guid, traceId, event, ms } })
     }
     if (receipt.complete) {
       if (receipt.sharedId === undefined || at >= receipt.at + SETTLE) this.#finish(receipt)
@@ -151,7 +145,7 @@ export class Receipts {
       else if (receipt.reported) this.#close(receipt)
       else this.#finish(receipt)
     }
-    this.#clock.soon(() => this.tick())
+    this.clock.soon(() => this.tick())
   }
 
   #halt () {
@@ -160,7 +154,7 @@ export class Receipts {
   }
 
   /** Whole ms: a number of 1e12 takes as much memory as three small ones. */
-  #now () { return Math.trunc(this.#clock.monotonic()) }
+  #now () { return Math.trunc(this.clock.monotonic()) }
 
   /** @param {Receipt} receipt @param {number} weight */
   #weigh (receipt, weight) {
@@ -184,7 +178,7 @@ export class Receipts {
     receipt.dueAt = at
     this.#wheel.put(receipt, at)
     if (this.#timer === undefined && this.#state === 'running')
-      this.#timer = this.#clock.every(TICK, () => this.tick()).unref()
+      this.#timer = this.clock.every(TICK, () => this.tick()).unref()
   }
 
   /** @param {Receipt} receipt before its first member is added */
@@ -195,10 +189,10 @@ export class Receipts {
       this.#plan(receipt, receipt.sharedId === undefined ? receipt.at : receipt.at + SETTLE)
     } else {
       this.#asking.set(receipt.ackId, receipt)
-      this.#plan(receipt, receipt.at + this.#settings.receiptTimeout)
+      this.#plan(receipt, receipt.at + this.settings.receiptTimeout)
     }
     // After all members are added, which happens in this turn.
-    if (this.#shared) queueMicrotask(() => this.#reports.announce(receipt))
+    if (this.shared) queueMicrotask(() => this.reports.announce(receipt))
   }
 
   /** Called after all acknowledgements, or at the timeout. @param {Receipt} receipt */
@@ -210,18 +204,18 @@ export class Receipts {
     this.#tally.missing += receipt.asked - receipt.acknowledged
     this.#tally.unasked += receipt.unasked
     receipt.stage?.end({ asked: receipt.asked, acknowledged: receipt.acknowledged })
-    this.#handOver(receipt, this.#reports.finish(receipt).then((othersReport) => {
+    this.#handOver(receipt, this.reports.finish(receipt).then((othersReport) => {
       if (!othersReport || this.#state === 'stopped') return
       this.#weigh(receipt, 1)
       receipt.reported = true
-      this.#plan(receipt, receipt.at + this.#settings.receiptTimeout + GRACE)
+      this.#plan(receipt, receipt.at + this.settings.receiptTimeout + GRACE)
     }))
   }
 
   /** @param {Receipt} receipt reported here */
   #close (receipt) {
     receipt.reported = false
-    this.#handOver(receipt, this.#reports.close(receipt))
+    this.#handOver(receipt, this.reports.close(receipt))
   }
 
   /** @param {Receipt} receipt @param {Promise<void>} step */
@@ -230,11 +224,11 @@ export class Receipts {
     const done = step
       .catch((error) => {
         this.#tally.unreported += delivered
-        this.#log.debug({ err: error, traceId: receipt.traceId }, 'a receipt is lost')
+        this.log.debug({ err: error, traceId: receipt.traceId }, 'a receipt is lost')
       })
       .finally(() => {
         this.#handingOver.delete(done)
-        this.#reports.settled(receipt)
+        this.reports.settled(receipt)
         if (!receipt.reported) this.#weigh(receipt, 0)
       })
     this.#handingOver.add(done)

@@ -20,20 +20,15 @@ export const GIVE_UP = 60_000
  * @property {Pick<import('../../base/common/random.js').Random, 'number'>} random
  */
 export class Reports {
-  #uplink
-  #parts
-  #log
-  #clock
-  #random
   #stopping = new AbortController()
 
   /** @param {ReportDependencies} dependencies */
   constructor ({ uplink, parts, log, clock, random }) {
-    this.#uplink = uplink
-    this.#parts = parts
-    this.#log = log
-    this.#clock = clock
-    this.#random = random
+    this.uplink = uplink
+    this.parts = parts
+    this.log = log
+    this.clock = clock
+    this.random = random
     // each try that is repeated listens to it: as many as receipts in progress
     setMaxListeners(0, this.#stopping.signal)
   }
@@ -42,13 +37,13 @@ export class Reports {
   async announce (receipt) {
     const { about, delivered, unasked, sharedId } = receipt
     const name = nameOf(receipt)
-    if (this.#parts === undefined || name === undefined) return
+    if (this.parts === undefined || name === undefined) return
     try {
-      receipt.holder = this.#parts.holder()
-      await this.#parts.announce(name, { about, delivered, unasked, shared: sharedId !== undefined }, receipt.holder)
+      receipt.holder = this.parts.holder()
+      await this.parts.announce(name, { about, delivered, unasked, shared: sharedId !== undefined }, receipt.holder)
       receipt.announced = true
     } catch (error) {
-      this.#log.debug({ err: error }, 'a receipt could not be announced')
+      this.log.debug({ err: error }, 'a receipt could not be announced')
     }
   }
 
@@ -74,7 +69,7 @@ export class Reports {
   settled (receipt) {
     if (receipt.holder === undefined) return
     this.#others.settled(/** @type {string} */ (nameOf(receipt)), receipt.holder).catch((error) =>
-      this.#log.debug({ err: error }, 'a closed receipt could not be removed: it expires'))
+      this.log.debug({ err: error }, 'a closed receipt could not be removed: it expires'))
     receipt.holder = undefined
   }
 
@@ -82,7 +77,7 @@ export class Reports {
   stop () { this.#stopping.abort(new InkcastError('unavailable')) }
 
   /** Of a receipt that is shared, or has a holder. */
-  get #others () { return /** @type {import('./redis-receipts.js').ReceiptParts} */ (this.#parts) }
+  get #others () { return /** @type {import('./redis-receipts.js').ReceiptParts} */ (this.parts) }
 
   /**
    * @param {Receipt} receipt
@@ -91,13 +86,13 @@ export class Reports {
    */
   async #send ({ about }, parts) {
     if (parts.length === 0) return true
-    const record = receiptRecord(about, parts, this.#clock.now())
-    await this.#insist(() => this.#uplink.send(record))
+    const record = receiptRecord(about, parts, this.clock.now())
+    await this.#insist(() => this.uplink.send(record))
     return false
   }
 
   /** @template T @param {() => Promise<T>} attempt */
-  #insist (attempt) { return insist(attempt, this.#stopping.signal, this.#clock, this.#random) }
+  #insist (attempt) { return insist(attempt, this.#stopping.signal, this.clock, this.random) }
 }
 
 /** @param {Receipt} receipt @returns {string | undefined} its id among what this worker leaves if it dies */

@@ -33,9 +33,8 @@ import { AdminServer } from './server.js'
  * @param {Partial<LauncherContext>} [context.launcher] default: without it
  * @throws {Error} if a port is taken, or a certificate cannot be read
  */
-export async function serveAdmin (
-  { log, metrics, clock }, { config, directory, expected, lifecycle, status, launcher = {} }
-) {
+export async function serveAdmin (services, { config, directory, expected, lifecycle, status, launcher = {} }) {
+  const { log, metrics, clock } = services
   for (const problem of diagnose(readMachine(), config)) log.warn(problem)
   const processes = createProcesses({ directory, expected, own: launcher.own, isHung: launcher.isHung })
   const certificate = adminCertificate({ config, log, metrics, clock })

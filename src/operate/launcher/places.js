@@ -56,7 +56,8 @@ export class Places {
    * @param {(message: string) => void} parts.events.onWaits what the start of a process waits for
    * @param {(reason: string) => void} parts.events.onGiveUp a process does not start or does not stay up
    */
-  constructor ({ log, metrics, clock, random }, { config, host, env, keepsSockets, events }) {
+  constructor (services, { config, host, env, keepsSockets, events }) {
+    const { log, metrics, clock, random } = services
     this.#config = config
     this.#events = events
     this.#log = log
