@@ -42,3 +42,21 @@ export async function readBody (req) {
   } catch {}
   throw new InkcastError('bad_request', 'the body must be a JSON object')
 }
+
+/**
+ * Answers a path whose GET reads, and whose other methods control.
+ * @param {import('node:http').IncomingMessage} req
+ * @param {import('node:http').ServerResponse} res
+ * @param {ReturnType<typeof import('./access.js').createAdminAccess>} checkRight
+ * @param {Record<string, (req: import('node:http').IncomingMessage) => Promise<object>>} methods with GET; by name,
+ *   what each answers
+ */
+export async function answerMethod (req, res, checkRight, methods) {
+  const method = req.method === 'HEAD' ? 'GET' : String(req.method)
+  if (!Object.hasOwn(methods, method)) {
+    res.setHeader('allow', Object.keys(methods).join(', ').replace('GET', 'GET, HEAD'))
+    throw new InkcastError('method_not_allowed')
+  }
+  checkRight(req, method === 'GET' ? 'read' : 'control')
+  answerJson(res, 200, await methods[method](req))
+}

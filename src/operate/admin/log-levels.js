@@ -1,5 +1,6 @@
 import { InkcastError } from '../../base/common/errors.js'
 import { isLogLevel, LOG_LEVELS } from '../../base/common/log-level.js'
+import { readBody } from './answers.js'
 import { askProcesses, byName, processesIn } from './ask-processes.js'
 
 /**
@@ -67,3 +68,16 @@ export function createLogLevels ({ directory, own, onAll = () => {} }) {
 }
 
 /** @typedef {ReturnType<typeof createLogLevels>} LogLevels */
+
+/**
+ * `GET /loglevel`: the level of each process. `PUT /loglevel` with `{ "level": "debug", "process": "gateway-0" }`
+ * changes it, without `process` for all.
+ * @param {LogLevels} logLevels
+ */
+export const logLevelMethods = (logLevels) => ({
+  GET: async () => ({ processes: await logLevels.read() }),
+  async PUT (/** @type {import('node:http').IncomingMessage} */ req) {
+    const { level, process } = await readBody(req)
+    return { ok: true, processes: await logLevels.set(level, process) }
+  }
+})

@@ -7,12 +7,12 @@ import { createListenerGuard } from '../../base/process/listener-guard.js'
 import { targetOf } from '../../base/process/request-target.js'
 import { endSockets, serverOptions, TIMES } from '../../base/process/socket-times.js'
 import { createAdminAccess } from './access.js'
-import { answerError, answerJson } from './answers.js'
+import { answerError, answerJson, answerMethod } from './answers.js'
 import { createEndedCounts } from './ended-counts.js'
 import { createSamples } from './figures/samples.js'
-import { answerCordon } from './control/cordon.js'
-import { answerMove } from './control/move.js'
-import { answerLogLevel } from './log-level-route.js'
+import { cordonMethods } from './control/cordon.js'
+import { moveMethods } from './control/move.js'
+import { logLevelMethods } from './log-levels.js'
 import { createPageFiles } from './page-files.js'
 import { createSharedLook } from './shared-look.js'
 import { statusAnswer } from './status-answer.js'
@@ -108,9 +108,10 @@ export class AdminServer {
       res
         .writeHead(403, { 'content-type': 'text/plain' })
         .end('not under this name: use an address, or NODE_ENV=production\n')
-    else if (path === '/cordon' && cordon) orError(answerCordon(req, res, { cordon, checkRight }))
-    else if (path === '/move' && move) orError(answerMove(req, res, { move, checkRight }))
-    else if (path === '/loglevel' && logLevels) orError(answerLogLevel(req, res, { logLevels, checkRight }))
+    else if (path === '/cordon' && cordon) orError(answerMethod(req, res, checkRight, cordonMethods(cordon)))
+    else if (path === '/move' && move) orError(answerMethod(req, res, checkRight, moveMethods(move)))
+    else if (path === '/loglevel' && logLevels)
+      orError(answerMethod(req, res, checkRight, logLevelMethods(logLevels)))
     else if (req.method !== 'GET' && req.method !== 'HEAD') res.writeHead(405).end()
     else if (path === '/metrics') this.#metrics(res).catch(fail)
     else if (path === '/ready') this.#ready(res).catch(fail)

@@ -1,5 +1,5 @@
 import { InkcastError } from '../../../base/common/errors.js'
-import { answerJson, readBody } from '../answers.js'
+import { readBody } from '../answers.js'
 import { askEach, processesIn } from '../ask-processes.js'
 
 /**
@@ -34,26 +34,12 @@ export function createCordon ({ directory, onChange = () => {} }) {
   }
 }
 
-/**
- * `GET /cordon`, and `PUT /cordon` with `{ "cordoned": true }`.
- *
- * @param {import('node:http').IncomingMessage} req
- * @param {import('node:http').ServerResponse} res
- * @param {object} dependencies
- * @param {Cordon} dependencies.cordon
- * @param {ReturnType<typeof import('../access.js').createAdminAccess>} dependencies.checkRight
- */
-export async function answerCordon (req, res, { cordon, checkRight }) {
-  if (req.method === 'GET' || req.method === 'HEAD') {
-    checkRight(req, 'read')
-    answerJson(res, 200, { cordoned: await cordon.read() })
-  } else if (req.method === 'PUT') {
-    checkRight(req, 'control')
+/** `GET /cordon`, and `PUT /cordon` with `{ "cordoned": true }`. @param {Cordon} cordon */
+export const cordonMethods = (cordon) => ({
+  GET: async () => ({ cordoned: await cordon.read() }),
+  async PUT (/** @type {import('node:http').IncomingMessage} */ req) {
     const { cordoned } = await readBody(req)
     if (typeof cordoned !== 'boolean') throw new InkcastError('bad_request', 'cordoned must be true or false')
-    answerJson(res, 200, { ok: true, cordoned, processes: await cordon.set(cordoned) })
-  } else {
-    res.setHeader('allow', 'GET, HEAD, PUT')
-    throw new InkcastError('method_not_allowed')
+    return { ok: true, cordoned, processes: await cordon.set(cordoned) }
   }
-}
+})

@@ -1,6 +1,6 @@
 import { InkcastError } from '../../../base/common/errors.js'
 import { readMove } from '../../../gateway/leaving/moves.js'
-import { answerJson, readBody } from '../answers.js'
+import { readBody } from '../answers.js'
 import { askEach, processesIn } from '../ask-processes.js'
 
 /**
@@ -61,28 +61,15 @@ export function createMoveControl ({ directory, onBegin = () => {} }) {
 
 /**
  * `POST /move` with `{ "share": 0.5, "rate": 100, "process": "gateway-0" }`, `GET /move` and `DELETE /move`.
- *
- * @param {import('node:http').IncomingMessage} req
- * @param {import('node:http').ServerResponse} res
- * @param {object} dependencies
- * @param {MoveControl} dependencies.move
- * @param {ReturnType<typeof import('../access.js').createAdminAccess>} dependencies.checkRight
+ * @param {MoveControl} move
  */
-export async function answerMove (req, res, { move, checkRight }) {
-  if (req.method === 'GET' || req.method === 'HEAD') {
-    checkRight(req, 'read')
-    answerJson(res, 200, { left: await move.read() })
-  } else if (req.method === 'POST') {
-    checkRight(req, 'control')
+export const moveMethods = (move) => ({
+  GET: async () => ({ left: await move.read() }),
+  async POST (/** @type {import('node:http').IncomingMessage} */ req) {
     const { process, ...body } = await readBody(req)
     if (process !== undefined && typeof process !== 'string')
       throw new InkcastError('bad_request', 'process must be a name, as gateway-0')
-    answerJson(res, 200, { ok: true, moving: await move.begin(readMove(body), process) })
-  } else if (req.method === 'DELETE') {
-    checkRight(req, 'control')
-    answerJson(res, 200, { ok: true, left: await move.stop() })
-  } else {
-    res.setHeader('allow', 'GET, HEAD, POST, DELETE')
-    throw new InkcastError('method_not_allowed')
-  }
-}
+    return { ok: true, moving: await move.begin(readMove(body), process) }
+  },
+  DELETE: async () => ({ ok: true, left: await move.stop() })
+})
