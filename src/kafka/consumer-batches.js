@@ -44,7 +44,7 @@ export class ConsumerBatches {
    * @param {(fetched: import('./contract.js').Fetched) => Promise<boolean>} dependencies.accepts whether it may be
    *   processed; if not, it is delivered again, or other records in its place
    * @param {(fetched: import('./contract.js').Fetched, signal: AbortSignal) => Promise<number>} dependencies.handle
-   * @param {ReturnType<typeof import('./commits.js').createCommits>} dependencies.commits
+   * @param {import('./commits.js').Commits} dependencies.commits
    * @param {(partition: number, next: number, last: import('./contract.js').KafkaRecord) => void} dependencies.onDone
    *   called with the offset that comes next, and the last record that is done
    * @param {(error: unknown) => void} dependencies.onFailure called when a paused batch has failed, and was not aborted

@@ -1,9 +1,9 @@
 import { unlessAborted } from '../base/common/wait.js'
-import { createCommits } from './commits.js'
+import { Commits } from './commits.js'
 import { ConsumerBatches } from './consumer-batches.js'
-import { createLagMonitor } from './lag.js'
+import { LagMonitor } from './lag.js'
 import { PartitionState } from './partition-state.js'
-import { createTopicWatch } from './topic-watch.js'
+import { TopicWatch } from './topic-watch.js'
 
 /**
  * @typedef {object} SessionStatus
@@ -63,7 +63,7 @@ export class ConsumerSession {
     this.#lastPoll = clock.monotonic()
     const { topic } = settings
     const fail = (/** @type {unknown} */ error) => this.fail(error)
-    const topicWatch = this.#topicWatch = createTopicWatch({
+    const topicWatch = this.#topicWatch = new TopicWatch({
       kafka, settings, clock, random,
       onChanged: (error) => {
         this.commits.reset()
@@ -71,11 +71,11 @@ export class ConsumerSession {
       }
     })
     const subscription = this.#subscription = kafka.consume(settings, this.#handlers())
-    this.commits = createCommits({ commit: subscription.commit, topic, topicId: () => topicWatch.id, log, clock })
+    this.commits = new Commits({ commit: subscription.commit, topic, topicId: () => topicWatch.id, log, clock })
     this.#ofPartitions = {
       kafka, topic, log, clock, random,
       onLostEnd: (/** @type {number} */ partition) => reader.onLostEnd?.(partition),
-      isSameTopic: topicWatch.verify,
+      isSameTopic: () => topicWatch.verify(),
       seek: subscription.seek
     }
     this.#batches = new ConsumerBatches({
@@ -89,7 +89,7 @@ export class ConsumerSession {
       onFailure: fail,
       clock
     })
-    this.lag = createLagMonitor({
+    this.lag = new LagMonitor({
       kafka, settings, log, clock,
       progress: () => {
         const busy = this.#batches.busy()

@@ -6,26 +6,39 @@ const INTERVAL = 10_000
 /**
  * Detects a topic that was deleted and created again under its name. Its offsets begin at 0 again, so neither the
  * offsets that documents remember nor the group's committed offsets mean anything in the new topic.
- *
- * @param {object} dependencies
- * @param {Pick<import('./contract.js').KafkaDriver, 'topicId' | 'inspect'>} dependencies.kafka
- * @param {{ topic: string, groupId: string }} dependencies.settings
- * @param {(error: Error) => void} dependencies.onChanged called when it is another topic, or missing
- * @param {import('../base/common/clock.js').Clock} dependencies.clock
- * @param {import('../base/common/random.js').Random} dependencies.random
  */
-export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChanged, clock, random }) {
-  let id = ''
+export class TopicWatch {
+  #dependencies
+  /** Topic id, '' where Kafka cannot report it. */
+  id = ''
   /** @type {import('../base/common/clock.js').Timer | undefined} */
-  let timer
-  let stopped = false
+  #timer
+  #stopped = false
+
+  /**
+   * @param {object} dependencies
+   * @param {Pick<import('./contract.js').KafkaDriver, 'topicId' | 'inspect'>} dependencies.kafka
+   * @param {{ topic: string, groupId: string }} dependencies.settings
+   * @param {(error: Error) => void} dependencies.onChanged called when it is another topic, or missing
+   * @param {import('../base/common/clock.js').Clock} dependencies.clock
+   * @param {import('../base/common/random.js').Random} dependencies.random
+   */
+  constructor (dependencies) {
+    this.#dependencies = dependencies
+  }
+
+  #ask () {
+    const { kafka, settings: { topic } } = this.#dependencies
+    return askWithRetries(() => kafka.topicId(topic), this.#dependencies)
+  }
 
   /** @returns {Promise<boolean>} whether it is the same topic */
-  async function verify () {
-    if (id === '') return true
+  async verify () {
+    const { settings: { topic }, onChanged } = this.#dependencies
+    if (this.id === '') return true
     try {
-      const now = await askWithRetries(() => kafka.topicId(topic), { clock, random })
-      if (now === id) return true
+      const now = await this.#ask()
+      if (now === this.id) return true
       onChanged(new Error(`topic ${topic} was deleted and created again`))
     } catch (error) {
       onChanged(/** @type {Error} */ (error))
@@ -33,40 +46,39 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
     return false
   }
 
-  async function look () {
+  async #look () {
     // an unavailable Kafka is not a changed topic
-    if (await kafka.topicId(topic).catch(() => id) !== id) await verify()
-    if (!stopped) timer = clock.timer(INTERVAL, look)
+    const { kafka, settings: { topic } } = this.#dependencies
+    if (await kafka.topicId(topic).catch(() => this.id) !== this.id) await this.verify()
+    this.#schedule()
   }
 
-  return {
-    /** Topic id, '' where Kafka cannot report it. */
-    get id () { return id },
+  #schedule () {
+    if (!this.#stopped) this.#timer = this.#dependencies.clock.timer(INTERVAL, () => { this.#look() })
+  }
 
-    async start () {
-      id = await askWithRetries(() => kafka.topicId(topic), { clock, random })
-      if (id !== '' && !stopped) timer = clock.timer(INTERVAL, look)
-    },
+  async start () {
+    this.id = await this.#ask()
+    if (this.id !== '') this.#schedule()
+  }
 
-    stop () {
-      stopped = true
-      timer?.stop()
-    },
+  stop () {
+    this.#stopped = true
+    this.#timer?.stop()
+  }
 
-    /**
-     * To be called with each assignment, before its first record is processed.
-     * @param {number[]} partitions
-     * @returns {Promise<number[]>} partitions whose committed offset belongs to an older topic: they begin at 0
-     */
-    async outdated (partitions) {
-      if (id === '' || partitions.length === 0 || !await verify()) return []
-      const committed = await askWithRetries(
-        () => inspect(kafka, (inspector) => inspector.committed(groupId, topic)), { clock, random })
-      return committed
-        .filter(({ partition, metadata }) => partitions.includes(partition) && metadata && metadata !== id)
-        .map(({ partition }) => partition)
-    },
-
-    verify
+  /**
+   * To be called with each assignment, before its first record is processed.
+   * @param {number[]} partitions
+   * @returns {Promise<number[]>} partitions whose committed offset belongs to an older topic: they begin at 0
+   */
+  async outdated (partitions) {
+    if (this.id === '' || partitions.length === 0 || !await this.verify()) return []
+    const { kafka, settings: { topic, groupId } } = this.#dependencies
+    const committed = await askWithRetries(
+      () => inspect(kafka, (inspector) => inspector.committed(groupId, topic)), this.#dependencies)
+    return committed
+      .filter(({ partition, metadata }) => partitions.includes(partition) && metadata && metadata !== this.id)
+      .map(({ partition }) => partition)
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/common/clock.js'
-import { createLagMonitor } from '../../../src/kafka/lag.js'
+import { LagMonitor } from '../../../src/kafka/lag.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -34,7 +34,7 @@ function monitor (t, { ends, progress, committed = {} }) {
     told.connections++
     return inspector
   }
-  const lag = createLagMonitor({
+  const lag = new LagMonitor({
     kafka: { inspect },
     settings: { topic: 't', groupId: 'g' },
     interval: 1,
