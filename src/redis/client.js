@@ -3,7 +3,7 @@ import { Backoff } from '../base/common/backoff.js'
 import { addressesOf, parseSentinelUrl, socketPathOf } from '../config/redis-url.js'
 import { LogLimit } from '../base/common/log-limit.js'
 import { createRedisClientMetrics } from '../observe/metrics/redis-client.js'
-import { createChannels } from './channels.js'
+import { Channels } from './channels.js'
 import { createElsewhere } from './identity/moved-address.js'
 import { identityIn, identityOf } from './identity/identity.js'
 import { createSlotMoves } from './identity/moved-slots.js'
@@ -108,7 +108,7 @@ export function createRedis ({ urls, connect, name, log, metrics, onWaits = () =
   const markers = client instanceof Cluster ? createMarkers({ client, scripts }) : undefined
   const topology = client instanceof Cluster ? clusterTopology(client, clock) : singleTopology(client)
   const moves = client instanceof Cluster ? slotMoves(client, topology) : undefined
-  const channels = createChannels({
+  const channels = new Channels({
     topology, name, onRejected: refusals.note, onReconnected: () => counted?.reconnected('subscriber'), log,
     clock, random
   })
@@ -134,7 +134,7 @@ export function createRedis ({ urls, connect, name, log, metrics, onWaits = () =
     // the address may be from before a failover: a master that hung while it was connected to, and comes back
     if (sentinel !== undefined) elsewhere?.lookForAWhile()
     // after a failure the next reconnect retries
-    if (!(client instanceof Cluster)) identityOf(client).then(channels.follow, () => {})
+    if (!(client instanceof Cluster)) identityOf(client).then((identity) => channels.follow(identity), () => {})
   })
   const onTrouble = (/** @type {Error & { lastNodeError?: Error }} */ error) => {
     if (stopped) return

@@ -29,14 +29,14 @@ export class SubscriberConnection {
    * @param {SubscriberEvents} events
    * @param {import('./reconnecting-connection.js').Sources} sources
    */
-  constructor (nodeKey, topology, name, { onReady, onServer, onClose, onMoved, onMessage }, sources) {
+  constructor (nodeKey, topology, name, events, sources) {
     this.nodeKey = nodeKey
     this.#connection = new ReconnectingConnection({
       open: () => {
         const redis = topology.connect(nodeKey, { ...connectionOptions(`${name}-subscriber`), ...ONE_ATTEMPT })
-        redis?.on('moved', () => { if (this.ready) onMoved(this) })
+        redis?.on('moved', () => { if (this.ready) events.onMoved(this) })
         redis?.on('smessageBuffer', (/** @type {Buffer} */ channel, /** @type {Buffer} */ payload) =>
-          onMessage(this, channel.toString(), payload)
+          events.onMessage(this, channel.toString(), payload)
         )
         return redis
       },
@@ -45,11 +45,11 @@ export class SubscriberConnection {
         // before the first channel: a subscriber may send few commands other than PING
         identityOf(redis).then(({ server }) => {
           this.server = server
-          onServer(this)
+          events.onServer(this)
         }, () => {})
-        onReady(this, again)
+        events.onReady(this, again)
       },
-      onDown: () => onClose(this)
+      onDown: () => events.onClose(this)
     }, sources)
     this.#connection.start()
   }

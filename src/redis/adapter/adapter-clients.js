@@ -30,7 +30,7 @@ export function createAdapterPublisher (client) {
   }
 }
 
-/** @param {ReturnType<typeof import('../channels.js').createChannels>} channels */
+/** @param {import('../channels.js').Channels} channels */
 export function createAdapterSubscriber (channels) {
   const subscriber = new EventEmitter()
   /** @type {Set<Promise<void>>} */

@@ -7,7 +7,7 @@ import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { createLog } from '../../../src/base/common/log.js'
-import { createChannels } from '../../../src/redis/channels.js'
+import { Channels } from '../../../src/redis/channels.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 
@@ -92,7 +92,7 @@ function setUp ({ single = true, patience, clock = systemClock } = {}) {
     onChange (/** @type {() => void} */ listener) { changed = listener },
     stop () {}
   }
-  const channels = createChannels({ topology, name: 'test', log, patience, clock, random: systemRandom })
+  const channels = new Channels({ topology, name: 'test', log, patience, clock, random: systemRandom })
   after(() => channels.stop())
   return { channels, nodes, move: (/** @type {string} */ to) => { owner = to; changed() } }
 }

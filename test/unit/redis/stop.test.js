@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, test } from 'node:test'
-import { createChannels } from '../../../src/redis/channels.js'
+import { Channels } from '../../../src/redis/channels.js'
 import { NodeWait } from '../../../src/redis/durability/node-wait.js'
 import { createElsewhere } from '../../../src/redis/identity/moved-address.js'
 import { ReconnectingConnection } from '../../../src/redis/reconnecting-connection.js'
@@ -54,7 +54,7 @@ const ignore = (/** @type {Promise<unknown>} */ promise) => { promise.catch(() =
 
 /** @param {import('../../../src/base/common/clock.js').Clock} clock @param {FakeRedis} redis */
 const channelsOver = (clock, redis) =>
-  createChannels({ topology: topologyOf(redis), name: 'test', log, clock, random })
+  new Channels({ topology: topologyOf(redis), name: 'test', log, clock, random })
 
 /** @param {import('../../../src/base/common/clock.js').Clock} clock @param {FakeRedis} redis */
 const nodeWaitOver = (clock, redis) => new NodeWait('redis', {
@@ -71,17 +71,17 @@ const WAITING = {
   'channels whose subscription is not confirmed' (clock) {
     const channels = channelsOver(clock, new FakeRedis())
     ignore(channels.subscribe('x', () => {}))
-    return { stop: channels.stop, after: () => ignore(channels.subscribe('y', () => {})) }
+    return { stop: () => channels.stop(), after: () => ignore(channels.subscribe('y', () => {})) }
   },
   'channels whose subscription was refused' (clock) {
     const channels = channelsOver(clock, new FakeRedis({ refuses: true }))
     ignore(channels.subscribe('x', () => {}))
-    return channels
+    return { stop: () => channels.stop() }
   },
   'channels without a connection' (clock) {
     const channels = channelsOver(clock, new FakeRedis({ connects: false }))
     ignore(channels.subscribe('x', () => {}))
-    return channels
+    return { stop: () => channels.stop() }
   },
   'a subscriber at another server' (clock) {
     const other = /** @type {any} */ ({ ready: true, server: 'old', reconnect () {} })
