@@ -14,51 +14,36 @@ import { incarnationName } from '../people/workers/worker-watch.js'
 /**
  * The parts of a worker whose state is in Redis, shared with other workers.
  *
- * @param {object} dependencies
- * @param {import('../redis/client.js').RedisConnection} dependencies.redis
- * @param {import('../redis/durability/durability.js').Durability} [dependencies.durability]
- * @param {import('../config/load.js').Config} dependencies.config
- * @param {{ historyOf: import('../log/bus/contract.js').HistoryOf }} dependencies.rules
- * @param {Worker} dependencies.worker
- * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
- * @param {import('../base/common/log.js').Log} dependencies.log
- * @param {import('../base/common/clock.js').Clock} dependencies.clock
- * @param {import('../base/common/random.js').Random} dependencies.random
+ * @typedef {ReturnType<typeof createRedisParts>} RedisParts
+ *
+ * @param {import('../observe/services.js').Services} services
+ * @param {object} parts
+ * @param {import('../redis/client.js').RedisConnection} parts.redis
+ * @param {import('../redis/durability/durability.js').Durability} [parts.durability]
+ * @param {import('../config/load.js').Config} parts.config
+ * @param {{ historyOf: import('../log/bus/contract.js').HistoryOf }} parts.rules
+ * @param {Worker} parts.worker
  */
-export function createRedisParts ({
-  redis, durability, config, rules, worker, metrics, log, clock, random
-}) {
+export function createRedisParts (services, { redis, durability, config, rules, worker }) {
   const workerNumber = worker.number
+  const incarnation = () => incarnationName(workerNumber, worker.incarnation)
   const bus = createRedisBus({
-    redis, durability, workerNumber,
+    ...services, redis, durability, workerNumber,
     isOwner: () => worker.held !== false,
-    historyOf: rules.historyOf,
-    log, metrics, clock, random
+    historyOf: rules.historyOf
   })
   return {
     bus,
-    publisher: createPublisher({ bus, limits: config.limits, metrics, clock }),
+    publisher: createPublisher({ ...services, bus, limits: config.limits }),
     presenceStore: new RedisPresence({
-      redis,
-      workerNumber,
-      incarnation: () => incarnationName(workerNumber, worker.incarnation),
-      maxMembers: config.presence.maxMembers,
-      metrics,
-      log,
-      clock
+      ...services, redis, workerNumber, incarnation, maxMembers: config.presence.maxMembers
     }),
     // without services there is no receiver of life-cycle events and receipts
     sessionStore: createRedisSessions({ redis, services: hasServices(config) }),
-    receiptParts:
-      hasServices(config)
-        ? createReceiptParts({
-            redis,
-            workerNumber,
-            incarnation: () => incarnationName(workerNumber, worker.incarnation),
-            timeout: config.limits.receiptTimeout
-          })
-        : undefined,
-    rooms: createRedisRooms({ redis, settings: config.extensions, metrics, log, clock })
+    receiptParts: hasServices(config)
+      ? createReceiptParts({ redis, workerNumber, incarnation, timeout: config.limits.receiptTimeout })
+      : undefined,
+    rooms: createRedisRooms({ ...services, redis, settings: config.extensions })
   }
 }
 

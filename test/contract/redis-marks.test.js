@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { systemRandom } from '../../src/base/common/random.js'
 import { HISTORY } from '../../src/log/bus/contract.js'
 import { createRedisMarks } from '../../src/ingest/redis-marks.js'
-import { createRedisPublish } from '../../src/log/bus/redis-publish.js'
+import { RedisPublish } from '../../src/log/bus/redis-publish.js'
 import { systemClock } from '../../src/base/common/clock.js'
 import { createRedis } from '../../src/redis/client.js'
 import { documentMeta, sourceMark } from '../../src/redis/keys.js'
@@ -46,7 +46,9 @@ test('a log is bound to a partition by a record behind the mark only: the log la
   const redis = createRedis({ urls: [redisUrl()], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
   t.after(() => redis.stop())
   await redis.start()
-  const publish = createRedisPublish({ redis, historyOf: () => HISTORY, clock: systemClock, random: systemRandom })
+  const publisher = new RedisPublish({ redis, historyOf: () => HISTORY, clock: systemClock, random: systemRandom })
+  /** @type {RedisPublish['publish']} */
+  const publish = (entries) => publisher.publish(entries)
   const [source, guid] = [`${randomUUID()}/0`, fresh()]
   const healed = (await createRedisMarks({ redis }).look(source)).generation
   const publishAt = async (/** @type {number} */ sequence) => {

@@ -169,7 +169,11 @@ const masterOf = ({ redis: { servers } }, key) => servers[Math.floor(slotOf(key)
  * @param {import('../simulation/script/scripted-cluster.js').ScriptedCluster} cluster
  */
 async function membersOnTwoNodes (cluster) {
-  const [here, there] = cluster.gateways
+  const numberOf = async (/** @type {typeof cluster.gateways[0]} */ on) =>
+    Number(workerOfSid(String((await cluster.connect('visitor', { on })).id)))
+  const [first, second] = cluster.gateways
+  // the successor of a killed worker takes the lowest number if Redis is empty then: it must be free
+  const [here, there] = await numberOf(first) === 0 ? [second, first] : [first, second]
   const [ada, bob] = [
     await cluster.connect('ada', { on: there, socket: { reconnection: false } }),
     await cluster.connect('bob', { on: here })

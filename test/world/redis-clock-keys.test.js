@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRedisRequests } from '../../src/services/api/idempotency/redis-requests.js'
 import { createRedisBus } from '../../src/log/bus/redis-bus.js'
-import { createRedisPublish } from '../../src/log/bus/redis-publish.js'
+import { RedisPublish } from '../../src/log/bus/redis-publish.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { documentKeys } from '../../src/redis/keys.js'
 import { entry } from '../contract/bus-fixture.js'
@@ -91,9 +91,11 @@ test('a key is forgotten 15 minutes after its record by a document that gets oth
 
 test('a full list drops its oldest key, also if the clock was set back',
   inScene(async ({ part: { redis, clock, random, act }, step }) => {
-    const publish = createRedisPublish({
+    const publisher = new RedisPublish({
       redis, clock, historyOf: () => ({ size: 100, ttl: 60 }), idempotency: { ttl: 900, keys: 5 }, random
     })
+    /** @type {RedisPublish['publish']} */
+    const publish = (entries) => publisher.publish(entries)
     const isKnown = (/** @type {string} */ key) => act(async () => (await publish([keyed('d', key)]))[0].duplicate)
     for (let i = 0; i < 5; i++) await isKnown(`before-${i}`)
     step(-60)

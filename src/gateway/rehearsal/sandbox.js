@@ -8,7 +8,7 @@ import { createMetrics } from '../../observe/metrics/metrics.js'
 import { listen } from '../../base/process/listen.js'
 import { createSessionIds } from '../../wire/session-id.js'
 import { Directory } from '../directory.js'
-import { createGateway } from '../server.js'
+import { Gateway } from '../server.js'
 import { gatewayCertificate } from '../../config/tls/listeners.js'
 
 /**
@@ -16,11 +16,11 @@ import { gatewayCertificate } from '../../config/tls/listeners.js'
  * listens on loopback. Clients log in with a secret that is generated for one run, so other processes that find the
  * port cannot use it.
  *
- * @typedef {Parameters<typeof createGateway>[0]} Dependencies
+ * @typedef {import('../server.js').GatewayDependencies} Dependencies
  *
- * @callback CreateParts creates the parts of the sandbox that have their state in Redis
- * @param {Pick<Dependencies, 'directory' | 'uplink' | 'metrics' | 'log' | 'clock' | 'random'>} own
- * @returns {Partial<Dependencies> & Pick<Dependencies, 'bus' | 'publisher' | 'presenceStore' | 'rooms'>}
+ * @callback CreateParts creates the parts of the sandbox that have their state in Redis, and its rights
+ * @param {import('../../observe/services.js').Services & Pick<Dependencies, 'directory' | 'uplink'>} own
+ * @returns {Pick<Dependencies, 'shared' | 'sessions'> & { rights?: Partial<Dependencies['rights']> }}
  */
 
 /**
@@ -39,28 +39,26 @@ export async function openSandbox (config, { clock, random }, createParts) {
   const directory = new Directory()
   const certificate = gatewayCertificate({ config, log, metrics, clock, random })
   await certificate?.start()
-  const gateway = createGateway({
+  const services = { metrics, log, clock, random }
+  const { shared, sessions, rights } = createParts({ ...services, directory, uplink })
+  const gateway = new Gateway(services, {
     config: {
       ...config,
       history,
       gateway: { ...config.gateway, allowedOrigins: [] }, // pages of the sandbox itself
       limits: { ...limits, maxHandshakesPerSecond: 1_000_000 }
     },
-    directory,
-    uplink,
-    authenticator: createAuthenticator({ settings: { secret }, log, clock, random }),
-    certificate,
-    access: createAccess({ settings: {}, log, clock }),
-    newId: createSessionIds(0, { clock, random }),
-    metrics,
-    log,
-    clock,
-    random,
-    ...createParts({ directory, uplink, metrics, log, clock, random })
+    shared, sessions, directory, uplink,
+    rights: {
+      authenticator: createAuthenticator({ settings: { secret }, log, clock, random }),
+      access: createAccess({ settings: {}, log, clock }),
+      ...rights
+    },
+    door: { newId: createSessionIds(0, { clock, random }), certificate }
   })
-  const { bus, sessions } = gateway.parts
+  const { bus } = gateway.parts
   await bus?.start?.()
-  await sessions?.start?.()
+  await sessions?.start()
   // not the HTTP server's own `listen`: with node:cluster all workers would share one port
   const listener = net.createServer((socket) => { gateway.httpServer.emit('connection', socket) })
   await listen(listener, { host: '127.0.0.1', port: 0, exclusive: true })
@@ -80,7 +78,7 @@ export async function openSandbox (config, { clock, random }, createParts) {
       listener.close()
       await gateway.io.close()
       gateway.httpServer.closeAllConnections()
-      await sessions?.stop?.()
+      await sessions?.stop()
       await bus?.stop?.()
       await certificate?.stop()
     }

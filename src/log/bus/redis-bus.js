@@ -7,10 +7,10 @@ import { documentChannel, EVERYONE_CHANNEL, queueMarks, userOrdered, workerChann
 import { isOrder, logOf } from '../../wire/publication.js'
 import { HISTORY, MAX_QUEUES, QUEUE_MARK_TTL } from './contract.js'
 import { ORDER_TTL } from './orders.js'
-import { createRedisLogs } from './redis-logs.js'
+import { RedisLogs } from './redis-logs.js'
 import { decodeDirect, decodeRecord, orderOf } from './redis-payload.js'
-import { createRedisPublish, META_TTL } from './redis-publish.js'
-import { createKeptOrders } from './redis-orders.js'
+import { META_TTL, RedisPublish } from './redis-publish.js'
+import { KeptOrders } from './redis-orders.js'
 import { createRegistry } from './registry.js'
 import { UserRoutes } from './redis-user-routes.js'
 
@@ -56,7 +56,7 @@ export function createRedisBus ({
 }) {
   const { channels } = redis
   const registry = createRegistry({ redis, clock })
-  const publish = createRedisPublish({ redis, registry, historyOf, durability, idempotency, clock, random })
+  const publisher = new RedisPublish({ redis, registry, historyOf, durability, idempotency, clock, random })
   const users =
     workerNumber === undefined
       ? undefined
@@ -64,14 +64,14 @@ export function createRedisBus ({
   const kept =
     workerNumber === undefined
       ? undefined
-      : createKeptOrders({
+      : new KeptOrders({
           redis, workerNumber, isOwner, clock, metrics,
           onMessage: (message) => onDirect(message),
           onDropped: () => handlers?.onOrdersDropped?.()
         })
   /** Documents whose records are delivered; one object for each subscription. @type {Map<string, object>} */
   const subscriptions = new Map()
-  const logs = createRedisLogs({
+  const logs = new RedisLogs({
     redis, metrics, random,
     metaTtlOf: (guid) => Math.max(META_TTL, historyOf(guid).ttl)
   })
@@ -215,7 +215,7 @@ export function createRedisBus ({
       channels.unsubscribe(EVERYONE_CHANNEL)
     },
 
-    publish: (entries) => attempt('publish', () => publish(entries)),
+    publish: (entries) => attempt('publish', () => publisher.publish(entries)),
 
     subscribe: (guid) =>
       attempt('subscribe', async () => {

@@ -58,33 +58,6 @@ const NO_VALUE = Buffer.alloc(0)
  * @param {Pick<import('../../base/common/random.js').Random, 'bytes' | 'uuid'>} dependencies.random
  */
 export function createOrderPublish ({ redis, registry, clock, random }) {
-  /**
-   * @param {Publication} publication
-   * @param {number} now
-   * @param {import('../../redis/durability/durability.js').ScriptsOf} scriptsOf
-   * @returns {Promise<{ at: number, workers: (number | string)[], userKey?: string }>} userKey: where the workers of
-   *   the user are from
-   */
-  async function keep ({ operator, guid, uid, sid, ttl }, now, scriptsOf) {
-    // owners, not leases: a worker whose lease has ended may continue, with its connections
-    if (operator === 'close') return { at: now, workers: await redis.client.hkeys(WORKERS.owners) }
-    if (sid !== undefined && operator !== 'revoke' && operator !== 'restore') {
-      const owner = workerOfSid(sid)
-      return { at: now, workers: owner === undefined ? [] : [owner] }
-    }
-    const userKey = userWorkers(/** @type {string} */ (uid))
-    if (operator === 'join' || operator === 'leave')
-      return { at: now, workers: await redis.client.zrange(userKey, '0', '-1'), userKey }
-    const [at, ...workers] = await scriptsOf(userKey).order(
-      [userKey, userOrders(/** @type {string} */ (uid)), userOrdered(/** @type {string} */ (uid))],
-      [
-        orderName({ operator, guid, ttl }), ORDER_TTL, MAX_ORDERS, EVERY_DOCUMENT, ttl ?? '',
-        ...(operator === 'restore' ? restoredNames(guid) : [])
-      ]
-    )
-    return { at: Number(at), workers, userKey }
-  }
-
   /** @param {number | string} worker */
   const isLeased = async (worker) => await redis.scripts.leased([WORKERS.expiry, WORKERS.watched], [worker]) === 1
 
@@ -137,7 +110,7 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
    * @returns {Promise<CarriedOut>}
    */
   return async (publication, now, scriptsOf) => {
-    const { at, workers, userKey } = await keep(publication, now, scriptsOf)
+    const { at, workers, userKey } = await keep(redis.client, publication, now, scriptsOf)
     const id = random.uuid()
     // clients never receive the value of other orders
     const value = publication.operator === 'close' || publication.operator === 'leave' ? publication.value : NO_VALUE
@@ -160,64 +133,152 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
 }
 
 /**
- * The half of a worker: recognizes duplicate orders, and reads those that were not received live.
- * @param {object} dependencies
- * @param {RedisConnection} dependencies.redis
- * @param {number} dependencies.workerNumber
- * @param {(message: Buffer) => void} dependencies.onMessage as from the worker's channel
- * @param {() => void} [dependencies.onDropped] orders for this worker were dropped, because its lease had ended and
- *   they were too many
- * @param {() => boolean} [dependencies.isOwner] false: another process may have the number, and the orders are its own
- * @param {import('../../observe/metrics/metrics.js').Metrics} dependencies.metrics
- * @param {number} [dependencies.readEvery] ms
- * @param {Pick<import('../../base/common/clock.js').Clock, 'every'>} dependencies.clock
+ * Keeps an order about access for workers that register its user later.
+ * @param {RedisConnection['client']} client
+ * @param {Publication} publication
+ * @param {number} now
+ * @param {import('../../redis/durability/durability.js').ScriptsOf} scriptsOf
+ * @returns {Promise<{ at: number, workers: (number | string)[], userKey?: string }>} userKey: where the workers of
+ *   the user are from
  */
-export function createKeptOrders ({
-  redis, workerNumber, onMessage, onDropped = () => {}, isOwner = () => true, metrics, clock, readEvery = READ_EVERY
-}) {
-  const key = workerOrders(workerNumber)
-  /** Number of connections by order. @type {LruCache<Promise<number>>} */
-  const known = new LruCache(MAX_KNOWN)
-  /** @type {import('../../base/common/clock.js').Timer | undefined} */
-  let timer
-  /** @type {Promise<void> | null} */
-  let reading = null
-  /** @type {Promise<void> | null} the read that starts when `reading` has ended */
-  let next = null
+async function keep (client, { operator, guid, uid, sid, ttl }, now, scriptsOf) {
+  // owners, not leases: a worker whose lease has ended may continue, with its connections
+  if (operator === 'close') return { at: now, workers: await client.hkeys(WORKERS.owners) }
+  if (sid !== undefined && operator !== 'revoke' && operator !== 'restore') {
+    const owner = workerOfSid(sid)
+    return { at: now, workers: owner === undefined ? [] : [owner] }
+  }
+  const userKey = userWorkers(/** @type {string} */ (uid))
+  if (operator === 'join' || operator === 'leave')
+    return { at: now, workers: await client.zrange(userKey, '0', '-1'), userKey }
+  const [at, ...workers] = await scriptsOf(userKey).order(
+    [userKey, userOrders(/** @type {string} */ (uid)), userOrdered(/** @type {string} */ (uid))],
+    [
+      orderName({ operator, guid, ttl }), ORDER_TTL, MAX_ORDERS, EVERY_DOCUMENT, ttl ?? '',
+      ...(operator === 'restore' ? restoredNames(guid) : [])
+    ]
+  )
+  return { at: Number(at), workers, userKey }
+}
 
-  let begun = false
-  async function begin () {
-    await redis.client.del(key)
-    begun = true
+/** The half of a worker: recognizes duplicate orders, and reads those that were not received live. */
+export class KeptOrders {
+  /** Those of the processes that had this number before are dropped. */
+  #begun = false
+  /** Number of connections by order. @type {LruCache<Promise<number>>} */
+  #known = new LruCache(MAX_KNOWN)
+  /** @type {import('../../base/common/clock.js').Timer | undefined} */
+  #timer
+  /** @type {Promise<void> | null} */
+  #reading = null
+  /** The read that starts when `#reading` has ended. @type {Promise<void> | null} */
+  #next = null
+  #key
+  #parts
+  #isOwner
+
+  /**
+   * @param {object} parts
+   * @param {RedisConnection} parts.redis
+   * @param {number} parts.workerNumber
+   * @param {(message: Buffer) => void} parts.onMessage as from the worker's channel
+   * @param {() => void} [parts.onDropped] orders for this worker were dropped, because its lease had ended and they
+   *   were too many
+   * @param {() => boolean} [parts.isOwner] false: another process may have the number, and the orders are its own
+   * @param {import('../../observe/metrics/metrics.js').Metrics} parts.metrics
+   * @param {Pick<import('../../base/common/clock.js').Clock, 'every'>} parts.clock
+   */
+  constructor ({ isOwner = () => true, ...parts }) {
+    this.#isOwner = isOwner
+    this.#parts = parts
+    this.#key = workerOrders(parts.workerNumber)
   }
 
-  async function readOnce () {
-    if (!begun) return begin()
-    const kept = await redis.client.hgetallBuffer(key)
+  /**
+   * Drops the orders of the processes that had this number before: they were about other connections. To be called
+   * before this process has connections, and before it receives orders; after a failure the first read does it.
+   */
+  async begin () {
+    await this.#parts.redis.client.del(this.#key)
+    this.#begun = true
+  }
+
+  start () {
+    const { redis, metrics, clock } = this.#parts
+    if (this.#timer !== undefined) return
+    this.#timer = clock.every(READ_EVERY, () => {
+      if (redis.ready) this.read().catch(() => metrics.bus_errors.inc({ operation: 'orders' }))
+    }).unref()
+  }
+
+  stop () {
+    this.#timer?.stop()
+    this.#timer = undefined
+  }
+
+  /**
+   * Reads the orders that are kept now: a read in progress may miss some, so another one follows it.
+   * @returns {Promise<void>}
+   */
+  read () {
+    if (this.#reading === null) return this.#startRead()
+    this.#next ??= this.#reading.catch(() => {}).then(() => {
+      this.#next = null
+      return this.#startRead()
+    })
+    return this.#next
+  }
+
+  /**
+   * Carries an order out, unless that was done before, and reports it to its publisher.
+   * @param {ReturnType<typeof decodeDirect>[number]} order
+   * @param {() => unknown} carryOut returns the number of connections, or a promise of it
+   */
+  receive (order, carryOut) {
+    const name = nameOf(order)
+    let outcome = this.#known.get(name, 0)
+    if (outcome === undefined) {
+      // an order that fails is not repeated
+      this.#known.set(name, NOTHING, Infinity)
+      outcome = Promise.resolve(carryOut()).then((count) => Number(count) || 0, () => 0)
+      this.#known.set(name, outcome, Infinity)
+    }
+    if (order.orderId !== undefined) this.#report(order.orderId, outcome)
+  }
+
+  #startRead () {
+    this.#reading = this.#read().finally(() => { this.#reading = null })
+    return this.#reading
+  }
+
+  async #read () {
+    if (!this.#begun) return this.begin()
+    const { redis: { client }, metrics, onMessage, onDropped } = this.#parts
+    const kept = await client.hgetallBuffer(this.#key)
     if (Object.keys(kept).length === 0) return
-    if (!isOwner()) throw new InkcastError('unavailable', 'the lease of the worker number has ended')
+    if (!this.#isOwner()) throw new InkcastError('unavailable', 'the lease of the worker number has ended')
     if (DROPPED in kept) {
       delete kept[DROPPED]
-      onDropped()
-      await redis.client.hdel(key, DROPPED)
+      onDropped?.()
+      await client.hdel(this.#key, DROPPED)
     }
     const unreported = []
     for (const id of Object.keys(kept)) {
-      const { unheard, reports } = look(kept[id])
+      const { unheard, reports } = this.#look(kept[id])
       if (unheard) metrics.kept_orders.inc()
       onMessage(kept[id])
       if (!reports) unreported.push(id)
     }
     // after delivery: an order that is deleted before it was carried out would be lost
-    if (unreported.length > 0) await redis.client.hdel(key, ...unreported)
+    if (unreported.length > 0) await client.hdel(this.#key, ...unreported)
   }
 
-  /** @param {Buffer} message @returns {{ unheard: boolean, reports: boolean }} reports: `report` deletes it */
-  function look (message) {
+  /** @param {Buffer} message @returns {{ unheard: boolean, reports: boolean }} reports: `#report` deletes it */
+  #look (message) {
     try {
       const orders = decodeDirect(message)
       return {
-        unheard: orders.some((order) => known.get(nameOf(order), 0) === undefined),
+        unheard: orders.some((order) => this.#known.get(nameOf(order), 0) === undefined),
         reports: orders.some(({ orderId }) => orderId !== undefined)
       }
     } catch {
@@ -226,69 +287,15 @@ export function createKeptOrders ({
   }
 
   /** @param {string} id of an order @param {Promise<number>} outcome */
-  async function report (id, outcome) {
+  async #report (id, outcome) {
     // the process that has the number now reports for its own connections
-    if (!isOwner()) return
+    if (!this.#isOwner()) return
+    const { redis, workerNumber, metrics } = this.#parts
     try {
-      await redis.scripts.carried([key, orderReport(workerNumber, id)], [id, await outcome, REPORT_KEPT])
+      await redis.scripts.carried([this.#key, orderReport(workerNumber, id)], [id, await outcome, REPORT_KEPT])
     } catch {
       // it is still kept, and is reported when it is read
       metrics.bus_errors.inc({ operation: 'orders' })
-    }
-  }
-
-  function start () {
-    reading = readOnce().finally(() => { reading = null })
-    return reading
-  }
-
-  /**
-   * Reads the orders that are kept now: a read in progress may miss some, so another one follows it.
-   * @returns {Promise<void>}
-   */
-  function read () {
-    if (reading === null) return start()
-    return next ??= reading.catch(() => {}).then(() => {
-      next = null
-      return start()
-    })
-  }
-
-  return {
-    read,
-
-    /**
-     * Drops the orders of the processes that had this number before: they were about other connections. To be called
-     * before this process has connections, and before it receives orders; after a failure the first read does it.
-     */
-    begin,
-
-    start () {
-      timer ??= clock.every(readEvery, () => {
-        if (redis.ready) read().catch(() => metrics.bus_errors.inc({ operation: 'orders' }))
-      }).unref()
-    },
-
-    stop () {
-      timer?.stop()
-      timer = undefined
-    },
-
-    /**
-     * Carries an order out, unless that was done before, and reports it to its publisher.
-     * @param {ReturnType<typeof decodeDirect>[number]} order
-     * @param {() => unknown} carryOut returns the number of connections, or a promise of it
-     */
-    receive (order, carryOut) {
-      const name = nameOf(order)
-      let outcome = known.get(name, 0)
-      if (outcome === undefined) {
-        // an order that fails is not repeated
-        known.set(name, NOTHING, Infinity)
-        outcome = Promise.resolve(carryOut()).then((count) => Number(count) || 0, () => 0)
-        known.set(name, outcome, Infinity)
-      }
-      if (order.orderId !== undefined) report(order.orderId, outcome)
     }
   }
 }

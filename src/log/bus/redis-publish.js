@@ -17,8 +17,6 @@ import { encodeDirect } from './redis-payload.js'
 import { createRegistry } from './registry.js'
 
 /**
- * The publishing half of the Redis bus.
- *
  * @typedef {import('./contract.js').PublishEntry} PublishEntry
  * @typedef {import('./contract.js').Published} Published
  * @typedef {import('../../redis/durability/durability.js').ScriptsOf} ScriptsOf
@@ -40,24 +38,99 @@ const MOVE = 6
 /** @type {Published} */
 const DIRECT = Object.freeze({ position: null, duplicate: false })
 
-/**
- * @param {object} dependencies
- * @param {import('../../redis/client.js').RedisConnection} dependencies.redis
- * @param {import('./contract.js').HistoryOf} dependencies.historyOf
- * @param {import('../../redis/durability/durability.js').Durability} [dependencies.durability] default: nothing is
- *   waited for
- * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
- * @param {import('../../base/common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../../base/common/random.js').Random, 'bytes' | 'uuid'>} dependencies.random
- * @param {Pick<ReturnType<typeof createRegistry>, 'assertComplete'>} [dependencies.registry] default: one that looks
- *   with each order only
- */
-export function createRedisPublish ({
-  redis, historyOf, durability = NO_WAIT, idempotency = IDEMPOTENCY, clock, random,
-  registry = createRegistry({ redis, clock })
-}) {
-  const order = createOrderPublish({ redis, registry, clock, random })
-  let pendingBytes = 0
+/** The publishing half of the Redis bus. */
+export class RedisPublish {
+  /** Of publications in progress. */
+  #pendingBytes = 0
+  #order
+  #parts
+
+  /**
+   * @param {object} parts
+   * @param {import('../../redis/client.js').RedisConnection} parts.redis
+   * @param {import('./contract.js').HistoryOf} parts.historyOf
+   * @param {import('../../redis/durability/durability.js').Durability} [parts.durability] default: nothing is waited
+   *   for
+   * @param {import('./contract.js').Idempotency} [parts.idempotency] for tests
+   * @param {import('../../base/common/clock.js').Clock} parts.clock
+   * @param {Pick<import('../../base/common/random.js').Random, 'bytes' | 'uuid'>} parts.random
+   * @param {Pick<ReturnType<typeof createRegistry>, 'assertComplete'>} [parts.registry] default: one that looks with
+   *   each order only
+   */
+  constructor ({
+    redis, historyOf, durability = NO_WAIT, idempotency = IDEMPOTENCY, clock, random,
+    registry = createRegistry({ redis, clock })
+  }) {
+    this.#parts = { redis, historyOf, durability, idempotency, clock, random }
+    this.#order = createOrderPublish({ redis, registry, clock, random })
+  }
+
+  /**
+   * @param {PublishEntry[]} entries of one lane
+   * @returns {Promise<Published[]>}
+   */
+  async publish (entries) {
+    if (entries.length === 0) return []
+    const target = oneLane(entries)
+    const { redis, durability, clock, random } = this.#parts
+    const now = clock.now()
+    const encoded = entries.map((entry) => ({ entry, envelope: encodeEnvelope(entry.publication, now, random) }))
+    const bytes = encoded.reduce((sum, { envelope }) => sum + envelope.length, 0)
+    if (this.#pendingBytes + bytes > MAX_PENDING_BYTES && this.#pendingBytes > 0)
+      throw new InkcastError('unavailable', 'the queue for redis is full')
+    this.#pendingBytes += bytes
+    try {
+      const kept = new Set(entries.map(({ publication }) => keptIn(publication)).filter((key) => key !== undefined))
+      // duplicates wait as well: the first one may not be confirmed yet. Orders about access are carried out in
+      // any case
+      const regardless = entries.some(({ publication }) => isOrder(publication))
+      return await durability.confirmed(
+        [...kept], (scriptsOf = () => redis.scripts) => this.#write(encoded, target, now, scriptsOf), { regardless }
+      )
+    } finally {
+      this.#pendingBytes -= bytes
+    }
+  }
+
+  /**
+   * @param {Encoded[]} encoded
+   * @param {import('../../wire/publication.js').Publication} target
+   * @param {number} now ms since 1970
+   * @param {ScriptsOf} scriptsOf
+   * @returns {Promise<Published[]>}
+   */
+  async #write (encoded, target, now, scriptsOf) {
+    /** @type {string[] | undefined} */
+    let channels
+    /** @type {Published[]} */
+    const published = []
+    let begun = false
+    try {
+      // sequential: a later call must not succeed after an earlier one failed
+      for (const call of split(encoded)) {
+        const { publication } = call[0].entry
+        if (publication.operator === 'broadcast') {
+          published.push(...await this.#toDocument(/** @type {string} */ (target.guid), call, scriptsOf))
+        } else if (isOrder(publication)) {
+          published.push({ ...DIRECT, carriedOut: await this.#order(publication, now, scriptsOf) })
+        } else if (publication.keep) {
+          const kept = await this.#toDocument(userLog(/** @type {string} */ (publication.uid)), call, scriptsOf)
+          begun = true
+          // the log decides what is a duplicate; connections that do not read it get each record with its first try
+          const fresh = call.filter((_, i) => !kept[i].duplicate)
+          if (fresh.length > 0) await this.#toWorkers(channels ??= await this.#channelsOf(publication), fresh)
+          published.push(...kept)
+        } else {
+          published.push(...await this.#toWorkers(channels ??= await this.#channelsOf(publication), call))
+        }
+        begun = true
+      }
+      return published
+    } catch (error) {
+      // a part is published
+      throw begun && toInkcastError(error).code === 'unavailable' ? unknown(error) : error
+    }
+  }
 
   /**
    * @param {string} guid
@@ -65,7 +138,8 @@ export function createRedisPublish ({
    * @param {ScriptsOf} scriptsOf
    * @returns {Promise<Published[]>}
    */
-  async function toDocument (guid, encoded, scriptsOf) {
+  async #toDocument (guid, encoded, scriptsOf) {
+    const { redis, historyOf, random, idempotency } = this.#parts
     const channel = documentChannel(guid)
     if (encoded.length === 1 && encoded[0].entry.publication.ephemeral) {
       // without the log and its order this is half the work for Redis, and cursors are the most frequent publications
@@ -120,23 +194,23 @@ export function createRedisPublish ({
    * @param {import('../../wire/publication.js').Publication} target
    * @returns {Promise<string[]>} channels of the workers that a lane goes to
    */
-  async function channelsOf ({ operator, uid, sid }) {
+  async #channelsOf ({ operator, uid, sid }) {
     if (operator === 'everyone') return [EVERYONE_CHANNEL]
     if (operator === 'socket' && sid !== undefined) {
       const owner = workerOfSid(sid)
       return owner === undefined ? [] : [workerChannel(owner)]
     }
-    return (await redis.client.zrange(userWorkers(/** @type {string} */ (uid)), '0', '-1')).map((number) =>
+    return (await this.#parts.redis.client.zrange(userWorkers(/** @type {string} */ (uid)), '0', '-1')).map((number) =>
       workerChannel(number)
     )
   }
 
   /** @param {string[]} channels @param {Encoded[]} encoded @returns {Promise<Published[]>} */
-  async function toWorkers (channels, encoded) {
+  async #toWorkers (channels, encoded) {
     // one message for the batch: a worker receives all of it or nothing
     const payload = encodeDirect(encoded.map(({ envelope }) => envelope))
     const results = await Promise.allSettled(
-      channels.map((channel) => maybeDone(redis.client.spublish(channel, payload)))
+      channels.map((channel) => maybeDone(this.#parts.redis.client.spublish(channel, payload)))
     )
     const failures = results.flatMap((result) => result.status === 'rejected' ? [toInkcastError(result.reason)] : [])
     if (failures.length === 0) return encoded.map(() => DIRECT)
@@ -144,72 +218,6 @@ export function createRedisPublish ({
     throw failures.length < results.length && failures[0].code === 'unavailable'
       ? unknown(failures[0])
       : (failures.find(({ code }) => code === 'timeout') ?? failures[0])
-  }
-
-  /**
-   * @param {Encoded[]} encoded
-   * @param {import('../../wire/publication.js').Publication} target
-   * @param {number} now ms since 1970
-   * @param {ScriptsOf} scriptsOf
-   * @returns {Promise<Published[]>}
-   */
-  async function write (encoded, target, now, scriptsOf) {
-    /** @type {string[] | undefined} */
-    let channels
-    /** @type {Published[]} */
-    const published = []
-    let begun = false
-    try {
-      // sequential: a later call must not succeed after an earlier one failed
-      for (const call of split(encoded)) {
-        const { publication } = call[0].entry
-        if (publication.operator === 'broadcast') {
-          published.push(...await toDocument(/** @type {string} */ (target.guid), call, scriptsOf))
-        } else if (isOrder(publication)) {
-          published.push({ ...DIRECT, carriedOut: await order(publication, now, scriptsOf) })
-        } else if (publication.keep) {
-          const kept = await toDocument(userLog(/** @type {string} */ (publication.uid)), call, scriptsOf)
-          begun = true
-          // the log decides what is a duplicate; connections that do not read it get each record with its first try
-          const fresh = call.filter((_, i) => !kept[i].duplicate)
-          if (fresh.length > 0) await toWorkers(channels ??= await channelsOf(publication), fresh)
-          published.push(...kept)
-        } else {
-          published.push(...await toWorkers(channels ??= await channelsOf(publication), call))
-        }
-        begun = true
-      }
-      return published
-    } catch (error) {
-      // a part is published
-      throw begun && toInkcastError(error).code === 'unavailable' ? unknown(error) : error
-    }
-  }
-
-  /**
-   * @param {PublishEntry[]} entries of one lane
-   * @returns {Promise<Published[]>}
-   */
-  return async function publish (entries) {
-    if (entries.length === 0) return []
-    const target = oneLane(entries)
-    const now = clock.now()
-    const encoded = entries.map((entry) => ({ entry, envelope: encodeEnvelope(entry.publication, now, random) }))
-    const bytes = encoded.reduce((sum, { envelope }) => sum + envelope.length, 0)
-    if (pendingBytes + bytes > MAX_PENDING_BYTES && pendingBytes > 0)
-      throw new InkcastError('unavailable', 'the queue for redis is full')
-    pendingBytes += bytes
-    try {
-      const kept = new Set(entries.map(({ publication }) => keptIn(publication)).filter((key) => key !== undefined))
-      // duplicates wait as well: the first one may not be confirmed yet. Orders about access are carried out in
-      // any case
-      const regardless = entries.some(({ publication }) => isOrder(publication))
-      return await durability.confirmed(
-        [...kept], (scriptsOf = () => redis.scripts) => write(encoded, target, now, scriptsOf), { regardless }
-      )
-    } finally {
-      pendingBytes -= bytes
-    }
   }
 }
 

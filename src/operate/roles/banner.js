@@ -14,10 +14,11 @@ import { phoneUrls } from '../../base/process/phone-urls.js'
  * @returns {string[]} lines
  */
 export function banner (
-  { production, gateway, api, admin, auth, redis, mode },
+  config,
   { port, apiPort },
   { interfaces, script = launcherContext().script, hasReference = folderOf(REFERENCE) !== undefined } = {}
 ) {
+  const { production, gateway, api, admin, auth } = config
   const hasDemo = !production && folderOf('inkcast-demo') !== undefined
   const scheme = gateway.tls ? 'https' : 'http'
   const host = reachable(gateway.host)
@@ -27,7 +28,7 @@ export function banner (
     `application/json"${token} -d '{"text":"Hello from curl"}'`
   return [
     '',
-    `  inkcast is running (${whatRuns({ gateway, redis, mode })})`,
+    `  inkcast is running (${whatRuns(config)})`,
     '',
     hasDemo
       ? `  demo      ${scheme}://${host}:${port}   ` +

@@ -6,7 +6,7 @@ import { createPublicPort, createSlotPort } from '../../gateway/public-port.js'
 import { createHandovers } from '../../transport/peers/handover.js'
 import { createSessionListener } from '../../transport/peers/session-listener.js'
 import { Directory } from '../../gateway/directory.js'
-import { createGateway } from '../../gateway/server.js'
+import { Gateway } from '../../gateway/server.js'
 import { createMoveRoute } from '../../gateway/leaving/moves.js'
 import { QUICK, THOROUGH, warmUp } from '../../gateway/rehearsal/warm-up.js'
 import { createLoopbackUplink } from '../../services/uplink/loopback.js'
@@ -36,7 +36,7 @@ import { createLease, createMisrouted, createPeers, sessionPathOf } from './work
  *
  * @typedef {import('./services.js').RoleServices} RoleServices
  * @typedef {import('../../people/workers/worker-lease.js').WorkerLease} WorkerLease
- * @typedef {import('./api.js').SharedParts & { gateway: ReturnType<typeof createGateway> }} GatewayParts
+ * @typedef {import('./api.js').SharedParts & { gateway: Gateway }} GatewayParts
  */
 
 /**
@@ -59,34 +59,37 @@ export async function composeGateway (context, one) {
   const lease = createLease(services, peers)
   await lifecycle.startAll({ 'worker lease': lease, inspector })
 
-  const parts = createRedisParts({ ...base, redis, durability, config, rules, worker: lease })
+  const shared = createRedisParts(base, { redis, durability, config, rules, worker: lease })
   const demo = await (await loadDemo(services))?.open({
     ...services,
     ports: one?.ports,
     directory: path.dirname(services.privatePath),
     inspect: privateRoutes.get('/inspect')
   })
-  const direct = createUplink(services, { durability, lease, ...parts })
-  const uplink = demo?.receiveFrom(direct, parts.bus) ?? direct
+  const direct = createUplink(services, { durability, lease, ...shared })
+  const uplink = demo?.receiveFrom(direct, shared.bus) ?? direct
   const directory = new Directory()
   const sessions = createWorkerSessions({
-    ...base, store: parts.sessionStore, config, uplink, worker: lease, directory
+    ...base, store: shared.sessionStore, config, uplink, worker: lease, directory
   })
   const misrouted = createMisrouted(services, lease, peerTls)
   const authenticator = createAuthenticator({ ...base, settings: config.auth })
   const access = createAccess({ ...base, settings: config.auth, orderTime: () => lease.time.now() })
-  const standing = new Standing({ ...base, lease, catchUp: () => parts.bus.catchUp(access.orders.times()) })
+  const standing = new Standing({ ...base, lease, catchUp: () => shared.bus.catchUp(access.orders.times()) })
   const mayAct = () => standing.good
-  const gateway = createGateway({
-    ...base, ...parts,
-    config, uplink, directory, sessions, authenticator, access, certificate, misrouted, mayAct,
-    rulesOf: rules.rulesOf,
-    extensions: createExtensions({ config, services: { ...base, ...parts } }),
-    newId: createSessionIds(lease.number, base),
-    alone: one !== undefined,
-    isReady: () => status.notReady().length === 0,
-    fallback: demo?.handler,
-    publicPort: (launcher.keepsSockets ? createSlotPort : createPublicPort)(config.gateway, host)
+  const gateway = new Gateway(base, {
+    config, shared, uplink, sessions, directory,
+    rights: { authenticator, access, rulesOf: rules.rulesOf, mayAct },
+    door: {
+      newId: createSessionIds(lease.number, base),
+      publicPort: (launcher.keepsSockets ? createSlotPort : createPublicPort)(config.gateway, host),
+      certificate,
+      misrouted,
+      isReady: () => status.notReady().length === 0,
+      fallback: demo?.handler,
+      alone: one !== undefined
+    },
+    extensions: createExtensions({ config, services: { ...base, ...shared } })
   })
 
   privateRoutes.set('/move', createMoveRoute(gateway.moves))
@@ -123,18 +126,18 @@ export async function composeGateway (context, one) {
     ...gateway.parts,
     'requests of peers': { start: () => peers?.serve(gateway.engine, () => lease.secrets) },
     // stopped first: cleaning up needs presence and the uplink
-    'worker watch': watchWorkers(services, { uplink, ...parts }),
+    'worker watch': watchWorkers(services, { uplink, ...shared }),
     report: services.createReport(lease)
   })
   return {
     workerNumber: lease.number,
     connections: () => gateway.connections,
     banner: [`gateway listens on ${config.gateway.host}:${gateway.port()}`],
-    parts: { ...services, gateway, bus: parts.bus, presence: parts.presenceStore }
+    parts: { ...services, gateway, bus: shared.bus, presence: shared.presenceStore }
   }
 }
 
-/** @typedef {ReturnType<typeof createRedisParts>} RedisParts */
+/** @typedef {import('../../gateway/redis-parts.js').RedisParts} RedisParts */
 
 /**
  * Where messages and events of clients go: to Kafka, or without Kafka to a stream, or without any service to their
@@ -145,7 +148,8 @@ export async function composeGateway (context, one) {
  *   durability: import('../../redis/durability/durability.js').Durability }} parts
  * @returns {import('../../log/publish/uplink.js').Uplink}
  */
-function createUplink ({ config, base, redis, kafka, rules }, { bus, publisher, lease, durability }) {
+function createUplink (services, { bus, publisher, lease, durability }) {
+  const { config, base, redis, kafka, rules } = services
   if (kafka !== undefined)
     return createKafkaUplink({ ...base, kafka, topic: config.kafka.topics.uplink, queues: bus })
   const loopback = createLoopbackUplink({ ...base, publisher })
@@ -171,12 +175,14 @@ const rehearse = ({ config, launcher, base, rules }, { lease, mayAct, connect })
   extent: launcher.urgent ? QUICK : THOROUGH,
   createParts (own) {
     const redis = createNullRedis({ ...own, urls: config.redis.urls, connect })
-    const { sessionStore: store, ...parts } = createRedisParts({ ...own, redis, config, rules, worker: lease })
+    const shared = createRedisParts(own, { redis, config, rules, worker: lease })
     return {
-      ...parts,
-      sessions: createWorkerSessions({ ...own, store, config, worker: lease }),
-      access: createAccess({ settings: {}, log: own.log, clock: base.clock, orderTime: () => lease.time.now() }),
-      mayAct
+      shared,
+      sessions: createWorkerSessions({ ...own, store: shared.sessionStore, config, worker: lease }),
+      rights: {
+        access: createAccess({ settings: {}, log: own.log, clock: base.clock, orderTime: () => lease.time.now() }),
+        mayAct
+      }
     }
   }
 })

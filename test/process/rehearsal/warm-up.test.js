@@ -45,10 +45,11 @@ async function startSilent (t) {
 
 const rules = { historyOf: () => ({ size: 10, ttl: 60 }) }
 
-/** @param {Parameters<typeof createRedisParts>[0] & Omit<Parameters<typeof createWorkerSessions>[0], 'store'>} own */
+/** @param {Parameters<typeof createRedisParts>[1] & Omit<Parameters<typeof createWorkerSessions>[0], 'store'>
+ *   & import('../../../src/observe/services.js').Services} own */
 function partsOf (own) {
-  const { sessionStore: store, ...others } = createRedisParts(own)
-  return { ...others, sessions: createWorkerSessions({ ...own, store }) }
+  const shared = createRedisParts(own, own)
+  return { shared, sessions: createWorkerSessions({ ...own, store: shared.sessionStore }) }
 }
 
 /**
@@ -112,7 +113,7 @@ describe('the warm-up of a worker', () => {
     t.after(() => sandbox.close())
     const limit = sandbox.gateway.engine.handshakeLimit
     let waited = 0
-    const { enter } = limit
+    const enter = limit.enter.bind(limit)
     limit.enter = (socket, res, go, req) => {
       let entering = true
       enter(socket, res, () => {

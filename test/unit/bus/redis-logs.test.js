@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemRandom } from '../../../src/base/common/random.js'
-import { createRedisLogs } from '../../../src/log/bus/redis-logs.js'
+import { RedisLogs } from '../../../src/log/bus/redis-logs.js'
 import { documentMeta } from '../../../src/redis/keys.js'
 
 /** A cluster in which the nodes of some documents do not respond. @param {Set<string>} away metas */
@@ -12,7 +12,7 @@ function logsOf (away) {
       return keys.flatMap((key) => key === documentMeta('without a log') ? [null, null, 0] : ['e', 7, 0])
     }
   }
-  return createRedisLogs({
+  return new RedisLogs({
     redis: /** @type {any} */ ({ isCluster: true, scripts }),
     metaTtlOf: () => 60,
     metrics: /** @type {any} */ ({}),
@@ -21,7 +21,8 @@ function logsOf (away) {
 }
 
 test('ends of logs are read although the node of others does not respond, whose ends are unknown', async () => {
-  const { ends } = logsOf(new Set([documentMeta('away')]))
+  const logs = logsOf(new Set([documentMeta('away')]))
+  const ends = (/** @type {string[]} */ guids) => logs.ends(guids)
   assert.deepEqual(await ends(['one', 'away', 'without a log']), [{ epoch: 'e', offset: 7 }, undefined, null])
   await assert.rejects(ends(['away']), /CLUSTERDOWN/)
   assert.deepEqual(await ends([]), [])

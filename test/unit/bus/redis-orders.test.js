@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { createKeptOrders, createOrderPublish } from '../../../src/log/bus/redis-orders.js'
+import { createOrderPublish, KeptOrders } from '../../../src/log/bus/redis-orders.js'
 import { decodeDirect, encodeDirect } from '../../../src/log/bus/redis-payload.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { systemRandom } from '../../../src/base/common/random.js'
@@ -17,7 +17,7 @@ test('a process whose lease has ended carries an order out, and does not report 
   for (const isOwner of [true, false]) {
     /** @type {any[]} */
     const reported = []
-    const kept = createKeptOrders({
+    const kept = new KeptOrders({
       redis: /** @type {any} */ ({
         scripts: { carried: async (/** @type {any} */ _, /** @type {any} */ args) => reported.push(args.slice(0, 2)) }
       }),
@@ -44,7 +44,7 @@ test('orders missed live are carried out once and reported; unreadable ones and 
   }
   /** @type {string[]} */
   const carriedOut = []
-  const kept = createKeptOrders({
+  const kept = new KeptOrders({
     redis, workerNumber: 1, metrics, clock: systemClock,
     onMessage (message) {
       if (message.length < 10) return

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { decodeDirect, decodeRecord, encodeDirect } from '../../../src/log/bus/redis-payload.js'
-import { createRedisPublish } from '../../../src/log/bus/redis-publish.js'
+import { RedisPublish } from '../../../src/log/bus/redis-publish.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { toInkcastError } from '../../../src/redis/errors.js'
 import { encodeEnvelope } from '../../../src/wire/envelope.js'
@@ -23,7 +23,9 @@ describe('publish over redis', () => {
           })
       }
     })
-    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock, random: systemRandom })
+    const publisher = new RedisPublish({ redis, historyOf: () => history, clock: systemClock, random: systemRandom })
+    /** @type {RedisPublish['publish']} */
+    const publish = (entries) => publisher.publish(entries)
     const value = Buffer.alloc(2 ** 24)
     const waiting = range(3).map((i) => publish([entry(`d${i}`, 0, { value })]))
     await assert.rejects(publish([entry('d3', 0, { value })]), { code: 'unavailable' })
@@ -49,7 +51,9 @@ describe('publish over redis', () => {
         }
       }
     })
-    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock, random: systemRandom })
+    const publisher = new RedisPublish({ redis, historyOf: () => history, clock: systemClock, random: systemRandom })
+    /** @type {RedisPublish['publish']} */
+    const publish = (entries) => publisher.publish(entries)
     // the first 256 are published
     await assert.rejects(publish(range(600).map((i) => entry('d', i))), { code: 'timeout' })
     assert.deepEqual(calls, [256, 256])
@@ -70,7 +74,9 @@ describe('publish over redis', () => {
           async spublish () { throw new Error('redis does not answer') }
         }
       })
-      const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock, random: systemRandom })
+      const publisher = new RedisPublish({ redis, historyOf: () => history, clock: systemClock, random: systemRandom })
+      /** @type {RedisPublish['publish']} */
+      const publish = (entries) => publisher.publish(entries)
       await assert.rejects(
         publish([{ publication: publication({ operator: 'user', uid: 'u', keep: true }) }]),
         (error) => toInkcastError(error).code === code
@@ -91,7 +97,9 @@ describe('publish over redis', () => {
         }
       }
     })
-    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock, random: systemRandom })
+    const publisher = new RedisPublish({ redis, historyOf: () => history, clock: systemClock, random: systemRandom })
+    /** @type {RedisPublish['publish']} */
+    const publish = (entries) => publisher.publish(entries)
     await publish(range(5).map(() => entry('d', 0, { value: Buffer.alloc(1.5 * 2 ** 20) })))
     assert.deepEqual(calls, [2, 2, 1])
     await publish([entry('d', 0, { value: Buffer.alloc(9 * 2 ** 20) })])
