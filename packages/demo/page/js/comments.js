@@ -70,55 +70,10 @@ export function createComments ({ model, me, send, newId, selected, onShow, onNe
   function draw () {
     const known = new Map(Array.from(list.children, (item) => [item.getAttribute('data-id'), item]))
     const entries = [...model.comments, ...messages].sort((a, b) => b.at - a.at)
-    const items = entries.map((entry) => known.get(entry.id) ?? itemOf(entry))
+    const items = entries.map((entry) => known.get(entry.id) ?? itemOf(entry, { onShow, resolve }))
     arrange(list, items)
     byId('no-comments').hidden = items.length > 0
     byId('comments-count').textContent = items.length === 0 ? '' : String(items.length)
-  }
-
-  /** @param {any} comment */
-  function itemOf ({ id, text, name, color, at, cell: where, outside }) {
-    const item = h(
-      'li',
-      { 'data-id': id, class: outside ? 'comment outside' : 'comment' },
-      h(
-        'p',
-        { class: 'comment-head' },
-        h('strong', {}, name),
-        ...(where === undefined
-          ? []
-          : [
-              h(
-                'button',
-                { type: 'button', class: 'chip', 'aria-label': `Show cell ${where}`, onclick: () => onShow(where) },
-                where
-              )
-            ]),
-        h(
-          'time',
-          { dateTime: new Date(at).toISOString() },
-          new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
-        ),
-        ...(outside
-          ? []
-          : [
-              h(
-                'button',
-                {
-                  type: 'button',
-                  class: 'resolve',
-                  title: 'Resolve',
-                  'aria-label': `Resolve the comment of ${name}`,
-                  onclick: () => resolve(id)
-                },
-                '✓'
-              )
-            ])
-      ),
-      h('p', {}, text)
-    )
-    item.style.setProperty('--color', color)
-    return item
   }
 
   /** @param {string} comment */
@@ -151,4 +106,52 @@ export function createComments ({ model, me, send, newId, selected, onShow, onNe
     },
     tell
   }
+}
+
+/**
+ * @param {any} comment
+ * @param {{ onShow: (cell: string) => void, resolve: (comment: string) => void }} actions
+ */
+function itemOf ({ id, text, name, color, at, cell: where, outside }, { onShow, resolve }) {
+  const item = h(
+    'li',
+    { 'data-id': id, class: outside ? 'comment outside' : 'comment' },
+    h(
+      'p',
+      { class: 'comment-head' },
+      h('strong', {}, name),
+      ...(where === undefined
+        ? []
+        : [
+            h(
+              'button',
+              { type: 'button', class: 'chip', 'aria-label': `Show cell ${where}`, onclick: () => onShow(where) },
+              where
+            )
+          ]),
+      h(
+        'time',
+        { dateTime: new Date(at).toISOString() },
+        new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+      ),
+      ...(outside
+        ? []
+        : [
+            h(
+              'button',
+              {
+                type: 'button',
+                class: 'resolve',
+                title: 'Resolve',
+                'aria-label': `Resolve the comment of ${name}`,
+                onclick: () => resolve(id)
+              },
+              '✓'
+            )
+          ])
+    ),
+    h('p', {}, text)
+  )
+  item.style.setProperty('--color', color)
+  return item
 }

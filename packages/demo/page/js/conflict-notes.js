@@ -6,7 +6,7 @@ import { h, oncePerFrame } from './dom.js'
  *
  * @param {object} dependencies
  * @param {HTMLElement} dependencies.canvas around the sheet
- * @param {ReturnType<typeof import('./sheet.js').createSheet>} dependencies.sheet
+ * @param {import('./sheet.js').Sheet} dependencies.sheet
  * @param {import('./conflicts.js').Conflicts} dependencies.conflicts
  * @param {(id: string) => { name: string, color: string } | undefined} dependencies.personOf
  * @param {(cell: string) => void} dependencies.onTake the person takes the other's text

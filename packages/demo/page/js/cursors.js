@@ -11,80 +11,139 @@ const CROWD = 15
 const TELL_AGAIN = 1500
 
 /**
- * Pointers and selections of the others, with their names. They are signals: sent at once, never stored.
- *
- * @param {object} dependencies
- * @param {HTMLElement} dependencies.layer over the sheet, for the pointers
- * @param {ReturnType<typeof import('./sheet.js').createSheet>} dependencies.sheet
- * @param {import('./people.js').People} dependencies.people
- * @param {(event: string, data: object) => void} dependencies.signal
+ * @typedef {{ x: number, y: number, at: number, pointer: { element: HTMLElement, name: HTMLElement } | null, cell:
+ *   string | null }} Cursor
  */
-export function createCursors ({ layer, sheet, people, signal }) {
-  /**
-   * @typedef {{ x: number, y: number, at: number, pointer: { element: HTMLElement, name: HTMLElement } | null, cell:
-   *   string | null }} Cursor
-   */
-  /** @type {Map<string, Cursor>} by connection id; bounded by the people present */
-  const cursors = new Map()
+
+/** Pointers and selections of the others, with their names. They are signals: sent at once, never stored. */
+export class Cursors {
+  /** By connection id; bounded by the people present. @type {Map<string, Cursor>} */
+  #cursors = new Map()
   /** @type {Set<string>} */
-  const moved = new Set()
-  /** @type {Set<string>} cells whose marks have to be drawn again */
-  const marked = new Set()
-  /** @type {string | null} */
-  let selected = null
-  let telling = 0
+  #moved = new Set()
+  /** Cells whose marks have to be drawn again. @type {Set<string>} */
+  #marked = new Set()
+  /** This page's own. @type {string | null} */
+  #selected = null
+  #telling = 0
+  #idle = setInterval(() => this.#removeIdle(), 1000)
+  #layer
+  #sheet
+  #people
+  #select
 
-  const pause = () => PAUSE + PAUSE_PER_PERSON * people.others().length
-  const point = withPauses(
-    (x, y) => signal('pointer', { x: Math.round(x * 1000) / 1000, y: Math.round(y * 1000) / 1000 }),
-    pause
-  )
-  const select = withPauses(() => signal('select', { cell: selected }), pause)
+  /**
+   * @param {object} dependencies
+   * @param {HTMLElement} dependencies.layer over the sheet, for the pointers
+   * @param {import('./sheet.js').Sheet} dependencies.sheet
+   * @param {import('./people.js').People} dependencies.people
+   * @param {(event: string, data: object) => void} dependencies.signal
+   */
+  constructor ({ layer, sheet, people, signal }) {
+    this.#layer = layer
+    this.#sheet = sheet
+    this.#people = people
+    const pause = () => PAUSE + PAUSE_PER_PERSON * people.others().length
+    const point = withPauses(
+      (x, y) => signal('pointer', { x: Math.round(x * 1000) / 1000, y: Math.round(y * 1000) / 1000 }),
+      pause
+    )
+    this.#select = withPauses(() => signal('select', { cell: this.#selected }), pause)
+    sheet.table.addEventListener('pointermove', (/** @type {PointerEvent} */ { clientX, clientY, pointerType }) => {
+      if (pointerType === 'touch') return
+      const { left, top, width, height } = sheet.table.getBoundingClientRect()
+      point((clientX - left) / width, (clientY - top) / height)
+    })
+    people.addEventListener('change', () => {
+      for (const connection of [...this.#cursors.keys()])
+        if (people.at(connection) === undefined) this.#remove(connection)
+      layer.classList.toggle('crowded', people.others().length > CROWD)
+      this.#draw()
+    })
+    people.addEventListener('follow', () => {
+      for (const [connection, { cell }] of this.#cursors)
+        if (cell !== null && people.at(connection)?.id === people.following) sheet.bringIntoView(cell)
+    })
+  }
 
-  sheet.table.addEventListener('pointermove', (/** @type {PointerEvent} */ { clientX, clientY, pointerType }) => {
-    if (pointerType === 'touch') return
-    const { left, top, width, height } = sheet.table.getBoundingClientRect()
-    point((clientX - left) / width, (clientY - top) / height)
-  })
+  stop () { clearInterval(this.#idle) }
+
+  /** @param {string | null} cell where this page's own selection is */
+  selected (cell) {
+    this.#selected = cell
+    this.#select()
+  }
+
+  /** Sends the selection again, because a new client does not know it. */
+  tellAgain () {
+    if (this.#selected === null || this.#telling !== 0) return
+    this.#telling = setTimeout(() => {
+      this.#telling = 0
+      this.#select()
+    }, Math.random() * TELL_AGAIN)
+  }
+
+  /** @param {{ x: unknown, y: unknown }} payload @param {{ from?: string }} meta */
+  onPointer = ({ x, y }, { from }) => {
+    const cursor = this.#cursorOf(from)
+    if (cursor === null || from === undefined || typeof x !== 'number' || typeof y !== 'number') return
+    Object.assign(cursor, { x: Math.min(1, Math.max(0, x)), y: Math.min(1, Math.max(0, y)), at: performance.now() })
+    this.#moved.add(from)
+    this.#draw()
+  }
+
+  /** @param {{ cell: unknown }} payload @param {{ from?: string }} meta */
+  onSelect = ({ cell }, { from }) => {
+    const cursor = this.#cursorOf(from)
+    const [sheet, people] = [this.#sheet, this.#people]
+    if (cursor === null) return
+    if (cursor.cell !== null) this.#marked.add(cursor.cell)
+    cursor.cell = typeof cell === 'string' && sheet.box(cell) !== null ? cell : null
+    if (cursor.cell !== null) {
+      this.#marked.add(cursor.cell)
+      if (people.following !== null && people.at(from)?.id === people.following) sheet.bringIntoView(cursor.cell)
+    }
+    this.#draw()
+  }
 
   /** @param {string | undefined} connection @returns {Cursor | null} */
-  function cursorOf (connection) {
-    if (connection === undefined || people.at(connection) === undefined) return null
-    let cursor = cursors.get(connection)
-    if (cursor === undefined) cursors.set(connection, cursor = { x: 0, y: 0, at: 0, pointer: null, cell: null })
+  #cursorOf (connection) {
+    if (connection === undefined || this.#people.at(connection) === undefined) return null
+    let cursor = this.#cursors.get(connection)
+    if (cursor === undefined) this.#cursors.set(connection, cursor = { x: 0, y: 0, at: 0, pointer: null, cell: null })
     return cursor
   }
 
-  const draw = oncePerFrame(() => {
+  #draw = oncePerFrame(() => {
     // read the size before any write: a read after a write would force another layout
-    const { offsetWidth: width, offsetHeight: height } = sheet.table
-    for (const connection of moved) {
-      const cursor = cursors.get(connection)
-      const person = people.at(connection)
+    const { offsetWidth: width, offsetHeight: height } = this.#sheet.table
+    for (const connection of this.#moved) {
+      const cursor = this.#cursors.get(connection)
+      const person = this.#people.at(connection)
       if (cursor === undefined || person === undefined) continue
-      const { element, name } = cursor.pointer ??= makePointer()
+      const { element, name } = cursor.pointer ??= this.#makePointer()
       element.style.setProperty('--color', person.color)
       if (name.textContent !== person.name) name.textContent = person.name
       element.classList.toggle('at-the-edge', cursor.x > 0.85)
       element.style.transform = `translate(${(cursor.x * width).toFixed(1)}px, ${(cursor.y * height).toFixed(1)}px)`
     }
-    moved.clear()
-    for (const cell of marked) drawMark(cell)
-    marked.clear()
+    this.#moved.clear()
+    for (const cell of this.#marked) this.#drawMark(cell)
+    this.#marked.clear()
   })
 
-  function makePointer () {
+  #makePointer () {
     const name = h('span', {})
-    return { element: layer.appendChild(h('div', { class: 'pointer' }, name)), name }
+    return { element: this.#layer.appendChild(h('div', { class: 'pointer' }, name)), name }
   }
 
   /** @param {string} cell */
-  function drawMark (cell) {
-    const box = sheet.box(cell)
+  #drawMark (cell) {
+    const box = this.#sheet.box(cell)
     if (box === null) return
-    const here = [...cursors]
+    const here = [...this.#cursors]
       .filter(([, cursor]) => cursor.cell === cell)
-      .map(([connection]) => people.at(connection))
+      .map(([connection]) => this.#people.at(connection))
       .filter((person) => person !== undefined)
     const label = box.querySelector('.mark')
     box.classList.toggle('selected-by-other', here.length > 0)
@@ -96,69 +155,19 @@ export function createCursors ({ layer, sheet, people, signal }) {
   }
 
   /** @param {string} connection */
-  function remove (connection) {
-    const cursor = cursors.get(connection)
-    cursors.delete(connection)
+  #remove (connection) {
+    const cursor = this.#cursors.get(connection)
+    this.#cursors.delete(connection)
     cursor?.pointer?.element.remove()
-    if (cursor?.cell) marked.add(cursor.cell)
+    if (cursor?.cell) this.#marked.add(cursor.cell)
   }
 
-  people.addEventListener('change', () => {
-    for (const connection of [...cursors.keys()]) if (people.at(connection) === undefined) remove(connection)
-    layer.classList.toggle('crowded', people.others().length > CROWD)
-    draw()
-  })
-  people.addEventListener('follow', () => {
-    for (const [connection, { cell }] of cursors)
-      if (cell !== null && people.at(connection)?.id === people.following) sheet.bringIntoView(cell)
-  })
-  const idle = setInterval(() => {
+  #removeIdle () {
     const now = performance.now()
-    for (const cursor of cursors.values()) {
+    for (const cursor of this.#cursors.values()) {
       if (cursor.pointer === null || now - cursor.at < STAYS) continue
       cursor.pointer.element.remove()
       cursor.pointer = null
-    }
-  }, 1000)
-
-  return {
-    stop () { clearInterval(idle) },
-
-    /** @param {string | null} cell where this page's own selection is */
-    selected (cell) {
-      selected = cell
-      select()
-    },
-
-    /** Sends the selection again, because a new client does not know it. */
-    tellAgain () {
-      if (selected === null || telling !== 0) return
-      telling = setTimeout(() => {
-        telling = 0
-        select()
-      }, Math.random() * TELL_AGAIN)
-    },
-
-    /** @param {{ x: unknown, y: unknown }} payload @param {{ from?: string }} meta */
-    onPointer ({ x, y }, { from }) {
-      const cursor = cursorOf(from)
-      if (cursor === null || from === undefined || typeof x !== 'number' || typeof y !== 'number') return
-      Object.assign(cursor, { x: Math.min(1, Math.max(0, x)), y: Math.min(1, Math.max(0, y)), at: performance.now() })
-      moved.add(from)
-      draw()
-    },
-
-    /** @param {{ cell: unknown }} payload @param {{ from?: string }} meta */
-    onSelect ({ cell }, { from }) {
-      const cursor = cursorOf(from)
-      if (cursor === null) return
-      if (cursor.cell !== null) marked.add(cursor.cell)
-      cursor.cell = typeof cell === 'string' && sheet.box(cell) !== null ? cell : null
-      if (cursor.cell !== null) {
-        marked.add(cursor.cell)
-        if (people.following !== null && people.at(from)?.id === people.following) sheet.bringIntoView(cursor.cell)
-      }
-      draw()
     }
   }
 }

@@ -2,9 +2,6 @@ import { arrange, byId, h } from './dom.js'
 import { partsOf } from './hop-parts.js'
 
 /**
- * The way of a record: its hops from the publisher to this page, with their times. While it is shown, the processes
- * report the records of this document (the inspector, docs/status.md); otherwise nothing is requested.
- *
  * @typedef {import('./hop-parts.js').Hop} Hop
  * @typedef {import('./hop-parts.js').Part} Part
  */
@@ -23,67 +20,104 @@ const MAX_KEPT = 1000
 const RETRY = 1000
 
 /**
- * @param {object} dependencies
- * @param {any} dependencies.client
- * @param {string} dependencies.guid
+ * The way of a record: its hops from the publisher to this page, with their times. While it is shown, the processes
+ * report the records of this document (the inspector, docs/status.md); otherwise nothing is requested.
  */
-export function createHops ({ client, guid }) {
+export class Hops {
   /** By trace id. @type {Map<string, Hop[]>} */
-  const hops = new Map()
-  /** @type {AbortController | null} */
-  let open = null
+  #hops = new Map()
+  /** It is shown while there is one. @type {AbortController | null} */
+  #open = null
   /** The gateway worker of this page, as far as it is known. */
-  let own = ''
-  let last = -Infinity
+  #own = ''
+  #last = -Infinity
+  #client
+  #guid
+  #button = h('button', {
+    type: 'button', id: 'hops-show', 'aria-expanded': 'false',
+    onclick: () => this.#open === null ? this.#start() : this.#stop()
+  }, 'Show the hops')
 
-  const button = h(
-    'button', { type: 'button', id: 'hops-show', 'aria-expanded': 'false', onclick: () => open === null ? start() : stop() },
-    'Show the hops'
+  #list = h('ol', { id: 'hops-list', class: 'hop-list' })
+  #note = h(
+    'p', { id: 'hops-note', class: 'hint', hidden: true },
+    'Records appear here when a person types, or while something is broken above.'
   )
-  const list = h('ol', { id: 'hops-list', class: 'hop-list' })
-  const note = h('p', { id: 'hops-note', class: 'hint', hidden: true }, 'Records appear here when a person types, or while something is ' +
-    'broken above.')
-  const problem = h('p', { class: 'problem', role: 'alert' })
 
-  function start () {
-    const own = open = new AbortController()
-    show()
-    follow(own.signal).catch((error) => { if (!own.signal.aborted) problem.textContent = error.message })
-    records(own.signal).catch((error) => { if (!own.signal.aborted) problem.textContent = error.message })
+  #problem = h('p', { class: 'problem', role: 'alert' })
+
+  /** @param {any} client @param {string} guid */
+  constructor (client, guid) {
+    this.#client = client
+    this.#guid = guid
   }
 
-  function stop () {
-    open?.abort()
-    open = null
-    hops.clear()
-    list.replaceChildren()
-    show()
+  mount () {
+    const section = byId('hops')
+    section.setAttribute('aria-labelledby', 'hops-title')
+    section.append(
+      h('h2', { id: 'hops-title' }, 'Path of a record'),
+      h('p', { class: 'hint' }, 'From the publisher to this page, hop by hop.'),
+      h('div', { class: 'buttons' }, this.#button),
+      this.#note, this.#list, this.#problem,
+      h(
+        'details', { class: 'how' },
+        h('summary', {}, 'How this is done'),
+        h(
+          'p', {},
+          'Each process reports the records of this document while the strip is open (the inspector of the status ',
+          'page), found by their trace id. The last hop ends when this page has the record. Values of records are not ',
+          'reported, and without a watcher nothing is.'
+        ),
+        h(
+          'p', { class: 'links' },
+          h('a', { href: '/docs/status.html#inspector' }, 'Inspector'), ' ', h('a', { href: '/docs/tracing.html' }, 'Traces')
+        )
+      )
+    )
+    section.hidden = false
   }
 
-  function show () {
-    button.textContent = open === null ? 'Show the hops' : 'Hide the hops'
-    button.setAttribute('aria-expanded', String(open !== null))
-    note.hidden = open === null || list.children.length > 0
-    problem.textContent = ''
+  #start () {
+    const { signal } = this.#open = new AbortController()
+    this.#show()
+    for (const work of [this.#follow(signal), this.#records(signal)])
+      work.catch((error) => { if (!signal.aborted) this.#problem.textContent = error.message })
+  }
+
+  #stop () {
+    this.#open?.abort()
+    this.#open = null
+    this.#hops.clear()
+    this.#list.replaceChildren()
+    this.#show()
+  }
+
+  #show () {
+    const open = this.#open !== null
+    this.#button.textContent = open ? 'Hide the hops' : 'Show the hops'
+    this.#button.setAttribute('aria-expanded', String(open))
+    this.#note.hidden = !open || this.#list.children.length > 0
+    this.#problem.textContent = ''
   }
 
   /** Reads what the processes report, for as long as it is shown. @param {AbortSignal} signal */
-  async function follow (signal) {
+  async #follow (signal) {
     while (!signal.aborted) {
       // the worker that answers may be killed: another one answers the next request
-      await read(signal).catch(() => {})
+      await this.#read(signal).catch(() => {})
       if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY))
     }
   }
 
   /** @param {AbortSignal} signal */
-  async function read (signal) {
-    const answer = await fetch(`/control/hops?document=${encodeURIComponent(guid)}`, { signal })
+  async #read (signal) {
+    const answer = await fetch(`/control/hops?document=${encodeURIComponent(this.#guid)}`, { signal })
     if (!answer.ok || answer.body === null) {
-      problem.textContent = (await answer.json()).error?.message ?? ''
+      this.#problem.textContent = (await answer.json()).error?.message ?? ''
       return
     }
-    problem.textContent = ''
+    this.#problem.textContent = ''
     const reader = answer.body.getReader()
     const decoder = new TextDecoder()
     let rest = ''
@@ -92,14 +126,15 @@ export function createHops ({ client, guid }) {
       if (done) return
       const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
-      for (const line of lines) keep(JSON.parse(line))
+      for (const line of lines) this.#keep(JSON.parse(line))
     }
   }
 
   /** @param {Hop} hop */
-  function keep (hop) {
+  #keep (hop) {
+    const hops = this.#hops
     if (hop.traceId === undefined) return
-    if (hop.clients?.some(({ sid }) => sid === client.connectionId)) own = hop.process
+    if (hop.clients?.some(({ sid }) => sid === this.#client.connectionId)) this.#own = hop.process
     const known = hops.get(hop.traceId)
     if (known !== undefined) return void known.push(hop)
     hops.set(hop.traceId, [hop])
@@ -107,16 +142,16 @@ export function createHops ({ client, guid }) {
   }
 
   /** @param {AbortSignal} signal */
-  async function records (signal) {
-    const doc = await client.open(guid, { echo: true, signal })
+  async #records (signal) {
+    const doc = await this.#client.open(this.#guid, { echo: true, signal })
     signal.addEventListener('abort', () => doc.close())
     if (signal.aborted) return void doc.close()
     for await (const { event, payload, meta } of doc) {
       const now = performance.now()
-      if (meta?.offset === undefined || now - last < EVERY) continue
-      last = now
+      if (meta?.offset === undefined || now - this.#last < EVERY) continue
+      this.#last = now
       const at = performance.timeOrigin + now
-      setTimeout(() => { if (!signal.aborted) add(event, meta, at, payload?.at) }, WAIT)
+      setTimeout(() => { if (!signal.aborted) this.#add(event, meta, at, payload?.at) }, WAIT)
     }
   }
 
@@ -126,41 +161,13 @@ export function createHops ({ client, guid }) {
    * @param {number} at when it arrived
    * @param {unknown} sentAt by a numbered record's publisher
    */
-  function add (event, { traceId, offset }, at, sentAt) {
-    const parts = partsOf(hops.get(traceId) ?? [], own, at, event === PULSE ? Number(sentAt) : undefined)
-    hops.delete(traceId)
+  #add (event, { traceId, offset }, at, sentAt) {
+    const parts = partsOf(this.#hops.get(traceId) ?? [], this.#own, at, event === PULSE ? Number(sentAt) : undefined)
+    this.#hops.delete(traceId)
     // the processes had not learned of this page yet, or the record came from the log after a reconnect
     if (parts === null) return
-    arrange(list, [row(event, offset, parts), ...list.children].slice(0, ROWS))
-    show()
-  }
-
-  return {
-    mount () {
-      const section = byId('hops')
-      section.setAttribute('aria-labelledby', 'hops-title')
-      section.append(
-        h('h2', { id: 'hops-title' }, 'Path of a record'),
-        h('p', { class: 'hint' }, 'From the publisher to this page, hop by hop.'),
-        h('div', { class: 'buttons' }, button),
-        note, list, problem,
-        h(
-          'details', { class: 'how' },
-          h('summary', {}, 'How this is done'),
-          h(
-            'p', {},
-            'Each process reports the records of this document while the strip is open (the inspector of the status page), found by ' +
-            'their trace id. The last hop ends when this page has the record. Values of records are not reported, and without a ' +
-            'watcher nothing is.'
-          ),
-          h(
-            'p', { class: 'links' }, h('a', { href: '/docs/status.html#inspector' }, 'Inspector'), ' ',
-            h('a', { href: '/docs/tracing.html' }, 'Traces')
-          )
-        )
-      )
-      section.hidden = false
-    }
+    arrange(this.#list, [row(event, offset, parts), ...this.#list.children].slice(0, ROWS))
+    this.#show()
   }
 }
 

@@ -8,19 +8,20 @@ const NO_SERVICE = 'The document service does not respond. ' +
  * Opens a document and keeps it up to date: the document service returns it with its position in the log, and the
  * gateway sends all later records.
  *
- * @param {object} dependencies
- * @param {string} dependencies.guid
- * @param {import('./me.js').Me} dependencies.me
- * @param {Record<string, any>} dependencies.state what others see of the person
- * @param {(loaded: { document: any, kept?: boolean }) => void} dependencies.onLoad
- * @param {(problem: string, options?: { quiet: boolean }) => void} dependencies.onProblem '' when it is solved; quiet:
- *   nothing is wrong
- * @param {(state: string, reason: Error | null) => void} dependencies.onState of the connection
- * @param {import('./token.js').TokenSource} dependencies.source of the token
- * @param {string[]} [dependencies.transports]
- * @param {boolean} [dependencies.msgpack] use msgpack instead of JSON
+ * @typedef {object} Listeners
+ * @property {(loaded: { document: any, kept?: boolean }) => void} onLoad
+ * @property {(problem: string, options?: { quiet: boolean }) => void} onProblem '' when it is solved; quiet: nothing is
+ *   wrong
+ * @property {(state: string, reason: Error | null) => void} onState of the connection
+ *
+ * @param {{ guid: string, me: import('./me.js').Me, state: Record<string, any> }} what state: what others see of the
+ *   person
+ * @param {Listeners} listeners
+ * @param {{ source: import('./token.js').TokenSource, transports?: string[], msgpack?: boolean }} options source of the
+ *   token; msgpack instead of JSON
  */
-export async function openLink ({ guid, me, state, onLoad, onProblem, onState, source, transports, msgpack = false }) {
+export async function openLink ({ guid, me, state }, listeners, { source, transports, msgpack = false }) {
+  const { onLoad, onProblem, onState } = listeners
   // another build of the same library, which is not a module
   const other = '/client/socket.io.msgpack.min.js'
   if (msgpack) await import(other)

@@ -10,11 +10,11 @@ import { createPeopleList } from './people-list.js'
 import { createPhone } from './phone.js'
 import { createReset } from './reset.js'
 import { createSecondView } from './second-view.js'
-import { createStage } from './stage.js'
+import { Stage } from './stage.js'
 import { createTerminal } from './terminal.js'
 import { createTogether } from './together.js'
 import { createUnderneath } from './underneath.js'
-import { createView } from './view.js'
+import { personOf, View } from './view.js'
 
 const MAX_NAME = 40
 
@@ -34,7 +34,7 @@ const login = createLogin({ guid, user: me.id, command: settings.tokenCommand })
 let lastCell = null
 
 const underneath = createUnderneath()
-const view = createView({
+const view = new View({
   guid, me, canvas: byId('canvas'), kept: true,
   onSent: underneath.sent,
   onSelect (cell) {
@@ -53,7 +53,7 @@ const comments = createComments({
   onShow: (cell) => sheet.bringIntoView(cell),
   onNew: announcer.comment
 })
-const stage = createStage({ model, people, signal, tell: (presenting) => setState({ presenting }) })
+const stage = new Stage({ model, people, signal, tell: (presenting) => setState({ presenting }) })
 createPeopleList({ people })
 const guests = createGuests({ guid, selected: () => lastCell, options: () => options })
 createPhone(settings)
@@ -79,7 +79,7 @@ document.body.style.setProperty('--me', me.color)
 
 model.addEventListener('cells', (event) => {
   const { cells, id } = /** @type {CustomEvent<{ cells: string[], id: string }>} */ (event).detail
-  const author = people.named(view.personOf(id))
+  const author = people.named(personOf(id))
   if (author !== undefined && author !== me) for (const cell of cells) announcer.cell(cell, author.name)
 })
 conflicts.addEventListener('change', () => {

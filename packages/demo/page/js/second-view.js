@@ -1,6 +1,6 @@
 import { byId } from './dom.js'
 import { companionOf } from './me.js'
-import { createView } from './view.js'
+import { View } from './view.js'
 
 /** From this width on, the second view is beside the first one and opens by itself. */
 const WIDE = '(min-width: 64rem)'
@@ -20,7 +20,7 @@ export function createSecondView ({ guid, me, alone, options }) {
   const canvas = byId('second-canvas')
   const empty = canvas.innerHTML
   const wide = matchMedia(WIDE)
-  /** @type {ReturnType<typeof createView> | null} */
+  /** @type {View | null} */
   let view = null
 
   /** @type {Promise<void>} */
@@ -34,7 +34,7 @@ export function createSecondView ({ guid, me, alone, options }) {
   async function openNow () {
     canvas.innerHTML = empty
     const companion = companionOf(me)
-    const mine = view = createView({ guid, me: companion, canvas, kept: false })
+    const mine = view = new View({ guid, me: companion, canvas, kept: false })
     const dot = () => card.style.setProperty('--color', companion.color)
     mine.people.addEventListener('change', dot)
     dot()

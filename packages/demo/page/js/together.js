@@ -12,7 +12,7 @@ const USUAL = 'B7'
  * cell.
  *
  * @param {object} dependencies
- * @param {ReturnType<typeof import('./view.js').createView>} dependencies.view
+ * @param {import('./view.js').View} dependencies.view
  * @param {ReturnType<typeof import('./second-view.js').createSecondView>} dependencies.second
  * @param {() => string | null} dependencies.selected
  */
