@@ -3,9 +3,7 @@
  * of a document. A stock client uses several times the CPU of the server's side, and a load generator on the same
  * machine would then measure itself.
  */
-import net from 'node:net'
-import { CLOSE, frameOf, readFrames, TEXT } from '../../packages/load/frames.js'
-import { READ_BUFFER } from '../../packages/load/websocket.js'
+import { openWebSocket } from '../../packages/load/websocket.js'
 
 /**
  * @typedef {object} Target
@@ -27,19 +25,14 @@ import { READ_BUFFER } from '../../packages/load/websocket.js'
  *   (receiver.js)
  */
 
-// All clients use this key, so that the expected response is constant (RFC 6455, section 1.3 has both).
-const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
-const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
-const PONG = frameOf('3')
-const EMPTY = Buffer.alloc(0)
 // "42": an EVENT packet without acknowledgement; "43": an acknowledgement
 const [MESSAGE, EVENT, ACK] = Buffer.from('423')
 
-/** @typedef {'connecting' | 'upgrading' | 'opening' | 'authenticating' | 'joining' | 'open' | 'closed'} State */
+/** @typedef {'opening' | 'authenticating' | 'joining' | 'open' | 'closed'} State */
 
 export class WebSocketClient {
   /** @type {State} */
-  state = 'connecting'
+  state = 'opening'
   /** Answer to `doc:join`. @type {any} */
   answer
   /** @type {Map<number, number> | undefined} */
@@ -47,13 +40,10 @@ export class WebSocketClient {
   #socket
   /** Callbacks of pending requests, in the order of their ids. @type {((error: Error | null) => void)[]} */
   #waiting = []
-  /** @type {Buffer} beginning of a frame, or of the upgrade response */
-  #rest = EMPTY
   #member
   #listeners
   /** @type {((error: Error | null) => void) | null} */
   #settle
-  #onFrame = (/** @type {number} */ opcode, /** @type {Buffer} */ payload) => this.#frame(opcode, payload)
 
   /**
    * @param {Target} target
@@ -61,27 +51,23 @@ export class WebSocketClient {
    * @param {Listeners} listeners
    * @param {(error: Error | null) => void} settle called once: the client has joined, or failed
    */
-  constructor (target, member, listeners, settle) {
+  constructor ({ host, port }, member, listeners, settle) {
     this.#member = member
     this.#listeners = listeners
     this.#settle = settle
-    this.#socket = net.connect({
-      ...target,
-      localAddress: member.source,
-      noDelay: true,
-      onread: {
-        buffer: READ_BUFFER,
-        callback: (length, buffer) => this.#data(/** @type {Buffer} */ (buffer).subarray(0, length))
-      }
+    // what browsers send as well
+    const headers = `Origin: http://${host}:${port}\r
+Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r
+`
+    this.#socket = openWebSocket({ host, port, secure: false, insecure: false, headers }, member.source, {
+      onMessage: (payload, binary) => { if (!binary) this.#message(payload) },
+      onEnd: (reason) => this.#end(reason)
     })
-    this.#socket.on('connect', () => this.#send('upgrading', upgradeRequest(target)))
-    this.#socket.on('error', (error) => this.#end(/** @type {NodeJS.ErrnoException} */ (error).code ?? error.message))
-    this.#socket.on('close', () => this.#end('closed by the server'))
   }
 
   close () {
     this.state = 'closed'
-    this.#socket.destroy()
+    this.#socket.close()
   }
 
   /** Ends the attempt. @param {string} reason */
@@ -93,49 +79,25 @@ export class WebSocketClient {
       if (this.state !== 'open') return reject(new Error(`${this.state} while joining`))
       this.#waiting.push((error) => error === null ? resolve() : reject(error))
       // one id for all: disordered responses would only be swapped among these joins
-      this.#socket.write(joinPacket(guid))
+      this.#socket.send(joinPacket(guid))
     })
   }
 
-  /** @param {State} next @param {string | Buffer} bytes */
-  #send (next, bytes) {
+  /** @param {State} next @param {string} packet */
+  #send (next, packet) {
     this.state = next
-    this.#socket.write(bytes)
+    this.#socket.send(packet)
   }
 
-  /** @param {Buffer} chunk valid during this call only @returns {boolean} whether to go on reading */
-  #data (chunk) {
-    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    if (this.state === 'upgrading') {
-      const end = bytes.indexOf('\r\n\r\n')
-      if (end === -1) {
-        this.#rest = Buffer.from(bytes)
-        return true
-      }
-      const head = bytes.toString('latin1', 0, end)
-      if (!head.startsWith('HTTP/1.1 101 ') || !head.includes(ACCEPT)) {
-        this.#end(head.slice(0, head.indexOf('\r\n')))
-        return true
-      }
-      this.state = 'opening'
-      bytes = bytes.subarray(end + 4)
-    }
-    const rest = readFrames(bytes, this.#onFrame)
-    this.#rest = rest.length === 0 ? EMPTY : Buffer.from(rest)
-    return true
-  }
-
-  /** @param {number} opcode @param {Buffer} payload */
-  #frame (opcode, payload) {
-    if (opcode === CLOSE) return this.#end(`WebSocket close ${payload.length < 2 ? '' : payload.readUInt16BE(0)}`)
-    if (opcode !== TEXT) return
+  /** @param {Buffer} payload */
+  #message (payload) {
     if (this.state === 'open' && payload[0] === MESSAGE && payload[1] === EVENT) {
       this.#listeners.onEvent?.(payload, this)
       return
     }
     const text = payload.toString()
     if (text === '2') {
-      this.#socket.write(PONG)
+      this.#socket.send('3')
     } else if (this.state !== 'open') {
       this.#handshake(text)
     } else if (payload[0] === MESSAGE && payload[1] === ACK) {
@@ -149,7 +111,7 @@ export class WebSocketClient {
   /** @param {string} text */
   #handshake (text) {
     if (this.state === 'opening' && text[0] === '0') {
-      this.#send('authenticating', frameOf(`40${JSON.stringify({ token: this.#member.token })}`))
+      this.#send('authenticating', `40${JSON.stringify({ token: this.#member.token })}`)
     } else if (this.state === 'authenticating' && text.startsWith('40')) {
       this.#send('joining', joinPacket(this.#member.guid))
     } else if (this.state === 'joining' && text.startsWith('430')) {
@@ -180,23 +142,4 @@ export class WebSocketClient {
 }
 
 /** @param {string} guid */
-const joinPacket = (guid) => frameOf(`420${JSON.stringify(['doc:join', { guid }])}`)
-
-/** A browser's request, so that the server parses as many headers. @param {Target} target */
-function upgradeRequest ({ host, port }) {
-  return `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r
-Host: ${host}:${port}\r
-Connection: Upgrade\r
-Pragma: no-cache\r
-Cache-Control: no-cache\r
-User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36\r
-Upgrade: websocket\r
-Origin: http://${host}:${port}\r
-Sec-WebSocket-Version: 13\r
-Accept-Encoding: gzip, deflate\r
-Accept-Language: en-US,en;q=0.9\r
-Sec-WebSocket-Key: ${KEY}\r
-Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r
-\r
-`
-}
+const joinPacket = (guid) => `420${JSON.stringify(['doc:join', { guid }])}`

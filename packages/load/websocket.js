@@ -11,6 +11,7 @@ import { BINARY, CLOSE, frameOf, readFrames, TEXT } from './frames.js'
  * @property {number} port
  * @property {boolean} secure TLS
  * @property {boolean} insecure accept any certificate
+ * @property {string} [headers] more of the upgrade, each with its end of line
  *
  * @typedef {object} Listeners
  * @property {(content: Buffer, binary: boolean) => void} onMessage content of an Engine.IO packet, with its type if it
@@ -33,7 +34,7 @@ export const READ_BUFFER = Buffer.alloc(2 ** 18)
  * @param {Listeners} listeners
  * @returns {Transport}
  */
-export function openWebSocket ({ host, port, secure, insecure }, source, { onMessage, onEnd }) {
+export function openWebSocket ({ host, port, secure, insecure, headers = '' }, source, { onMessage, onEnd }) {
   let rest = EMPTY
   let upgraded = false
   let closed = false
@@ -49,7 +50,7 @@ export function openWebSocket ({ host, port, secure, insecure }, source, { onMes
         }
       })
   if (secure) socket.on('data', onData)
-  socket.once(secure ? 'secureConnect' : 'connect', () => socket.write(upgradeRequest(host, port)))
+  socket.once(secure ? 'secureConnect' : 'connect', () => socket.write(upgradeRequest(host, port, headers)))
   socket.on('error', (error) => end(/** @type {NodeJS.ErrnoException} */ (error).code ?? error.message))
   socket.on('close', () => end('closed by the server'))
 
@@ -100,8 +101,11 @@ export function openWebSocket ({ host, port, secure, insecure }, source, { onMes
   }
 }
 
-/** A browser's request, so that the server parses as many headers. @param {string} host @param {number} port */
-const upgradeRequest = (host, port) => `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r
+/**
+ * A browser's request, so that the server parses as many headers.
+ * @param {string} host @param {number} port @param {string} headers
+ */
+const upgradeRequest = (host, port, headers) => `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r
 Host: ${host}:${port}\r
 Connection: Upgrade\r
 Pragma: no-cache\r
@@ -112,5 +116,5 @@ Sec-WebSocket-Version: 13\r
 Accept-Encoding: gzip, deflate\r
 Accept-Language: en-US,en;q=0.9\r
 Sec-WebSocket-Key: ${KEY}\r
-\r
+${headers}\r
 `
