@@ -36,12 +36,12 @@ export class ConnectionEvents {
    * @param {import('./handlers/context.js').HandlerContext} context
    * @param {object} parts
    * @param {import('./directory.js').Directory} parts.directory
-   * @param {ReturnType<typeof import('./local-users.js').createLocalUsers>} parts.users
+   * @param {import('./local-users.js').LocalUsers} parts.users
    * @param {import('../transport/heartbeat/heartbeat.js').Heartbeat} parts.heartbeat
    * @param {import('../transport/admission/input-limits.js').InputLimits} parts.inputLimits
    * @param {Pick<import('./leaving/drain.js').Drain, 'active'>} parts.drain
    * @param {import('./handshake.js').Handshake} parts.handshake
-   * @param {ReturnType<typeof import('./user-logs.js').createUserLogs>} parts.userLogs
+   * @param {import('./user-logs.js').UserLogs} parts.userLogs
    * @param {boolean} parts.extended
    */
   constructor (context, { directory, users, heartbeat, inputLimits, handshake, userLogs, drain, extended }) {

@@ -16,45 +16,69 @@ const WITHDRAWAL = 2 * WARNING
 
 const TICK = 1000
 
-/**
- * @param {object} dependencies
- * @param {import('../base/common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../base/common/random.js').Random, 'number'>} dependencies.random
- */
-export function createExpiry ({ clock, random }) {
+export class Expiry {
+  #clock
+  #random
   /** @type {Map<number, Set<Connection>>} by second; at most one entry per connection */
-  const due = new Map()
+  #due = new Map()
+  /** The last second whose connections were handled. */
+  #done = 0
   /** @type {import('../base/common/clock.js').Timer | undefined} */
-  let timer
-  let done = 0
+  #timer
 
-  /** @param {Connection} connection @param {number} at ms */
-  function put (connection, at) {
-    const second = Math.max(Math.ceil(at / TICK), done + 1)
-    let connections = due.get(second)
-    if (connections === undefined) due.set(second, connections = new Set())
-    connections.add(connection)
-    connection.expiresIn = second
+  /**
+   * @param {object} dependencies
+   * @param {import('../base/common/clock.js').Clock} dependencies.clock
+   * @param {Pick<import('../base/common/random.js').Random, 'number'>} dependencies.random
+   */
+  constructor ({ clock, random }) {
+    this.#clock = clock
+    this.#random = random
+  }
+
+  start () {
+    this.#done = Math.floor(this.#clock.now() / TICK)
+    this.#timer = this.#clock.every(TICK, () => this.tick()).unref()
+  }
+
+  stop () { this.#timer?.stop() }
+
+  /** @param {Connection} connection with a new identity, or whose key was withdrawn; repeated calls replace */
+  watch (connection) {
+    this.forget(connection)
+    const { identity } = connection
+    const endsAt = endOf(identity)
+    if (endsAt === null) return
+    const now = this.#clock.now()
+    this.#follow(now)
+    const isWithdrawn = endsAt !== identity.expiresAt
+    this.#put(
+      connection,
+      isWithdrawn
+        ? now + this.#random.number() * Math.max(0, endsAt - WARNING - now)
+        : endsAt - now > WARNING
+          ? endsAt - WARNING
+          : endsAt - now > 5000
+            ? now + TICK
+            : endsAt
+    )
   }
 
   /** @param {Connection} connection */
-  function forget (connection) {
+  forget (connection) {
     const second = connection.expiresIn
     if (second === 0) return
     connection.expiresIn = 0
-    const connections = due.get(second)
+    const connections = this.#due.get(second)
     connections?.delete(connection)
-    if (connections?.size === 0) due.delete(second)
+    if (connections?.size === 0) this.#due.delete(second)
   }
 
-  /** After the clock was set back, makes nothing due later than its own time. @param {number} now ms since 1970 */
-  const follow = (now) => { done = Math.min(done, Math.floor(now / TICK)) }
-
-  function tick () {
-    const now = clock.now()
-    follow(now)
-    for (let second = Math.floor(now / TICK); done < second; done++) {
-      for (const connection of due.get(done + 1) ?? []) {
+  tick () {
+    const now = this.#clock.now()
+    this.#follow(now)
+    for (let second = Math.floor(now / TICK); this.#done < second; this.#done++) {
+      for (const connection of this.#due.get(this.#done + 1) ?? []) {
         connection.expiresIn = 0
         const endsAt = endOf(connection.identity)
         if (endsAt === null) continue
@@ -62,45 +86,27 @@ export function createExpiry ({ clock, random }) {
           connection.disconnect('token_expired')
         } else if (endsAt - now > WITHDRAWAL) {
           // the withdrawal of its key was a mistake and has been reverted
-          put(connection, endsAt - WARNING)
+          this.#put(connection, endsAt - WARNING)
         } else {
           connection.socket.emit('auth:expiring', { inMs: endsAt - now })
-          put(connection, endsAt)
+          this.#put(connection, endsAt)
         }
       }
-      due.delete(done + 1)
+      this.#due.delete(this.#done + 1)
     }
   }
 
-  return {
-    start () {
-      done = Math.floor(clock.now() / TICK)
-      timer = clock.every(TICK, tick).unref()
-    },
-    stop () { timer?.stop() },
-    tick,
-    forget,
-    /** @param {Connection} connection with a new identity, or whose key was withdrawn; repeated calls replace */
-    watch (connection) {
-      forget(connection)
-      const { identity } = connection
-      const endsAt = endOf(identity)
-      if (endsAt === null) return
-      const now = clock.now()
-      follow(now)
-      const isWithdrawn = endsAt !== identity.expiresAt
-      put(
-        connection,
-        isWithdrawn
-          ? now + random.number() * Math.max(0, endsAt - WARNING - now)
-          : endsAt - now > WARNING
-            ? endsAt - WARNING
-            : endsAt - now > 5000
-              ? now + TICK
-              : endsAt
-      )
-    }
+  /** @param {Connection} connection @param {number} at ms */
+  #put (connection, at) {
+    const second = Math.max(Math.ceil(at / TICK), this.#done + 1)
+    let connections = this.#due.get(second)
+    if (connections === undefined) this.#due.set(second, connections = new Set())
+    connections.add(connection)
+    connection.expiresIn = second
   }
+
+  /** After the clock was set back, makes nothing due later than its own time. @param {number} now ms since 1970 */
+  #follow (now) { this.#done = Math.min(this.#done, Math.floor(now / TICK)) }
 }
 
 /**

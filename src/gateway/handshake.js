@@ -41,11 +41,11 @@ export class Handshake {
    * @param {Pick<import('../observe/services.js').Services, 'metrics' | 'log'>} services
    * @param {object} parts
    * @param {import('./session-owners.js').Rights} parts.rights
-   * @param {ReturnType<typeof import('./local-users.js').createLocalUsers>} parts.users
+   * @param {import('./local-users.js').LocalUsers} parts.users
    * @param {number} parts.maxPerUser connections; 0: any number
    * @param {() => string} parts.newConnectionId
    * @param {import('./connection.js').ConnectionContext} parts.connectionContext
-   * @param {ReturnType<typeof import('./user-logs.js').createUserLogs>} parts.userLogs
+   * @param {import('./user-logs.js').UserLogs} parts.userLogs
    * @param {Pick<import('./leaving/drain.js').Drain, 'active'>} parts.drain
    */
   constructor ({ metrics, log }, { rights, users, maxPerUser, newConnectionId, connectionContext, userLogs, drain }) {

@@ -34,7 +34,7 @@ export class NamespaceAdmission {
   /**
    * @param {object} dependencies
    * @param {import('./session-owners.js').Rights['authenticator']} dependencies.authenticator
-   * @param {ReturnType<typeof import('./local-users.js').createLocalUsers>} dependencies.users
+   * @param {import('./local-users.js').LocalUsers} dependencies.users
    * @param {import('./session-owners.js').SessionOwners} dependencies.owners
    * @param {() => string} dependencies.newConnectionId
    * @param {import('./connection.js').ConnectionContext} dependencies.connectionContext

@@ -21,20 +21,20 @@ import { createAdmission } from './admission.js'
 import { Arrivals } from './arrivals.js'
 import { ConnectionEvents } from './connection-events.js'
 import { Delivery } from '../documents/delivery/delivery.js'
-import { createDrain } from './leaving/drain.js'
-import { createMoves } from './leaving/moves.js'
-import { createMemoryMeter, createOverload } from './leaving/overload.js'
-import { createExpiry } from './expiry.js'
+import { Drain } from './leaving/drain.js'
+import { Moves } from './leaving/moves.js'
+import { createMemoryMeter, Overload } from './leaving/overload.js'
+import { Expiry } from './expiry.js'
 import { Handshake } from './handshake.js'
 import { answerHealth, isHealth } from './health.js'
 import { memoryBounds } from './memory-bounds.js'
 import { ConnectionListeners } from './connection-listeners.js'
-import { createLocalUsers } from './local-users.js'
+import { LocalUsers } from './local-users.js'
 import { TurnWrites } from '../documents/delivery/turn-writes.js'
 import { PresenceDelivery } from '../documents/delivery/presence-delivery.js'
 import { createPublicPort } from './public-port.js'
 import { UserCommands } from './user-commands.js'
-import { createUserLogs } from './user-logs.js'
+import { UserLogs } from './user-logs.js'
 
 /** Engine.IO's error code for clients of Socket.IO 2 and older. */
 const UNSUPPORTED_PROTOCOL = 5
@@ -108,19 +108,19 @@ export class Gateway {
       createDelivery: (guid, payload) => new PresenceDelivery(guid, payload)
     })
     this.connectionListeners = new ConnectionListeners(sessions === undefined ? [] : [sessions], log)
-    this.users = createLocalUsers({ ...services, bus, orders: access.orders, rates })
-    const userLogs = createUserLogs({ ...services, feeds: this.feeds, bus })
-    this.expiry = createExpiry(services)
+    this.users = new LocalUsers({ ...services, bus, orders: access.orders, rates })
+    const userLogs = new UserLogs({ ...services, feeds: this.feeds, bus })
+    this.expiry = new Expiry(services)
     authenticator.onWithdrawn(() => this.#keyWithdrawn())
     this.heartbeat = new Heartbeat({
       ...services, settings: config.heartbeat.network, tierOf: (conn) => conn[kOwner]?.identity.tier
     })
 
-    this.moves = createMoves({ ...services, directory })
-    this.overload = createOverload({
+    this.moves = new Moves({ ...services, directory })
+    this.overload = new Overload({
       ...services, enabled: config.production, memory: createMemoryMeter(config.gateway.workers), directory
     })
-    this.drain = createDrain({
+    this.drain = new Drain({
       directory, misrouted, alone, clock,
       port: publicPort, server: () => this.httpServer, timeout: config.gateway.drainTimeout,
       sessions: () => this.engine.clientsCount
@@ -204,7 +204,7 @@ export class Gateway {
     return {
       maxDocuments: limits.maxDocumentsPerConnection,
       rates, tally: this.#tally, receipts: this.receipts, metrics, clock, random,
-      budgetOf: this.users.budgetOf,
+      budgetOf: (uid) => this.users.budgetOf(uid),
       turnWrites, backlogs,
       listMembers: (connection, guid) => {
         const document = connection.document(guid)

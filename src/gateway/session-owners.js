@@ -27,7 +27,7 @@ export class SessionOwners {
 
   /**
    * @param {object} dependencies
-   * @param {ReturnType<typeof import('./local-users.js').createLocalUsers>} dependencies.users
+   * @param {import('./local-users.js').LocalUsers} dependencies.users
    * @param {number} dependencies.maxPerUser connections; 0: any number
    * @param {Pick<Rights, 'mayAct'> & { access: Pick<Rights['access'], 'isBanned'> }} dependencies.rights
    * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics

@@ -27,8 +27,8 @@ export class UserCommands {
    * @param {object} parts
    * @param {import('./directory.js').Directory} parts.directory
    * @param {import('../documents/receipts/receipts.js').Receipts} parts.receipts
-   * @param {Pick<ReturnType<typeof import('./local-users.js').createLocalUsers>, 'has'>} parts.users
-   * @param {Pick<ReturnType<typeof import('./user-logs.js').createUserLogs>, 'has'>} parts.userLogs
+   * @param {Pick<import('./local-users.js').LocalUsers, 'has'>} parts.users
+   * @param {Pick<import('./user-logs.js').UserLogs, 'has'>} parts.userLogs
    */
   constructor (context, { directory, receipts, users, userLogs }) {
     this.#context = context

@@ -41,74 +41,87 @@ class Reader {
   passedOver (_, position) { this.connection.socket.emit('gateway:position', { position }) }
 }
 
-/**
- * @param {object} dependencies
- * @param {Pick<import('../documents/feeds.js').Feeds, 'join' | 'leave'>} dependencies.feeds
- * @param {Pick<import('../log/bus/contract.js').Bus, 'history'>} dependencies.bus
- * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
- * @param {import('../base/common/log.js').Log} dependencies.log
- * @param {Pick<import('../base/common/clock.js').Clock, 'sleep'>} dependencies.clock
- * @param {import('../base/common/random.js').Random} dependencies.random
- */
-export function createUserLogs ({ feeds, bus, metrics, log, clock, random }) {
+export class UserLogs {
+  #feeds
+  #bus
+  #metrics
+  #log
+  #clock
+  #random
   /** @type {WeakMap<Connection, Reader>} */
-  const readers = new WeakMap()
+  #readers = new WeakMap()
+
+  /**
+   * @param {object} dependencies
+   * @param {Pick<import('../documents/feeds.js').Feeds, 'join' | 'leave'>} dependencies.feeds
+   * @param {Pick<import('../log/bus/contract.js').Bus, 'history'>} dependencies.bus
+   * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
+   * @param {import('../base/common/log.js').Log} dependencies.log
+   * @param {Pick<import('../base/common/clock.js').Clock, 'sleep'>} dependencies.clock
+   * @param {import('../base/common/random.js').Random} dependencies.random
+   */
+  constructor ({ feeds, bus, metrics, log, clock, random }) {
+    this.#feeds = feeds
+    this.#bus = bus
+    this.#metrics = metrics
+    this.#log = log
+    this.#clock = clock
+    this.#random = random
+  }
+
+  /**
+   * Called during the handshake: where reading begins is known before the client is connected, and everything that is
+   * published later is in the log after it.
+   *
+   * @param {string} uid
+   * @param {Position | null} since the client's; null: from now on
+   * @returns {Promise<Beginning>} rejects with `unavailable` or `timeout`
+   */
+  async begin (uid, since) {
+    if (since !== null) return { since, resumes: true }
+    const { position } = await this.#bus.history(userLog(uid), { epoch: '', offset: 0 }, 1)
+    return { since: position, resumes: false }
+  }
+
+  /** @param {Connection} connection that will be connected @param {Beginning} beginning */
+  prepare (connection, { since, resumes }) {
+    this.#readers.set(connection, new Reader(connection, { ...since }, resumes))
+  }
+
+  /** Begins to read for a connection that asked for it. @param {Connection} connection connected */
+  join (connection) {
+    const reader = this.#readers.get(connection)
+    if (reader !== undefined)
+      this.#join(reader).catch((error) => this.#log.error({ err: error }, 'the log of a user is not read'))
+  }
+
+  /** @param {Connection} connection @returns {boolean} whether it reads its user's log, or is about to */
+  has (connection) { return this.#readers.has(connection) }
+
+  /** @param {Connection} connection that has ended */
+  leave (connection) {
+    const reader = this.#readers.get(connection)
+    if (reader === undefined) return
+    reader.wanted = false
+    this.#readers.delete(connection)
+    this.#feeds.leave(userLog(connection.uid), reader)
+  }
 
   /** Joins until it succeeds or the connection has ended. @param {Reader} reader */
-  async function join (reader) {
+  async #join (reader) {
     const { connection, since, resumes } = reader
     const wanted = () => reader.wanted && connection.open
     await retry(async () => {
       if (!wanted()) return
-      const { position, recovered } = await feeds.join(userLog(connection.uid), reader, since, wanted)
+      const { position, recovered } = await this.#feeds.join(userLog(connection.uid), reader, since, wanted)
       if (wanted()) connection.socket.emit('gateway:user', { position, recovered: recovered && resumes })
     }, {
-      clock,
-      backoff: new Backoff({ min: 100, random }),
-      onFailure (error) {
-        metrics.bus_errors.inc({ operation: 'history' })
-        log.debug({ err: error }, 'the log of a user cannot be read, retrying')
+      clock: this.#clock,
+      backoff: new Backoff({ min: 100, random: this.#random }),
+      onFailure: (error) => {
+        this.#metrics.bus_errors.inc({ operation: 'history' })
+        this.#log.debug({ err: error }, 'the log of a user cannot be read, retrying')
       }
     })
-  }
-
-  return {
-    /**
-     * Called during the handshake: where reading begins is known before the client is connected, and everything that is
-     * published later is in the log after it.
-     *
-     * @param {string} uid
-     * @param {Position | null} since the client's; null: from now on
-     * @returns {Promise<Beginning>} rejects with `unavailable` or `timeout`
-     */
-    async begin (uid, since) {
-      if (since !== null) return { since, resumes: true }
-      const { position } = await bus.history(userLog(uid), { epoch: '', offset: 0 }, 1)
-      return { since: position, resumes: false }
-    },
-
-    /** @param {Connection} connection that will be connected @param {Beginning} beginning */
-    prepare (connection, { since, resumes }) {
-      readers.set(connection, new Reader(connection, { ...since }, resumes))
-    },
-
-    /** Begins to read for a connection that asked for it. @param {Connection} connection connected */
-    join (connection) {
-      const reader = readers.get(connection)
-      if (reader !== undefined)
-        join(reader).catch((error) => log.error({ err: error }, 'the log of a user is not read'))
-    },
-
-    /** @param {Connection} connection @returns {boolean} whether it reads its user's log, or is about to */
-    has: (connection) => readers.has(connection),
-
-    /** @param {Connection} connection that has ended */
-    leave (connection) {
-      const reader = readers.get(connection)
-      if (reader === undefined) return
-      reader.wanted = false
-      readers.delete(connection)
-      feeds.leave(userLog(connection.uid), reader)
-    }
   }
 }

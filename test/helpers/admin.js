@@ -12,7 +12,7 @@ import { createLogLevel } from '../../src/base/common/log-level-control.js'
 import { systemClock } from '../../src/base/common/clock.js'
 import { loadConfig } from '../../src/config/load.js'
 import { Directory } from '../../src/gateway/directory.js'
-import { createMoveRoute, createMoves } from '../../src/gateway/leaving/moves.js'
+import { createMoveRoute, Moves } from '../../src/gateway/leaving/moves.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { makeDirectory, removeDirectory } from '../services/directory.js'
 
@@ -29,7 +29,7 @@ export async function startAdmin (t, env = {}) {
   log.info = () => {}
   const metrics = createMetrics({ role: 'gateway' })
   const status = createStatus({ name: 'gateway-0', metrics })
-  const moves = createMoves({ directory: new Directory(), metrics, clock: systemClock, random: systemRandom })
+  const moves = new Moves({ directory: new Directory(), metrics, clock: systemClock, random: systemRandom })
   t.after(() => moves.stop())
   const listener = createPrivateListener({
     path: privateSocket(directory, 'gateway', 0),

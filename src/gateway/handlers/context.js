@@ -8,7 +8,7 @@
  * @property {ReturnType<typeof import('../../documents/access.js').createAccess>} access
  * @property {import('../../documents/rules/rules.js').RulesOf} rulesOf
  * @property {ReturnType<typeof import('../../people/auth/authenticator.js').createAuthenticator>} authenticator
- * @property {ReturnType<typeof import('../expiry.js').createExpiry>} expiry
+ * @property {import('../expiry.js').Expiry} expiry
  * @property {import('../connection-listeners.js').ConnectionListeners} connectionListeners
  * @property {import('../../log/publish/publisher.js').Publisher} publisher
  * @property {import('../../log/bus/contract.js').Bus} bus

@@ -12,82 +12,86 @@ const TICK = 50
  * @typedef {object} Move
  * @property {number} share of the connections, above 0 and up to 1
  * @property {number} rate connections per second
- *
- * @typedef {ReturnType<typeof createMoves>} Moves
  */
-
-/**
- * @param {object} dependencies
- * @param {import('../directory.js').Directory} dependencies.directory
- * @param {Pick<import('../../observe/metrics/metrics.js').Metrics, 'connections_moved'>} dependencies.metrics
- * @param {Pick<import('../../base/common/clock.js').Clock, 'monotonic' | 'every'>} dependencies.clock
- * @param {Pick<import('../../base/common/random.js').Random, 'number'>} dependencies.random
- */
-export function createMoves ({ directory, metrics, clock, random }) {
+export class Moves {
+  #directory
+  #metrics
+  #clock
+  #random
   /** Those that have not moved yet. @type {import('../connection.js').Connection[]} */
-  let waiting = []
-  /** @type {Move} */
-  let move = { share: 0, rate: 0 }
+  #waiting = []
+  /** Null: none is in progress. @type {Move | null} */
+  #move = null
   /** @type {import('../../base/common/clock.js').Timer | undefined} */
-  let timer
+  #timer
 
-  function stop () {
-    timer?.stop()
-    timer = undefined
-    waiting = []
-    move = { share: 0, rate: 0 }
+  /**
+   * @param {object} dependencies
+   * @param {import('../directory.js').Directory} dependencies.directory
+   * @param {Pick<import('../../observe/metrics/metrics.js').Metrics, 'connections_moved'>} dependencies.metrics
+   * @param {Pick<import('../../base/common/clock.js').Clock, 'monotonic' | 'every'>} dependencies.clock
+   * @param {Pick<import('../../base/common/random.js').Random, 'number'>} dependencies.random
+   */
+  constructor ({ directory, metrics, clock, random }) {
+    this.#directory = directory
+    this.#metrics = metrics
+    this.#clock = clock
+    this.#random = random
   }
+
+  /** @returns {number} connections that are going to be moved */
+  get left () { return this.#waiting.length }
 
   /**
    * Begins a move, in place of one that is in progress.
-   * @param {Move} next
+   * @param {Move} move
    * @returns {number} connections that it moves
    */
-  function begin (next) {
-    stop()
-    move = next
-    const connections = [...directory.all()]
+  begin (move) {
+    this.stop()
+    this.#move = move
+    const connections = [...this.#directory.all()]
     const count = Math.ceil(move.share * connections.length)
     for (let at = 0; at < count; at++) {
-      const other = at + Math.floor(random.number() * (connections.length - at))
+      const other = at + Math.floor(this.#random.number() * (connections.length - at))
       ;[connections[at], connections[other]] = [connections[other], connections[at]]
     }
-    waiting = connections.slice(0, count)
-    let last = clock.monotonic()
+    this.#waiting = connections.slice(0, count)
+    let last = this.#clock.monotonic()
     let due = 0
-    timer = clock.every(TICK, () => {
-      const now = clock.monotonic()
-      due += (now - last) / 1000 * move.rate
+    this.#timer = this.#clock.every(TICK, () => {
+      const now = this.#clock.monotonic()
+      due += (now - last) / 1000 * (this.#move?.rate ?? 0)
       last = now
-      for (; due >= 1 && waiting.length > 0; due--) {
-        const connection = /** @type {import('../connection.js').Connection} */ (waiting.pop())
-        // it may have gone by itself
-        if (directory.connection(connection.id) !== connection) continue
-        connection.tellDraining()
-        connection.goAway()
-        metrics.connections_moved.inc()
-      }
-      if (waiting.length === 0) stop()
+      for (; due >= 1 && this.#waiting.length > 0; due--) this.#moveNext()
+      if (this.#waiting.length === 0) this.stop()
     })
     return count
   }
 
-  return {
-    /** @returns {number} connections that are going to be moved */
-    get left () { return waiting.length },
+  #moveNext () {
+    const connection = /** @type {import('../connection.js').Connection} */ (this.#waiting.pop())
+    // it may have gone by itself
+    if (this.#directory.connection(connection.id) !== connection) return
+    connection.tellDraining()
+    connection.goAway()
+    this.#metrics.connections_moved.inc()
+  }
 
-    begin,
+  /**
+   * Moves all connections; called again, it changes the rate.
+   * @param {number} rate connections per second
+   */
+  all (rate) {
+    if (this.#move?.share === 1) this.#move = { share: 1, rate }
+    else if (this.#directory.size > 0) this.begin({ share: 1, rate })
+  }
 
-    /**
-     * Moves all connections; called again, it changes the rate.
-     * @param {number} rate connections per second
-     */
-    all (rate) {
-      if (move.share === 1) move = { share: 1, rate }
-      else if (directory.size > 0) begin({ share: 1, rate })
-    },
-
-    stop
+  stop () {
+    this.#timer?.stop()
+    this.#timer = undefined
+    this.#waiting = []
+    this.#move = null
   }
 }
 

@@ -28,100 +28,114 @@ const SHED = 0.01
 /** Range of the time after which a client that was sent away should connect again, ms. */
 const [EARLIEST, LATEST] = [10_000, 60_000]
 
-/** @typedef {ReturnType<typeof createOverload>} Overload */
-
-/**
- * @param {object} dependencies
- * @param {boolean} dependencies.enabled in production: a developer's machine is also busy with builds and tests, and
- *   the clients are the developer's own
- * @param {import('../directory.js').Directory} dependencies.directory
- * @param {() => number} dependencies.memory used share of this worker's memory, 0 to 1
- * @param {Pick<import('../../observe/metrics/metrics.js').Metrics, 'overloaded' | 'connections_shed'>}
- *   dependencies.metrics
- * @param {import('../../base/common/log.js').Log} dependencies.log
- * @param {import('../../base/common/clock.js').Clock} dependencies.clock
- * @param {Pick<import('../../base/common/random.js').Random, 'number'>} dependencies.random
- */
-export function createOverload ({ enabled, directory, memory, metrics, log, clock, random }) {
+export class Overload {
+  #enabled
+  #directory
+  #memory
+  #metrics
+  #log
+  #clock
+  #random
+  #logLimit
   /** Delays of the last checks, ms. @type {number[]} */
-  let lags = []
-  /** @type {'lag' | 'memory' | undefined} */
-  let cause
-  let since = 0
+  #lags = []
+  /** Undefined: it is not overloaded. @type {'lag' | 'memory' | undefined} */
+  #cause
+  #since = 0
   /** Since when it has been calm, while new clients are refused. @type {number | undefined} */
-  let calmSince
-  let last = 0
+  #calmSince
+  #last = 0
   /** @type {import('../../base/common/clock.js').Timer | undefined} */
-  let timer
-  const logLimit = new LogLimit({ clock })
+  #timer
 
-  metrics.overloaded.set(0)
+  /**
+   * @param {object} dependencies
+   * @param {boolean} dependencies.enabled in production: a developer's machine is also busy with builds and tests, and
+   *   the clients are the developer's own
+   * @param {import('../directory.js').Directory} dependencies.directory
+   * @param {() => number} dependencies.memory used share of this worker's memory, 0 to 1
+   * @param {Pick<import('../../observe/metrics/metrics.js').Metrics, 'overloaded' | 'connections_shed'>}
+   *   dependencies.metrics
+   * @param {import('../../base/common/log.js').Log} dependencies.log
+   * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+   * @param {Pick<import('../../base/common/random.js').Random, 'number'>} dependencies.random
+   */
+  constructor ({ enabled, directory, memory, metrics, log, clock, random }) {
+    this.#enabled = enabled
+    this.#directory = directory
+    this.#memory = memory
+    this.#metrics = metrics
+    this.#log = log
+    this.#clock = clock
+    this.#random = random
+    this.#logLimit = new LogLimit({ clock })
+    metrics.overloaded.set(0)
+  }
 
-  function check () {
-    const now = clock.monotonic()
-    lags = [...lags, Math.max(0, now - last - TICK)].slice(-CHECKS)
-    last = now
-    const lag = lags.length < CHECKS ? 0 : [...lags].sort((a, b) => a - b)[Math.floor(CHECKS / 2)]
-    const used = memory()
-    if (cause === undefined) {
-      if (lag > MAX_LAG) begin('lag', now)
-      else if (used > MEMORY.full) begin('memory', now)
-      return
-    }
-    if (lag > MAX_LAG || used > MEMORY.full) {
-      calmSince = undefined
-      if (now - since >= PATIENCE) shed()
+  start () {
+    if (!this.#enabled) return
+    this.#last = this.#clock.monotonic()
+    this.#timer = this.#clock.every(TICK, () => this.#check())
+  }
+
+  stop () { this.#timer?.stop() }
+
+  /** Whether new clients are refused. */
+  get active () { return this.#cause !== undefined }
+
+  /** @returns {string[]} for the readiness report */
+  warnings () {
+    return this.#cause === undefined
+      ? []
+      : [`overloaded (${this.#cause === 'lag' ? 'event loop' : 'memory'}): new clients are refused`]
+  }
+
+  #check () {
+    const now = this.#clock.monotonic()
+    this.#lags = [...this.#lags, Math.max(0, now - this.#last - TICK)].slice(-CHECKS)
+    this.#last = now
+    const lag = this.#lags.length < CHECKS ? 0 : [...this.#lags].sort((a, b) => a - b)[Math.floor(CHECKS / 2)]
+    const used = this.#memory()
+    if (this.#cause === undefined) {
+      if (lag > MAX_LAG) this.#begin('lag', now)
+      else if (used > MEMORY.full) this.#begin('memory', now)
+    } else if (lag > MAX_LAG || used > MEMORY.full) {
+      this.#calmSince = undefined
+      if (now - this.#since >= PATIENCE) this.#shed()
     } else if (lag < MAX_LAG / 2 && used < MEMORY.calm) {
-      calmSince ??= now
-      if (now - calmSince >= PATIENCE) end()
-    } else calmSince = undefined
+      this.#calmSince ??= now
+      if (now - this.#calmSince >= PATIENCE) this.#end()
+    } else this.#calmSince = undefined
   }
 
   /** @param {'lag' | 'memory'} reason @param {number} now */
-  function begin (reason, now) {
-    cause = reason
-    since = now
-    calmSince = undefined
-    metrics.overloaded.set(1)
-    if (logLimit.due())
-      log.warn({ reason, lagMs: Math.round(lags.at(-1) ?? 0), memory: Number(memory().toFixed(2)) },
+  #begin (reason, now) {
+    this.#cause = reason
+    this.#since = now
+    this.#calmSince = undefined
+    this.#metrics.overloaded.set(1)
+    if (this.#logLimit.due())
+      this.#log.warn({ reason, lagMs: Math.round(this.#lags.at(-1) ?? 0), memory: Number(this.#memory().toFixed(2)) },
         'overloaded: new clients are refused, and anonymous clients sent away if that is not enough; add workers or machines')
   }
 
-  function end () {
-    cause = undefined
-    metrics.overloaded.set(0)
-    log.info('no longer overloaded: new clients are accepted again')
+  #end () {
+    this.#cause = undefined
+    this.#metrics.overloaded.set(0)
+    this.#log.info('no longer overloaded: new clients are accepted again')
   }
 
-  function shed () {
-    let count = Math.ceil(directory.size * SHED)
+  #shed () {
+    let count = Math.ceil(this.#directory.size * SHED)
     for (const withDocuments of [false, true]) {
-      for (const connection of directory.all()) {
+      for (const connection of this.#directory.all()) {
         if (count === 0) return
         if (!connection.identity.anonymous || (connection.documentCount > 0) !== withDocuments) continue
         count--
-        connection.disconnect('overloaded', Math.round(EARLIEST + random.number() * (LATEST - EARLIEST)))
-        metrics.connections_shed.inc()
+        connection.disconnect('overloaded', Math.round(EARLIEST + this.#random.number() * (LATEST - EARLIEST)))
+        this.#metrics.connections_shed.inc()
       }
     }
-  }
-
-  return {
-    /** Whether new clients are refused. */
-    get active () { return cause !== undefined },
-
-    /** @returns {string[]} for the readiness report */
-    warnings: () => cause === undefined
-      ? []
-      : [`overloaded (${cause === 'lag' ? 'event loop' : 'memory'}): new clients are refused`],
-
-    start () {
-      if (!enabled) return
-      last = clock.monotonic()
-      timer = clock.every(TICK, check)
-    },
-    stop () { timer?.stop() }
   }
 }
 

@@ -102,7 +102,7 @@ export async function composeGateway (context, one) {
     gateway.presence.renew()
   })
   redis.onBack(() => sessions.lost())
-  status.addWarnings(gateway.overload.warnings)
+  status.addWarnings(() => gateway.overload.warnings())
   status.addCheck(() =>
     lease.held ? null : 'the lease of the worker number could not be renewed: other workers do not find its sessions'
   )

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { manualClock } from '../../helpers/manual-clock.js'
-import { createExpiry } from '../../../src/gateway/expiry.js'
+import { Expiry } from '../../../src/gateway/expiry.js'
 
 const START = 1_700_000_000_000
 
 /** @param {import('node:test').TestContext} t */
 function setUp (t) {
   const clock = manualClock(START)
-  const expiry = createExpiry({ clock, random: systemRandom })
+  const expiry = new Expiry({ clock, random: systemRandom })
   expiry.start()
   t.after(() => expiry.stop())
   return {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLocalUsers } from '../../../src/gateway/local-users.js'
+import { LocalUsers } from '../../../src/gateway/local-users.js'
 import { ratesOf } from '../../../src/transport/admission/rate-limit.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -9,7 +9,7 @@ const rates = ratesOf({ eventRates: { all: 10 }, maxBytesPerSecond: 1000, maxRec
 
 function start () {
   const clock = manualClock()
-  const users = createLocalUsers({
+  const users = new LocalUsers({
     bus: { addUser: async () => {}, removeUser: async () => {} },
     orders: /** @type {any} */ ({ forget () {} }),
     rates,

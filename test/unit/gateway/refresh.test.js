@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { InkcastError } from '../../../src/base/common/errors.js'
 import { Connection } from '../../../src/gateway/connection.js'
-import { createExpiry } from '../../../src/gateway/expiry.js'
+import { Expiry } from '../../../src/gateway/expiry.js'
 import { handle as join } from '../../../src/gateway/handlers/join.js'
 import { handle as refresh } from '../../../src/gateway/handlers/refresh.js'
 import { ratesOf } from '../../../src/transport/admission/rate-limit.js'
@@ -42,7 +42,7 @@ async function setUp (t, ...open) {
       maxDocuments: MAX_DOCUMENTS, rates, budgetOf: () => new UserBudget(rates, 0), clock
     })
   )
-  const expiry = createExpiry({ clock, random: systemRandom })
+  const expiry = new Expiry({ clock, random: systemRandom })
   expiry.start()
   t.after(() => expiry.stop())
   expiry.watch(connection)

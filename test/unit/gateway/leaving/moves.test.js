@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemRandom } from '../../../../src/base/common/random.js'
-import { createMoves, readMove } from '../../../../src/gateway/leaving/moves.js'
+import { Moves, readMove } from '../../../../src/gateway/leaving/moves.js'
 import { manualClock } from '../../../helpers/manual-clock.js'
 
 /** @param {number} size */
@@ -31,7 +31,7 @@ function setUp (size) {
   })
   let counted = 0
   const metrics = /** @type {any} */ ({ connections_moved: { inc () { counted++ } } })
-  const moves = createMoves({ directory, metrics, clock, random: systemRandom })
+  const moves = new Moves({ directory, metrics, clock, random: systemRandom })
   return {
     moves, connections, gone, clock,
     counted: () => counted,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMemoryMeter, createOverload } from '../../../../src/gateway/leaving/overload.js'
+import { createMemoryMeter, Overload } from '../../../../src/gateway/leaving/overload.js'
 import { systemRandom } from '../../../../src/base/common/random.js'
 import { manualClock } from '../../../helpers/manual-clock.js'
 import { recordingLog } from '../../../helpers/recording-log.js'
@@ -21,7 +21,7 @@ function setUp ({ enabled = true, clients = [] } = {}) {
       client.ended = { code, retryInMs }
       connections.delete(client)
     }
-  const overload = createOverload({
+  const overload = new Overload({
     enabled, clock, log,
     random: systemRandom,
     memory: () => used,
