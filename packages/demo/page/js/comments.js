@@ -112,7 +112,8 @@ export function createComments ({ model, me, send, newId, selected, onShow, onNe
  * @param {any} comment
  * @param {{ onShow: (cell: string) => void, resolve: (comment: string) => void }} actions
  */
-function itemOf ({ id, text, name, color, at, cell: where, outside }, { onShow, resolve }) {
+function itemOf (comment, { onShow, resolve }) {
+  const { id, text, name, color, at, cell: where, outside } = comment
   const item = h(
     'li',
     { 'data-id': id, class: outside ? 'comment outside' : 'comment' },
