@@ -84,6 +84,12 @@ const FORGOTTEN = {
   message: 'on Node 20 a garbage collection removes this timeout: use withTimeLimit of src/base/common/wait.js, or a timer that aborts'
 }
 
+/** More than eight properties of one destructured parameter: a constructor or function that knows too many parts. */
+const PARAMETERS = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'].map((kind) => ({
+  selector: `${kind} > ObjectPattern.params[properties.length>8]`,
+  message: 'at most eight parameters: take (services, parts), or a group that is a concept of its own'
+}))
+
 const TIMERS = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate'].map((name) => ({
   name, message: 'timers are those of a clock (src/base/common/clock.js, client/common/clock.js)'
 }))
@@ -149,7 +155,7 @@ export default [
       eqeqeq: ['error', 'smart'],
       'no-empty': ['error', { allowEmptyCatch: true }],
       'no-restricted-properties': ['error', ENVIRONMENT, SCHEMAS],
-      'no-restricted-syntax': ['error', FORGOTTEN],
+      'no-restricted-syntax': ['error', FORGOTTEN, ...PARAMETERS],
       'max-lines': ['error', { max: 400, skipComments: true, skipBlankLines: true }],
       '@stylistic/max-len': [
         'error',
@@ -166,6 +172,14 @@ export default [
       '@stylistic/quote-props': 'off',
       '@stylistic/rest-spread-spacing': 'off'
     }
+  },
+  {
+    files: ['src/**', 'client/**', 'packages/**'],
+    rules: { 'max-lines-per-function': ['error', { max: 100, skipBlankLines: false, skipComments: false, IIFEs: true }] }
+  },
+  {
+    files: ['test/**', 'scripts/**', 'bench/**'],
+    rules: { 'no-restricted-syntax': ['error', FORGOTTEN] }
   },
   {
     files: [
@@ -197,7 +211,7 @@ export default [
   {
     files: ['src/**', DEMO],
     ignores: ['src/base/common/clock.js', ...PAGES, ...KAFKAJS_CLOCK],
-    rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS, WALL] }
+    rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...PARAMETERS, ...CLOCKS, WALL] }
   },
   {
     files: ['src/**', 'client/**', DEMO],
@@ -205,11 +219,11 @@ export default [
     rules: { 'no-restricted-globals': ['error', ...TIMERS, GLOBAL_CRYPTO], 'no-restricted-imports': ['error', HANDED_DOWN] }
   },
   { files: [...ENTRIES, ...KAFKAJS_CODECS], rules: { 'no-restricted-imports': ['error', RANDOM] } },
-  { files: Object.keys(WALL_CLOCK), rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS] } },
+  { files: Object.keys(WALL_CLOCK), rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...PARAMETERS, ...CLOCKS] } },
   {
     files: ['client/**', 'packages/{react,yjs}/**'],
     ignores: ['client/common/clock.js'],
-    rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...CLOCKS] }
+    rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...PARAMETERS, ...CLOCKS] }
   },
   {
     files: [

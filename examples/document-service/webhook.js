@@ -63,9 +63,9 @@ export function createWebhook ({ host, port, secret, receive, log }) {
  * @param {any} event
  * @returns {import('./service.js').UplinkMessage[]} empty if it is not a client's message about a document
  */
-function toMessage ({ operator, guid, uid = '', sid = '', event = 'message', traceid, time, source, sequence, ...rest }) {
+function toMessage ({ operator, guid, uid = '', sid = '', event = 'message', ...rest }) {
   if (operator !== 'message' || guid === undefined) return []
-  const { data, data_base64: base64, queue, seq } = rest
+  const { traceid, time, source, sequence, data, data_base64: base64, queue, seq } = rest
   return [{
     guid,
     event,

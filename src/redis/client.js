@@ -50,6 +50,7 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  * @param {import('../base/common/clock.js').Clock} settings.clock
  * @param {import('../base/common/random.js').Random} settings.random
  */
+// eslint-disable-next-line max-lines-per-function -- the life of one client, whose parts are files of their own
 export function createRedis ({ urls, connect, name, log, metrics, onWaits = () => {}, clock, random }) {
   if (urls.length === 0 && connect === undefined)
     throw new Error('REDIS_URL: set it; only "npm start" has a store of its own, for development')

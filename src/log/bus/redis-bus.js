@@ -50,6 +50,7 @@ const NOTED_AT_ONCE = 100
  * @returns {Bus & { catchUp: (known?: Iterable<[uid: string, at: number]>) => Promise<void> }} catchUp: carries out the
  *   orders that this worker has missed, and registers its users again; known: times of the newest orders about them
  */
+// eslint-disable-next-line max-lines-per-function, no-restricted-syntax -- the contract over parts that are classes
 export function createRedisBus ({
   redis, log, metrics, workerNumber, isOwner, history = HISTORY, historyOf = () => history, durability,
   idempotency, clock, random

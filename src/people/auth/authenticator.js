@@ -4,7 +4,7 @@ import { InkcastError } from '../../base/common/errors.js'
 import { LruCache } from '../../base/common/lru.js'
 import { anonymousIdentity, identityFromClaims } from './identity.js'
 import { checkIssuedFor } from './issued-for.js'
-import { createKeySet } from './key-set.js'
+import { KeySet } from './key-set.js'
 import { keyFromPem, keyFromSecret } from './keys.js'
 import { readHeader } from './token-parts.js'
 
@@ -42,7 +42,7 @@ export function createAuthenticator ({ settings, log, clock, random }) {
   let ownKey = secret === undefined ? null : keyFromSecret(secret)
   /** @type {(() => void)[]} */
   const withdrawnListeners = []
-  const keySet = keys?.url === undefined ? null : createKeySet({
+  const keySet = keys?.url === undefined ? null : new KeySet({
     url: keys.url, log, clock, random,
     onChange (withdrawn) {
       cache.clear()

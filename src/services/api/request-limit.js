@@ -24,8 +24,6 @@ export const requestLimitFor = (maxRecordBytes, maxRequests = MAX_REQUESTS) => n
  * memory stays bounded when the bus or Kafka is slow, or a caller does not read. Above the limit callers are refused
  * and may retry.
  *
- * Exported for tests: smaller bounds than those of a port.
- *
  * Answers have a total of their own, and one caller has at most half of it: a caller that does not read keeps others
  * neither from publishing nor from reading.
  */

@@ -1,7 +1,7 @@
 import { LruCache } from '../../../base/common/lru.js'
 import { InkcastError } from '../../../base/common/errors.js'
 import { createReloadedFiles } from '../../../config/reloaded-files.js'
-import { createKeySet } from '../../../people/auth/key-set.js'
+import { KeySet } from '../../../people/auth/key-set.js'
 import { readIssuer } from '../../../people/auth/token-parts.js'
 import { checkPublication } from '../../../wire/publication.js'
 import { Book, WEBHOOK } from './book.js'
@@ -15,7 +15,6 @@ import { ALL_RIGHTS, checkRights } from './rights.js'
 
 /**
  * @typedef {import('../../../wire/publication.js').Publication} Publication
- * @typedef {import('./issuers.js').KeySet} KeySet
  */
 
 /** JWTs come again with every request; verifying one costs 50 us and more. */
@@ -77,7 +76,7 @@ export class Callers {
     const { callersFile: path } = settings
     const taken = new Set(this.#own.map(({ entry }) => entry.name))
     // a caller whose key was withdrawn is refused where it is admitted
-    const newKeySet = (/** @type {string} */ url) => createKeySet({ url, log, clock, random, onChange () {} })
+    const newKeySet = (/** @type {string} */ url) => new KeySet({ url, log, clock, random, onChange () {} })
     this.#files = path === undefined ? undefined : createReloadedFiles({
       setting: 'API_CALLERS_FILE', path, log, metrics, every: reloadEvery, clock,
       load: (readText) => loadCallers({ path, readText, taken, keySets: this.#keySets, newKeySet }),

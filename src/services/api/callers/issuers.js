@@ -7,7 +7,7 @@ import { readHeader } from '../../../people/auth/token-parts.js'
  * says what the caller may do.
  *
  * @typedef {import('../../../people/auth/keys.js').VerificationKey} VerificationKey
- * @typedef {ReturnType<typeof import('../../../people/auth/key-set.js').createKeySet>} KeySet
+ * @typedef {import('../../../people/auth/key-set.js').KeySet} KeySet
  *
  * @typedef {object} Issuer
  * @property {string} issuer
