@@ -41,7 +41,7 @@ export function openDevtools (client, { parent = document.body } = {}) {
   let timer
   const drawSoon = () => { timer ??= clock.timer(PAUSE, draw) }
   const model = new Model(client, drawSoon)
-  const panel = createPanel(client, { read: model.read, onClose: close })
+  const panel = createPanel(client, { read: () => model.read(), onClose: close })
   const drawing = interval.every(INTERVAL, draw)
 
   function draw () {

@@ -322,6 +322,8 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
     const text = await there.text('#phone')
     const port = new URL(everywhere.url).port
     assert.match(text, new RegExp(`(http://\\d+\\.\\d+\\.\\d+\\.\\d+:${port}/\\?document=phone-hint.*)|npm start`))
+    // its gateway stops first, and the page would say so
+    await there.page.close()
   })
 
   test('long names and texts break nothing, and every state is accessible', async (t) => {
