@@ -107,7 +107,7 @@ export async function openSession ({ start, clients: kind, services }, { workers
   }
 }
 
-/** What the phases measure, until it is closed. */
+/** One measured system with its clients, until it is closed. */
 export class Session {
   #kind
   #system

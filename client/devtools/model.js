@@ -59,7 +59,7 @@ const REPAIR = /^(resync|too many records held|load failed|join refused)/
  */
 
 /**
- * What the panel shows. The client has its present state only: the model reads it regularly and adds history, rates,
+ * Content of the panel. The client has its present state only: the model reads it regularly and adds history, rates,
  * and how long each wait has lasted. It begins with the panel, so earlier changes are not in it.
  */
 export class Model {

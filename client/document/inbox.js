@@ -19,8 +19,8 @@ const NO_LISTENER = 'no listener'
 const RESYNC = 'a listener of resync'
 
 /**
- * What one opened Document receives: its listeners and loops, and the events that are held for them. The Document is
- * its face for the page. The membership, which all inboxes of a guid share, calls:
+ * Incoming events of one opened Document: its listeners and loops, and the events that are held for them. The Document
+ * is its face for the page. The membership, which all inboxes of a guid share, calls:
  *
  * - `record`, `emit`, `notify` with what the gateway has sent
  * - `checkStatus` when `joined` has changed, `complete` when the epoch is known, `forget` when what has come is useless

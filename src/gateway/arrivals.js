@@ -1,7 +1,7 @@
 import { arriving } from '../observe/metrics/points.js'
 
 /**
- * What arrives from the bus: records of documents, and publications for users, connections and everyone.
+ * Arrivals from the bus: records of documents, and publications for users, connections and everyone.
  *
  * @typedef {import('../log/bus/contract.js').BusHandlers} BusHandlers
  */
@@ -10,7 +10,7 @@ export class Arrivals {
   #feeds
   #userCommands
   #directory
-  /** What observers of an arrival get besides it. */
+  /** Given to observers of an arrival, besides it. */
   #worker
   #ingestedReceived
   #receivedWritten

@@ -73,8 +73,8 @@ export function readDocuments (documents) {
 }
 
 /**
- * Whether `auth` has at most a valid token and client id, so that the schema would return it unchanged. Why: decision
- * 0008. Exported for tests: compared with the schema.
+ * Whether `auth` has at most a valid token and client id, so that the schema would return it unchanged. Why:
+ * docs/decisions/0005-handshake.md. Exported for tests: compared with the schema.
  * @param {any} auth
  * @returns {auth is { token?: string, client?: string, documents?: undefined, user?: undefined }}
  */

@@ -46,7 +46,8 @@ export class Marks {
    *   { store: MarkStore, interval?: number }} dependencies interval: ms
    */
   constructor (dependencies) {
-    this.#dependencies = { interval: INTERVAL, ...dependencies }
+    const { interval = INTERVAL } = dependencies
+    this.#dependencies = { ...dependencies, interval }
   }
 
   /** @param {string[]} sources */

@@ -176,6 +176,8 @@ export class Watchdog {
   }
 
   start () {
+    // it may have waited for Redis since it was made
+    this.#echoedAt = this.#clock.monotonic()
     this.#echo.start((text) => this.#onEcho(text))
     this.#running ??= this.#run()
   }

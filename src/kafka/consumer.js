@@ -107,7 +107,10 @@ export class Consumer {
 
   /** Resolves at once; the consumer joins and rejoins by itself. `status` reports its state. */
   async start () {
-    this.#running ??= this.#run()
+    if (this.#running !== undefined) return
+    // it may have waited for Redis since it was made
+    this.#heardAt = this.#dependencies.clock.monotonic()
+    this.#running = this.#run()
   }
 
   /** Lets the batches in progress end, commits and leaves the group. */

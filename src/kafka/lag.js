@@ -40,7 +40,8 @@ export class LagMonitor {
    * @param {number} [dependencies.interval] ms
    */
   constructor (dependencies) {
-    this.#dependencies = { interval: INTERVAL, ...dependencies }
+    const { interval = INTERVAL } = dependencies
+    this.#dependencies = { ...dependencies, interval }
   }
 
   async #poll () {

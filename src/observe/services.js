@@ -1,5 +1,5 @@
 /**
- * What all parts of a process share. A factory or class that would have more than eight parameters takes the ones it
+ * Shared by all parts of a process. A factory or class that would have more than eight parameters takes the ones it
  * needs of these as its first argument, and its own as its second.
  *
  * @typedef {object} Services

@@ -21,7 +21,7 @@ export class Control {
   #machine
   #faults
   #crowd
-  /** What the state says of a reason, and of the store. */
+  /** Reason and store, as the state names them. */
   #told
 
   /**

@@ -35,7 +35,10 @@ const PACKAGES = {
       },
       {
         part: '`client.encoder`, `client.decoder`, `client.writeToEngine`',
-        files: ['src/transport/socketio/codec.js', 'src/gateway/handshake.js'],
+        files: [
+          'src/transport/socketio/codec.js', 'src/gateway/handshake.js', 'src/gateway/namespace-admission.js',
+          'src/gateway/connection-events.js'
+        ],
         without: 'One port cannot serve both JSON and msgpack clients, and there are no receipts.'
       },
       {

@@ -27,7 +27,7 @@ export class Receipts {
   #asking = new Map()
   /** Receipts without an ack id. @type {Set<Receipt>} same bound */
   #unasked = new Set()
-  /** Reports and summaries in progress. @type {Set<Promise<void>>} same bound */
+  /** Reports and summaries in progress. @type {Set<Promise<unknown>>} same bound */
   #handingOver = new Set()
   /** Weight of all open receipts. */
   #pending = 0
@@ -191,8 +191,7 @@ export class Receipts {
       this.#asking.set(receipt.ackId, receipt)
       this.#plan(receipt, receipt.at + this.settings.receiptTimeout)
     }
-    // After all members are added, which happens in this turn.
-    if (this.shared) queueMicrotask(() => this.reports.announce(receipt))
+    this.reports.announceSoon(receipt)
   }
 
   /** Called after all acknowledgements, or at the timeout. @param {Receipt} receipt */
@@ -204,7 +203,8 @@ export class Receipts {
     this.#tally.missing += receipt.asked - receipt.acknowledged
     this.#tally.unasked += receipt.unasked
     receipt.stage?.end({ asked: receipt.asked, acknowledged: receipt.acknowledged })
-    this.#handOver(receipt, this.reports.finish(receipt).then((othersReport) => {
+    const finished = this.reports.finish(receipt)
+    this.#handOver(receipt, receipt.sharedId === undefined ? finished : finished.then((othersReport) => {
       if (!othersReport || this.#state === 'stopped') return
       this.#weigh(receipt, 1)
       receipt.reported = true
@@ -218,7 +218,7 @@ export class Receipts {
     this.#handOver(receipt, this.reports.close(receipt))
   }
 
-  /** @param {Receipt} receipt @param {Promise<void>} step */
+  /** @param {Receipt} receipt @param {Promise<unknown>} step */
   #handOver (receipt, step) {
     const { delivered } = receipt
     const done = step

@@ -7,7 +7,7 @@ import { receiptRecord } from './summary.js'
 export const GIVE_UP = 60_000
 
 /**
- * What a worker reports of its receipts: its parts to the other workers that the record reached, and a summary to the
+ * Reports of a worker about its receipts: parts to the other workers that the record reached, and a summary to the
  * uplink, if it is the last one of them.
  *
  * @typedef {import('./receipt.js').Receipt} Receipt
@@ -33,14 +33,18 @@ export class Reports {
     setMaxListeners(0, this.#stopping.signal)
   }
 
-  /** For the case that this worker dies. @param {Receipt} receipt all members are added */
-  async announce (receipt) {
-    const { about, delivered, unasked, sharedId } = receipt
+  /** For the case that this worker dies. @param {Receipt} receipt all members are added in this turn */
+  announceSoon (receipt) {
     const name = nameOf(receipt)
-    if (this.parts === undefined || name === undefined) return
+    if (this.parts !== undefined && name !== undefined) queueMicrotask(() => this.#announce(receipt, name))
+  }
+
+  /** @param {Receipt} receipt @param {string} name */
+  async #announce (receipt, name) {
+    const { about, delivered, unasked, sharedId } = receipt
     try {
-      receipt.holder = this.parts.holder()
-      await this.parts.announce(name, { about, delivered, unasked, shared: sharedId !== undefined }, receipt.holder)
+      receipt.holder = this.#others.holder()
+      await this.#others.announce(name, { about, delivered, unasked, shared: sharedId !== undefined }, receipt.holder)
       receipt.announced = true
     } catch (error) {
       this.log.debug({ err: error }, 'a receipt could not be announced')

@@ -10,7 +10,7 @@ import { createProcesses } from './processes.js'
 import { AdminServer } from './server.js'
 
 /**
- * What only the launcher knows and does.
+ * Knowledge and abilities that only the launcher has.
  * @typedef {object} LauncherContext
  * @property {Parameters<typeof createProcesses>[0]['own']} own
  * @property {Parameters<typeof createProcesses>[0]['isHung']} isHung

@@ -24,7 +24,7 @@ const ADMIN_TIMES = { ...TIMES, keepAlive: 5000 }
 const MAX_CONNECTIONS = 256
 
 /**
- * What operators use beside the status.
+ * Routes for operators beside the status.
  * @typedef {object} Tools
  * @property {import('./log-levels.js').LogLevels} logLevels
  * @property {import('./control/cordon.js').Cordon} cordon

@@ -166,12 +166,15 @@ export class Places {
     if (this.#reloadAgain) return 'a reload is in progress; another one follows it'
     let problem
     this.state = 'reloading'
-    do {
-      this.#reloadAgain = false
-      problem = await this.#reloadOnce()
-      this.#acceptAll()
-    } while (this.#reloadAgain && !this.stopping)
-    if (this.state === 'reloading') this.state = 'running'
+    try {
+      do {
+        this.#reloadAgain = false
+        problem = await this.#reloadOnce()
+        this.#acceptAll()
+      } while (this.#reloadAgain && !this.stopping)
+    } finally {
+      if (this.state === 'reloading') this.state = 'running'
+    }
     return problem
   }
 

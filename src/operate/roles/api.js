@@ -17,7 +17,7 @@ import { WorkerWatch } from '../../people/workers/worker-watch.js'
 import { createServices } from './services.js'
 
 /**
- * What the api has of its own, or shares with the gateway of the same process.
+ * Parts that the api has of its own, or shares with the gateway of the same process.
  * @typedef {import('./services.js').RoleServices & {
  *   bus: import('../../log/bus/contract.js').Bus,
  *   presence: import('../../people/presence/contract.js').PresenceStore

@@ -1,5 +1,5 @@
 /**
- * What the package inkcast-demo uses of inkcast: it gets this module as one record, since an installed package cannot
+ * Parts of inkcast that the package inkcast-demo uses. It gets this module as one record: an installed package cannot
  * import files of another one. Loaded with the demo, in development only (demo.js).
  */
 import { fileURLToPath } from 'node:url'

@@ -15,9 +15,10 @@ const JOIN_TIME = 20_000
  * @param {import('./role.js').RoleContext} context
  */
 export async function composeIngest (context) {
-  const { config, clock, base, lifecycle, status, rules, redis, inspector, kafka, createReport } =
+  if (context.config.mode !== 'kafka') throw new Error('ingest reads from Kafka: set KAFKA_BROKERS')
+  const { config, clock, base, lifecycle, status, rules, redis, inspector, createReport, ...services } =
     await createServices(context, 'ingest')
-  if (kafka === undefined) throw new Error('ingest reads from Kafka: set KAFKA_BROKERS')
+  const kafka = /** @type {import('../../kafka/contract.js').KafkaDriver} */ (services.kafka)
   const bus = createRedisBus({ ...base, redis, historyOf: rules.historyOf })
   const deadLetter = new DeadLetter({ ...base, kafka, topic: config.kafka.topics.deadLetter })
   const ingest = new Ingest(base, {

@@ -7,8 +7,8 @@ import { createRedisOverview } from '../../watch/overview/redis-overview.js'
 import { createReport } from '../../watch/overview/report.js'
 
 /**
- * What the parts of a role share: what its process has (role.js), and what several roles have. Nothing is started: the
- * page of each role lists its parts in the order of their start.
+ * Shared by the parts of a role: all that its process has (role.js), and all that several roles have. Nothing is
+ * started: the page of each role lists its parts in the order of their start.
  *
  * @typedef {Awaited<ReturnType<typeof createServices>>} RoleServices
  */
@@ -38,7 +38,7 @@ export async function createServices (context, name, connect) {
       : undefined,
     kafka: config.mode === 'kafka' ? await context.createKafka() : undefined,
 
-    /** What writes wait for, in roles that write for clients and services (PUBLISH_WAIT). */
+    /** For roles that write for clients and services: their writes wait for it (PUBLISH_WAIT). */
     createDurability () {
       const durability = createDurability({ ...base, redis, settings: config.redis, name })
       status.addWarnings(() => durability.warnings())

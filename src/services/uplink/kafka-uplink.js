@@ -52,11 +52,9 @@ export function createKafkaUplink ({ kafka, topic, queues, log, metrics, clock, 
   }
 }
 
-/** Fields of a record that are optional, each in the header of the same name. */
-const OPTIONAL = /** @type {const} */ (['uid', 'sid', 'sender', 'guid', 'event', 'traceparent'])
-
 /** @param {import('../../log/publish/uplink.js').UplinkRecord} record */
 function headersOf (record) {
+  const { uid, sid, sender, guid, event, traceparent } = record
   /** @type {Record<string, string>} */
   const headers = {
     [HEADER.operator]: record.operator,
@@ -64,10 +62,12 @@ function headersOf (record) {
     [HEADER.timestamp]: String(record.timestamp),
     [HEADER.contentType]: record.contentType
   }
-  for (const name of OPTIONAL) {
-    const value = record[name]
-    if (value !== undefined) headers[HEADER[name]] = value
-  }
+  if (uid !== undefined) headers[HEADER.uid] = uid
+  if (sid !== undefined) headers[HEADER.sid] = sid
+  if (sender !== undefined) headers[HEADER.sender] = sender
+  if (guid !== undefined) headers[HEADER.guid] = guid
+  if (event !== undefined) headers[HEADER.event] = event
+  if (traceparent !== undefined) headers[HEADER.traceparent] = traceparent
   if (record.queue !== undefined) {
     headers[HEADER.queue] = record.queue.id
     headers[HEADER.number] = String(record.queue.number)

@@ -13,7 +13,7 @@ const kAddress = Symbol('address')
 
 /**
  * Limits of a worker's connections: in total, so that descriptors remain for its own needs, and per address. (The limit
- * per user is in gateway/handshake.js: it needs the token.)
+ * per user is in gateway/session-owners.js: it needs the token.)
  *
  * Above a limit a new session is refused with 503; existing sessions continue, also with polls over new connections.
  * Only when the reserve of descriptors runs out are connections closed without a response: first those above the limit

@@ -69,7 +69,7 @@ describe('the Dockerfile', () => {
     }
   })
 
-  test('installs everything that the server needs: the only optional package is TypeScript', () => {
+  test('installs everything that the server needs: optional are only TypeScript, the demo and the load tool', () => {
     assert.deepEqual(inDockerfile(/^RUN npm ci (.+)$/gm), ['--omit=dev --omit=optional --workspaces=false --ignore-scripts'])
     const { packages } = JSON.parse(read('package-lock.json'))
     const optional = Object.keys(packages).filter((path) => {
@@ -78,6 +78,8 @@ describe('the Dockerfile', () => {
     })
     assert.ok(optional.includes('node_modules/typescript'))
     for (const path of optional) assert.match(path, /^node_modules\/(?:@typescript\/)?typescript/)
+    // packages of this repository have no such mark in the lock file
+    assert.deepEqual(Object.keys(packages[''].optionalDependencies), ['inkcast-demo', 'inkcast-load'])
   })
 
   test('copies files that exist and that are not ignored', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { SCENARIOS } from '../../../packages/load/plan.js'
 import { createProgram } from '../../../src/operate/cli/program.js'
 
 /** @param {string} line @returns {string[]} words of a shell command, up to a pipe or list */
@@ -23,6 +24,12 @@ function dryProgram (onRun) {
   }
   return program
 }
+
+test('load offers the scenarios of its package', () => {
+  const option = createProgram().commands.find((command) => command.name() === 'load')?.options
+    .find(({ long }) => long === '--scenario')
+  assert.deepEqual(option?.argChoices, Object.keys(SCENARIOS))
+})
 
 describe('each command', () => {
   for (const command of createProgram().commands) {

@@ -31,9 +31,13 @@ describe('release notes', () => {
     for (const [kubernetes] of releases.matchAll(/(?<=schemas of .*)\b1\.\d\d\b/g)) assert.ok(chart.includes(`'${kubernetes}'`))
   })
 
-  test('of the client packages have the same version', () => {
-    for (const name of ['client', ...readdirSync(new URL('packages/', ROOT)).map((one) => `packages/${one}`)])
-      assert.equal(JSON.parse(read(`${name}/package.json`)).version, version, name)
+  test('of all packages have the same version, and need it of each other', () => {
+    for (const name of ['.', 'client', ...readdirSync(new URL('packages/', ROOT)).map((one) => `packages/${one}`)]) {
+      const { version: own, dependencies, optionalDependencies, peerDependencies } = JSON.parse(read(`${name}/package.json`))
+      assert.equal(own, version, name)
+      const needed = Object.entries({ ...dependencies, ...optionalDependencies, ...peerDependencies })
+      for (const [other, range] of needed) if (/^inkcast(-|$)/.test(other)) assert.equal(range.replace('^', ''), version, `${other} in ${name}`)
+    }
   })
 })
 

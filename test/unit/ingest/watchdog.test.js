@@ -9,8 +9,8 @@ import { recordingLog } from '../../helpers/recording-log.js'
 
 /** @typedef {{ partition: number, text: string }} Sent */
 
-/** @param {import('node:test').TestContext} t */
-async function watch (t) {
+/** @param {import('node:test').TestContext} t @param {{ waits?: number }} [how] waits: s before it is started */
+async function watch (t, { waits = 0 } = {}) {
   let now = 1_700_000_000_000
   let wake = () => {}
   /** @type {(text: string) => void} */
@@ -64,6 +64,7 @@ async function watch (t) {
         })
     }
   })
+  now += waits * 1000
   watchdog.start()
   t.after(() => {
     const stopped = watchdog.stop()
@@ -90,6 +91,11 @@ test('each assigned partition gets a canary per cycle, and there is no problem w
   await pass(60)
   assert.ok(world.sent.length >= 24 && world.sent.length <= 28, String(world.sent.length))
   assert.deepEqual([watchdog.problem(), world.replaced, await ages()], [undefined, [], { 0: 0, 1: 0 }])
+})
+
+test('a start that waits for Redis is no silence of it', async (t) => {
+  const { watchdog } = await watch(t, { waits: 60 })
+  assert.equal(watchdog.problem(), undefined)
 })
 
 test('when canaries of a partition do not return, ingest is not ready and the consumer is replaced, at growing intervals', async (t) => {

@@ -31,7 +31,7 @@ export class Callers {
   #log
   #metrics
   #clock
-  /** What callers owe, and how often they may call. */
+  /** Rates and debts of callers. */
   rates
   /** Whether callers need a token or a certificate; otherwise only those on this machine are served. */
   needToken
@@ -109,7 +109,7 @@ export class Callers {
   }
 
   /**
-   * Who calls. The `Authorization` header decides, and where there is none the client certificate.
+   * Finds the caller. The `Authorization` header decides, and where there is none the client certificate.
    *
    * @param {object} request
    * @param {string | undefined} request.authorization the header's value
