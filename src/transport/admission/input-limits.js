@@ -1,3 +1,4 @@
+import { AwakeTime } from '../../base/common/awake-time.js'
 import { kOwner } from '../engine/link.js'
 
 /**
@@ -52,6 +53,7 @@ export class InputLimits {
   #maxLateBytes
   #metrics
   #clock
+  #time
 
   /**
    * @param {object} settings
@@ -67,6 +69,7 @@ export class InputLimits {
     this.#maxLateBytes = Math.max(LATE_BYTES, LATE_MESSAGES * maxBytes)
     this.#metrics = metrics
     this.#clock = clock
+    this.#time = new AwakeTime(clock, 2 * LOOK_EVERY)
     metrics.onCollect(() => {
       metrics.sessions_not_admitted.set(this.#early.size)
       metrics.unfinished_bytes.set({ clients: 'new' }, this.#earlyBytes)
@@ -81,7 +84,7 @@ export class InputLimits {
    */
   enter (session, head) {
     session.maxBytes = Math.min(EARLY_MESSAGE, this.#maxBytes)
-    this.#early.set(session, { since: this.#clock.monotonic(), bytes: 0, head, frames: 0, received: 0 })
+    this.#early.set(session, { since: this.#time.now(), bytes: 0, head, frames: 0, received: 0 })
     this.#timer ??= this.#clock.every(LOOK_EVERY, () => this.look()).unref()
     if (this.#early.size > this.#maxSessions) this.#cutOldest(this.#early, 'sessions')
     this.holds(session, head)
@@ -150,7 +153,7 @@ export class InputLimits {
   }
 
   /** Closes sessions after their timeout, and forgets those that have ended. @param {number} [now] ms */
-  look (now = this.#clock.monotonic()) {
+  look (now = this.#time.now()) {
     for (const [session, { since }] of this.#early) {
       if (now - since < PATIENCE) break
       this.#cut(session, 'late')

@@ -1,3 +1,5 @@
+import { AwakeTime } from '../../base/common/awake-time.js'
+
 /**
  * Deadlines of connections, which are destroyed when theirs has passed. One timer serves all: a timer for each would
  * cost more than the wait itself. The number of connections is bounded by the descriptors of the process, or by `most`.
@@ -16,6 +18,7 @@ export class Deadlines {
   #patience
   #most
   #clock
+  #time
 
   /**
    * @param {number} patience ms
@@ -26,13 +29,14 @@ export class Deadlines {
     this.#patience = patience
     this.#clock = clock
     this.#most = most
+    this.#time = new AwakeTime(clock, 2 * LOOK_EVERY)
   }
 
   get size () { return this.#since.size }
 
   /** @param {Waiting} socket */
   add (socket) {
-    this.#since.set(socket, this.#clock.monotonic())
+    this.#since.set(socket, this.#time.now())
     if (this.#since.size > this.#most) this.#endOldest()
     this.#timer ??= this.#clock.every(LOOK_EVERY, () => this.#look()).unref()
   }
@@ -48,7 +52,7 @@ export class Deadlines {
 
   /** Destroys connections whose deadline has passed. */
   #look () {
-    const now = this.#clock.monotonic()
+    const now = this.#time.now()
     for (const [socket, since] of this.#since) {
       if (now - since < this.#patience) break
       this.#since.delete(socket)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, describe, test } from 'node:test'
+import { systemClock } from '../../../src/base/common/clock.js'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { startExtended } from '../../helpers/test-extension.js'
@@ -13,6 +14,9 @@ import { waitFor } from '../../helpers/wait.js'
  * of session that the engine has. All optional limits are on.
  */
 
+/** For answers to pings, ms. */
+const TIMEOUT = 60_000
+
 const LIMITS = {
   AUTH_JWT_SECRET: SECRET,
   TRUSTED_PROXIES: '127.0.0.0/8',
@@ -20,8 +24,9 @@ const LIMITS = {
   MAX_CONNECTIONS_PER_ADDRESS: '20',
   MAX_CONNECTIONS_PER_USER: '10',
   MAX_EVENTS_PER_SECOND: '100,doc:join=50,doc:signal=50,doc:history=50,doc:members=50',
-  // all clients share this process with the gateway: a busy machine takes seconds to answer for all of them
-  NETWORK: '1000:1000:5000'
+  // all clients share this process with the gateway: a busy machine takes seconds to answer for all of them, so the
+  // time after which a silent client is given up passes on the clock of the heartbeat only
+  NETWORK: `1000:1000:${TIMEOUT}`
 }
 
 /** Kinds of sessions, and a server that has them. @type {Record<string, () => ReturnType<typeof startEmbedded>>} */
@@ -38,7 +43,7 @@ const KINDS = {
 let heard = 0
 
 /** @typedef {Awaited<ReturnType<typeof startEmbedded>>} Server */
-/** @typedef {{ server: Server, client: any, conn: any, uid: string }} Session */
+/** @typedef {{ server: Server, client: any, conn: any, uid: string, address: string }} Session */
 
 /**
  * @typedef {object} Beginning
@@ -58,10 +63,24 @@ const BEGINNINGS = {
   'polling, after an upgrade that failed': { transports: ['polling'], before: failUpgrades }
 }
 
-/** @type {Record<string, (session: Session) => unknown>} */
+/** Ends that the gateway notices at once. @type {Record<string, (session: Session) => unknown>} */
 const ENDS = {
   'the client disconnects': ({ client }) => client.disconnect(),
   'the client closes its engine': ({ client }) => client.io.engine.close(),
+  'the gateway disconnects the socket': ({ client, server }) =>
+    server.gateway.io.sockets.sockets.get(client.id)?.disconnect(true),
+  'the gateway closes the session': ({ conn }) => conn.close(),
+  'the gateway closes the session at once': ({ conn }) => conn.close(true),
+  'the gateway terminates the session': ({ conn }) => conn.terminate('ping timeout'),
+  'the transport fails': ({ conn }) => conn.transport.onError('broken'),
+  'the user is kicked': async ({ server, uid }) => {
+    const answer = await fetch(`${server.apiUrl}/v1/users/${uid}/connections`, { method: 'DELETE' })
+    assert.equal(answer.status, 202)
+  }
+}
+
+/** Ends that the gateway may notice by its heartbeat only. @type {typeof ENDS} */
+const SILENT_ENDS = {
   'the socket is killed, or the client falls silent': ({ client, conn }) => {
     const { transport } = client.io.engine
     if (conn.transport.name === 'websocket') return transport.ws._socket.destroy()
@@ -70,19 +89,9 @@ const ENDS = {
     transport.pollXhr?.abort?.()
     transport.doWrite = () => {}
   },
-  'the gateway disconnects the socket': ({ client, server }) =>
-    server.gateway.io.sockets.sockets.get(client.id)?.disconnect(true),
-  'the gateway closes the session': ({ conn }) => conn.close(),
-  'the gateway closes the session at once': ({ conn }) => conn.close(true),
-  'the gateway terminates the session': ({ conn }) => conn.terminate('ping timeout'),
   'the client does not answer pings': ({ client }) => {
     const { engine } = client.io
     engine.transport.removeAllListeners('packet')
-  },
-  'the transport fails': ({ conn }) => conn.transport.onError('broken'),
-  'the user is kicked': async ({ server, uid }) => {
-    const answer = await fetch(`${server.apiUrl}/v1/users/${uid}/connections`, { method: 'DELETE' })
-    assert.equal(answer.status, 202)
   }
 }
 
@@ -114,8 +123,7 @@ async function gauges ({ metrics }) {
   }
 }
 
-// they wait for the same timeouts
-describe('every limit that counts sessions counts', { concurrency: true }, () => {
+describe('every limit that counts sessions counts', () => {
   for (const [kind, start] of Object.entries(KINDS)) {
     test(kind, { concurrency: true }, async (t) => {
       const server = await start()
@@ -126,38 +134,53 @@ describe('every limit that counts sessions counts', { concurrency: true }, () =>
         address: gateway.connectionLimits.count(address),
         user: gateway.users.count(uid)
       })
-      const NONE = { address: 0, user: 0 }
-      /** @param {string} uid @param {string} address */
-      const nothingCounts = async (uid, address) => {
-        await waitFor(() => Object.values(counted(uid, address)).every((count) => count === 0), {
-          message: () => counted(uid, address)
+      /** @param {string} uid @param {string} address @param {string} [name] */
+      const nothingCounts = (uid, address, name = '') => waitFor(
+        () => Object.values(counted(uid, address)).every((count) => count === 0),
+        { message: () => `no session of ${uid}: ${name} ${JSON.stringify(counted(uid, address))}` }
+      )
+
+      /** @param {import('node:test').TestContext} t @param {Beginning} beginning */
+      async function begin (t, { transports, ready = () => true, before }) {
+        const [uid, address] = [`user-${++number}`, `1.2.3.${number}`]
+        const client = await connectClient(t, server.url, {
+          transports, auth: { token: await signToken({ sub: uid }) }, extraHeaders: { 'X-Forwarded-For': address }
         })
-        assert.deepEqual(counted(uid, address), NONE)
+        const socket = gateway.io.sockets.sockets.get(/** @type {string} */ (client.id))
+        const conn = /** @type {any} */ (socket).conn
+        await waitFor(() => ready(conn), { message: 'the upgrade' })
+        const session = { server, client, conn, uid, address }
+        await before?.(session)
+        assert.deepEqual(counted(uid, address), { address: 1, user: 1 })
+        return session
       }
 
-      await Promise.all(Object.entries(BEGINNINGS).map(([beginning, { transports, ready = () => true, before }]) =>
-        t.test(`that begin with ${beginning} count until they end, however they do`, async (t) => {
+      await Promise.all(Object.entries(BEGINNINGS).map(([name, beginning]) =>
+        t.test(`that begin with ${name} count until they end, however they do`, async (t) => {
           await Promise.all(Object.entries(ENDS).map(async ([name, end]) => {
-            const [uid, address] = [`user-${++number}`, `1.2.3.${number}`]
-            const options = {
-              transports, auth: { token: await signToken({ sub: uid }) }, extraHeaders: { 'X-Forwarded-For': address }
-            }
-            const client = await connectClient(t, server.url, options)
-            const socket = gateway.io.sockets.sockets.get(/** @type {string} */ (client.id))
-            const conn = /** @type {any} */ (socket).conn
-            await waitFor(() => ready(conn), { message: 'the upgrade' })
-            const session = { server, client, conn, uid }
-            await before?.(session)
-            assert.deepEqual(counted(uid, address), { address: 1, user: 1 }, name)
+            const session = await begin(t, beginning)
             await end(session)
-            await waitFor(() => counted(uid, address).address === 0, {
-              timeout: 8000, message: () => `${name}: ${JSON.stringify(counted(uid, address))}`
-            })
-            await nothingCounts(uid, address)
-            client.disconnect()
+            await nothingCounts(session.uid, session.address, name)
+            session.client.disconnect()
           }))
         })
       ))
+
+      await t.test('count until they are found silent, however they began', async (t) => {
+        const cases = Object.values(BEGINNINGS).flatMap((beginning) =>
+          Object.entries(SILENT_ENDS).map(([name, end]) => ({ beginning, name, end })))
+        const sessions = await Promise.all(cases.map(({ beginning }) => begin(t, beginning)))
+        await Promise.all(cases.map(({ end }, i) => end(sessions[i])))
+        let leap = 0
+        gateway.heartbeat.clock = { ...systemClock, monotonic: () => systemClock.monotonic() + leap }
+        await waitFor(() => {
+          leap += TIMEOUT
+          return gateway.connections === 0
+        }, { message: () => `no connection: ${gateway.connections}` })
+        await Promise.all(sessions.map(({ uid, address }, i) => nothingCounts(uid, address, cases[i].name)))
+        // a client that no longer writes would wait until its own timeout
+        for (const { client } of sessions) client.io.engine._onClose('the test has ended')
+      })
       const { engine, connections, connectionLimits } = gateway
       assert.deepEqual([engine.clientsCount, connections, connectionLimits.addresses], [0, 0, 0])
       if (kind.includes('extension')) assert.equal(heard, 2 * number)
@@ -199,7 +222,7 @@ describe('every limit that counts sessions counts', { concurrency: true }, () =>
 
       await t.test('leave no gauge raised', async () => {
         await waitFor(async () => Object.values(await gauges(server)).every((value) => value === 0), {
-          timeout: 8000, message: async () => JSON.stringify(await gauges(server))
+          message: async () => JSON.stringify(await gauges(server))
         })
       })
 

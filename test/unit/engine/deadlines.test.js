@@ -19,6 +19,18 @@ test('connections beyond their deadline are closed, others are not', () => {
   assert.deepEqual([first.destroyed, kept.destroyed, second.destroyed, deadlines.size], [true, false, true, 0])
 })
 
+test('no connection ends because this process hung: its bytes may wait to be read', () => {
+  const clock = manualClock()
+  const deadlines = new Deadlines(10_000, clock)
+  const socket = fake()
+  deadlines.add(socket)
+  clock.stall(30_000)
+  clock.advance(7_000)
+  assert.equal(socket.destroyed, false)
+  clock.advance(2_000)
+  assert.equal(socket.destroyed, true)
+})
+
 test('at the limit, the oldest connection is closed for a new one', () => {
   const deadlines = new Deadlines(10_000, manualClock(), 2)
   const sockets = [fake(), fake(), fake()]
