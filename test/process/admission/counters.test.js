@@ -179,7 +179,7 @@ describe('every limit that counts sessions counts', () => {
         }, { message: () => `no connection: ${gateway.connections}` })
         await Promise.all(sessions.map(({ uid, address }, i) => nothingCounts(uid, address, cases[i].name)))
         // a client that no longer writes would wait until its own timeout
-        for (const { client } of sessions) client.io.engine._onClose('the test has ended')
+        for (const { client } of sessions) /** @type {any} */ (client.io.engine)._onClose('the test has ended')
       })
       const { engine, connections, connectionLimits } = gateway
       assert.deepEqual([engine.clientsCount, connections, connectionLimits.addresses], [0, 0, 0])
