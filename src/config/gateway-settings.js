@@ -48,9 +48,10 @@ export const gateway = block('Gateway', {
     type: origins(),
     default: '',
     describe:
-      'Origins whose pages may connect, comma separated (`https://app.example.com`), or `*` for any; upper case, the default port and a ' +
-      'slash at the end make no difference. Default: only the gateway\'s own origin; in development also all origins on loopback ' +
-      '(`http://localhost:5173`).'
+      'Origins whose pages may connect, comma separated (`https://app.example.com`), or `*` for any. `https://*.example.com` stands for ' +
+      'all names below `example.com`, at any depth, and not for `example.com` itself; scheme and port must be equal. Upper case, the ' +
+      'default port and a slash at the end make no difference. Default: only the gateway\'s own origin; in development also all origins ' +
+      'on loopback (`http://localhost:5173`).'
   },
   TLS_FILES: {
     as: 'tls',

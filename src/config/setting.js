@@ -149,8 +149,8 @@ export const pathOrUrl = (...protocols) =>
   described(`path, or ${shownProtocols(protocols)}`, v.pipe(string(), v.nonEmpty(), hasProtocol(protocols, isUrl), withoutUser))
 /** @param {string} value of pathOrUrl */
 export const isUrl = (value) => value.includes('://')
-/** @returns a list of origins as browsers send them, or `*` */
-export const origins = () => described('list of origins, comma separated, or `*`', v.pipe(
+/** @returns a list of origins as browsers send them, patterns of them, or `*` */
+export const origins = () => described('list of origins and patterns, comma separated, or `*`', v.pipe(
   list(),
   v.checkItems((entry) => problemOfOrigin(entry) === undefined, ({ input }) => problemOfOrigin(input) ?? ''),
   v.transform((entries) => entries.map(originOf))

@@ -1,6 +1,7 @@
 import { InkcastError, publicError } from '../../base/common/errors.js'
 import { isLoopbackOrigin, isPublicName } from '../../base/process/host-name.js'
 import { endSocket, responseOf } from '../../base/process/socket-times.js'
+import { AllowedOrigins } from './allowed-origins.js'
 
 /**
  * Decides which pages may connect. Browsers do not apply the same-origin policy to WebSockets, nor to requests that a
@@ -30,8 +31,8 @@ export const readableByAnyPage = (origin) =>
 
 /**
  * @param {object} dependencies
- * @param {readonly string[]} dependencies.allowed config.gateway.allowedOrigins: `*` for any. Empty: the page's
- *   host must be the gateway's
+ * @param {readonly string[]} dependencies.allowed config.gateway.allowedOrigins. Empty: the page's host must be the
+ *   gateway's
  * @param {boolean} [dependencies.development] with no origins set, pages of this machine may connect too
  * @param {boolean} [dependencies.anonymous] clients may connect without a token
  * @param {import('../../observe/metrics/metrics.js').Metrics} dependencies.metrics
@@ -39,8 +40,7 @@ export const readableByAnyPage = (origin) =>
  * @param {import('../../base/common/clock.js').Clock} dependencies.clock
  */
 export function createOrigins ({ allowed, development = false, anonymous = false, metrics, log, clock }) {
-  const any = allowed.includes('*')
-  const origins = new Set(allowed)
+  const origins = new AllowedOrigins(allowed)
   const checksHost = development && anonymous && allowed.length === 0
   /** @type {Set<string>} */
   const logged = new Set()
@@ -53,7 +53,7 @@ export function createOrigins ({ allowed, development = false, anonymous = false
 
   /** @param {Headers} headers @returns {string | null} reason to refuse a page */
   function refusalOf (headers) {
-    if (any) return null
+    if (origins.any) return null
     const { origin, host, 'sec-fetch-site': site } = headers
     const hostRefusal = hostRefusalOf(headers)
     if (hostRefusal !== null) return hostRefusal

@@ -22,7 +22,7 @@ const file = { after }
 const development = await startEmbedded(file)
 const production = await startEmbedded(file, {
   ...PRODUCTION,
-  ALLOWED_ORIGINS: 'https://a.example, https://b.example:8443'
+  ALLOWED_ORIGINS: 'https://a.example, https://b.example:8443, https://*.apps.example'
 })
 const anywhere = await startEmbedded(file, { ALLOWED_ORIGINS: '*' })
 
@@ -137,6 +137,14 @@ describe('the origin of a page', () => {
       ['https://a.example', true],
       ['https://b.example:8443', true],
       ['https://b.example', false],
+      ['https://team.apps.example', true],
+      ['https://pr-7.team.apps.example', true],
+      ['https://apps.example', false],
+      ['http://team.apps.example', false],
+      ['https://team.apps.example:8443', false],
+      ['https://evil-apps.example', false],
+      ['https://x@team.apps.example', false],
+      ['https://evil.example/.apps.example', false],
       ['http://a.example', false],
       [url, false],
       ['null', false]

@@ -35,6 +35,8 @@ test('an origin is read in each form that people write, as browsers send it', ()
   assert.equal(cases, 144)
   assert.deepEqual(read('https://bücher.example'), ['https://xn--bcher-kva.example'])
   assert.deepEqual(read('*'), ['*'])
+  assert.deepEqual(read('https://*.example.com/, http://*.a.b.example:80'), ['https://*.example.com', 'http://*.a.b.example'])
+  assert.deepEqual(read('https://*.team.vercel.app,https://*.example.co.uk'), ['https://*.team.vercel.app', 'https://*.example.co.uk'])
   assert.deepEqual(read(' https://a.example , http://b.example/,'), ['https://a.example', 'http://b.example'])
 })
 
@@ -44,8 +46,35 @@ test('what no browser ever sends is refused at the start, with the remedy', () =
     ['app.example.com:443', /begin with its scheme/],
     ['//app.example.com', /begin with its scheme/],
     ['https:app.example.com', /begin with its scheme/],
-    ['https://*.example.com', /list the origins one by one/],
-    ['*.example.com', /list the origins one by one/],
+    ['*.example.com', /begin with its scheme, as https:/],
+    ['*://*.example.com', /begin with its scheme/],
+    ['//*.example.com', /begin with its scheme/],
+    ['https://*', /must name your domain, as https:\/\/\*\.example\.com/],
+    ['https://*:8443', /must name your domain/],
+    ['https://*.', /must name your domain/],
+    ['https://*.com', /must name your domain/],
+    ['http://*.localhost:5173', /must name your domain/],
+    ['*.com', /begin with its scheme/],
+    ['https://*.com.', /must be an origin/],
+    ['https://*.example.com.', /must be an origin/],
+    ['https://*..com', /must be an origin/],
+    ['https://*.0.0.1', /must be an origin/],
+    ['https://[*]', /must be an origin/],
+    ['https://*.example.com:*', /must be an origin/],
+    ['https://*.*.com', /one \*, which stands for whole labels/],
+    ['https://*example.com', /one \*, which stands for whole labels/],
+    ['https://**.example.com', /one \*, which stands for whole labels/],
+    ['https://app-*.example.com', /one \*, which stands for whole labels/],
+    ['https://app.*.example.com', /one \*, which stands for whole labels/],
+    ['https://\uff0a', /must name your domain/],
+    ['https://%2a.com', /must name your domain/],
+    ['https://*.co.uk', /everybody can get a name below co\.uk: list your own/],
+    ['https://*.Vercel.app', /everybody can get a name below vercel\.app/],
+    ['https://*.up.railway.app', /everybody can get a name below up\.railway\.app/],
+    ['capacitor://*.example.com', /a pattern must begin with https:/],
+    ['chrome-extension://*', /a pattern must begin with https:/],
+    ['https://*.example.com/board', /without a path/],
+    ['https://*@example.com', /no user and no password/],
     ['https://app.example.com/board', /without a path/],
     ['https://app.example.com/?a', /without a path/],
     ['https://app.example.com#a', /without a path/],
