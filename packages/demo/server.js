@@ -23,7 +23,7 @@ const POLICY =
  * @returns {import('http').RequestListener}
  */
 export function createDemo (inkcast, { config, loadDocument, control, inspect, log }) {
-  const { api, auth, gateway: { host } } = config
+  const { api, auth, gateway: { host, socketPath } } = config
   const page = createPageFiles(inkcast, { log })
   const client = createClientFiles(inkcast)
   const docs = createDocsSite(inkcast)
@@ -36,6 +36,7 @@ export function createDemo (inkcast, { config, loadDocument, control, inspect, l
   const settingsFor = ({ socket }) => ({
     apiUrl,
     needsToken,
+    socketPath,
     tokenCommand: tokens.command,
     phoneUrls: inkcast.phoneUrls({ host, scheme: 'encrypted' in socket ? 'https' : 'http', port: socket.localPort })
   })

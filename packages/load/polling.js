@@ -21,7 +21,7 @@ const agents = {
  * @param {Listeners} listeners
  * @returns {import('./websocket.js').Transport}
  */
-export function openPolling ({ host, port, secure, insecure }, source, { onMessage, onEnd }) {
+export function openPolling ({ host, port, secure, insecure, path = '/socket.io/' }, source, { onMessage, onEnd }) {
   let sid = ''
   let closed = false
   let posting = false
@@ -49,7 +49,7 @@ export function openPolling ({ host, port, secure, insecure }, source, { onMessa
       port,
       method,
       localAddress: source,
-      path: `/socket.io/?EIO=4&transport=polling${sid === '' ? '' : `&sid=${sid}`}`,
+      path: `${path}?EIO=4&transport=polling${sid === '' ? '' : `&sid=${sid}`}`,
       headers: body === undefined ? {} : { 'content-type': 'text/plain;charset=UTF-8' }
     }
     const made = secure

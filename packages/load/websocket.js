@@ -10,6 +10,7 @@ import { BINARY, CLOSE, frameOf, readFrames, TEXT } from './frames.js'
  * @property {string} host
  * @property {number} port
  * @property {boolean} secure TLS
+ * @property {string} [path] SOCKET_PATH; default: `/socket.io/`
  * @property {boolean} insecure accept any certificate
  * @property {string} [headers] more of the upgrade, each with its end of line
  *
@@ -34,7 +35,9 @@ export const READ_BUFFER = Buffer.alloc(2 ** 18)
  * @param {Listeners} listeners
  * @returns {Transport}
  */
-export function openWebSocket ({ host, port, secure, insecure, headers = '' }, source, { onMessage, onEnd }) {
+export function openWebSocket (
+  { host, port, secure, insecure, path = '/socket.io/', headers = '' }, source, { onMessage, onEnd }
+) {
   let rest = EMPTY
   let upgraded = false
   let closed = false
@@ -50,7 +53,7 @@ export function openWebSocket ({ host, port, secure, insecure, headers = '' }, s
         }
       })
   if (secure) socket.on('data', onData)
-  socket.once(secure ? 'secureConnect' : 'connect', () => socket.write(upgradeRequest(host, port, headers)))
+  socket.once(secure ? 'secureConnect' : 'connect', () => socket.write(upgradeRequest(host, port, path, headers)))
   socket.on('error', (error) => end(/** @type {NodeJS.ErrnoException} */ (error).code ?? error.message))
   socket.on('close', () => end('closed by the server'))
 
@@ -103,9 +106,9 @@ export function openWebSocket ({ host, port, secure, insecure, headers = '' }, s
 
 /**
  * A browser's request, so that the server parses as many headers.
- * @param {string} host @param {number} port @param {string} headers
+ * @param {string} host @param {number} port @param {string} path @param {string} headers
  */
-const upgradeRequest = (host, port, headers) => `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r
+const upgradeRequest = (host, port, path, headers) => `GET ${path}?EIO=4&transport=websocket HTTP/1.1\r
 Host: ${host}:${port}\r
 Connection: Upgrade\r
 Pragma: no-cache\r

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
 import * as v from 'valibot'
 import { string } from '../base/common/schema.js'
-import { block, described, integer, listOf, longText, milliseconds, origins, pemFiles, port, text } from './setting.js'
+import { block, described, integer, listOf, longText, milliseconds, origins, pemFiles, port, socketPath, text } from './setting.js'
+import { DEFAULT_SOCKET_PATH } from './socket-path.js'
 
 const production =
   (/** @type {string} */ value, /** @type {string} */ otherwise) => (/** @type {{ production: boolean }} */ context) =>
@@ -52,6 +53,14 @@ export const gateway = block('Gateway', {
       'all names below `example.com`, at any depth, and not for `example.com` itself; scheme and port must be equal. Upper case, the ' +
       'default port and a slash at the end make no difference. Default: only the gateway\'s own origin; in development also all origins ' +
       'on loopback (`http://localhost:5173`).'
+  },
+  SOCKET_PATH: {
+    as: 'socketPath',
+    type: socketPath(),
+    default: DEFAULT_SOCKET_PATH,
+    describe:
+      'Path at which clients connect, as `/realtime/`; slashes at its ends make no difference. All gateways have the same one, clients ' +
+      'name it with their option `path` (`socket: { path }` of inkcast-client), and proxies pass it on (docs/deployment.md).'
   },
   TLS_FILES: {
     as: 'tls',

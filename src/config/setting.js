@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { oneOf, string } from '../base/common/schema.js'
 import { originOf, problemOfOrigin } from './origin-text.js'
-import { problemOfRedisUrl, socketPathOf, splitRedisUrls } from './redis-url.js'
+import { problemOfRedisUrl, socketPathOf as unixSocketOf, splitRedisUrls } from './redis-url.js'
+import { problemOfSocketPath, socketPathOf } from './socket-path.js'
 
 /**
  * The surroundings of a process.
@@ -155,12 +156,17 @@ export const origins = () => described('list of origins and patterns, comma sepa
   v.checkItems((entry) => problemOfOrigin(entry) === undefined, ({ input }) => problemOfOrigin(input) ?? ''),
   v.transform((entries) => entries.map(originOf))
 ))
+export const socketPath = () => described('path', v.pipe(
+  string(),
+  v.check((value) => problemOfSocketPath(value) === undefined, ({ input }) => problemOfSocketPath(input) ?? ''),
+  v.transform(socketPathOf)
+))
 export const redisUrls = () => described('list of URLs, comma separated', v.pipe(
   string(),
   v.transform(splitRedisUrls),
   v.checkItems((entry) => problemOfRedisUrl(entry) === undefined, ({ input }) => problemOfRedisUrl(input) ?? ''),
   v.check(
-    (urls) => urls.length < 2 || urls.every((url) => socketPathOf(url) === undefined),
+    (urls) => urls.length < 2 || urls.every((url) => unixSocketOf(url) === undefined),
     'must be one URL if it is unix:///path: nodes of Redis Cluster have addresses'
   )
 ))

@@ -169,7 +169,7 @@ export class Gateway {
       userCommands: new UserCommands(context, { directory, receipts: this.receipts, users: this.users, userLogs }),
       directory, tally: this.#tally, turnWrites
     })
-    this.io = this.#createServer(services, limits)
+    this.io = this.#createServer(services, config)
     this.emitterMessages = this.rooms.listenToEmitters(this.io)
     metrics.onCollect(() => this.#collect(metrics))
   }
@@ -183,6 +183,7 @@ export class Gateway {
   #createHttpServer ({ certificate, isReady = () => true, fallback = notFound }, origins, config, log) {
     return createHttpServer({
       engine: this.engine,
+      socketPath: config.gateway.socketPath,
       fallback: (req, res) => {
         if (isHealth(req)) answerHealth(req, res, isReady() && !this.drain.active)
         else if (!origins.refuseHost(req, res)) fallback(req, res)
@@ -214,14 +215,16 @@ export class Gateway {
     }
   }
 
-  /** @param {Services} services @param {Config['limits']} limits */
-  #createServer ({ metrics, log, clock }, { maxDocumentsPerConnection }) {
+  /** @param {Services} services @param {Config} config */
+  #createServer ({ metrics, log, clock }, { limits: { maxDocumentsPerConnection }, gateway: { socketPath } }) {
     const undecoded = createUndecoded({ metrics, log, clock })
     this.engine.on('connection_error', ({ code, context }) => {
       if (code === UNSUPPORTED_PROTOCOL)
         undecoded('protocol', `EIO=${context.protocol}: a client of Socket.IO 2, which needs version 3 or 4`)
     })
     const io = new Server({
+      // requests are routed by the HTTP server: this is what `io.path()` says to extensions
+      path: socketPath,
       parser: parserFor(maxDocumentsPerConnection, clock, undecoded),
       serveClient: false,
       connectTimeout: 20_000,

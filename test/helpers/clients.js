@@ -16,12 +16,14 @@ const MAX_MORE = 500
  * @param {object | Function} [options.auth]
  * @param {boolean} [options.reconnection]
  * @param {Record<string, string>} [options.extraHeaders]
+ * @param {string} [options.path] default: `/socket.io/`
+ * @param {boolean} [options.addTrailingSlash]
  * @param {string | Buffer} [options.ca] self-signed certificate of the server
  */
 export function createClient (
   t,
   url,
-  { codec = 'json', transports = ['websocket'], auth = {}, reconnection = false, extraHeaders, ca } = {}
+  { codec = 'json', transports = ['websocket'], auth = {}, reconnection = false, extraHeaders, path, addTrailingSlash, ca } = {}
 ) {
   const socket = io(url, {
     transports,
@@ -29,6 +31,7 @@ export function createClient (
     reconnection,
     forceNew: true,
     extraHeaders,
+    ...(path === undefined ? {} : { path, addTrailingSlash }),
     ...(ca === undefined ? {} : { ca: String(ca) }),
     ...(codec === 'msgpack' ? { parser: msgpackParser } : {})
   })

@@ -40,11 +40,13 @@ export async function startListeners (scope, log) {
   const { engine } = development.gateway
   const sessions = path.join(directory, 'sessions')
   await started(createSessionListener({
-    path: sessions, engine, secrets: () => ['secret'], times: TIMES, metrics, log, clock: systemClock
+    path: sessions, socketPath: '/socket.io/', engine, secrets: () => ['secret'], times: TIMES, metrics, log, clock: systemClock
   }))
   const control = path.join(directory, 'control')
   await started(createPrivateListener({ path: control, status: development.status, log, clock: systemClock }))
-  const peers = createPeerListener({ address: { host: '127.0.0.1', ports: [0] }, metrics, log, clock: systemClock })
+  const peers = createPeerListener({
+    socketPath: '/socket.io/', address: { host: '127.0.0.1', ports: [0] }, metrics, log, clock: systemClock
+  })
   await started(peers)
   peers.serve(engine, () => ['secret'])
   const agent = createAgent({

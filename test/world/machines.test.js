@@ -51,6 +51,26 @@ test('a session of one machine is served by each worker of the other, request by
     }
   }))
 
+test('with a path of its own, sessions are served by the workers of each machine, and the first path is unknown', () =>
+  inCluster({ machines: 2, env: { SOCKET_PATH: '/realtime/' } }, async (cluster) => {
+    const path = '/realtime/?EIO=4&transport=polling'
+    for (const [owner, other] of [['m1', 'm2'], ['m2', 'm1']]) {
+      for (let i = 0; i < 4; i++) {
+        const opened = await poll(cluster, owner, undefined, { path })
+        const sid = JSON.parse(opened.text.slice(1)).sid
+        const own = { path: `${path}&sid=${sid}` }
+        const body = `40${JSON.stringify({ token: tokenOf('by-hand') })}`
+        assert.deepEqual(await poll(cluster, other, sid, { method: 'POST', body, ...own }), { status: 200, text: 'ok' })
+        assert.match((await poll(cluster, owner, sid, own)).text, /^40\{"sid":"/)
+        assert.equal((await poll(cluster, other, sid)).status, 404)
+      }
+    }
+    for (const transports of [['websocket'], ['polling'], ['polling', 'websocket']]) {
+      const page = await cluster.connect('ada', { transports, socket: { path: '/realtime/' } })
+      assert.equal((await page.ask('doc:join', { guid: 'd' })).ok, true)
+    }
+  }))
+
 test('clients of every kind on two machines get each other\'s signals, and published records in order', () =>
   inCluster({ machines: 2 }, async (cluster) => {
     /** @type {ScriptedClient[]} */

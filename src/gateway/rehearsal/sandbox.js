@@ -2,6 +2,7 @@ import net from 'node:net'
 import tls from 'node:tls'
 import { createAuthenticator } from '../../people/auth/authenticator.js'
 import { loadConfig } from '../../config/load.js'
+import { DEFAULT_SOCKET_PATH } from '../../config/socket-path.js'
 import { createLog } from '../../base/common/log.js'
 import { createAccess } from '../../documents/access.js'
 import { createMetrics } from '../../observe/metrics/metrics.js'
@@ -45,7 +46,8 @@ export async function openSandbox (config, { clock, random }, createParts) {
     config: {
       ...config,
       history,
-      gateway: { ...config.gateway, allowedOrigins: [] }, // pages of the sandbox itself
+      // pages and requests of the sandbox itself
+      gateway: { ...config.gateway, allowedOrigins: [], socketPath: DEFAULT_SOCKET_PATH },
       limits: { ...limits, maxHandshakesPerSecond: 1_000_000 }
     },
     shared, sessions, directory, uplink,

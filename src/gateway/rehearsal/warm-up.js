@@ -1,6 +1,7 @@
 import { createSigner } from 'fast-jwt'
 import { PER_TURN } from '../../transport/admission/handshake-limit.js'
 import { openSandbox } from './sandbox.js'
+import { DEFAULT_SOCKET_PATH } from '../../config/socket-path.js'
 
 /**
  * The code of a handshake is slow until it has run some hundred times, and a new worker gets many clients at once:
@@ -170,7 +171,7 @@ const HEADERS = [
 const UPGRADES = HEADERS.map((headers) =>
   Buffer.from(
     [
-      'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1',
+      `GET ${DEFAULT_SOCKET_PATH}?EIO=4&transport=websocket HTTP/1.1`,
       ...Object.entries({
         Host: '127.0.0.1',
         Connection: 'Upgrade',

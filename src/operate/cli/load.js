@@ -38,7 +38,7 @@ export function addLoad (program) {
     .option('--processes <number>', 'client processes; default: computed from connections and cores', count)
     .option('--sources <list>', 'local addresses of the clients; default for a target in 127.0.0.0/8: further addresses of this network',
       list)
-    .option('--url <url>', 'URL of the gateway; default: from HOST and PORT')
+    .option('--url <url>', 'URL of the gateway, with a path if it is not that of SOCKET_PATH; default: from HOST and PORT')
     .option('--api <url>', 'URL of the api; default: from API_HOST and API_PORT')
     .option('--api-token <token>', 'token of a caller of the api; default: the first one in API_TOKENS')
     .option('--admin <url>', 'URL of ADMIN_PORT; default: from ADMIN_HOST and ADMIN_PORT')
@@ -100,6 +100,7 @@ async function load (options, command) {
       target: {
         host: url.hostname.replace(/^\[|\]$/g, ''),
         port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
+        path: url.pathname === '/' ? gateway.socketPath : url.pathname.replace(/\/?$/, '/'),
         secure: url.protocol === 'https:',
         insecure: options.insecure === true
       },

@@ -118,6 +118,7 @@ export async function composeGateway (context, one) {
     'session listener': createSessionListener({
       ...base,
       path: sessionPathOf(services),
+      socketPath: config.gateway.socketPath,
       engine: gateway.engine,
       secrets: () => lease.secrets,
       times: timesWithPolls(config.heartbeat.network)

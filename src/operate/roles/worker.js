@@ -24,11 +24,12 @@ export const sessionPathOf = ({ launcher, host, privatePath }) =>
  * @returns {PeerListener | undefined} for workers of other machines; undefined: there are none
  */
 export function createPeers ({ config, base, launcher: { slot } }, certificate) {
-  const { peerHost: host, peerPort, workers } = config.gateway
+  const { peerHost: host, peerPort, workers, socketPath } = config.gateway
   return host === undefined
     ? undefined
     : createPeerListener({
         ...base,
+        socketPath,
         // during a replacement the old worker still has the port of the slot
         address: { host, ports: peerPort === 0 ? [0] : [peerPort + slot, peerPort + workers + slot] },
         certificate,

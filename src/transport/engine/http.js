@@ -11,6 +11,7 @@ import { asksForWebSocket, createIgnoredUpgrades } from './ignored-upgrades.js'
  *
  * @param {object} options
  * @param {import('./engine.js').Engine} options.engine
+ * @param {string} options.socketPath config.gateway.socketPath
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback
  * @param {import('../../config/tls/certificate.js').Certificate} [options.certificate] started; default: no TLS
  * @param {import('../../base/common/log.js').Log} options.log
@@ -18,7 +19,7 @@ import { asksForWebSocket, createIgnoredUpgrades } from './ignored-upgrades.js'
  * @param {import('../../base/process/socket-times.js').Times} [options.times]
  * @returns {http.Server | https.Server}
  */
-export function createHttpServer ({ engine, fallback, certificate, isDraining, times = TIMES, log }) {
+export function createHttpServer ({ engine, socketPath, fallback, certificate, isDraining, times = TIMES, log }) {
   class Response extends http.ServerResponse {
     /** @override @param {[any, any]} args */
     writeHead (...args) {
@@ -33,8 +34,9 @@ export function createHttpServer ({ engine, fallback, certificate, isDraining, t
   if (server instanceof https.Server) certificate?.serve(server)
   const { clock } = engine
   endSockets(server, times, clock)
-  const guard = serveEngine(server, { engine, fallback, name: 'gateway', times, log, clock })
+  const guard = serveEngine(server, { engine, socketPath, fallback, name: 'gateway', times, log, clock })
   if (engine.usesEngineSocket) {
+    const isEngines = isBelow(socketPath)
     readFirstBytes(server, {
       patience: times.headers, closing: engine.closing, clock
     }, guard, (request, netSocket, rest) =>
@@ -44,16 +46,18 @@ export function createHttpServer ({ engine, fallback, certificate, isDraining, t
   return server
 }
 
-const PATH = '/socket.io'
-
 /**
- * @param {{ url?: string }} req
- * @returns {boolean} whether its path is that of Socket.IO, with or without (`addTrailingSlash: false`) the last slash
+ * @param {string} socketPath with a slash at its end
+ * @returns {(req: { url?: string }) => boolean} whether a request's path is that of Socket.IO, with or without
+ *   (`addTrailingSlash: false`) the last slash
  */
-function isEngines ({ url = '' }) {
-  if (!url.startsWith(PATH)) return false
-  const next = url[PATH.length]
-  return next === '/' || next === '?' || next === undefined
+function isBelow (socketPath) {
+  const path = socketPath.slice(0, -1)
+  return ({ url = '' }) => {
+    if (!url.startsWith(path)) return false
+    const next = url[path.length]
+    return next === '/' || next === '?' || next === undefined
+  }
 }
 
 /** Methods whose requests have no body; one that has was used to smuggle another request in it. */
@@ -71,6 +75,7 @@ const hasStrayBody = ({ method = '', headers }) =>
  * @param {object} options
  * @param {{ handleRequest: (req: any, res: any) => void, handleUpgrade: (req: any, socket: any, head: Buffer) => void
  *   }} options.engine
+ * @param {string} options.socketPath config.gateway.socketPath
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback for other paths
  * @param {string} options.name of the listener, for the log
  * @param {import('../../base/process/socket-times.js').Times} [options.times]
@@ -78,7 +83,8 @@ const hasStrayBody = ({ method = '', headers }) =>
  * @param {import('../../base/common/clock.js').Clock} options.clock
  * @returns {import('../../base/process/listener-guard.js').ListenerGuard}
  */
-export function serveEngine (server, { engine, fallback, name, times = TIMES, log, clock }) {
+export function serveEngine (server, { engine, socketPath, fallback, name, times = TIMES, log, clock }) {
+  const isEngines = isBelow(socketPath)
   const guard = createListenerGuard({ name, log, clock })
   const ignoreUpgrade = createIgnoredUpgrades(server)
   server.on('request', guard.request((req, res) => {

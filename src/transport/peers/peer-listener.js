@@ -10,6 +10,7 @@ import { notFound, serveEngine } from '../engine/http.js'
  * where PEER_HOST is set.
  *
  * @param {object} dependencies
+ * @param {string} dependencies.socketPath config.gateway.socketPath
  * @param {{ host: string, ports: readonly number[] }} dependencies.address the first free port is used; 0: any
  * @param {import('../../config/tls/certificate.js').Certificate} [dependencies.certificate] started; workers must show
  *   one of the
@@ -19,7 +20,9 @@ import { notFound, serveEngine } from '../engine/http.js'
  * @param {import('../../base/common/clock.js').Clock} dependencies.clock
  * @param {import('../../base/process/socket-times.js').Times} [dependencies.times]
  */
-export function createPeerListener ({ address: { host, ports }, certificate, metrics, log, clock, times = TIMES }) {
+export function createPeerListener (
+  { socketPath, address: { host, ports }, certificate, metrics, log, clock, times = TIMES }
+) {
   /** @type {import('../engine/engine.js').Engine | undefined} */
   let engine
   /** @type {() => readonly string[]} */
@@ -44,6 +47,7 @@ export function createPeerListener ({ address: { host, ports }, certificate, met
         else endSocket(socket, responseOf(403), clock, times.linger)
       }
     },
+    socketPath,
     fallback: notFound,
     name: 'peers',
     times,

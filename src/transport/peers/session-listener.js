@@ -13,6 +13,7 @@ import { isProven } from './request-proof.js'
  *
  * @param {object} dependencies
  * @param {string} dependencies.path of the socket
+ * @param {string} dependencies.socketPath config.gateway.socketPath
  * @param {import('../engine/engine.js').Engine} dependencies.engine
  * @param {() => readonly string[]} dependencies.secrets shared by all workers
  * @param {import('../../base/process/socket-times.js').Times} dependencies.times
@@ -20,7 +21,7 @@ import { isProven } from './request-proof.js'
  * @param {import('../../base/common/log.js').Log} dependencies.log
  * @param {import('../../base/common/clock.js').Clock} dependencies.clock
  */
-export function createSessionListener ({ path, engine, secrets, times, metrics, log, clock }) {
+export function createSessionListener ({ path, socketPath, engine, secrets, times, metrics, log, clock }) {
   // other workers keep their connections for 30 s
   const server = http.createServer(serverOptions(times))
   endSockets(server, times, clock)
@@ -33,6 +34,7 @@ export function createSessionListener ({ path, engine, secrets, times, metrics, 
       },
       handleUpgrade: (req, socket, head) => engine.handleOwnUpgrade(req, socket, head)
     },
+    socketPath,
     fallback: notFound,
     name: 'sessions',
     times,

@@ -56,6 +56,7 @@ const CASES = {
     serviceMonitor: { enabled: true, tlsConfig: { ca: { secret: { name: 'ca', key: 'ca.crt' } } } }
   },
   stateful: { gateway: { kind: 'StatefulSet', autoscaling: { enabled: false } } },
+  'with a path of its own': { settings: { SOCKET_PATH: 'live/realtime' }, ingress: { enabled: true } },
   small: {
     ingest: { enabled: false }, api: { autoscaling: { enabled: false } }, networkPolicy: { enabled: false },
     serviceAccount: { name: 'default' }
@@ -153,6 +154,12 @@ describe('the Helm chart', { skip: lacking }, () => {
     assert.equal(metrics[1].pods.metric.name, 'inkcast_connections')
     assert.equal(find('everything', 'Deployment', 'inkcast-gateway').spec.replicas, undefined, 'left to the autoscaler')
     assert.equal(find('stateful', 'StatefulSet', 'inkcast-gateway').spec.replicas, 2)
+  })
+
+  test('passes on the path at which its gateways are', () => {
+    const pathOf = (/** @type {string} */ name) => find(name, 'Ingress', 'inkcast-gateway').spec.rules[0].http.paths[0].path
+    assert.equal(pathOf('everything'), '/socket.io/')
+    assert.equal(pathOf('with a path of its own'), '/live/realtime/')
   })
 
   test('asks /live whether a pod lives, /ready whether it gets clients, and drains it before its end', () => {

@@ -147,7 +147,7 @@ const LISTENERS = {
   },
   'the listener for other machines': async (t) => {
     const listener = createPeerListener({
-      address: { host: '127.0.0.1', ports: [0] },
+      socketPath: '/socket.io/', address: { host: '127.0.0.1', ports: [0] },
       metrics: createMetrics({ processMetrics: false }),
       log,
       clock: systemClock,
@@ -167,7 +167,7 @@ const LISTENERS = {
  */
 async function gateway (t, engine, secure, times = SHORT) {
   const server = createHttpServer({
-    engine, fallback: answerLarge, certificate: secure, isDraining: () => false, times, log
+    engine, socketPath: '/socket.io/', fallback: answerLarge, certificate: secure, isDraining: () => false, times, log
   })
   await listen(server, { host: '127.0.0.1', port: 0 })
   t.after(() => {

@@ -18,7 +18,9 @@ const URL_PATH = '/socket.io/?EIO=4&transport=polling&sid=AAAAAAAAAAAAAAAAAAAA'
 async function startListener (t, ports = [0]) {
   const metrics = createMetrics({ processMetrics: false })
   const clock = manualClock()
-  const listener = createPeerListener({ address: { host: '127.0.0.1', ports }, metrics, log: recordingLog().log, clock })
+  const listener = createPeerListener({
+    socketPath: '/socket.io/', address: { host: '127.0.0.1', ports }, metrics, log: recordingLog().log, clock
+  })
   await listener.start()
   t.after(() => listener.stop())
   /** @type {string[]} */

@@ -25,7 +25,7 @@ const path = `/socket.io/?EIO=4&transport=polling&sid=${sid}`
 /** @param {TestContext} t @param {Certificate} [certificate] of the owner's machine */
 async function startOwner (t, certificate) {
   const listener = createPeerListener({
-    address: { host: '127.0.0.1', ports: [0] },
+    socketPath: '/socket.io/', address: { host: '127.0.0.1', ports: [0] },
     certificate, metrics: createMetrics({ processMetrics: false }), log: recordingLog().log, clock: systemClock
   })
   await listener.start()

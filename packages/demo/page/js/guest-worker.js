@@ -56,11 +56,11 @@ let leaving = false
 /** @type {Set<Promise<unknown>>} texts that are being written; bounded by the guests */
 const writing = new Set()
 
-addEventListener('message', ({ data: { guid, origin, source, count = 0, cell, leave = false } }) => {
+addEventListener('message', ({ data: { guid, origin, path, source, count = 0, cell, leave = false } }) => {
   if (leave) return void end()
   columns.host(cell)
   while (guests.length < count)
-    guests.push(visit(guests.length, guid, origin, source).catch((error) => console.warn('a guest has left', error)))
+    guests.push(visit(guests.length, { guid, origin, path, source }).catch((error) => console.warn('a guest has left', error)))
 })
 
 /** Ends this worker when every text that was begun is whole. */
@@ -72,11 +72,9 @@ async function end () {
 
 /**
  * @param {number} index
- * @param {string} guid
- * @param {string} origin
- * @param {import('./token.js').TokenSource} source
+ * @param {{ guid: string, origin: string, path: string, source: import('./token.js').TokenSource }} place
  */
-async function visit (index, guid, origin, source) {
+async function visit (index, { guid, origin, path, source }) {
   const me = {
     id: `guest-${index}-${Math.random().toString(36).slice(2, 8)}`,
     name: NAMES[index % NAMES.length],
@@ -84,7 +82,7 @@ async function visit (index, guid, origin, source) {
     since: Date.now(),
     guest: true
   }
-  const client = connect(origin, { id: me.id, token: tokenFor(source, guid, me.id) })
+  const client = connect(origin, { id: me.id, token: tokenFor(source, guid, me.id), socket: { path } })
   const doc = await client.open(guid, { state: me })
   doc.on('presence', () => {
     const persons = personsIn(doc.presence)

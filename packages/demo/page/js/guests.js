@@ -13,7 +13,7 @@ const MAX_FAREWELL = 3000
  * @param {object} settings
  * @param {string} settings.guid
  * @param {() => string | null} settings.selected the visitor's last cell
- * @param {() => { source: import('./token.js').TokenSource }} settings.options of the connections
+ * @param {() => { source: import('./token.js').TokenSource, path: string }} settings.options of the connections
  */
 export function createGuests ({ guid, selected, options }) {
   const button = byId('guests', HTMLButtonElement)
@@ -25,7 +25,8 @@ export function createGuests ({ guid, selected, options }) {
   button.addEventListener('click', () => {
     worker ??= new Worker('/js/guest-worker.js', { type: 'module' })
     count = Math.min(MAX, count + STEP)
-    worker.postMessage({ guid, origin: location.origin, source: options().source, count, cell: selected() })
+    const { source, path } = options()
+    worker.postMessage({ guid, origin: location.origin, path, source, count, cell: selected() })
     show()
   })
   leave.addEventListener('click', () => {

@@ -17,10 +17,10 @@ const NO_SERVICE = 'The document service does not respond. ' +
  * @param {{ guid: string, me: import('./me.js').Me, state: Record<string, any> }} what state: what others see of the
  *   person
  * @param {Listeners} listeners
- * @param {{ source: import('./token.js').TokenSource, transports?: string[], msgpack?: boolean }} options source of the
- *   token; msgpack instead of JSON
+ * @param {{ source: import('./token.js').TokenSource, path: string, transports?: string[], msgpack?: boolean }} options
+ *   source of the token; path of the gateway; msgpack instead of JSON
  */
-export async function openLink ({ guid, me, state }, listeners, { source, transports, msgpack = false }) {
+export async function openLink ({ guid, me, state }, listeners, { source, path, transports, msgpack = false }) {
   const { onLoad, onProblem, onState } = listeners
   // another build of the same library, which is not a module
   const other = '/client/socket.io.msgpack.min.js'
@@ -28,6 +28,7 @@ export async function openLink ({ guid, me, state }, listeners, { source, transp
   const client = connect(location.origin, {
     id: me.id,
     token: tokenFor(source, guid, me.id),
+    socket: { path },
     ...(transports && { transports }),
     ...(msgpack && { io: /** @type {any} */ (globalThis).io })
   })

@@ -23,9 +23,10 @@ const guid = query.get('document') || 'demo'
 const settings = JSON.parse(byId('settings').textContent ?? '')
 /**
  * Of each connection of the page.
- * @type {{ transports?: string[], msgpack: boolean, source: import('./token.js').TokenSource }}
+ * @type {{ path: string, transports?: string[], msgpack: boolean, source: import('./token.js').TokenSource }}
  */
 const options = {
+  path: settings.socketPath,
   transports: query.get('transports')?.split(','), msgpack: query.get('codec') === 'msgpack', source: { kind: 'none' }
 }
 const me = await whoAmI(createClaim(new BroadcastChannel('inkcast demo')))

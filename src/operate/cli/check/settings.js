@@ -1,5 +1,6 @@
 import { uncheckedLibraries } from '../../../config/library-versions.js'
 import { checkFiles } from '../../../config/files.js'
+import { DEFAULT_SOCKET_PATH } from '../../../config/socket-path.js'
 import { settingWarnings } from '../../../people/workers/setting-warnings.js'
 import { findingsOf } from './finding.js'
 
@@ -24,7 +25,8 @@ export function checkSettings ({ config, problems, written }, versionOf) {
   const set = Object.values(written).filter(({ source }) => source !== 'default')
   const sources = [...new Set(set.map(({ source }) => source))]
   return [ok(
-    `mode ${config.mode}${config.production ? ', production' : ''}; ${set.length} set${set.length > 0 ? ` (${sources.join(', ')})` : ''}`
+    `mode ${config.mode}${config.production ? ', production' : ''}; ${set.length} set${set.length > 0 ? ` (${sources.join(', ')})` : ''}` +
+    (config.gateway.socketPath === DEFAULT_SOCKET_PATH ? '' : `; clients and proxies use the path ${config.gateway.socketPath}`)
   )]
 }
 
