@@ -106,9 +106,9 @@ module.exports = {
     {
       name: 'core-loads-parts-on-demand',
       severity: 'error',
-      comment: 'the outbox and the devtools are loaded with import() only',
+      comment: 'the outbox and the devtools are loaded with import() only, and the stores by bindings',
       from: { path: '^client/[^/]+\\.js$' },
-      to: { path: '^client/(outbox|devtools)/', dynamic: false }
+      to: { path: '^client/(outbox|devtools|stores)/', dynamic: false }
     },
     {
       name: 'packages-stand-alone',
@@ -117,7 +117,7 @@ module.exports = {
       from: { path: '^packages/(react|yjs)/' },
       to: {
         path: '.',
-        pathNot: '^packages/$1/|^client/(index|devtools/index)\\.js$|node_modules/(react|yjs|y-protocols|lib0)/'
+        pathNot: '^packages/$1/|^client/(index|devtools/index|stores/index)\\.js$|node_modules/(react|yjs|y-protocols|lib0)/'
       }
     },
     {

@@ -12,9 +12,9 @@ export { useSignal } from './use-signal.js'
 
 /**
  * @template Data, Events
- * @typedef {import('./document-store.js').DocumentOptions<Data, Events>} DocumentOptions
+ * @typedef {import('inkcast-client/stores').DocumentOptions<Data, Events>} DocumentOptions
  */
 /**
  * @template Data
- * @typedef {import('./document-store.js').DocumentSnapshot<Data>} DocumentSnapshot
+ * @typedef {import('inkcast-client/stores').DocumentSnapshot<Data>} DocumentSnapshot
  */

@@ -1,6 +1,6 @@
 import { createContext, createElement, useContext, useMemo, useSyncExternalStore } from 'react'
 import { connect } from 'inkcast-client'
-import { lasting } from './lasting.js'
+import { lasting } from 'inkcast-client/stores'
 
 /** @typedef {import('inkcast-client').Client} Client */
 

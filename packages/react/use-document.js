@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
-import { createDocumentStore } from './document-store.js'
+import { createDocumentStore } from 'inkcast-client/stores'
 import { useClient } from './provider.js'
 
 /**
@@ -10,10 +10,10 @@ import { useClient } from './provider.js'
  * @template {object} [Signals=Record<string, any>] data by the names of signals
  * @template [Data=undefined]
  * @param {string} guid
- * @param {import('./document-store.js').DocumentOptions<Data, Events> & { state?: Presence | undefined,
+ * @param {import('inkcast-client/stores').DocumentOptions<Data, Events> & { state?: Presence | undefined,
  *   throwErrors?: boolean | undefined }} [options] throwErrors: an error that ends the document goes
  *   to the nearest error boundary
- * @returns {Omit<import('./document-store.js').DocumentSnapshot<Data>, 'doc'> & {
+ * @returns {Omit<import('inkcast-client/stores').DocumentSnapshot<Data>, 'doc'> & {
  *   doc: import('inkcast-client').Document<Events, Presence, Signals> | null }}
  */
 export function useDocument (guid, options = {}) {

@@ -72,11 +72,12 @@ describe('events', () => {
       heard: found(code, /\.on\('((?:doc|gateway|auth):[a-z]+)'/g),
       named: found(code, EVENT)
     }))
-    const heard = sorted(names.flatMap((one) => one.heard))
-    const sent = sorted(names.flatMap((one) => one.named)).filter((name) => !heard.includes(name))
-    assert.deepEqual(heard.filter((name) => !emitted.includes(name)), [])
     // its own events: publishers cannot imitate these names
     const own = ['doc:dropped', 'doc:pending', 'doc:status']
+    // its stores listen to them
+    const heard = sorted(names.flatMap((one) => one.heard)).filter((name) => !own.includes(name))
+    const sent = sorted(names.flatMap((one) => one.named)).filter((name) => !heard.includes(name))
+    assert.deepEqual(heard.filter((name) => !emitted.includes(name)), [])
     assert.deepEqual(sent.filter((name) => !handled.includes(name)), own)
     assert.ok(heard.length > 5 && sent.length > 5)
   })

@@ -1,10 +1,11 @@
+import { clock } from '../common/clock.js'
 import { lasting } from './lasting.js'
 
 /**
- * @typedef {import('inkcast-client').Client} Client
- * @typedef {import('inkcast-client').Document<any, any, any>} Document
- * @typedef {import('inkcast-client').Position} Position
- * @typedef {import('inkcast-client').Meta} Meta
+ * @typedef {import('../index.js').Client} Client
+ * @typedef {import('../index.js').Document<any, any, any>} Document
+ * @typedef {import('../index.js').Position} Position
+ * @typedef {import('../index.js').Meta} Meta
  */
 
 /**
@@ -24,7 +25,8 @@ import { lasting } from './lasting.js'
  */
 
 /**
- * Callbacks may be new functions in each render; the newest is called. The other options are those of the first render.
+ * Callbacks may be other functions later, for instance in each render of React; the newest is called. The other options
+ * are those that opened the document.
  *
  * @template Data
  * @template Events
@@ -33,7 +35,7 @@ import { lasting } from './lasting.js'
  * @property {LoadData<Data> | undefined} [load]
  * @property {Reduce<Data, Events> | undefined} [reduce] applies a record
  * @property {((record: { event: string, payload: any, meta: Meta }) => void) | undefined} [onRecord]
- * @property {((resync: import('inkcast-client').Resync) => void) | undefined} [onResync] called when records are
+ * @property {((resync: import('../index.js').Resync) => void) | undefined} [onResync] called when records are
  *   missing: without `load` at each resync, with `load` only if more than 10,000 records waited for the hook (it then
  *   also loads the document again). With `reduce` alone, missing records are an error
  * @property {object | undefined} [state] of this member in the presence
@@ -45,21 +47,21 @@ import { lasting } from './lasting.js'
 /**
  * @template Data
  * @typedef {object} DocumentSnapshot
- * @property {import('inkcast-client').Status} status
+ * @property {import('../index.js').Status} status
  * @property {Data} data
  * @property {Error | null} error why it could not be opened, or was closed; while `status` is `loading`: why the last
  *   call of `load` failed, which the client repeats
- * @property {readonly import('inkcast-client').QueuedSend[]} pending
+ * @property {readonly import('../index.js').QueuedSend[]} pending
  * @property {Document | null} doc null until it is open
  */
 
 /**
- * One opened document, for the components of one hook.
+ * One opened document, for the components of one hook or one composable.
  *
  * @param {Client | null} client
  * @param {string} guid
  * @param {{ current: DocumentOptions<any, any> }} latest
- * @param {any} initial of the render that names the guid: `latest` still has the options of the one before
+ * @param {any} initial for this guid: with React `latest` still has the options of the render before
  */
 export function createDocumentStore (client, guid, latest, initial) {
   /** @type {DocumentSnapshot<any>} */
@@ -68,13 +70,13 @@ export function createDocumentStore (client, guid, latest, initial) {
   return lasting((changed) => {
     let snapshot = before
     const leaving = new AbortController()
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    /** @type {import('../common/clock.js').Timer | undefined} */
     let timer
     /** @param {Partial<typeof snapshot>} change */
     const set = (change) => {
       snapshot = { ...snapshot, ...change }
       // a backlog of records is one render
-      timer ??= setTimeout(() => {
+      timer ??= clock.timer(0, () => {
         timer = undefined
         changed()
       })
@@ -129,8 +131,8 @@ async function open (client, latest, guid, signal, set, data) {
         onResync?.(payload)
         // with `load` only if this loop is too far behind; everything else is loaded without a turn of it
         if (load !== undefined) opened.reload().catch(() => {}) // the event `closed` reports failures
-        else if (onResync === undefined && reduce !== undefined) throw new Error('records are missing: useDocument needs `load` or ' +
-          '`onResync`')
+        else if (onResync === undefined && reduce !== undefined)
+          throw new Error('records are missing: useDocument needs `load` or `onResync`')
         continue
       }
       if (reduce !== undefined) set({ data: reduce(data(), { event, payload, meta }) })

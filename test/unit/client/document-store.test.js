@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createDocumentStore } from '../../../packages/react/document-store.js'
+import { createDocumentStore } from '../../../client/stores/document-store.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /**

@@ -1,3 +1,5 @@
+import { clock } from '../common/clock.js'
+
 /** How long something without a component is kept, ms: StrictMode and changes of the page mount again at once. */
 const KEEP = 200
 
@@ -13,12 +15,12 @@ export function lasting (make, before) {
   const listeners = new Set()
   /** @type {ReturnType<typeof make> | null} */
   let made = null
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   return {
     /** @param {() => void} listener @returns {() => void} */
     subscribe (listener) {
-      clearTimeout(timer)
+      timer?.stop()
       listeners.add(listener)
       if (made === null) {
         made = make(() => { for (const each of [...listeners]) each() })
@@ -27,10 +29,10 @@ export function lasting (make, before) {
       return () => {
         listeners.delete(listener)
         if (listeners.size > 0) return
-        timer = setTimeout(() => {
+        timer = clock.timer(KEEP, () => {
           made?.end()
           made = null
-        }, KEEP)
+        })
       }
     },
     snapshot: () => made === null ? before : made.snapshot(),
