@@ -114,10 +114,10 @@ module.exports = {
       name: 'packages-stand-alone',
       severity: 'error',
       comment: 'packages import the entries of inkcast-client and their peer dependencies',
-      from: { path: '^packages/(react|yjs)/' },
+      from: { path: '^packages/(react|svelte|vue|yjs)/' },
       to: {
         path: '.',
-        pathNot: '^packages/$1/|^client/(index|devtools/index|stores/index)\\.js$|node_modules/(react|yjs|y-protocols|lib0)/'
+        pathNot: '^packages/$1/|^client/(index|devtools/index|stores/index)\\.js$|node_modules/(react|svelte|vue|yjs|y-protocols|lib0)/'
       }
     },
     {

@@ -221,13 +221,13 @@ export default [
   { files: [...ENTRIES, ...KAFKAJS_CODECS], rules: { 'no-restricted-imports': ['error', RANDOM] } },
   { files: Object.keys(WALL_CLOCK), rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...PARAMETERS, ...CLOCKS] } },
   {
-    files: ['client/**', 'packages/{react,yjs}/**'],
+    files: ['client/**', 'packages/{react,svelte,vue,yjs}/**'],
     ignores: ['client/common/clock.js'],
     rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...PARAMETERS, ...CLOCKS] }
   },
   {
     files: [
-      ...PAGES, 'client/**', 'packages/{react,yjs}/**', 'examples/yjs/page/**', 'docs/.vitepress/theme/**',
+      ...PAGES, 'client/**', 'packages/{react,svelte,vue,yjs}/**', 'examples/yjs/page/**', 'docs/.vitepress/theme/**',
       'test/simulation/diagram/browser.js'
     ],
     languageOptions: { globals: globals.browser }

@@ -62,6 +62,8 @@ const GROUPS = [
         'migrate-from-socketio.md': 'an existing Socket.IO application on inkcast: what stays, what changes',
         'extensions.md': 'Socket.IO code of your own: events, rooms, namespaces, middlewares, other servers and emitters',
         'react.md': 'hooks for React',
+        'vue.md': 'composables for Vue',
+        'svelte.md': 'stores for Svelte',
         'outbox.md': 'edits that survive lost connections and page reloads, and that the gateway accepts once',
         'yjs.md': 'shared documents with Yjs: provider, awareness, offline, the service',
         'webhooks.md': 'messages of clients and life-cycle events to a service by POST; how a service refuses a message; an outage of ' +

@@ -27,7 +27,8 @@ const PACKED = [
 const NO_REGISTRY = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED|EIDLETIMEOUT/
 
 export const PACKAGE_NAMES = /** @type {const} */ ([
-  'inkcast', 'inkcast-client', 'inkcast-demo', 'inkcast-load', 'inkcast-react', 'inkcast-yjs'
+  'inkcast', 'inkcast-client', 'inkcast-demo', 'inkcast-load', 'inkcast-react', 'inkcast-svelte', 'inkcast-vue',
+  'inkcast-yjs'
 ])
 
 /** npm cannot reach its registry: a reason to skip a test. */

@@ -338,7 +338,9 @@ const PUBLISHERS = ['python', 'java', 'ruby', 'go']
 describe('other blocks', () => {
   test('have a known language', () => {
     // typescript: declarations
-    const KNOWN = ['js', 'jsx', 'ts', 'typescript', 'sh', 'json', 'env', 'ini', 'mermaid', 'text', 'yaml', ...PUBLISHERS]
+    const KNOWN = [
+      'js', 'jsx', 'vue', 'svelte', 'ts', 'typescript', 'sh', 'json', 'env', 'ini', 'mermaid', 'text', 'yaml', ...PUBLISHERS
+    ]
     assert.deepEqual(
       blocks.filter(({ language }) => !KNOWN.includes(language))
         .map(({ file, line, language }) => `${file}:${line} ${language}`),

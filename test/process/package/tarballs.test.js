@@ -174,39 +174,46 @@ describe('inkcast-client', () => {
   })
 })
 
-describe('the three packages', () => {
+describe('the packages of frameworks', () => {
   const PROGRAMS = {
     client: CLIENT_PROGRAM,
     react: readFileSync(`${ROOT}test/types/react.ts`, 'utf8'),
+    svelte: readFileSync(`${ROOT}test/types/svelte.ts`, 'utf8'),
+    vue: readFileSync(`${ROOT}test/types/vue.ts`, 'utf8'),
     yjs: readFileSync(`${ROOT}test/types/yjs.ts`, 'utf8')
   }
   /** @type {Installed | undefined} */
   let installed
 
-  test('install together beside react and yjs, without a warning', async (t) => {
-    const { react, yjs, 'y-protocols': protocols, '@types/react': types } = devDependencies
+  test('install together beside react, svelte, vue and yjs, without a warning', async (t) => {
+    const { react, svelte, vue, yjs, 'y-protocols': protocols, '@types/react': types } = devDependencies
     installed = await install(t, {
       'inkcast-client': tarballs['inkcast-client'],
       'inkcast-react': tarballs['inkcast-react'],
+      'inkcast-svelte': tarballs['inkcast-svelte'],
+      'inkcast-vue': tarballs['inkcast-vue'],
       'inkcast-yjs': tarballs['inkcast-yjs'],
       react,
+      svelte,
+      vue,
       yjs,
       'y-protocols': protocols,
       '@types/react': types
     })
     if (installed === undefined) return
     assert.doesNotMatch(installed.warnings, /EBADENGINE|ERESOLVE|deprecated/)
-    assert.deepEqual(installed.packages, [
-      ...SOCKET_IO_CLIENT,
-      ...['inkcast-client', 'inkcast-react', 'inkcast-yjs'],
-      ...['@types/react', 'csstype', 'isomorphic.js', 'lib0', 'react', 'y-protocols', 'yjs']
+    // svelte and vue bring their compilers
+    assert.deepEqual(installed.packages.filter((name) => /inkcast|socket\.io|^(?:react|yjs|y-|lib0|isomorphic)/.test(name)), [
+      ...SOCKET_IO_CLIENT.filter((name) => /socket\.io/.test(name)),
+      ...['inkcast-client', 'inkcast-react', 'inkcast-svelte', 'inkcast-vue', 'inkcast-yjs'],
+      ...['isomorphic.js', 'lib0', 'react', 'y-protocols', 'yjs']
     ].sort())
   })
 
   test('are imported and required', async (t) => {
     if (installed === undefined) return t.skip('not installed')
     const { folder } = installed
-    for (const name of ['inkcast-react', 'inkcast-yjs']) await assertSameExports(folder, name)
+    for (const name of ['inkcast-react', 'inkcast-svelte', 'inkcast-vue', 'inkcast-yjs']) await assertSameExports(folder, name)
   })
 
   test('keep the directive for React Server Components, as modules and as CommonJS', (t) => {
