@@ -94,7 +94,9 @@ async function runMany (options) {
     const where = environment()
     const counts = Object.fromEntries(totals.counts)
     const page = () => summaryPage(totals, seconds, { ...where, seeds: asked })
-    console.log(`saved to ${saveResults('simulation', { ...where, ...totals, wallSeconds: seconds, counts }, page).join(' and ')}`)
+    const failed = failures.map(({ job }) => repeating(job))
+    const saved = saveResults('simulation', { ...where, ...totals, wallSeconds: seconds, counts, failed }, page)
+    console.log(`saved to ${saved.join(' and ')}`)
   }
   if (interruption.signal.aborted) return 130
   if (failures.length === 0) return 0

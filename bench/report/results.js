@@ -5,7 +5,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const FOLDER = fileURLToPath(new URL('../results/', import.meta.url))
+/** RESULTS_FOLDER: that of a run whose figures are not the published ones, such as `npm run proof`. */
+const FOLDER = process.env.RESULTS_FOLDER ?? fileURLToPath(new URL('../results/', import.meta.url))
 
 /**
  * Writes `<name>.json` with the raw data, a `.md` page and a `.svg` for each plot, in place of those of the run before:

@@ -1,0 +1,68 @@
+/**
+ * Runs the parts of the proof, one after the other.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
+
+/**
+ * @typedef {import('./parts.js').Part} Part
+ *
+ * @typedef {object} Outcome
+ * @property {Part} part
+ * @property {string} command
+ * @property {number} minutes
+ * @property {import('./parts.js').Shown | undefined} shown undefined: it did not run to its end
+ * @property {number | null} code exit code of the command; null: it was ended by a signal
+ */
+
+/**
+ * @param {Part[]} parts
+ * @param {object} options
+ * @param {'full' | 'quick'} options.scale
+ * @param {string} options.folder for the results of the parts; what they had there before is removed
+ * @param {AbortSignal} options.signal aborted: the running part is interrupted, and no further one begins
+ * @param {(text: string) => void} options.say
+ * @returns {Promise<Outcome[]>} of those that ran
+ */
+export async function runParts (parts, { scale, folder, signal, say }) {
+  let left = parts.reduce((sum, part) => sum + part[scale].minutes, 0)
+  /** @type {Outcome[]} */
+  const outcomes = []
+  for (const part of parts) {
+    if (signal.aborted) break
+    say(`\n== ${part.name}: ${part.question} (${outcomes.length + 1} of ${parts.length}, about ${left} min remain)`)
+    outcomes.push(await runPart(part, { scale, folder, signal }))
+    left -= part[scale].minutes
+  }
+  return outcomes
+}
+
+/**
+ * @param {Part} part
+ * @param {{ scale: 'full' | 'quick', folder: string, signal: AbortSignal }} options
+ * @returns {Promise<Outcome>}
+ */
+async function runPart (part, { scale, folder, signal }) {
+  const { args } = part[scale]
+  const json = path.join(folder, `${part.results}.json`)
+  rmSync(json, { force: true })
+  const begin = performance.now()
+  const env = { ...process.env, ...part.env, RESULTS_FOLDER: folder }
+  const child = spawn(process.execPath, args, { stdio: 'inherit', env })
+  const interrupt = () => { child.kill('SIGINT') }
+  signal.addEventListener('abort', interrupt)
+  const [code] = await once(child, 'exit')
+  signal.removeEventListener('abort', interrupt)
+  return {
+    part, code,
+    command: ['node', ...args].join(' '),
+    minutes: (performance.now() - begin) / 60_000,
+    // a test or a limit may fail although all was measured: the results say what
+    shown: signal.aborted || !existsSync(json) ? undefined : part.read(JSON.parse(readFileSync(json, 'utf8')))
+  }
+}
+
+/** @param {Outcome} outcome */
+export const lostOf = ({ shown, command }) => shown?.lost ?? [`the part did not run to its end: ${command}`]
