@@ -23,5 +23,7 @@ export const NAMED_SEEDS = [
     'nodes would have taken' },
   { seed: 41018, scenario: 'replica', found: 'the service of the check knew a queued edit by the event, and an edit whose number a ' +
     'failover lost comes as two events' },
-  { seed: 33018, scenario: 'rights', found: 'the check took a document for open whose page had left it without an answer in time' }
+  { seed: 33018, scenario: 'rights', found: 'the check took a document for open whose page had left it without an answer in time' },
+  { seed: 1795869374, scenario: 'default', found: 'the check missed records between one that came before the answer to the first join, ' +
+    'and the answer on the next connection, at which the page loads its document' }
 ]

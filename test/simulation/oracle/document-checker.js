@@ -31,8 +31,16 @@ export class DocumentChecker {
     this.isLost = isLost
   }
 
-  /** A connection begins: it gets each record once. */
-  connected () { this.#sent = -1 }
+  /**
+   * A connection begins: it gets each record once. Without an answer to its first join the page has no position, and
+   * loads the document at the next answer: that has what was shown, and what came between.
+   */
+  connected () {
+    this.#sent = -1
+    if (this.position?.epoch !== '') return
+    this.position = null
+    this.#known.clear()
+  }
 
   /** @param {Position} position of the answer to a join */
   joined ({ epoch, offset }) {
