@@ -35,7 +35,7 @@ Each part is a command of its own:
 
 ${outcomes.map(({ part, command: own }) => `- ${part.name}: \`${own}\``).join('\n')}
 
-A record counts as lost if a client neither got it nor was told to load its document again. What is promised, and by which check each \
+A record counts as lost if a client neither got it nor a \`doc:resync\` in its place. What is promised, and by which check each \
 promise is held: [promises](promises.md). How seeds work: [simulation](simulation.md).
 `
 }

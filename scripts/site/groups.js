@@ -142,7 +142,7 @@ const GROUPS = [
         'guarantees.md': 'what arrives, how often and in which order; with and without Kafka',
         'durability.md': 'what an acknowledgement means, by set-up; `PUBLISH_WAIT`',
         'promises.md': 'what inkcast promises, and the checks, tests and mutations that hold each promise',
-        'proof.md': 'what the last run of `npm run proof` lost: simulation, faults, attacks, load, cost and soak in one command (generated)',
+        'proof.md': 'what the last `npm run proof` lost: simulation, faults, attacks, load, cost and soak in one command (generated)',
         'simulation.md': 'whole clusters in virtual time, with faults by seed: how it works, what it checks, how to read a failure',
         'scale.md': 'measurements: the load scenarios of another gateway, 100,000 connections, and 2 to 16 workers (generated)',
         '../bench/README.md': 'cost of a delivery, a handshake and a connection, and how to measure it',
