@@ -4,6 +4,9 @@ import { describe, test } from 'node:test'
 import { WORKERS } from '../../src/redis/keys.js'
 import { MAX_WORKERS } from '../../src/wire/session-id.js'
 import { LEASE_TIME, WorkerLease } from '../../src/people/workers/worker-lease.js'
+import { Presence } from '../../src/people/presence/presence.js'
+import { RedisPresence } from '../../src/people/presence/redis-presence.js'
+import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { WorkerWatch } from '../../src/people/workers/worker-watch.js'
 import { startPart, together } from '../simulation/script/part.js'
 
@@ -74,6 +77,39 @@ const stop = ({ act, lease }) => act(() => lease.stop())
 const expire = (cluster, number) => cluster.command('ZREM', WORKERS.expiry, number)
 
 describe('a worker number', () => {
+  test('is claimed when Redis is back, if it is lost during the start, like all that a start reads', withWorkers(async ({
+    cluster, workers
+  }) => {
+    const worker = await workers.process()
+    const { process, redis, log, clock, random, act } = worker
+    const metrics = createMetrics({ processMetrics: false })
+    const presence = () => new Presence({ log, metrics, clock, random }, {
+      settings: { maxMembers: 10, maxStateBytes: 100, grace: 0 },
+      store: new RedisPresence({ redis, maxMembers: 10, workerNumber: worker.lease.number, metrics, log, clock }),
+      createDelivery: () => assert.fail('there is no member')
+    })
+    const parts = [() => worker.lease, () => new WorkerWatch({ redis, log, grace: 0, clock, random }), presence]
+    for (const part of parts) {
+      const began = cluster.time
+      cluster.cutOff(process, 'redis', 5000)
+      await act(() => part().start())
+      assert.ok(cluster.time - began >= 5000, `it started after ${cluster.time - began} ms, without Redis`)
+    }
+    assert.deepEqual([worker.lease.number, worker.lease.held], [0, true])
+  }))
+
+  test('is not waited for by a process that stops', withWorkers(async ({ cluster, workers }) => {
+    const { process, lease, act } = await workers.process()
+    cluster.cutOff(process, 'redis', 60_000)
+    /** @type {unknown} */
+    let ended
+    process.enter('start', () => lease.start().catch((error) => { ended = error }))
+    await cluster.pass(5000)
+    assert.equal(ended, undefined)
+    await act(() => lease.stop())
+    await cluster.until(() => ended !== undefined, { timeout: 1000 })
+  }))
+
   test('is the lowest free one, and after its release kept for its slot', withWorkers(async ({ cluster, workers }) => {
     /** @type {Worker[]} */
     const all = []

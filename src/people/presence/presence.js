@@ -1,5 +1,6 @@
-import { Backoff } from '../../base/common/backoff.js'
+import { Backoff, retry } from '../../base/common/backoff.js'
 import { InkcastError } from '../../base/common/errors.js'
+import { isOutage } from '../../redis/errors.js'
 import { encodeBody } from './member-view.js'
 import { Lapsing } from './membership.js'
 import { joinAnswer } from './event-payload.js'
@@ -38,6 +39,7 @@ export class Presence {
   #createDelivery
   #log
   #clock
+  #random
   #gate
   #repair
   /** @type {import('./room.js').RoomDependencies} */
@@ -57,6 +59,7 @@ export class Presence {
     this.#createDelivery = createDelivery
     this.#log = log
     this.#clock = clock
+    this.#random = random
     this.#gate = new Gate({ log, clock, random })
     this.#repair = new Repair({
       rooms: this.#rooms,
@@ -78,12 +81,17 @@ export class Presence {
     })
   }
 
-  /** @throws {InkcastError} unavailable */
+  /** Waits for Redis. @throws {InkcastError} internal */
   async start () {
-    await this.#store.start({
+    await retry(() => this.#store.start({
       onDiff: (guid, diff) => this.#rooms.get(guid)?.receive(diff),
       onInterrupted: (guids) => { for (const guid of guids) this.#rooms.get(guid)?.lose('interrupted') },
       onLost: () => this.#repair.lost()
+    }), {
+      signal: this.#stopping.signal,
+      clock: this.#clock,
+      backoff: new Backoff({ random: this.#random }),
+      retryable: isOutage
     })
     this.#repair.run().catch((error) => {
       if (this.#state === 'running') this.#log.error({ err: error }, 'presence is no longer compared with its store')

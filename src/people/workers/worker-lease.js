@@ -1,7 +1,9 @@
+import { Backoff, retry } from '../../base/common/backoff.js'
 import { InkcastError } from '../../base/common/errors.js'
 import { LogLimit } from '../../base/common/log-limit.js'
 import { isAlive as isAliveHere } from '../../base/process/alive.js'
 import { RedisTime } from '../../redis/redis-time.js'
+import { isOutage } from '../../redis/errors.js'
 import { WORKERS } from '../../redis/keys.js'
 import { MAX_WORKERS } from '../../wire/session-id.js'
 
@@ -63,6 +65,7 @@ export class WorkerLease {
   #onReborn = () => {}
   /** @type {((hadEnded: boolean) => void) | undefined} */
   #onUnsure
+  #stopping = new AbortController()
   #parts
   #token
   #owner
@@ -80,10 +83,10 @@ export class WorkerLease {
    * @param {() => void} parts.onLost another worker has the number: stop serving
    * @param {import('../../base/common/log.js').Log} parts.log
    * @param {import('../../base/common/clock.js').Clock} parts.clock
-   * @param {Pick<import('../../base/common/random.js').Random, 'uuid' | 'bytes'>} parts.random
+   * @param {Pick<import('../../base/common/random.js').Random, 'uuid' | 'bytes' | 'number'>} parts.random
    */
   constructor ({ redis, slot, address, isAlive = isAliveHere, onLost, log, clock, random }) {
-    this.#parts = { redis, slot, address, isAlive, onLost }
+    this.#parts = { redis, slot, address, isAlive, onLost, random }
     this.#token = random.uuid()
     this.#owner = JSON.stringify({ ...address, slot, token: this.#token })
     this.#secrets = [random.bytes(32).toString('base64url')]
@@ -136,8 +139,20 @@ export class WorkerLease {
    */
   get secrets () { return this.#secrets }
 
-  /** @throws {InkcastError} unavailable: Redis is unavailable, or all numbers are taken */
+  /** Waits for Redis. @throws {InkcastError} unavailable: all numbers are taken */
   async start () {
+    const { signal } = this.#stopping
+    await retry(() => this.#claim(), {
+      signal, clock: this.#clock, backoff: new Backoff({ random: this.#parts.random }), retryable: isOutage
+    })
+    await this.#renew()
+    if (this.#state !== 'claimed') return
+    this.#state = 'renewed'
+    this.#timer = this.#clock.every(LEASE_TIME / RENEWALS_PER_LEASE, () => { this.#renew() }).unref()
+  }
+
+  /** A claim whose answer was lost is repeated: the slot gets the same number. */
+  async #claim () {
     const { redis, slot } = this.#parts
     const asked = this.#clock.monotonic()
     const [claimed, begun] = await redis.scripts.claim(
@@ -152,10 +167,6 @@ export class WorkerLease {
     this.#number = claimed
     this.#incarnation = Number(begun)
     this.#heldUntil = asked + LEASE_TIME
-    await this.#renew()
-    if (this.#state !== 'claimed') return
-    this.#state = 'renewed'
-    this.#timer = this.#clock.every(LEASE_TIME / RENEWALS_PER_LEASE, () => { this.#renew() }).unref()
   }
 
   async stop () {
@@ -263,6 +274,7 @@ export class WorkerLease {
 
   #end () {
     this.#state = 'ended'
+    this.#stopping.abort()
     this.#timer?.stop()
     this.#heldUntil = -Infinity
   }

@@ -1,4 +1,5 @@
 import { Backoff, retry } from '../../base/common/backoff.js'
+import { isOutage } from '../../redis/errors.js'
 import { WORKERS } from '../../redis/keys.js'
 import { LEASE_TIME } from './worker-lease.js'
 
@@ -57,8 +58,14 @@ export class WorkerWatch {
    */
   constructor (parts) { this.#parts = parts }
 
-  /** @throws errors of Redis: without the newest end, later ones could be missed */
-  async start () { this.#lookAfter(await this.#look()) }
+  /** Waits for Redis: without the newest end, later ones could be missed. @throws other errors of Redis */
+  async start () {
+    const { clock, random } = this.#parts
+    const { signal } = this.#stopping
+    this.#lookAfter(await retry(() => this.#look(), {
+      signal, clock, backoff: new Backoff({ random }), retryable: isOutage
+    }))
+  }
 
   /** Another process continues a cleanup that is in progress. */
   stop () {
