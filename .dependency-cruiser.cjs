@@ -121,6 +121,13 @@ module.exports = {
       }
     },
     {
+      name: 'publisher-stands-alone',
+      severity: 'error',
+      comment: 'it has no dependency',
+      from: { path: '^packages/publisher/' },
+      to: { path: '.', pathNot: '^packages/publisher/|^crypto$' }
+    },
+    {
       name: 'demo-and-load-stand-alone',
       severity: 'error',
       comment: 'installed, they cannot import files of inkcast: it hands over what the demo uses (src/operate/roles/demo-parts.js)',

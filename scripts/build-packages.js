@@ -23,7 +23,7 @@ const MINIFIED = /** @type {const} */ ({
   logLevel: 'silent'
 })
 /** Packages in build order: the later ones need the types of the client. */
-export const PACKAGES = ['client', 'packages/react', 'packages/svelte', 'packages/vue', 'packages/yjs']
+export const PACKAGES = ['client', 'packages/publisher', 'packages/react', 'packages/svelte', 'packages/vue', 'packages/yjs']
 
 /**
  * Bundles the client into one file, without source map: for tests and examples.

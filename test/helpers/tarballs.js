@@ -27,7 +27,7 @@ const PACKED = [
 const NO_REGISTRY = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED|EIDLETIMEOUT/
 
 export const PACKAGE_NAMES = /** @type {const} */ ([
-  'inkcast', 'inkcast-client', 'inkcast-demo', 'inkcast-load', 'inkcast-react', 'inkcast-svelte', 'inkcast-vue',
+  'inkcast', 'inkcast-client', 'inkcast-demo', 'inkcast-load', 'inkcast-publisher', 'inkcast-react', 'inkcast-svelte', 'inkcast-vue',
   'inkcast-yjs'
 ])
 

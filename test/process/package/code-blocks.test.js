@@ -22,6 +22,7 @@ import { waitFor } from '../../helpers/wait.js'
 import { serviceScenarios } from '../../helpers/service-blocks.js'
 import { userLogScenarios } from '../../helpers/user-log-blocks.js'
 import { howToScenarios } from '../../helpers/how-to-blocks.js'
+import { publisherScenarios } from '../../helpers/publisher-blocks.js'
 import { yjsScenarios } from '../../helpers/yjs-blocks.js'
 
 /** Code that readers copy has to run: each code block of the pages is checked according to its language. */
@@ -114,6 +115,8 @@ const SCENARIOS = {
   },
 
   ...serviceScenarios({ server, load, publish }),
+
+  ...publisherScenarios({ load }),
 
   ...yjsScenarios({ server, load }),
 

@@ -177,6 +177,7 @@ describe('inkcast-client', () => {
 describe('the packages of frameworks', () => {
   const PROGRAMS = {
     client: CLIENT_PROGRAM,
+    publisher: readFileSync(`${ROOT}test/types/publisher.ts`, 'utf8'),
     react: readFileSync(`${ROOT}test/types/react.ts`, 'utf8'),
     svelte: readFileSync(`${ROOT}test/types/svelte.ts`, 'utf8'),
     vue: readFileSync(`${ROOT}test/types/vue.ts`, 'utf8'),
@@ -189,6 +190,7 @@ describe('the packages of frameworks', () => {
     const { react, svelte, vue, yjs, 'y-protocols': protocols, '@types/react': types } = devDependencies
     installed = await install(t, {
       'inkcast-client': tarballs['inkcast-client'],
+      'inkcast-publisher': tarballs['inkcast-publisher'],
       'inkcast-react': tarballs['inkcast-react'],
       'inkcast-svelte': tarballs['inkcast-svelte'],
       'inkcast-vue': tarballs['inkcast-vue'],
@@ -205,7 +207,7 @@ describe('the packages of frameworks', () => {
     // svelte and vue bring their compilers
     assert.deepEqual(installed.packages.filter((name) => /inkcast|socket\.io|^(?:react|yjs|y-|lib0|isomorphic)/.test(name)), [
       ...SOCKET_IO_CLIENT.filter((name) => /socket\.io/.test(name)),
-      ...['inkcast-client', 'inkcast-react', 'inkcast-svelte', 'inkcast-vue', 'inkcast-yjs'],
+      ...['inkcast-client', 'inkcast-publisher', 'inkcast-react', 'inkcast-svelte', 'inkcast-vue', 'inkcast-yjs'],
       ...['isomorphic.js', 'lib0', 'react', 'y-protocols', 'yjs']
     ].sort())
   })
@@ -213,7 +215,7 @@ describe('the packages of frameworks', () => {
   test('are imported and required', async (t) => {
     if (installed === undefined) return t.skip('not installed')
     const { folder } = installed
-    for (const name of ['inkcast-react', 'inkcast-svelte', 'inkcast-vue', 'inkcast-yjs']) await assertSameExports(folder, name)
+    for (const name of ['publisher', 'react', 'svelte', 'vue', 'yjs']) await assertSameExports(folder, `inkcast-${name}`)
   })
 
   test('keep the directive for React Server Components, as modules and as CommonJS', (t) => {
