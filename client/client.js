@@ -89,7 +89,7 @@ export class Client {
         this.#log.log(state, undefined, reason?.code)
         const ended = /** @type {ClientError} */ (reason)
         if (state === 'connected') this.#ready.resolve()
-        else if (state === 'refused' || state === 'closed') this.#ready.reject(ended)
+        else if (this.#connection.ended) this.#ready.reject(ended)
         if (state === 'refused') for (const membership of this.#memberships.values()) membership.reject(ended)
         this.#emitter.emit('state', state, reason)
       }
@@ -135,9 +135,8 @@ export class Client {
    * @returns {Promise<void>} rejects if the gateway refuses it, or it is closed
    */
   get ready () {
-    const { state, reason } = this
-    if (this.#connection.up) return Promise.resolve()
-    return state === 'closed' || state === 'refused' ? Promise.reject(reason) : this.#ready.wait()
+    const { up, ended, reason } = this.#connection
+    return up ? Promise.resolve() : ended ? Promise.reject(reason) : this.#ready.wait()
   }
 
   #ready = new Waiting()
@@ -202,14 +201,15 @@ export class Client {
    * @returns {Promise<import('./document/document.js').Document<Events, Presence, Signals>>} resolves when the document
    *   is joined, and loaded if there is a `load`. Without a connection it waits for one
    * @throws {ClientError} if the gateway refuses the document, or after the `timeout`. An abort of the `signal` rejects
-   *   with the reason of the signal, a `load` that is no function with a TypeError
+   *   with the reason of the signal, a `load` that is no function with a TypeError, a wrong `last` with `bad_request`
    */
   async open (guid, options = {}) {
-    const { state, reason } = this
-    if (state === 'closed' || state === 'refused') throw reason
+    if (this.#connection.ended) throw this.reason
     throwIfAborted(options.signal)
     checkOptions('open', options)
-    const Loader = options.load && (await import('./document/loader.js')).loaderFor(options.load)
+    const begin = options.load || options.last != null
+      ? (await import('./document/begin.js')).beginOf(options)
+      : undefined
     const Participation = (options.state !== undefined || options.presence) &&
       (await import('./presence/participation.js')).Participation
     // these travel with the next handshake, where their errors would belong to no call
@@ -219,13 +219,15 @@ export class Client {
     if (Participation && options.state !== undefined) options.state = Participation.copyOf(options.state)
     let membership = this.#memberships.get(guid)
     if (membership === undefined) {
-      membership = new Membership(guid, this.#link, position ?? this.#positions.load(guid))
+      membership = new Membership(
+        guid, this.#link, position ?? (begin?.last ? null : this.#positions.load(guid)), begin
+      )
       this.#memberships.set(guid, membership)
       // before the join, which takes its state along
       if (Participation) membership.takePart(Participation, options)
       this.#joinIfPossible(membership)
     } else if (Participation) membership.takePart(Participation)
-    return /** @type {Promise<any>} */ (membership.open(options, Loader))
+    return /** @type {Promise<any>} */ (membership.open(options, begin))
   }
 
   /** @internal for tools */
@@ -287,7 +289,7 @@ export class Client {
   }
 
   #handshakeDocuments () {
-    /** @type {[string, object | null][]} */
+    /** @type {[string, object][]} */
     const documents = []
     let bytes = 0
     let values = 0
@@ -361,10 +363,7 @@ function outboxOf (url, options, log) {
   if (typeof options?.user !== 'string') throw new TypeError('the option `outbox` of connect must be { user: string }')
   /** @type {Promise<import('./outbox/contract.js').Outbox> | undefined} */
   let outbox
-  return () => {
-    outbox ??= import('./outbox/index.js').then(({ createOutbox }) => createOutbox({ url, ...options, log }))
-    return outbox
-  }
+  return () => outbox ??= import('./outbox/index.js').then(({ createOutbox }) => createOutbox({ url, ...options, log }))
 }
 
 /** @param {string} name @param {unknown} id of a document or client @throws {ClientError} bad_request */

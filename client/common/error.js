@@ -52,6 +52,16 @@ export class ClientError extends Error {
 /** @param {string} message @returns {ClientError} of a call with a wrong argument */
 export const badRequest = (message) => new ClientError({ code: 'bad_request', message })
 
+/**
+ * @param {ErrorCode} code
+ * @param {string} message
+ * @param {unknown} [cause]
+ * @param {number} [retryInMs]
+ * @returns {ClientError} of what may succeed later
+ */
+export const passing = (code, message, cause, retryInMs) =>
+  new ClientError({ code, message, retryable: true, retryInMs }, { cause })
+
 /** @param {string} why @param {unknown} [cause] @returns {ClientError} of a value that is not sent */
 export const badValue = (why, cause) => new ClientError({ code: 'bad_value', message: `the value ${why}` }, { cause })
 

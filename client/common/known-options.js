@@ -2,7 +2,7 @@
 const KNOWN = {
   connect: ['token', 'id', 'storage', 'outbox', 'log', 'transports', 'parser', 'socket', 'io'],
   outbox: ['user', 'store'],
-  open: ['position', 'load', 'presence', 'state', 'echo', 'offline', 'onReason', 'signal', 'timeout'],
+  open: ['position', 'load', 'last', 'presence', 'state', 'echo', 'offline', 'onReason', 'signal', 'timeout'],
   send: ['event', 'timeout', 'signal', 'queue', 'traceparent']
 }
 

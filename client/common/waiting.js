@@ -1,4 +1,4 @@
-import { ClientError } from './error.js'
+import { passing } from './error.js'
 import { within } from './within.js'
 
 /** Maximum callers that wait. */
@@ -20,7 +20,7 @@ export class Waiting {
    */
   async wait (timeout) {
     if (this.size >= MAX_WAITING)
-      throw new ClientError({ code: 'too_many_waiting', message: 'too many requests are queued', retryable: true })
+      throw passing('too_many_waiting', 'too many requests are queued')
     this.size++
     const { promise } = this.#turn ??= deferred()
     try {

@@ -1,5 +1,5 @@
 import { clock } from './clock.js'
-import { ClientError } from './error.js'
+import { passing } from './error.js'
 
 /**
  * Settles as the promise does, unless the caller gives up before: with the reason of its signal, or `timeout`.
@@ -16,7 +16,7 @@ export function within (promise, { signal, timeout }, message) {
     const abort = () => reject(signal?.reason ?? abortError())
     const timer = timeout === undefined
       ? undefined
-      : clock.timer(timeout, () => reject(new ClientError({ code: 'timeout', message, retryable: true })))
+      : clock.timer(timeout, () => reject(passing('timeout', message)))
     if (signal?.aborted) abort()
     else signal?.addEventListener('abort', abort)
     promise.then(resolve, reject).finally(() => {

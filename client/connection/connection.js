@@ -1,7 +1,7 @@
 import { clock } from '../common/clock.js'
 import { random } from '../common/random.js'
 import { delayBefore, hintOf } from './delay.js'
-import { ClientError, closedError } from '../common/error.js'
+import { ClientError, closedError, passing } from '../common/error.js'
 import { io as socketIo } from './io.js'
 import { askForRefusal, explain, refusalOf } from './refusal.js'
 import { remembered } from './remembered-transport.js'
@@ -50,7 +50,8 @@ export class Connection {
   #attempt = 0
   #failures = 0
   #connectedAt = 0
-  #pollingFirst = false
+  /** @type {boolean | undefined} */
+  #pollingFirst
   /** Whether the gateway refused the last token and another one was requested. */
   #askedAgain = false
   /** Whether the gateway was asked if it refuses this page. */
@@ -96,11 +97,13 @@ export class Connection {
       reconnection: false,
       timeout: ATTEMPT_TIMEOUT
     })
-    this.#pollingFirst = remembered(this.socket.io, (storage, key) => storage.getItem(key) === 'polling') ?? false
+    this.#pollingFirst = remembered(this.socket.io, (storage, key) => storage.getItem(key) === 'polling')
     this.#listen()
     for (const event of WAKE) window.addEventListener?.(event, this.#onWake)
   }
 
+  /** Whether only the page can connect again, or not even the page. */
+  get ended () { return this.state === 'closed' || this.state === 'refused' }
   get up () { return this.state === 'connected' || this.state === 'draining' }
   get #engine () { return /** @type {any} */ (this.socket.io).engine }
   get transport () { return this.up ? this.#engine?.transport.name : undefined }
@@ -176,14 +179,13 @@ export class Connection {
         .timeout(timeout)
         .emit(event, argument, (/** @type {Error | null} */ lost, /** @type {any} */ answer) => {
           if (lost === null) return answer.ok ? resolve(answer) : reject(new ClientError(answer.error))
-          const code = this.socket.connected ? 'timeout' : 'disconnected'
-          if (code === 'timeout') this.checkLine()
-          reject(
-            new ClientError(
-              { code, message: 'no answer; the gateway may or may not have accepted the request', retryable: true },
-              { cause: this.#cut ?? lost }
-            )
-          )
+          const { connected } = this.socket
+          if (connected) this.checkLine()
+          reject(passing(
+            connected ? 'timeout' : 'disconnected',
+            'no answer; the gateway may or may not have accepted the request',
+            this.#cut ?? lost
+          ))
         })
     })
   }
@@ -234,7 +236,7 @@ export class Connection {
     socket.on('disconnect', (reason) => {
       if (!this.up) {
         // between the opening of the transport and the handshake's answer
-        if (this.state !== 'closed' && this.state !== 'refused') this.#unreachable(new Error(reason))
+        if (!this.ended) this.#unreachable(new Error(reason))
         return
       }
       this.#pollingFirst = this.#engine.transport.name === 'polling' // polling upgrades to WebSocket where possible
@@ -242,10 +244,7 @@ export class Connection {
       const cut = this.#cut
       if (this.#farewell !== null && !cut) this.#refused(this.#farewell)
       else
-        this.#failed(
-          cut ?? new ClientError({ code: 'disconnected', message: 'the connection was lost', retryable: true }),
-          this.#hint
-        )
+        this.#failed(cut ?? passing('disconnected', 'the connection was lost'), this.#hint)
     })
     socket.on('gateway:draining', ({ reconnectInMs }) => {
       this.#hint = reconnectInMs
@@ -267,12 +266,7 @@ export class Connection {
       this.#token = checkToken(typeof token === 'function' ? await Promise.resolve(why).then(token) : token)
     } catch (error) {
       if (attempt === this.#attempt)
-        this.#failed(
-          new ClientError(
-            { code: 'token_unavailable', message: 'the token function failed', retryable: true },
-            { cause: error }
-          )
-        )
+        this.#failed(passing('token_unavailable', 'the token function failed', error))
       return
     }
     if (attempt !== this.#attempt) return
@@ -322,10 +316,7 @@ export class Connection {
     const first = this.#failures === 0 && this.state === 'connecting' && !this.#options.transports
     this.#pollingFirst = !this.#pollingFirst
     this.#failed(
-      new ClientError(
-        { code: 'unavailable', message: explain(this.socket.io, error), retryable: true, retryInMs: hintOf(error) },
-        { cause: error }
-      ),
+      passing('unavailable', explain(this.socket.io, error), error, hintOf(error)),
       first ? random.number() * SOON : undefined
     )
   }

@@ -1,7 +1,7 @@
 import { clock } from '../common/clock.js'
 import { delayAfter } from '../connection/delay.js'
 import { Document } from './document.js'
-import { ClientError, closedError } from '../common/error.js'
+import { ClientError, badRequest, closedError } from '../common/error.js'
 import { Inbox } from './inbox.js'
 import { Signals } from './signals.js'
 import { Waiting } from '../common/waiting.js'
@@ -57,6 +57,7 @@ export class Membership {
   /** @type {import('../presence/participation.js').Participation | undefined} */
   #part
   #fresh
+  #last
   #failures = 0
   /** @type {import('../common/clock.js').Timer | undefined} */
   #timer
@@ -65,10 +66,12 @@ export class Membership {
    * @param {string} guid
    * @param {Link} link
    * @param {Position | null} position
+   * @param {import('./begin.js').Begin} [begin] of the first caller
    */
-  constructor (guid, link, position) {
+  constructor (guid, link, position, begin) {
     this.guid = guid
     this.link = link
+    this.#last = begin?.last
     /** The epoch is '' until the gateway has sent it. */
     this.position = position && { ...position }
     /** Whether the first caller had no copy of the document. */
@@ -92,19 +95,19 @@ export class Membership {
 
   /**
    * @param {OpenOptions} options
-   * @param {typeof import('./loader.js').Loader} [Loader] if there is a `load`
+   * @param {import('./begin.js').Begin} [begin] what follows from `load` or `last`
    * @returns {Promise<Document>} resolves when it is joined and loaded
    */
-  async open (options, Loader) {
+  async open (options, begin) {
     const { position, load, offline } = options
     const first = this.inboxes.size === 0
-    const inbox = new Inbox(this, options, Loader)
+    const inbox = new Inbox(this, options, begin?.Loader)
     this.inboxes.add(inbox)
     if (load !== undefined && (first ? this.#fresh : !position)) inbox.load('open')
     else if (!first && position) {
       inbox.copy = position
       if (this.position?.epoch) this.#compare(inbox)
-    }
+    } else if (!first) begin?.fill?.(this, inbox)
     const opened = async () => {
       if (offline) return
       if (!this.joined) await this.whenJoined()
@@ -167,11 +170,8 @@ export class Membership {
     this.#part?.lost()
   }
 
-  /** The document's entry in a handshake: position and presence. @returns {object | null} */
-  get opening () {
-    const opening = { ...this.position, ...this.#part?.fields }
-    return Object.keys(opening).length > 0 ? opening : null
-  }
+  /** The document's entry in a handshake: position, or what to begin with, and presence. */
+  get opening () { return { ...this.position ?? this.#last, ...this.#part?.fields } }
 
   /** Called when a handshake or a request with its join is about to be sent. */
   offer () {
@@ -185,7 +185,7 @@ export class Membership {
     this.#timer?.stop()
     try {
       this.onJoined(await this.ask('doc:join', {
-        ...this.position && { position: this.position }, ...this.#part?.fields
+        ...this.position ? { position: this.position } : this.#last, ...this.#part?.fields
       }, JOIN_TIMEOUT))
     } catch (error) {
       this.onRefused(/** @type {ClientError} */ (error))
@@ -204,10 +204,8 @@ export class Membership {
     this.signals.joined(this.readOnly && !signals)
     if (this.position?.epoch === '') for (const inbox of this.inboxes) inbox.complete(position.epoch)
     // newer records may have arrived before the answer
-    const newer =
-      this.position !== null && (this.position.epoch === '' || this.position.epoch === position.epoch)
-        ? this.position.offset
-        : 0
+    const { epoch, offset } = this.position ?? position
+    const newer = epoch === '' || epoch === position.epoch ? offset : 0
     this.position = { epoch: position.epoch, offset: Math.max(position.offset, newer) }
     this.dealtWith()
     this.#part?.joined(page)
@@ -262,10 +260,13 @@ export class Membership {
     this.dealtWith()
   }
 
-  /** Records up to this position were not for this client. @param {{ position: Position }} passed */
+  /**
+   * Records up to this position were not for this client, or the newest records follow it.
+   * @param {{ position: Position }} passed
+   */
   onPosition ({ position }) {
-    if (this.status === 'idle' || this.position?.epoch !== position.epoch || position.offset <= this.position.offset)
-      return
+    const { epoch, offset } = this.position ?? { ...position, offset: -1 }
+    if (this.status === 'idle' || epoch !== position.epoch || position.offset <= offset) return
     this.position = { ...position }
     this.dealtWith()
   }
@@ -281,15 +282,15 @@ export class Membership {
    */
   onRecord (event, payload, meta, acknowledge) {
     const { offset, after, from } = meta
-    // idle: a record for a closed membership
-    if (this.status === 'idle' || (offset !== undefined && this.position !== null && offset <= this.position.offset))
-      return
+    const before = /** @type {number} */ (this.position?.offset)
+    // idle: a record for a closed membership. A comparison without one of the offsets is false
+    if (this.status === 'idle' || /** @type {number} */ (offset) <= before) return
     this.seen.records++
     const own = from !== undefined && this.link.isOwn(from)
     if (own) acknowledge?.()
     if (offset !== undefined) {
       // records between `after` and `offset` were replaced by newer ones of their key
-      if (this.position !== null && (after ?? offset - 1) > this.position.offset) this.seen.gaps++
+      if ((after ?? offset - 1) > before) this.seen.gaps++
       meta.epoch = this.position?.epoch ?? ''
       this.position = { epoch: meta.epoch, offset }
     }
@@ -300,7 +301,7 @@ export class Membership {
 
   /** Stores the position unless records are held for listeners: a reload would skip those. */
   dealtWith () {
-    if (this.inboxes.size === 0 || !this.position || this.position.epoch === '') return
+    if (this.inboxes.size === 0 || !this.position?.epoch) return
     for (const { holds } of this.inboxes) if (holds) return
     this.link.save(this.guid, this.position)
   }
@@ -349,7 +350,7 @@ export class Membership {
    */
   async queue (argument) {
     if (this.#queue === null)
-      throw new ClientError({ code: 'bad_request', message: '`queue` needs the option `outbox` of connect' })
+      throw badRequest('`queue` needs the option `outbox` of connect')
     this.link.connection.check('doc:send', { guid: this.guid, ...argument, queue: { id: '0'.repeat(64), seq: 1e9 } })
     const queue = await this.#queue.catch((cause) => {
       throw new ClientError({ code: 'storage_failed', message: 'the outbox cannot be opened' }, { cause })

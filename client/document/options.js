@@ -10,6 +10,8 @@
  * @typedef {object} OpenOptions
  * @property {Position | null | undefined} [position] position of the caller's copy of the document: the gateway first
  *   sends the records after it. Default: the stored position; without one, the end of the log
+ * @property {number | undefined} [last] the document has no copy on this page: begin with its newest records, at most
+ *   this number (1 to 1,000). Only without `position`; a stored position has no effect then. Not together with `load`
  * @property {import('../types.js').Load | undefined} [load] loads the document from its service: at the start, if there
  *   is no position, and after each `resync`
  * @property {boolean | undefined} [presence] whether to be in the list `presence`, and to receive this list. Default:

@@ -34,6 +34,7 @@ import { lasting } from './lasting.js'
  * @property {Data | undefined} [initial] data before the document is loaded
  * @property {LoadData<Data> | undefined} [load]
  * @property {Reduce<Data, Events> | undefined} [reduce] applies a record
+ * @property {number | undefined} [last] begins with this number of newest records, in place of `load`
  * @property {((record: { event: string, payload: any, meta: Meta }) => void) | undefined} [onRecord]
  * @property {((resync: import('../index.js').Resync) => void) | undefined} [onResync] called when records are
  *   missing: without `load` at each resync, with `load` only if more than 10,000 records waited for the hook (it then
@@ -95,11 +96,12 @@ export function createDocumentStore (client, guid, latest, initial) {
  * @param {() => any} data
  */
 async function open (client, latest, guid, signal, set, data) {
-  const { load, state, presence, echo = true, offline } = latest.current
+  const { load, last, state, presence, echo = true, offline } = latest.current
   /** @type {Document | undefined} */
   let doc
   try {
     doc = await client.open(guid, {
+      last,
       state,
       presence,
       echo,

@@ -4,7 +4,7 @@ import { createCatchUp } from './catch-up.js'
 import { Feed, isExcepted } from './feed.js'
 import { checkFeeds } from './idle-check.js'
 import { InterruptedFeeds } from './interrupted.js'
-import { Replays } from './replays.js'
+import { beginOf, Replays } from './replays.js'
 import { logOf } from '../wire/publication.js'
 
 /**
@@ -48,17 +48,19 @@ export class Feeds {
   }
 
   /**
-   * Adds a member to a document. With a position, the records after it are delivered first.
+   * Adds a member to a document. With a position, the records after it are delivered first; with `last` the newest
+   * ones, after the position before them.
    *
    * @param {string} guid
    * @param {Member} member
    * @param {Position | undefined} since advances with each record sent
    * @param {() => boolean} wanted false once the member has left or disconnected meanwhile
+   * @param {number} [last] number of newest records; without effect if there is a position
    * @returns {Promise<{ position: Position, recovered: boolean }>} recovered: nothing between `since` and `position`
    *   is missing; false without `since`, and after a resync
    * @throws {InkcastError} unavailable, timeout: the bus does not answer; the member was not added
    */
-  async join (guid, member, since, wanted) {
+  async join (guid, member, since, wanted, last) {
     let feed = this.#feeds.get(guid)
     if (feed === undefined) {
       feed = new Feed(guid, this.#ofFeeds)
@@ -69,8 +71,10 @@ export class Feeds {
       const opening = feed.open()
       if (opening !== undefined) await opening
       const have = since ?? { epoch: '', offset: 0 }
+      const resumes = since !== undefined || last !== undefined
       let gap = /** @type {null | 'epoch' | 'trimmed'} */ (null)
-      if (since !== undefined && (since.epoch !== feed.position.epoch || since.offset !== feed.position.offset)) {
+      if (since === undefined && last !== undefined) await this.#replayNewest(feed, member, have, wanted, last)
+      if (resumes && (have.epoch !== feed.position.epoch || have.offset !== feed.position.offset)) {
         const { clock, random } = this.dependencies
         const backoff = new Backoff({ min: 100, random })
         for (;;) {
@@ -86,8 +90,9 @@ export class Feeds {
       }
       // There is no await between reading the feed's position and adding the member, so no live record can come
       // between.
-      const recovered = since !== undefined && gap === null
-      const position = { epoch: feed.position.epoch, offset: recovered ? have.offset : feed.position.offset }
+      const complete = resumes && gap === null
+      const position = { epoch: feed.position.epoch, offset: complete ? have.offset : feed.position.offset }
+      const recovered = complete && since !== undefined
       if (wanted()) {
         feed.add(member, position.offset)
         if (gap !== null) member.resync(guid, position, gap)
@@ -166,6 +171,34 @@ export class Feeds {
   get size () { return this.#feeds.size }
 
   /**
+   * Sends a member the first page of the newest records, after the position before them.
+   * @param {Feed} feed
+   * @param {Member} member
+   * @param {Position} have becomes its position, and advances with each record
+   * @param {() => boolean} wanted
+   * @param {number} count
+   */
+  async #replayNewest (feed, member, have, wanted, count) {
+    const { clock, random } = this.dependencies
+    const backoff = new Backoff({ min: 100, random })
+    for (;;) {
+      const limit = await this.#room(member)
+      if (!wanted()) return
+      const replay = await this.#replays.readNewest(feed.guid, count, feed.position, limit)
+      const { epoch } = replay.position
+      if (!wanted()) return
+      if (epoch === feed.position.epoch) {
+        Object.assign(have, { epoch, offset: beginOf(replay) })
+        if (replay.records.length > 0) member.passedOver(feed.guid, { ...have })
+        return this.#send(replay, member, have, wanted)
+      }
+      // the log has another epoch than the feed: compare them
+      feed.check(replay.position)
+      await clock.sleep(backoff.next(), this.#stopping.signal)
+    }
+  }
+
+  /**
    * Sends a member the next page of missed records, when its backlog has room.
    * @param {Feed} feed
    * @param {Member} member
@@ -175,15 +208,36 @@ export class Feeds {
    * @returns {Promise<null | 'epoch' | 'trimmed'>} why the log does not have that position
    */
   async #replayPage (feed, member, have, wanted, limit) {
+    const slow = await this.#room(member)
+    if (!wanted()) return null
+    const replay = await this.#replays.read(feed.guid, have, feed.position.epoch, limit ?? slow)
+    // the log has another epoch than the feed: compare them
+    if (replay.position.epoch !== feed.position.epoch) feed.check(replay.position)
+    this.#send(replay, member, have, wanted)
+    return replay.gap
+  }
+
+  /**
+   * Waits until the backlog of a member has room.
+   * @param {Member} member
+   * @returns {Promise<number | undefined>} maximum records of its next page: large ones only for fast members
+   */
+  async #room (member) {
+    let limit
     for (let full = member.drained(); full !== undefined; full = member.drained()) {
-      // large pages only for fast members
-      limit ??= SLOW_PAGE
+      limit = SLOW_PAGE
       await full
     }
-    if (!wanted()) return null
-    const { records, gap, position } = await this.#replays.read(feed.guid, have, feed.position.epoch, limit)
-    // the log has another epoch than the feed: compare them
-    if (position.epoch !== feed.position.epoch) feed.check(position)
+    return limit
+  }
+
+  /**
+   * @param {import('./replays.js').Replay} replay
+   * @param {Member} member
+   * @param {Position} have its position; advances with each record
+   * @param {() => boolean} wanted
+   */
+  #send ({ records }, member, have, wanted) {
     let sent = 0
     for (const { record, delivery } of records) {
       // the rest is read again later, instead of using memory
@@ -193,7 +247,6 @@ export class Feeds {
       sent++
     }
     this.dependencies.metrics.replayed_records.inc(sent)
-    return gap
   }
 
   /** @param {Feed} feed */

@@ -16,6 +16,8 @@ import { Turns } from './turns.js'
  * @property {number} from
  * @property {number} to of its last record; a guess while the page is being read
  * @property {boolean} reading
+ * @property {number} [count] it has the newest records of the log, of this number
+ * @property {Position} [end] of the log when they were read
  * @property {Promise<Replay>} replay
  */
 
@@ -77,6 +79,26 @@ export class Replays {
     return replay
   }
 
+  /**
+   * The newest records of a log, when their delivery may start; further pages follow with `read`. A result is shared
+   * until there is a newer record.
+   * @param {string} guid
+   * @param {number} count
+   * @param {Position} end of the live stream
+   * @param {number} [limit] as of `read`
+   * @returns {Promise<Replay>} rejects as `history` does
+   */
+  async readNewest (guid, count, end, limit) {
+    const page = this.#pages.get(guid)?.find((page) => page.count === count &&
+      (page.reading || (page.end?.epoch === end.epoch && page.end.offset === end.offset)))
+    this.metrics.replay_pages.inc({ source: page === undefined ? 'read' : 'shared' })
+    if (page === undefined && limit !== undefined) return this.#readForOne(guid, count, limit)
+    const replay = await (page?.replay ?? this.#readForAll(guid, count))
+    const turn = this.#turns.take(replay.records.length)
+    if (turn !== undefined) await turn
+    return replay
+  }
+
   /** @param {string} guid @param {Position} since @param {string} epoch @param {number} [limit] */
   async #find (guid, since, epoch, limit) {
     for (;;) {
@@ -95,35 +117,43 @@ export class Replays {
     return limit === undefined ? this.#readForAll(guid, since) : this.#readForOne(guid, since, limit)
   }
 
-  /** @param {string} guid @param {Position} since @param {number} limit @returns {Promise<Replay>} */
-  async #readForOne (guid, since, limit) {
-    const { size, ...replay } = await this.#history(guid, since, limit)
+  /** @param {string} guid @param {Position | number} place @param {number} limit @returns {Promise<Replay>} */
+  async #readForOne (guid, place, limit) {
+    const { size, ...replay } = await this.#history(guid, place, limit)
     // in the next turn the records are delivered, or the member has ended
     this.clock.soon(() => this.#release(size))
     return replay
   }
 
-  /** @param {string} guid @param {Position} since @returns {Promise<Replay>} */
-  #readForAll (guid, since) {
+  /** @param {string} guid @param {Position | number} place a position, or a number of newest records */
+  #readForAll (guid, place) {
+    const since = typeof place === 'number' ? { epoch: '', offset: 0 } : place
     /** @type {Page} */
     const page = {
       epoch: since.epoch,
       from: since.offset,
-      to: since.offset + PAGE,
+      // the place of the newest records is not known yet: no other read finds this page
+      to: typeof place === 'number' ? 0 : since.offset + PAGE,
       reading: true,
+      ...(typeof place === 'number' && { count: place }),
       replay: /** @type {any} */ (undefined)
     }
     const others = this.#pages.get(guid)
     if (others === undefined) this.#pages.set(guid, [page])
     else others.push(page)
-    page.replay = this.#readPage(guid, since, page)
+    page.replay = this.#readPage(guid, place, page)
     return page.replay
   }
 
-  /** @param {string} guid @param {Position} since @param {Page} page @returns {Promise<Replay>} */
-  async #readPage (guid, since, page) {
+  /** @param {string} guid @param {Position | number} place @param {Page} page @returns {Promise<Replay>} */
+  async #readPage (guid, place, page) {
     try {
-      const { size, ...replay } = await this.#history(guid, since, PAGE)
+      const { size, ...replay } = await this.#history(guid, place, page.count ?? PAGE)
+      if (page.count !== undefined) {
+        page.epoch = replay.position.epoch
+        page.from = beginOf(replay)
+        page.end = replay.position
+      }
       page.to = replay.records.at(-1)?.record.offset ?? page.from
       if (size > 0) {
         this.clock.timer(KEEP, () => {
@@ -148,14 +178,21 @@ export class Replays {
     else this.#pages.delete(guid)
   }
 
-  /** Reads a page after the queue before it. @param {string} guid @param {Position} since @param {number} limit */
-  async #history (guid, since, limit) {
+  /**
+   * Reads a page after the queue before it.
+   * @param {string} guid
+   * @param {Position | number} place
+   * @param {number} limit
+   */
+  async #history (guid, place, limit) {
     await new Promise((resolve) => {
       this.#waiting.push(() => resolve(undefined))
       this.#next()
     })
     try {
-      const { records, gap, position } = await this.bus.history(guid, since, limit)
+      const { records, gap, position } = await (typeof place === 'number'
+        ? this.bus.newest(guid, place, limit)
+        : this.bus.history(guid, place, limit))
       const size = records.reduce((sum, { publication }) => sum + 2 * publication.value.length + RECORD_COST, 0)
       this.#bytes += size
       return {
@@ -183,6 +220,9 @@ export class Replays {
     this.#next()
   }
 }
+
+/** @param {Replay} replay of the newest records @returns {number} the offset before the first of them */
+export const beginOf = ({ records, position }) => records.length > 0 ? records[0].record.offset - 1 : position.offset
 
 /**
  * @param {Replay['records']} records

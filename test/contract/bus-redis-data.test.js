@@ -215,6 +215,21 @@ for (const [name, url] of BACKENDS) {
       assert.deepEqual(offsets((await first.history(guid, at(40), 10)).records), [41])
     })
 
+    test('the newest records begin after a hole, and are none if the end of the log is lost', async () => {
+      const { first, publisher } = fixture.pair
+      const guid = fresh()
+      const start = await first.subscribe(guid)
+      await publisher.publish(range(40, 1).map((i) => entry(guid, i)))
+      await client().xdel(documentLog(guid), '20-0')
+      assert.deepEqual(offsets((await first.newest(guid, 100, 100)).records), range(20, 21))
+      assert.deepEqual(offsets((await first.newest(guid, 30, 100)).records), range(20, 21))
+      assert.deepEqual(offsets((await first.newest(guid, 5, 100)).records), range(5, 36))
+      await client().xdel(documentLog(guid), '40-0')
+      assert.deepEqual(await first.newest(guid, 5, 100), { position: { ...start, offset: 40 }, records: [], gap: null })
+      await client().del(documentLog(guid))
+      assert.deepEqual((await first.newest(guid, 5, 100)).records, [])
+    })
+
     test('reads during live delivery do not count as a loss', async () => {
       const { first, publisher, one } = fixture.pair
       const guid = fresh()

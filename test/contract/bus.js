@@ -6,6 +6,7 @@ import { directContract } from './bus-direct.js'
 import { createFixture, entry, fresh, of } from './bus-fixture.js'
 import { historyContract } from './bus-history.js'
 import { keysContract } from './bus-keys.js'
+import { newestContract } from './bus-newest.js'
 import { publishContract } from './bus-publish.js'
 import { queuesContract } from './bus-queues.js'
 import { subscribeContract } from './bus-subscribe.js'
@@ -29,6 +30,7 @@ export function busContract (name, createPair) {
     subscribeContract(fixture)
     historyContract(fixture)
     keysContract(fixture)
+    newestContract(fixture)
     queuesContract(fixture)
     directContract(fixture)
     usersContract(fixture)

@@ -26,11 +26,17 @@ const healing = (state) => [
   publish({ source: 't/0', sequence: '7.1' })
 ]
 
+/** @param {string} count of newest records; '': from a position @returns {string[]} a call of history.lua */
+const history = (count) =>
+  ['history', '2', documentLog(GUID), documentMeta(GUID), 'E2-0', '0', '100', '100000', count]
+
 /** Calls that random ones seldom make: a script begins with its name. */
 const SCENARIOS = [
   healing('begun'), healing('done'),
   // a log that is counted from now on
-  [publish({ records: 40 }), publish({ bytes: '100000' })]
+  [publish({ records: 40 }), publish({ bytes: '100000' })],
+  // a log with a hole
+  [publish({ records: 3 }), ['XDEL', documentLog(GUID), '2-0'], history(''), history('3')]
 ]
 
 /**

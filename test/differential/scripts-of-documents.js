@@ -77,7 +77,7 @@ export const LOG_CALLS = {
     const guid = draw.pick(GUIDS)
     return {
       keys: [documentLog(guid), documentMeta(guid)],
-      args: [epoch(draw), offset(draw), draw.pick(['1', '3', '100']), draw.pick(['10', '1000000'])]
+      args: [epoch(draw), offset(draw), draw.pick(['1', '3', '100']), draw.pick(['10', '1000000']), draw.pick(['', '', '1', '3', '100'])]
     }
   },
   cut (draw) {

@@ -31,8 +31,10 @@ export function feedsOnScriptedBus () {
      * @param {import('./scripted-bus.js').FakeMember} member
      * @param {import('../../src/wire/position.js').Position} [since]
      * @param {() => boolean} [wanted]
+     * @param {number} [last]
      */
-    join: (member, since, wanted = () => true) => feeds.join('doc', member, since && { ...since }, wanted),
+    join: (member, since, wanted = () => true, last = undefined) =>
+      feeds.join('doc', member, since && { ...since }, wanted, last),
     /** Appends and delivers. @param {number} count */
     publish (count) { for (const record of bus.appendMany(count)) feeds.receive(record) }
   }

@@ -127,6 +127,15 @@ export class ScriptedBus {
     return answer
   }
 
+  /** @param {string} _guid @param {number} count @param {number} limit */
+  async newest (_guid, count, limit) {
+    await this.#call('newest', ` ${count}`)
+    /** @type {import('../../src/log/bus/contract.js').History} */
+    const answer = { position: this.end, records: this.records.slice(-count).slice(0, limit), gap: null }
+    await this.#wait('newest')
+    return answer
+  }
+
   /** @param {string[]} guids @returns {Promise<(import('../../src/wire/position.js').Position | undefined)[]>} */
   async positions (guids) {
     await this.#call('positions')

@@ -1,12 +1,13 @@
 import * as v from 'valibot'
 import { InkcastError } from '../../base/common/errors.js'
 import { boolean, strictObject } from '../../base/common/schema.js'
-import { guid, isGuidOnly, position, state } from './input.js'
+import { guid, isGuidOnly, last, position, state } from './input.js'
 import { leaveDocument } from './leave.js'
 
 export const schema = strictObject({
   guid,
   position: v.nullish(position),
+  last: v.optional(last),
   state: v.optional(state),
   members: v.optional(boolean())
 })
@@ -29,15 +30,15 @@ const MAX_FOLLOWERS = 10
 const followers = new WeakMap()
 
 /**
- * Opens a document on a connection. Records missed since `position` are sent as ordinary events before the
- * acknowledgement. A join with a state, or that asks for the members, takes part in the document's presence. A join of
- * a document whose join is in progress waits for that one.
+ * Opens a document on a connection. Records missed since `position`, or without it the newest `last` ones, are sent as
+ * ordinary events before the acknowledgement. A join with a state, or that asks for the members, takes part in the
+ * document's presence. A join of a document whose join is in progress waits for that one.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
-export async function handle (connection, { guid, position, state, members }, context) {
+export async function handle (connection, { guid, position, last, state, members }, context) {
   const { feeds, access, connectionListeners, presence, rulesOf } = context
   const known = connection.document(guid)
   if (known !== undefined && !known.joined)
@@ -57,7 +58,7 @@ export async function handle (connection, { guid, position, state, members }, co
       return takesPart ? await takePart(connection, document, state, answer, context) : answer
     }
     document.sent = position ?? null
-    let answer = await feeds.join(guid, connection, position ?? undefined, () => document.wanted)
+    let answer = await feeds.join(guid, connection, position ?? undefined, () => document.wanted, last)
     assertWanted(document)
     document.joined = true
     document.sent = null

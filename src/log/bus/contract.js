@@ -121,6 +121,9 @@ import { laneOf } from '../../wire/publication.js'
  *   may reject with `unavailable`. A rejected call has no effect
  * @property {(guid: string) => Promise<void>} unsubscribe ends delivery of the document's records with the call
  * @property {(guid: string, since: Position, limit: number) => Promise<History>} history
+ * @property {(guid: string, count: number, limit: number) => Promise<History>} newest the first `limit` of the newest
+ *   `count` records, as `history` returns them from a position right before the first one. Fewer where the log has no
+ *   more, after a loss of data, and where large records (4 MB together) have keys. The gap is null
  * @property {(guid: string, upTo: Position) => Promise<{ position: Position, removed: number } | null>} cut removes
  *   the records up to a position, and resolves with the end of the log and the number removed; null if the position is
  *   none of this log

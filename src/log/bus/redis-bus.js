@@ -242,6 +242,8 @@ export function createRedisBus ({
 
     history: (guid, since, limit) => attempt('history', () => logs.history(guid, since, limit)),
 
+    newest: (guid, count, limit) => attempt('history', () => logs.newest(guid, count, limit)),
+
     cut: (guid, upTo) => attempt('cut', () => logs.cut(guid, upTo)),
 
     queuedUpTo: (guid, queue) =>

@@ -50,6 +50,28 @@ export class RedisLogs {
   history (guid, since, limit) { return this.#readHistory(guid, since, limit) }
 
   /**
+   * @param {string} guid
+   * @param {number} count
+   * @param {number} limit
+   * @param {boolean} [opened] the log was opened before this call
+   * @returns {Promise<import('./contract.js').History>}
+   */
+  async newest (guid, count, limit, opened = false) {
+    const [epoch, offset, , ...found] = await this.#redis.scripts.history(
+      [documentLog(guid), documentMeta(guid)], ['', 0, limit, HISTORY_BYTES, count]
+    )
+    if (epoch === undefined) {
+      const position = await this.open(guid)
+      return opened || position.offset === 0
+        ? { position, records: [], gap: null }
+        : this.newest(guid, count, limit, true)
+    }
+    const position = { epoch: epoch.toString(), offset: Number(offset) }
+    const before = Math.abs(Number(found[0])) - 1
+    return { position, records: recordsOf(found, { epoch: position.epoch, offset: before }), gap: null }
+  }
+
+  /**
    * Removes records: a snapshot contains them.
    * @param {string} guid
    * @param {Position} upTo
@@ -94,7 +116,7 @@ export class RedisLogs {
     const possible = Number.isSafeInteger(since.offset) && since.offset >= 0
     const [epoch, offset, state, ...found] = await this.#redis.scripts.history(
       [documentLog(guid), documentMeta(guid)],
-      [possible ? since.epoch : '', possible ? since.offset : 0, limit, HISTORY_BYTES]
+      [possible ? since.epoch : '', possible ? since.offset : 0, limit, HISTORY_BYTES, '']
     )
     if (epoch === undefined) {
       const position = await this.open(guid)

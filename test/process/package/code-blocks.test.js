@@ -124,6 +124,31 @@ const SCENARIOS = {
 
   ...howToScenarios({ server, load, publish }),
 
+  'docs/client.md: { last: 3 })': async (code, t) => {
+    const { console, printed } = recordingConsole()
+    for (const price of [1, 2, 3, 4, 5]) await publish('prices', price)
+    const { client } = await runBlock(code, { console }, load)
+    t.after(() => client.close())
+    await publish('prices', 6)
+    await waitFor(() => printed.at(-1)?.[0] === 6, { message: () => printed })
+    assert.deepEqual(printed, [[3, 3], [4, 4], [5, 5], [6, 6]])
+  },
+
+  'docs/protocol.md: { last: 3 } }': async (code, t) => {
+    const { console, printed } = recordingConsole()
+    for (const price of ['a', 'b', 'c', 'd']) await publish('prices', price)
+    const { socket } = await runBlock(code, { console }, load)
+    t.after(() => socket.disconnect())
+    await waitFor(() => printed.length === 3, { message: () => printed })
+    await publish('prices', 'e')
+    await waitFor(() => printed.length === 4, { message: () => printed })
+    socket.disconnect()
+    await publish('prices', 'f')
+    socket.connect()
+    await waitFor(() => printed.length === 5, { message: () => printed })
+    assert.deepEqual(printed, [['b'], ['c'], ['d'], ['e'], ['f']])
+  },
+
   'docs/protocol.md: let epoch, offset': async (code, t) => {
     /** @type {unknown[]} */
     const shown = []

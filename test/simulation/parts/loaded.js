@@ -4,7 +4,7 @@
  */
 import '../../../client/common/known-options.js'
 import '../../../client/connection/msgpack.js'
-import '../../../client/document/loader.js'
+import '../../../client/document/begin.js'
 import '../../../client/outbox/index.js'
 import '../../../client/presence/participation.js'
 import '../../../src/services/api/grpc/server.js'

@@ -129,7 +129,7 @@ describe('a document over reconnects', () => {
     record('of the lost connection', 7)
     assert.deepEqual(seen, ['six'])
     back()
-    assert.deepEqual(socket.handshakes.map(({ documents }) => documents), [{ doc: null }, { doc: at(6) }])
+    assert.deepEqual(socket.handshakes.map(({ documents }) => documents), [{ doc: {} }, { doc: at(6) }])
     assert.equal(socket.handshakes[0].client, client.id)
     record('seven', 7)
     socket.tells('doc:joined', { guid: 'doc', position: at(7), recovered: true })
@@ -159,7 +159,7 @@ describe('a document over reconnects', () => {
     socket.disconnects('transport close')
     client.connect()
     socket.accepts()
-    assert.deepEqual(socket.handshakes[1].documents, { doc: null })
+    assert.deepEqual(socket.handshakes[1].documents, { doc: {} })
     socket.tells('doc:joined', { guid: 'doc', position: at(12), recovered: false })
     const doc = await opening
     doc.on('message', () => assert.fail('it has no position'))
@@ -420,7 +420,7 @@ describe('a storage', () => {
       const other = scriptedClient(t, { storage: { ...storage(), getItem: () => text } })
       other.client.open('doc').catch(() => {})
       other.socket.handshake()
-      assert.deepEqual(other.socket.handshakes[0].documents, { doc: null }, text)
+      assert.deepEqual(other.socket.handshakes[0].documents, { doc: {} }, text)
     }
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 // loaded on demand
-import '../../../client/document/loader.js'
+import '../../../client/document/begin.js'
 import { createDocumentStore } from '../../../client/stores/document-store.js'
 import { clientTime } from '../../helpers/client-time.js'
 import { scriptedClient, settle } from '../../helpers/scripted-socket.js'

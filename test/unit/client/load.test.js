@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 // loaded on demand
-import '../../../client/document/loader.js'
+import '../../../client/document/begin.js'
 import { range } from '../../contract/bus-fixture.js'
 import { clientTime } from '../../helpers/client-time.js'
 import { seededRandom } from '../../helpers/random.js'

@@ -61,6 +61,31 @@ describe('records that many clients have missed', () => {
     )
   })
 
+  test('are read once for all that begin with the newest ones, until there is a newer record', async () => {
+    const { bus, replays, read, deliveries, clock } = setUp()
+    /** @param {number} count @param {number} [limit] */
+    const newest = async (count, limit) => {
+      const [{ records }] = await Promise.all([replays.readNewest('doc', count, bus.end, limit), clock.pass(0)])
+      return offsets(records.map(({ record }) => record))
+    }
+    const { waiting, release } = bus.hold('newest')
+    const reading = Promise.all(range(500).map(() => newest(50)))
+    await waitFor(() => waiting() === 1)
+    release()
+    await clock.pass(0)
+    for (const found of await reading) assert.deepEqual(found, range(50, 251))
+    assert.deepEqual(await newest(50), range(50, 251))
+    assert.deepEqual((await read(270)).offsets, range(30, 271))
+    assert.deepEqual([bus.calls, deliveries.made], [['newest 50'], 50])
+    assert.deepEqual(await newest(2), [299, 300])
+    assert.deepEqual(await newest(60, 16), range(16, 241), 'a slow member reads for itself')
+    bus.append()
+    assert.deepEqual(await newest(50), range(50, 252))
+    await clock.pass(KEEP)
+    await newest(50)
+    assert.deepEqual(bus.calls, ['newest 50', 'newest 2', 'newest 60', 'newest 50', 'newest 50'])
+  })
+
   test('are read once also where newer records of their keys have replaced others', async () => {
     const { bus, read } = setUp({ count: 300 })
     bus.replace([...range(98, 2), ...range(100, 151)])

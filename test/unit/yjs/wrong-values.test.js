@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { InkcastProvider } from 'inkcast-yjs'
 import * as Y from 'yjs'
 // loaded on demand
-import '../../../client/document/loader.js'
+import '../../../client/document/begin.js'
 import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
 
 /** What is no Yjs document, from services and from other pages: each is an error, and stops nothing. */

@@ -26,7 +26,7 @@ export const REPAIR_METRICS = Object.freeze({
   replayed_records: {
     type: 'counter',
     labels: [],
-    help: 'Records sent from the log to clients that reconnected.',
+    help: 'Records sent from the log to clients that reconnected, or joined with `last`.',
     worry: 'Far above deliveries: clients reconnect all the time.'
   },
   replay_pages: {
