@@ -44,7 +44,7 @@ export function throwInkcastError (error) {
  */
 export function isOutage (error) {
   const { code, cause } = toInkcastError(error)
-  // without a cause it is a sentence of ours: all numbers are taken, or the part is stopped
+  // without a cause the error is our own: all numbers are taken, or the part is stopped
   return code === 'unavailable' && cause !== undefined
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
 import { describe, test } from 'node:test'
 import { io } from 'socket.io-client'
 import { entry } from '../../contract/bus-fixture.js'
@@ -161,4 +162,30 @@ describe('the code that docs/protocol.md prints', () => {
     await waitFor(() => codes.length > 0)
     assert.deepEqual([new Set(codes), other.pauses], [new Set(['forbidden']), []])
   })
+})
+
+test('a record that came before the first answer does not hide those of another log', () => {
+  const socket = new EventEmitter()
+  /** @type {(tell: (said: any) => void) => void} */
+  let auth = () => {}
+  /** @type {number[]} */
+  const shown = []
+  runPrintedLines({
+    guids: ['plan'],
+    connect (own) {
+      auth = own
+      return /** @type {any} */ (socket)
+    },
+    show: (_, { n }) => shown.push(n)
+  })
+  const record = (/** @type {number} */ n, /** @type {number} */ offset) =>
+    socket.emit('message', { n }, { guid: 'plan', offset })
+  auth(() => {})
+  record(1, 5)
+  // cut off before the answer, and meanwhile the log is lost
+  auth(({ documents }) => assert.deepEqual(documents, { plan: null }))
+  socket.emit('doc:joined', { guid: 'plan', position: { epoch: 'second', offset: 1 } })
+  record(2, 2)
+  auth(({ documents }) => assert.deepEqual(documents, { plan: { epoch: 'second', offset: 2 } }))
+  assert.deepEqual(shown, [1, 2])
 })
