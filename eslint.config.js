@@ -36,6 +36,7 @@ export const WALL_CLOCK = {
   'src/gateway/extensions/context.js': 'the time of publications',
   'src/services/webhook/answers.js': 'timestamp of a publication',
   'src/services/webhook/request.js': 'time in the signature',
+  'src/services/connect/connect.js': 'the end of an identity, which the application has set',
   'src/redis/store/store.js': 'TIME, and the times at which keys expire',
   'src/config/tls/certificate.js': 'end of a certificate, and of an OCSP response',
   'src/config/tls/ticket-keys.js': 'periods that begin at the same time on all machines',

@@ -335,10 +335,11 @@ export class Connection {
     const reason = new ClientError(error)
     const { code, retryable } = reason
     if (retryable) return this.#failed(reason)
+    const { token } = this.#options
+    // without a token, the application has logged the client in, and does so again while its session holds
     if (
       !this.#askedAgain &&
-      typeof this.#options.token === 'function' &&
-      (code === 'token_expired' || code === 'unauthorized')
+      (code === 'token_expired' ? typeof token !== 'string' : code === 'unauthorized' && typeof token === 'function')
     ) {
       this.#askedAgain = true
       return this.#failed(reason, undefined, 'refused')

@@ -33,7 +33,8 @@ const GROUPS = [
     sections: {
       '': {
         'tutorials/first-live-page.md': 'a page that shows what a service publishes, at once and without a missing line; ten minutes',
-        'tutorials/shared-list.md': 'a shopping list that several people edit at once, and a service that may refuse a change'
+        'tutorials/shared-list.md': 'a shopping list that several people edit at once, and a service that may refuse a change',
+        'tutorials/own-session.md': 'users of your Express or Django application connect with the session that they have, without a token'
       }
     }
   },

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
 import { LOG_LEVELS } from '../base/common/log-level.js'
 import { string } from '../base/common/schema.js'
-import { block, choice, described, flag, list, longText, pemFiles, port, text, url } from './setting.js'
+import { block, choice, described, flag, list, listOf, longText, pemFiles, port, text, url } from './setting.js'
 
 const adminToken = () => described(
   'text without spaces, at least 16 characters',
@@ -15,6 +15,13 @@ const publicKeys = v.pipe(
   url('https:', 'http:', 'file:'),
   v.check((text) => !text.startsWith('file:') || /^file:\/\/\/[^?#]+$/.test(text), 'must have three slashes and the path after file:'),
   v.transform((text) => /** @type {PublicKeys} */ (text.startsWith('file:') ? { file: fileURLToPath(text) } : { url: text }))
+)
+
+const headerNames = v.pipe(
+  listOf((name) => /^[A-Za-z0-9-]{1,64}$/.test(name), 'must be names of headers: letters, digits and -'),
+  v.transform((names) => [...new Set(names.map((name) => name.toLowerCase()))]),
+  v.check((names) => names.length > 0, 'must name at least one header'),
+  v.maxLength(20)
 )
 
 export const auth = block('Authentication', {
@@ -58,6 +65,29 @@ export const auth = block('Authentication', {
     describe:
       'Service that decides (by POST) whether a user may open a document, if the token has no `documents` claim. Default: with such a ' +
       'token the user may read and write every document.'
+  },
+  AUTH_CONNECT_URL: {
+    as: 'connectUrl',
+    type: url('https:', 'http:'),
+    describe:
+      'Address of your application, which gets a signed POST at the handshake of each client without a valid JWT, and answers who the ' +
+      'user is (docs/auth.md). `UPLINK_SECRETS` sign the requests. Default: only JWTs open connections.'
+  },
+  AUTH_CONNECT_HEADERS: {
+    as: 'connectHeaders',
+    type: headerNames,
+    default: 'cookie,authorization',
+    describe: 'Headers of the handshake that `AUTH_CONNECT_URL` gets, comma separated.'
+  },
+  AUTH_COOKIE: {
+    as: 'cookie',
+    type: described(
+      'name of a cookie',
+      v.pipe(string(), v.regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, 'must be the name of a cookie (RFC 6265, 4.1.1)'))
+    ),
+    describe:
+      'Name of a cookie with the JWT, for clients that send no other token. The origin check is then mandatory: production does not ' +
+      'start with `ALLOWED_ORIGINS=*`, and a handshake without an origin is not logged in by the cookie.'
   }
 })
 

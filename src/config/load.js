@@ -2,6 +2,7 @@ import os from 'node:os'
 import { isLogLevel } from '../base/common/log-level.js'
 import { parse } from '../base/common/schema.js'
 import { isSimilar } from '../base/common/similar.js'
+import { anonymousByDefault, authProblems } from './auth-relations.js'
 import { BLOCKS } from './blocks.js'
 import { GONE } from './gone.js'
 import { secretFileOf, readSecret } from './secret-files.js'
@@ -135,7 +136,7 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
   problems.push(...relations(/** @type {Config} */ (config)))
 
   const { auth } = config
-  auth.allowAnonymous ??= !production && !auth.secret && !auth.keys
+  auth.allowAnonymous ??= anonymousByDefault(auth, production)
   config.mode = config.kafka.brokers?.length > 0
     ? 'kafka'
     : config.redis.urls?.length === 0 && config.gateway.workers === 1 ? 'embedded' : 'redis'
@@ -166,19 +167,14 @@ function relations ({ production, gateway, auth, api, redis, kafka, uplink }) {
   problems.push(...tlsProblems({ gateway, kafka }))
   if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536)
     problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
-  if (auth.secret && auth.keys) problems.push('AUTH_JWT_SECRET, AUTH_JWKS_URL: set one of them')
-  if (!auth.secret && !auth.keys && (production ? !auth.allowAnonymous : auth.allowAnonymous === false)) {
-    problems.push(
-      'AUTH_JWT_SECRET: set it or AUTH_JWKS_URL; no client could connect otherwise (or allow it with AUTH_ALLOW_ANONYMOUS=true)'
-    )
-  }
+  problems.push(...authProblems({ production, gateway, auth }))
   if (production && api.tokens.length === 0 && api.callersFile === undefined)
     problems.push('API_TOKENS: required in production, as name:token,… (or API_CALLERS_FILE)')
   if (api.tokens.some((entry) => !/^[A-Za-z0-9._-]{1,64}:.{16,}$/.test(entry)))
     problems.push('API_TOKENS: each must be name:token, the token with at least 16 characters')
   if (uplink.secrets?.some((secret) => !isSecret(secret)))
     problems.push('UPLINK_SECRETS: each must be whsec_ and base64 of 24 to 64 bytes (echo whsec_$(openssl rand -base64 32))')
-  if (production && uplink.url && uplink.secrets?.length === 0)
+  if (production && (uplink.url || auth.connectUrl) && uplink.secrets?.length === 0)
     problems.push('UPLINK_SECRETS: required in production, otherwise the service cannot know who calls it')
   if (uplink.groups?.includes(WEBHOOK_GROUP))
     problems.push(`UPLINK_GROUPS: ${WEBHOOK_GROUP} is the group of UPLINK_URL`)

@@ -15,8 +15,9 @@ export const uplink = block('Uplink', {
     default: '',
     secret: true,
     describe:
-      'Secrets that sign the requests to `UPLINK_URL`, comma separated: `whsec_` and base64 of 24 to 64 bytes. Each secret signs each ' +
-      'request, so that you can replace a secret without a failed request. Required in production if `UPLINK_URL` is set.'
+      'Secrets that sign the requests to `UPLINK_URL` and `AUTH_CONNECT_URL`, comma separated: `whsec_` and base64 of 24 to 64 bytes. ' +
+      'Each secret signs each request, so that you can replace a secret without a failed request. Required in production if one of the ' +
+      'two is set.'
   },
   UPLINK_GROUPS: {
     as: 'groups',

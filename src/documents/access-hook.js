@@ -6,7 +6,8 @@ import { LruCache } from '../base/common/lru.js'
 /** Lifetime of a cached answer, ms: a right withdrawn without a revoke ends within this time. */
 const TTL = 10_000
 const MAX_ANSWERS = 10_000
-const TIMEOUT = 2000
+/** Also the measure for the login (services/connect), ms. */
+export const TIMEOUT = 2000
 /** Requests in progress; above this joins are refused at once, so that a hanging service does not collect them all. */
 const MAX_IN_FLIGHT = 200
 const MAX_BYTES = 4096

@@ -19,7 +19,7 @@ import { describeSocket } from './socket-data.js'
  * @typedef {import('socket.io').Socket} Socket
  */
 export class Handshake {
-  #rights
+  #login
   #users
   #userLogs
   #newConnectionId
@@ -41,6 +41,7 @@ export class Handshake {
    * @param {Pick<import('../observe/services.js').Services, 'metrics' | 'log'>} services
    * @param {object} parts
    * @param {import('./session-owners.js').Rights} parts.rights
+   * @param {import('./login.js').Login} parts.login
    * @param {import('./local-users.js').LocalUsers} parts.users
    * @param {number} parts.maxPerUser connections; 0: any number
    * @param {() => string} parts.newConnectionId
@@ -48,8 +49,10 @@ export class Handshake {
    * @param {import('./user-logs.js').UserLogs} parts.userLogs
    * @param {Pick<import('./leaving/drain.js').Drain, 'active'>} parts.drain
    */
-  constructor ({ metrics, log }, { rights, users, maxPerUser, newConnectionId, connectionContext, userLogs, drain }) {
-    this.#rights = rights
+  constructor ({ metrics, log }, {
+    rights, login, users, maxPerUser, newConnectionId, connectionContext, userLogs, drain
+  }) {
+    this.#login = login
     this.#users = users
     this.#userLogs = userLogs
     this.#newConnectionId = newConnectionId
@@ -59,7 +62,7 @@ export class Handshake {
     this.#log = log
     this.#owners = new SessionOwners({ users, maxPerUser, rights, metrics })
     this.#namespaces = new NamespaceAdmission({
-      authenticator: rights.authenticator, users, owners: this.#owners, newConnectionId, connectionContext
+      login, users, owners: this.#owners, newConnectionId, connectionContext
     })
   }
 
@@ -78,7 +81,8 @@ export class Handshake {
       },
       (error) => {
         const { code, message, retryable } = publicError(error)
-        this.#metrics.handshakes.count(code)
+        // an application may have any number of codes
+        this.#metrics.handshakes.count(error.refusal === undefined ? code : error.code)
         if (code === 'internal') this.#log.error({ err: error }, 'handshake failed')
         const hint = retryHint({ retryable }, this.#connectionContext.random)
         next(Object.assign(new Error(message), { data: { code, retryable, ...hint } }))
@@ -131,7 +135,7 @@ export class Handshake {
       throw new InkcastError('too_many_documents')
     // without a token it would be another anonymous user
     const known = token == null ? openOwner(socket)?.identity : undefined
-    const authenticating = known ?? this.#rights.authenticator.authenticate(token ?? undefined)
+    const authenticating = known ?? this.#login.identify(socket, token)
     const identity = authenticating instanceof Promise ? await authenticating : authenticating
     // reading documents costs much more than refusing a token, so only authenticated clients may cause it
     const opened = documents && readDocuments(documents)

@@ -17,7 +17,7 @@ const MAX_NAMESPACES = 100
  * @typedef {import('./connection.js').Connection} Connection
  */
 export class NamespaceAdmission {
-  #authenticator
+  #login
   #users
   #owners
   #newConnectionId
@@ -33,14 +33,14 @@ export class NamespaceAdmission {
 
   /**
    * @param {object} dependencies
-   * @param {import('./session-owners.js').Rights['authenticator']} dependencies.authenticator
+   * @param {import('./login.js').Login} dependencies.login
    * @param {import('./local-users.js').LocalUsers} dependencies.users
    * @param {import('./session-owners.js').SessionOwners} dependencies.owners
    * @param {() => string} dependencies.newConnectionId
    * @param {import('./connection.js').ConnectionContext} dependencies.connectionContext
    */
-  constructor ({ authenticator, users, owners, newConnectionId, connectionContext }) {
-    this.#authenticator = authenticator
+  constructor ({ login, users, owners, newConnectionId, connectionContext }) {
+    this.#login = login
     this.#users = users
     this.#owners = owners
     this.#newConnectionId = newConnectionId
@@ -112,7 +112,7 @@ export class NamespaceAdmission {
   /** @param {Socket} socket @param {import('../transport/socketio/codec.js').Codec} codec */
   async #makeFirst (socket, codec) {
     const { token, client } = readAuth(socket.handshake.auth)
-    const identity = await this.#authenticator.authenticate(token ?? undefined)
+    const identity = await this.#login.identify(socket, token)
     await this.#owners.register(socket, identity.uid)
     // the main namespace has admitted the client meanwhile
     if (/** @type {any} */ (socket.conn)[kOwner] !== undefined) this.#users.release(identity.uid)

@@ -1,4 +1,5 @@
 import { Server } from 'socket.io'
+import { createWholeAddressOf, proxyList } from '../transport/admission/address.js'
 import { createOperationRates, operationRatesOf } from '../transport/admission/operation-rates.js'
 import { ratesOf } from '../transport/admission/rate-limit.js'
 import { FairReads } from '../documents/fair-reads.js'
@@ -30,6 +31,7 @@ import { answerHealth, isHealth } from './health.js'
 import { memoryBounds } from './memory-bounds.js'
 import { ConnectionListeners } from './connection-listeners.js'
 import { LocalUsers } from './local-users.js'
+import { Login } from './login.js'
 import { TurnWrites } from '../documents/delivery/turn-writes.js'
 import { PresenceDelivery } from '../documents/delivery/presence-delivery.js'
 import { createPublicPort } from './public-port.js'
@@ -47,8 +49,10 @@ const UNSUPPORTED_PROTOCOL = 5
  * @property {import('../documents/rules/rules.js').RulesOf} [rulesOf] default: no rules
  * @property {() => boolean} [mayAct] whether clients may use their rights on this worker now
  *   (people/workers/standing.js); default: always
+ * @property {import('./login.js').ConnectService} [connect] default: only tokens count
  *
- * @typedef {Pick<import('./session-owners.js').Rights, 'authenticator' | 'access'> & OptionalRights} GatewayRights
+ * @typedef {Pick<import('./session-owners.js').Rights, 'access'> & OptionalRights & {
+ *   authenticator: import('../people/auth/authenticator.js').Authenticator }} GatewayRights
  *
  * @typedef {object} Door how clients reach the worker
  * @property {() => string} newId of sessions and connections
@@ -84,7 +88,7 @@ export class Gateway {
     const { log, metrics, clock } = services
     const { limits } = config
     const { bus, publisher } = shared
-    const { authenticator, access, rulesOf = withoutRules(config.history), mayAct = () => true } = rights
+    const { authenticator, access, rulesOf = withoutRules(config.history), mayAct = () => true, connect } = rights
     const { newId, misrouted, publicPort = createPublicPort(config.gateway), alone = false } = door
     const bounds = memoryBounds()
     const rates = ratesOf(limits)
@@ -144,8 +148,12 @@ export class Gateway {
     this.connectionLimits.watch(this.httpServer)
 
     const turnWrites = new TurnWrites(config.delivery, clock)
+    const login = new Login({
+      authenticator, connect, cookie: config.auth.cookie,
+      addressOf: createWholeAddressOf(proxyList(config.gateway.trustedProxies))
+    })
     this.handshake = new Handshake(services, {
-      rights: { authenticator, access, mayAct },
+      rights: { access, mayAct }, login,
       users: this.users, userLogs, drain: this.drain,
       maxPerUser: limits.maxConnectionsPerUser,
       newConnectionId: newId,
@@ -156,7 +164,7 @@ export class Gateway {
     const context = {
       ...services,
       feeds: this.feeds, presence: this.presence, expiry: this.expiry, connectionListeners: this.connectionListeners,
-      access, rulesOf, authenticator, publisher, bus, uplink, limits, mayAct,
+      access, rulesOf, login, publisher, bus, uplink, limits, mayAct,
       reads: new FairReads(),
       operationRates: createOperationRates(operationRatesOf(limits))
     }

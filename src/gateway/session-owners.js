@@ -11,7 +11,6 @@ import { assertMayAct } from './handlers/standing.js'
  * @typedef {import('./connection.js').Connection} Connection
  *
  * @typedef {object} Rights what clients may do on this worker
- * @property {ReturnType<typeof import('../people/auth/authenticator.js').createAuthenticator>} authenticator
  * @property {ReturnType<typeof import('../documents/access.js').createAccess>} access
  * @property {() => boolean} mayAct whether clients may use their rights now (people/workers/standing.js)
  */

@@ -4,9 +4,10 @@
  * @param {{ data: any }} socket Socket.IO's
  * @param {Pick<import('./connection.js').Connection, 'identity' | 'client'>} connection
  */
-export function describeSocket ({ data }, { identity: { uid, name, grants }, client }) {
+export function describeSocket ({ data }, { identity: { uid, name, grants, data: more }, client }) {
   data.uid = uid
   data.client = client
   data.name = name
   data.grants = grants
+  if (more !== undefined || data.data !== undefined) data.data = more
 }

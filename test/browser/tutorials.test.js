@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { newTab, noBrowser } from '../helpers/browser.js'
+import { npmPackages } from '../helpers/npm-packages.js'
 import { sharedBrowser } from '../helpers/shared-browser.js'
 import { followTutorial } from '../helpers/tutorial.js'
 import { waitFor } from '../helpers/wait.js'
@@ -121,5 +122,38 @@ describe('tutorials', { skip: noBrowser }, () => {
     }, PATIENT)
     for (const tab of [one, two]) await tab.shows('Bread Remove', 'Eggs Remove')
     assert.deepEqual(tutorial.unused(), ['mkdir my-list'])
+  })
+
+  test('"Log in with the session of your application": refused, logged in, logged out', { timeout: 180_000 }, async (t) => {
+    const tutorial = await followTutorial(t, 'docs/tutorials/own-session.md')
+    assert.deepEqual(tutorial.files, [
+      'my-login/settings.env', 'my-login/app.js', 'my-login/public/index.html', 'my-login/page.js', 'my-login/django_connect.py'
+    ])
+    const [make, install] = tutorial.unused()
+    const { modules, missing } = await npmPackages(install.split(' ').slice(4))
+    if (missing) return t.skip(missing)
+    symlinkSync(modules, join(tutorial.folder, 'my-login/node_modules'))
+    tutorial.start('npx esbuild')
+    tutorial.start('npm start')
+    const application = tutorial.start('node --env-file')
+    await answers(tutorial.port(3000))
+    const page = `http://localhost:${tutorial.port(4000)}`
+    await answers(tutorial.port(4000))
+    const [one, other] = await openTabs(t, page)
+    for (const tab of [one, other]) await tab.says('status', 'refused: Log in first')
+
+    await one.page.fill('[name=uid]', 'ada')
+    await one.page.getByRole('button', { name: 'Log in' }).click()
+    await one.says('status', /^connected$/)
+    await waitFor(() => application.lastOutput().includes(`ada connects from ${page}`), PATIENT)
+    const second = await one.page.context().newPage()
+    await second.goto(page)
+    await second.getByRole('status').filter({ hasText: /^connected$/ }).waitFor()
+    await second.getByRole('button', { name: 'Log out' }).click()
+    await one.says('status', 'refused')
+    await second.getByRole('status').filter({ hasText: 'refused: Log in first' }).waitFor()
+    const unsigned = await fetch(`${page}/connect`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
+    assert.equal(unsigned.status, 401)
+    assert.deepEqual(tutorial.unused(), [make, install])
   })
 })

@@ -143,7 +143,9 @@ export const ERRORS = Object.freeze({
     retryable: false,
     status: 401,
     when: 'The token is missing or not valid, or its issuer or audience is wrong (`AUTH_JWT_ISSUER`, `AUTH_JWT_AUDIENCE`); get a new ' +
-      'token before the next try. On the api: the token or client certificate belongs to no caller (any more).'
+      'token before the next try. Or the application at `AUTH_CONNECT_URL` refuses the client, or answers a field that is not valid; a ' +
+      'client may also see a code of the application there ([refusals](auth.md#refusals)). On the api: the token or client certificate ' +
+      'belongs to no caller (any more).'
   },
   token_expired: {
     message: 'the token has expired',
@@ -166,7 +168,8 @@ export const ERRORS = Object.freeze({
     when: 'A browser connects from a page whose origin is not allowed; the message names the origin, and the gateway logs it once. If ' +
       '`ALLOWED_ORIGINS` is set, only the origins in this list are allowed, so the origin of the gateway must be in the list, too. If ' +
       'it is not set, pages of the gateway\'s own host and port are allowed, and in development also all pages of the same machine. A ' +
-      'gateway in development without authentication also refuses public host names that are not its own (DNS rebinding).'
+      'gateway in development without authentication also refuses public host names that are not its own (DNS rebinding). With ' +
+      '`AUTH_COOKIE`, a client that is logged in by the cookie must send an origin.'
   },
 
   // limits
@@ -213,10 +216,10 @@ export const ERRORS = Object.freeze({
     message: 'not available at the moment',
     retryable: true,
     status: 503,
-    when: 'Redis, Kafka, the key set or the access service does not respond in time, the gateway worker is cut off from Redis for more ' +
-      'than 10 s, Redis denies a command, or Redis does not confirm writes (`PUBLISH_WAIT`); `/ready` has the state of Redis and Kafka. ' +
-      'Or a queue is full: too many clients connect at once, or too many messages wait for Kafka, Redis or your service. Retry after a ' +
-      'pause.'
+    when: 'Redis, Kafka, the key set, the access service or the application at `AUTH_CONNECT_URL` does not respond in time, the gateway ' +
+      'worker is cut off from Redis for more than 10 s, Redis denies a command, or Redis does not confirm writes (`PUBLISH_WAIT`); ' +
+      '`/ready` has the state of Redis and Kafka. Or a queue is full: too many clients connect at once, or too many messages wait for ' +
+      'Kafka, Redis or your service. Retry after a pause.'
   },
   timeout: {
     message: 'no answer in time',
@@ -272,13 +275,15 @@ export class InkcastError extends Error {
   /**
    * @param {ErrorCode} code
    * @param {string} [message] default: the table's message
-   * @param {{ cause?: unknown, retryInMs?: number }} [options] retryInMs: time after which the same request may succeed
+   * @param {{ cause?: unknown, retryInMs?: number, refusal?: string }} [options] retryInMs: time after which the same
+   *   request may succeed. refusal: the application's own code, which a client sees in place of `code`
    */
   constructor (code, message, options) {
     super(message ?? ERRORS[code].message, options)
     this.name = 'InkcastError'
     this.code = code
     this.retryInMs = options?.retryInMs
+    this.refusal = options?.refusal
   }
 
   get retryable () { return ERRORS[this.code].retryable }
@@ -292,6 +297,7 @@ export class InkcastError extends Error {
  */
 export function publicError (error) {
   if (!(error instanceof InkcastError)) return { code: 'internal', message: ERRORS.internal.message, retryable: true }
-  const { code, message, retryable, retryInMs } = error
+  const { message, retryable, retryInMs, refusal } = error
+  const code = /** @type {ErrorCode} */ (refusal ?? error.code)
   return retryInMs === undefined ? { code, message, retryable } : { code, message, retryable, retryInMs }
 }

@@ -7,7 +7,7 @@
  * @property {import('../../people/presence/presence.js').Presence} presence
  * @property {ReturnType<typeof import('../../documents/access.js').createAccess>} access
  * @property {import('../../documents/rules/rules.js').RulesOf} rulesOf
- * @property {ReturnType<typeof import('../../people/auth/authenticator.js').createAuthenticator>} authenticator
+ * @property {import('../login.js').Login} login
  * @property {import('../expiry.js').Expiry} expiry
  * @property {import('../connection-listeners.js').ConnectionListeners} connectionListeners
  * @property {import('../../log/publish/publisher.js').Publisher} publisher

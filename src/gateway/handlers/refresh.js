@@ -21,7 +21,7 @@ const newest = new WeakMap()
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, input, context) {
-  const identity = await context.authenticator.authenticate(input.token)
+  const identity = await context.login.refresh(connection.socket, input.token)
   assertOpen(connection)
   if (identity.uid !== connection.uid) throw new InkcastError('forbidden', 'the token belongs to another user')
   newest.set(connection, input)

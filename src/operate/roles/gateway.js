@@ -9,6 +9,7 @@ import { Directory } from '../../gateway/directory.js'
 import { Gateway } from '../../gateway/server.js'
 import { createMoveRoute } from '../../gateway/leaving/moves.js'
 import { QUICK, THOROUGH, warmUp } from '../../gateway/rehearsal/warm-up.js'
+import { ConnectService } from '../../services/connect/connect.js'
 import { createLoopbackUplink } from '../../services/uplink/loopback.js'
 import { createKafkaUplink } from '../../services/uplink/kafka-uplink.js'
 import { createRuledUplink } from '../../services/uplink/ruled-uplink.js'
@@ -75,11 +76,12 @@ export async function composeGateway (context, one) {
   const misrouted = createMisrouted(services, lease, peerTls)
   const authenticator = createAuthenticator({ ...base, settings: config.auth })
   const access = createAccess({ ...base, settings: config.auth, orderTime: () => lease.time.now() })
+  const connect = createConnect(services, lease)
   const standing = new Standing({ ...base, lease, catchUp: () => shared.bus.catchUp(access.orders.times()) })
   const mayAct = () => standing.good
   const gateway = new Gateway(base, {
     config, shared, uplink, sessions, directory,
-    rights: { authenticator, access, rulesOf: rules.rulesOf, mayAct },
+    rights: { authenticator, access, rulesOf: rules.rulesOf, mayAct, connect },
     door: {
       newId: createSessionIds(lease.number, base),
       publicPort: (launcher.keepsSockets ? createSlotPort : createPublicPort)(config.gateway, host),
@@ -111,6 +113,7 @@ export async function composeGateway (context, one) {
     'misrouted requests': misrouted,
     authenticator,
     access,
+    login: connect && { stop: () => connect.stop() },
     standing,
     'warm-up': { start: () => context.rehearses && rehearse(services, { lease, connect: one?.connect, mayAct }) },
     // During the drain, requests from other workers still arrive; the number is given back only after it.
@@ -159,6 +162,19 @@ function createUplink (services, { bus, publisher, lease, durability }) {
   const stream = createRedisStream({ ...base, redis, durability, groups, latestTime: () => lease.time.latest() })
   const uplink = createStreamUplink({ ...base, stream })
   return isWebhookAlone(groups) ? createRuledUplink({ uplink, loopback, rulesOf: rules.rulesOf }) : uplink
+}
+
+/**
+ * @param {RoleServices} services
+ * @param {WorkerLease} lease
+ * @returns {ConnectService | undefined} undefined: the application is not asked about clients
+ */
+function createConnect ({ config, base, status }, lease) {
+  const { auth: { connectUrl: url, connectHeaders: headers }, uplink: { secrets } } = config
+  if (url === undefined) return undefined
+  const connect = new ConnectService({ ...base, url, headers, secrets, orderTime: () => lease.time.now() })
+  status.addWarnings(() => connect.warnings())
+  return connect
 }
 
 /**

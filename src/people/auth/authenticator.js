@@ -10,6 +10,7 @@ import { readHeader } from './token-parts.js'
 
 /** @typedef {import('./identity.js').Identity} Identity */
 /** @typedef {import('./keys.js').VerificationKey} VerificationKey */
+/** @typedef {ReturnType<typeof createAuthenticator>} Authenticator */
 
 /** Longest token, characters (a JWT is ASCII): no more than a proxy lets through in a header. */
 const MAX_TOKEN_LENGTH = 16_384
@@ -93,6 +94,7 @@ export function createAuthenticator ({ settings, log, clock, random }) {
      *   `key.withdrawnAt` from then on
      */
     onWithdrawn (listener) { withdrawnListeners.push(listener) },
+    hasKey,
 
     /**
      * Synchronous, unless the key set has to be fetched first. A token that is present must be valid, even if
@@ -112,8 +114,7 @@ export function createAuthenticator ({ settings, log, clock, random }) {
         throw new InkcastError('unauthorized', `the token is longer than ${MAX_TOKEN_LENGTH} characters`)
       if (!hasKey)
         throw new InkcastError(
-          'unauthorized',
-          'a token was given, but the gateway has no key to verify it: set AUTH_JWT_SECRET, or send no token'
+          'unauthorized', 'a token was given, but the gateway has no key to verify it: set AUTH_JWT_SECRET, or send no token'
         )
 
       if (secret !== undefined && ownKey !== null) return verify(token, ownKey)

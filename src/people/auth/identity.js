@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { InkcastError } from '../../base/common/errors.js'
-import { array, number, object, oneOf, parse, string } from '../../base/common/schema.js'
+import { array, custom, number, object, oneOf, parse, string, wholeNumber } from '../../base/common/schema.js'
 import { isId } from '../../wire/publication.js'
 
 /**
@@ -15,6 +15,7 @@ import { isId } from '../../wire/publication.js'
  * @property {import('./keys.js').VerificationKey} [key] that its token was verified with, where keys may be withdrawn
  * @property {number | null} expiresAt ms since 1970; null: never
  * @property {boolean} anonymous
+ * @property {unknown} [data] what the application has said about the user besides (AUTH_CONNECT_URL), for extensions
  */
 
 /**
@@ -37,16 +38,37 @@ const MAX_SECONDS = 8.64e12
 const id = v.pipe(string(), v.check((value) => isId(value), 'is not a valid id'))
 const seconds = v.optional(v.pipe(number(), v.minValue(-MAX_SECONDS), v.maxValue(MAX_SECONDS)))
 
-/** Exported for tests: the shorter way below must agree with it. */
-export const claims = object({
-  sub: v.pipe(id, v.check((sub) => !sub.startsWith(ANONYMOUS_PREFIX), `must not begin with ${ANONYMOUS_PREFIX}`)),
-  exp: seconds,
-  nbf: seconds,
+const uid =
+  v.pipe(id, v.check((value) => !value.startsWith(ANONYMOUS_PREFIX), `must not begin with ${ANONYMOUS_PREFIX}`))
+/** The same in a token and in an answer of the application. */
+const shared = {
   name: v.optional(v.pipe(string(), v.maxCodePoints(MAX_NAME))),
-  tier: v.optional(v.pipe(string(), v.maxCodePoints(64))),
   documents: v.optional(
     v.pipe(array(object({ guid: id, access: oneOf(['read', 'write']) })), v.maxLength(MAX_GRANTS))
   )
+}
+
+/** Exported for tests: the shorter way below must agree with it. */
+export const claims = object({
+  sub: uid,
+  exp: seconds,
+  nbf: seconds,
+  tier: v.optional(v.pipe(string(), v.maxCodePoints(64))),
+  ...shared
+})
+
+/** Bytes of `data` as JSON: every connection of the user keeps it. */
+const MAX_DATA = 4096
+
+/** @param {unknown} value @returns {value is unknown} */
+const isShort = (value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_DATA
+
+const answer = object({
+  uid,
+  ...shared,
+  expiresAt: v.optional(v.pipe(number(), v.minValue(0), v.maxValue(MAX_SECONDS * 1000))),
+  refreshInMs: v.optional(wholeNumber(0)),
+  data: v.optional(custom(isShort, `must have at most ${MAX_DATA} bytes as JSON`))
 })
 
 /**
@@ -92,7 +114,7 @@ export function identityFromClaims (payload, key) {
   /** @type {Identity} */
   const identity = {
     uid: sub,
-    grants: documents === undefined ? null : Object.freeze(documents.map((grant) => Object.freeze(grant))),
+    grants: frozen(documents),
     issuedAt: typeof iat === 'number' ? iat : null,
     expiresAt: exp === undefined ? null : exp * 1000,
     anonymous: false
@@ -101,6 +123,29 @@ export function identityFromClaims (payload, key) {
   if (tier !== undefined) identity.tier = tier
   if (key !== undefined) identity.key = key
   return { identity: Object.freeze(identity), notBefore: nbf === undefined ? -Infinity : nbf * 1000 }
+}
+
+/** @param {Grant[] | undefined} documents @returns {Identity['grants']} */
+const frozen = (documents) =>
+  documents === undefined ? null : Object.freeze(documents.map((grant) => Object.freeze(grant)))
+
+/**
+ * @param {Record<string, unknown>} given answer of the application; a field that is null counts as absent
+ * @param {number} askedAt ms since 1970: the answer is as old as its question
+ * @returns {{ identity: Identity, refreshInMs: number }} refreshInMs: how long the answer holds for the same question
+ * @throws {InkcastError} unauthorized, naming the field that is wrong
+ */
+export function identityFromAnswer (given, askedAt) {
+  const fields = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
+  const { value, problem } = parse(answer, fields)
+  if (problem !== undefined)
+    throw new InkcastError('unauthorized', `the answer of the application, ${problem.path.join('.')}: ${problem.message}`)
+  const { uid, name, documents, data, expiresAt = null, refreshInMs = 0 } = value
+  /** @type {Identity} */
+  const identity = { uid, grants: frozen(documents), issuedAt: askedAt / 1000, expiresAt, anonymous: false }
+  if (name !== undefined) identity.name = name
+  if (data !== undefined) identity.data = data
+  return { identity: Object.freeze(identity), refreshInMs }
 }
 
 /**

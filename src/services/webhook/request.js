@@ -1,9 +1,9 @@
 import { withTimeLimit } from '../../base/common/wait.js'
 import { BATCH_TYPE } from './cloud-events.js'
 
-/** Time for the service to answer, ms. */
+/** Time for the service to answer to events, ms. */
 const TIMEOUT = 15_000
-/** Largest answer, bytes. */
+/** Largest answer to events, bytes. */
 const MAX_ANSWER = 8 * 2 ** 20
 /** Longest hint in a log line, characters. */
 const MAX_HINT = 300
@@ -13,10 +13,20 @@ const MAX_RETRY_AFTER = 60_000
 /**
  * @typedef {object} Answer
  * @property {string} text '' if the service has nothing to say
- * @property {boolean} [tooLarge] it was not read: the events are accepted nevertheless
+ * @property {number} [status]
+ * @property {boolean} [tooLarge] it was not read to its end
+ *
+ * @typedef {object} Bounds
+ * @property {string} [type] content type of the body; default: a batch of events
+ * @property {number} [timeout] for the service to answer, ms
+ * @property {number} [maxAnswer] bytes
+ * @property {(status: number) => boolean} [isAnswer] statuses whose body is read; others are errors. Default: 2xx
  */
 
-/** The service did not accept a batch. */
+/** @param {number} status */
+const isSuccess = (status) => status >= 200 && status < 300
+
+/** The service did not accept a batch, or did not answer a question. */
 export class WebhookError extends Error {
   /**
    * @param {string} message for the log
@@ -33,21 +43,27 @@ export class WebhookError extends Error {
 }
 
 /**
+ * Signed requests to a service of the application: the webhook, and the login (services/connect).
+ *
  * @param {object} dependencies
  * @param {string} dependencies.url
  * @param {ReturnType<typeof import('./signature.js').createSigner>} dependencies.sign
  * @param {Pick<import('../../base/common/clock.js').Clock, 'now' | 'timer'>} dependencies.clock
  * @param {typeof fetch} [dependencies.request] for tests
+ * @param {Bounds} [bounds]
  * @returns {(id: string, body: Buffer, signal: AbortSignal) => Promise<Answer>} rejects with a WebhookError, or the
  *   reason of the signal
  */
-export function createRequest ({ url, sign, clock, request = fetch }) {
+export function createRequest (
+  { url, sign, clock, request = fetch },
+  { type = BATCH_TYPE, timeout = TIMEOUT, maxAnswer = MAX_ANSWER, isAnswer = isSuccess } = {}
+) {
   /** @param {string} id @param {Buffer} body @param {AbortSignal} signal @returns {Promise<Answer>} */
   async function post (id, body, signal) {
     const response = await request(url, {
       method: 'POST',
       headers: {
-        'content-type': BATCH_TYPE,
+        'content-type': type,
         'user-agent': 'inkcast',
         ...sign(id, Math.floor(clock.now() / 1000), body)
       },
@@ -57,7 +73,7 @@ export function createRequest ({ url, sign, clock, request = fetch }) {
       signal
     })
     const { status, headers } = response
-    if (response.ok) return answerOf(response)
+    if (isAnswer(status)) return answerOf(response, maxAnswer)
     await response.body?.cancel()
     throw new WebhookError(
       `HTTP ${status}${hintOf(status, headers.get('location'), url)}`, { status, retryAfter: retryAfterOf(headers.get('retry-after')) }
@@ -66,26 +82,26 @@ export function createRequest ({ url, sign, clock, request = fetch }) {
 
   return async (id, body, signal) => {
     try {
-      return await withTimeLimit(TIMEOUT, signal, (limited) => post(id, body, limited), clock)
+      return await withTimeLimit(timeout, signal, (limited) => post(id, body, limited), clock)
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof WebhookError) throw error
-      throw new WebhookError(causeOf(error), { cause: error })
+      throw new WebhookError(causeOf(error, timeout), { cause: error })
     }
   }
 }
 
-/** @param {Response} response @returns {Promise<Answer>} */
-async function answerOf (response) {
+/** @param {Response} response @param {number} max bytes @returns {Promise<Answer>} */
+async function answerOf ({ status, body }, max) {
   /** @type {Uint8Array[]} */
   const chunks = []
   let bytes = 0
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body ?? []) {
     bytes += chunk.length
-    if (bytes > MAX_ANSWER) return { text: '', tooLarge: true }
+    if (bytes > max) return { status, text: '', tooLarge: true }
     chunks.push(chunk)
   }
-  return { text: Buffer.concat(chunks).toString() }
+  return { status, text: Buffer.concat(chunks).toString() }
 }
 
 /** @param {number} status @param {string | null} location @param {string} url @returns {string} what to do about it */
@@ -105,8 +121,8 @@ function retryAfterOf (text) {
   return seconds >= 0 ? Math.min(MAX_RETRY_AFTER, seconds * 1000) : undefined
 }
 
-/** @param {any} error of fetch @returns {string} */
-function causeOf (error) {
-  if (error?.name === 'TimeoutError') return `no answer within ${TIMEOUT / 1000} s`
+/** @param {any} error of fetch @param {number} timeout ms @returns {string} */
+function causeOf (error, timeout) {
+  if (error?.name === 'TimeoutError') return `no answer within ${timeout / 1000} s`
   return error?.cause?.code ?? error?.cause?.message ?? error?.message ?? String(error)
 }

@@ -55,9 +55,22 @@ export function isPrivate (peer) {
 /**
  * @param {BlockList} proxies whose `X-Forwarded-For` is trusted
  * @returns {(peer: string | undefined, forwardedFor: string | undefined) => string} identifies
- *   one client; '' if there is none
+ *   one client, of IPv6 by its network; '' if there is none
  */
 export function createAddressOf (proxies) {
+  const wholeOf = createWholeAddressOf(proxies)
+  return (peer, forwardedFor) => {
+    const address = wholeOf(peer, forwardedFor)
+    return isIP(address) === 6 ? networkOf(address) : address
+  }
+}
+
+/**
+ * @param {BlockList} proxies whose `X-Forwarded-For` is trusted
+ * @returns {(peer: string | undefined, forwardedFor: string | undefined) => string} the whole address; '' if there is
+ *   none
+ */
+export function createWholeAddressOf (proxies) {
   /** Peers of connections that are trusted. Every handshake asks, and a BlockList takes long. @type {Set<string>} */
   const known = new Set()
 
@@ -78,7 +91,7 @@ export function createAddressOf (proxies) {
       if (next === '') break
       address = next
     }
-    return isIP(address) === 6 ? networkOf(address) : address
+    return address
   }
 }
 

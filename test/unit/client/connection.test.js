@@ -318,6 +318,19 @@ describe('a token', () => {
     assert.equal(client.state, 'refused')
   })
 
+  test('is not needed by a client of a session, which connects again when the gateway has to ask about it again', (t) => {
+    const time = clientTime(t)
+    const { client, socket } = scriptedClient(t)
+    socket.accepts()
+    socket.tells('gateway:disconnect', { code: 'token_expired', message: 'the token has expired', retryable: false })
+    socket.disconnects('io server disconnect')
+    assert.deepEqual([client.state, client.reason?.code], ['reconnecting', 'token_expired'])
+    time.advance(1000)
+    assert.equal(socket.attempts.length, 2)
+    socket.refuses({ code: 'no_session', retryable: false })
+    assert.deepEqual([client.state, client.reason?.code], ['refused', 'no_session'])
+  })
+
   test('that does not change is not sent again', (t) => {
     clientTime(t)
     const { client, socket } = scriptedClient(t, { token: 'fixed' })

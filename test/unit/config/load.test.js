@@ -238,6 +238,40 @@ test('anonymous connections are allowed by default only if no key is set', () =>
   assert.match(problemsOf({ AUTH_ALLOW_ANONYMOUS: 'false' })[0], /^AUTH_JWT_SECRET: set it/)
 })
 
+test('an application may decide who clients are, and then nothing is anonymous', () => {
+  const connect = { AUTH_CONNECT_URL: 'https://app.example/connect' }
+  const { auth } = loadConfig({ env: { ...connect, AUTH_CONNECT_HEADERS: 'Cookie, X-Team,cookie' } })
+  assert.deepEqual([auth.allowAnonymous, auth.connectHeaders], [false, ['cookie', 'x-team']])
+  assert.deepEqual(loadConfig({ env: connect }).auth.connectHeaders, ['cookie', 'authorization'])
+  assert.match(problemsOf({ ...connect, AUTH_ALLOW_ANONYMOUS: 'true' })[0], /^AUTH_ALLOW_ANONYMOUS: has no meaning with AUTH_CONNECT_URL/)
+  for (const wrong of ['a b', 'cookie;x', 'héader', ' ', '__proto__'])
+    assert.match(problemsOf({ ...connect, AUTH_CONNECT_HEADERS: wrong })[0] ?? '', /^AUTH_CONNECT_HEADERS=/, wrong)
+  const secrets = `whsec_${Buffer.alloc(24).toString('base64')}`
+  const production = { ...PRODUCTION, AUTH_JWT_SECRET: '', ...connect, UPLINK_SECRETS: secrets }
+  assert.equal(loadConfig({ env: production }).auth.allowAnonymous, false)
+  assert.match(problemsOf({ ...production, UPLINK_SECRETS: '' })[0], /^UPLINK_SECRETS: required in production/)
+})
+
+test('cookies that log in need the origin check in production', () => {
+  const secrets = `whsec_${Buffer.alloc(24).toString('base64')}`
+  const connect = { AUTH_CONNECT_URL: 'https://app.example/connect', UPLINK_SECRETS: secrets }
+  for (const [env, setting] of /** @type {[Record<string, string>, string | undefined][]} */ ([
+    [{ AUTH_COOKIE: 'jwt' }, 'AUTH_COOKIE'], [connect, 'AUTH_CONNECT_URL'],
+    [{ ...connect, AUTH_CONNECT_HEADERS: 'authorization' }, undefined]
+  ])) {
+    const problems = problemsOf({ ...PRODUCTION, ALLOWED_ORIGINS: '*', ...env })
+    assert.deepEqual(problems, setting === undefined ? [] : [
+      `ALLOWED_ORIGINS=*: not with ${setting} in production, because the pages of any site could use the login of their visitors; name ` +
+      'the origins of your pages'
+    ])
+    assert.deepEqual(problemsOf({ ...PRODUCTION, ALLOWED_ORIGINS: 'https://app.example', ...env }), [])
+    assert.deepEqual(problemsOf({ AUTH_JWT_SECRET: SECRET, ALLOWED_ORIGINS: '*', ...env }), [])
+  }
+  assert.match(problemsOf({ AUTH_COOKIE: 'jwt' })[0], /^AUTH_COOKIE: needs AUTH_JWT_SECRET or AUTH_JWKS_URL/)
+  for (const wrong of ['a b', 'a=b', 'a;b', 'a"b'])
+    assert.match(problemsOf({ AUTH_JWT_SECRET: SECRET, AUTH_COOKIE: wrong })[0], /^AUTH_COOKIE=.*: must be the name of a cookie/)
+})
+
 test('only one kind of key is allowed, and a secret must be long enough', () => {
   assert.deepEqual(problemsOf({ AUTH_JWT_SECRET: SECRET, AUTH_JWKS_URL: 'https://issuer.example' }), [
     'AUTH_JWT_SECRET, AUTH_JWKS_URL: set one of them'

@@ -53,7 +53,7 @@ async function setUp (t, ...open) {
   /** @type {Promise<void> | undefined} delays joins after their check */
   let opening
   const context = /** @type {any} */ ({
-    authenticator: { authenticate: (/** @type {string} */ token) => identities[token] },
+    login: { refresh: (/** @type {any} */ _socket, /** @type {string} */ token) => identities[token] },
     access: {
       readOnly: () => false,
       check: (/** @type {{ name: string }} */ { name }, /** @type {string} */ guid) =>

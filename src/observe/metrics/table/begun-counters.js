@@ -35,6 +35,11 @@ export const BEGUN_COUNTERS = Object.freeze({
       ]
     }
   },
+  connect_requests: {
+    roles: GATEWAYS,
+    values: { result: ['ok', 'refused', 'invalid', 'no_answer', '401', '403', '404', '500', '502', '503', '504'] }
+  },
+  connect_unasked: { roles: GATEWAYS, values: { reason: ['cached', 'shared', 'refused'] } },
   resumes: { roles: GATEWAYS, values: { result: ['recovered', 'resync'] } },
   feed_repairs: { roles: GATEWAYS, values: { result: ['repaired', 'resync'] } },
   stray_requests: {

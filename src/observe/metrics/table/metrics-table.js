@@ -1,5 +1,6 @@
 import { ADMISSION_METRICS } from './admission-metrics.js'
 import { API_METRICS } from './api-metrics.js'
+import { CONNECT_METRICS } from './connect-metrics.js'
 import { CONNECTION_METRICS } from './connection-metrics.js'
 import { DELIVERY_METRICS } from './delivery-metrics.js'
 import { DURABILITY_METRICS } from './durability-metrics.js'
@@ -24,6 +25,7 @@ import { UPLINK_METRICS } from './uplink-metrics.js'
 export const METRICS = Object.freeze({
   ...CONNECTION_METRICS,
   ...ADMISSION_METRICS,
+  ...CONNECT_METRICS,
   ...SLOW_CONNECTION_METRICS,
   ...HEARTBEAT_METRICS,
   ...DELIVERY_METRICS,

@@ -13,7 +13,7 @@ const { ok, warning, error } = findingsOf('services')
 /** @typedef {import('./finding.js').Finding} Finding */
 
 /**
- * Services that inkcast asks by HTTP: the issuer's keys, the access service, the webhook.
+ * Services that inkcast asks by HTTP: the issuer's keys, the access service, the login, the webhook.
  * @param {import('../../../config/load.js').Config} config
  * @returns {Promise<Finding[]>}
  */
@@ -21,6 +21,7 @@ export async function checkServices ({ auth, uplink }) {
   const found = await Promise.all([
     auth.keys?.url === undefined ? undefined : checkKeys(auth.keys.url),
     auth.accessUrl === undefined ? undefined : answers('AUTH_ACCESS_URL', auth.accessUrl),
+    auth.connectUrl === undefined ? undefined : answers('AUTH_CONNECT_URL', auth.connectUrl),
     uplink.url === undefined ? undefined : answers('UPLINK_URL', uplink.url)
   ])
   return found.filter((finding) => finding !== undefined)
