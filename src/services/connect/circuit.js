@@ -2,8 +2,8 @@ import { Backoff } from '../../base/common/backoff.js'
 
 /** Failures one after the other that open the circuit. */
 const FAILURES = 10
-/** For how long nothing is asked then, ms. */
-const PAUSE = { min: 1000, max: 15_000 }
+/** For how long nothing is asked then, ms. One question costs little, and everyone waits for its answer. */
+const PAUSE = { min: 1000, max: 5000 }
 
 /**
  * Asks nothing of an application that fails, so that clients learn at once that they have to retry, and the application

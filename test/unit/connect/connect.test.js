@@ -286,8 +286,13 @@ describe('the circuit', () => {
     await clock.pass(1000)
     assert.deepEqual((await Promise.all([ask(client('x')), ask(client('y'))])).map(({ code }) => code), ['unavailable', 'unavailable'])
     assert.equal(requests.length, 11, 'one question tries')
+    for (let i = 0; i < 5; i++) {
+      await clock.pass(5000)
+      await ask(client('x'))
+    }
+    assert.equal(requests.length, 16, 'at least each 5 s')
     fails = false
-    await clock.pass(15_000)
+    await clock.pass(5000)
     assert.equal((await ask(client('x'))).uid, 'ada')
     assert.deepEqual((await Promise.all([ask(client('x')), ask(client('y'))])).map(({ uid }) => uid), ['ada', 'ada'])
   })
