@@ -46,6 +46,7 @@ export const EXAMPLES = {
   KAFKA_BROKERS: 'kafka-1:9092,kafka-2:9092',
   KAFKA_GROUP_ID: 'inkcast-staging',
   KAFKA_TOPICS: 'downlink:staging.downlink,uplink:staging.uplink,dead-letter:staging.dead-letter',
+  KAFKA_VALUE_FRAMING: 'confluent-json',
   KAFKA_SSL: 'cert:/etc/inkcast/kafka/cert.pem,key:/etc/inkcast/kafka/key.pem,ca:/etc/inkcast/kafka/ca.pem',
   KAFKA_SASL_MECHANISM: 'scram-sha-512',
   KAFKA_SASL_USERNAME: 'inkcast',

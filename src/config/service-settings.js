@@ -58,6 +58,14 @@ export const kafka = block('Kafka', {
       'Names of the topics, comma separated: `downlink:<name>` for records to clients, `uplink:<name>` for records from clients, and ' +
       '`dead-letter:<name>` for records that cannot be delivered, with the reason. A topic without a name here keeps its default.'
   },
+  KAFKA_VALUE_FRAMING: {
+    as: 'valueFraming',
+    type: choice('none', 'confluent-json'),
+    default: 'none',
+    describe:
+      'Framing of JSON values in the downlink topic, for ingest and the api: `confluent-json` is that of a schema registry with JSON ' +
+      'Schema (docs/kafka.md).'
+  },
   KAFKA_TOPIC_PARTITIONS: {
     as: 'partitions',
     type: integer(0, 10_000),

@@ -53,6 +53,7 @@ export class Ingest {
   #markStore
   #topic
   #maxBytes
+  #framing
   #mistakes
   #refusals
   #reports
@@ -69,7 +70,8 @@ export class Ingest {
   /** @param {import('../observe/services.js').Services} services @param {Parts} parts */
   constructor (services, { kafka, publisher, echo, markStore, deadLetter, settings, times }) {
     const { log, metrics, clock, random } = this.#services = services
-    const { topics, groupId } = settings.kafka
+    const { topics, groupId, valueFraming } = settings.kafka
+    this.#framing = valueFraming
     const topic = this.#topic = topics.downlink
     const maxBytes = this.#maxBytes = settings.limits.maxRecordBytes
     this.#publisher = publisher
@@ -122,6 +124,7 @@ export class Ingest {
       source,
       healed: generation,
       maxBytes: this.#maxBytes,
+      framing: this.#framing,
       random: this.#services.random,
       passesOver: (origin, timestamp) => this.#marks.passesOver(origin, timestamp)
     })

@@ -27,12 +27,13 @@ import { canaryOf } from './canary.js'
  * @param {string} [options.healed] see Origin
  * @param {number} options.maxBytes maximum size of a value
  * @param {import('../wire/headers.js').TraceIdSource} options.random
+ * @param {import('../kafka/value-framing.js').ValueFraming} [options.framing] default: none
  * @param {(origin: import('../log/bus/origin.js').Origin, timestamp: number) => boolean} [options.passesOver] whether a
  *   record without a log was carried out before
  * @returns {{ lanes: Map<string, Routed[]>, refused: Refused[], canaries: { index: number, text: string }[], passed:
  *   Routed[] }}
  */
-export function route (messages, { source, healed, maxBytes, random, passesOver = () => false }) {
+export function route (messages, { source, healed, maxBytes, random, framing, passesOver = () => false }) {
   /** @type {Map<string, Routed[]>} */
   const lanes = new Map()
   /** @type {Refused[]} */
@@ -52,7 +53,7 @@ export function route (messages, { source, healed, maxBytes, random, passesOver 
       const unreadable = message.unreadable
       if (unreadable !== undefined)
         throw new InkcastError('bad_value', 'the record batch cannot be read', { cause: unreadable.error })
-      const publication = checkPublication(publicationFromMessage(message, random), { maxBytes })
+      const publication = checkPublication(publicationFromMessage(message, random, framing), { maxBytes })
       /** @type {import('../log/bus/origin.js').Origin} */
       const origin = { source, sequence: Number(message.offset), epoch: leaderEpochOf(message) }
       if (healed !== undefined) origin.healed = healed

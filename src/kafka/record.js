@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { HEADER, OBSERVED, publicationFromHeaders } from '../wire/headers.js'
+import { unframed } from './value-framing.js'
 
 /** @typedef {import('./contract.js').KafkaRecord} KafkaRecord */
 
@@ -33,10 +34,12 @@ export function headersOf ({ headers = {} }) {
  *
  * @param {KafkaRecord} message
  * @param {import('../wire/headers.js').TraceIdSource} random
+ * @param {import('./value-framing.js').ValueFraming} [framing] default: none
  * @returns {import('../wire/publication.js').Publication}
- * @throws {import('../base/common/errors.js').InkcastError} unknown_operator, bad_header, bad_content_type
+ * @throws {import('../base/common/errors.js').InkcastError} unknown_operator, bad_header, bad_content_type,
+ *   bad_value
  */
-export function publicationFromMessage (message, random) {
+export function publicationFromMessage (message, random, framing = 'none') {
   const { value, timestamp } = message
   const headers = headersOf(message)
   for (const [name, isRight] of OBSERVED) {
@@ -44,7 +47,9 @@ export function publicationFromMessage (message, random) {
     if (held === undefined) continue
     if ((typeof held !== 'string' && !isUtf8(held)) || !isRight(held.toString())) headers.delete(name)
   }
-  return publicationFromHeaders(headers, value ? copy(value) : NO_VALUE, Number(timestamp), random)
+  const publication = publicationFromHeaders(headers, value ? copy(value) : NO_VALUE, Number(timestamp), random)
+  if (framing === 'confluent-json') publication.value = unframed(publication)
+  return publication
 }
 
 /**

@@ -56,7 +56,7 @@ function framingOf (value) {
     return 'the value begins with a byte order mark (ef bb bf): send UTF-8 without it'
   if (value.length > 5 && value[0] === 0)
     return `the value begins with ${value.subarray(0, 5).toString('hex')}, which looks like the framing of a schema registry: use a ` +
-      'serializer without it'
+      'serializer without it, or KAFKA_VALUE_FRAMING=confluent-json for JSON'
   return undefined
 }
 

@@ -128,3 +128,22 @@ test('while Kafka is unavailable the check of topics is retried until it respond
     await cluster.until(() => last.length === 1)
     assert.match(last[0], /no longer needed|aborted/)
   }))
+
+test('with KAFKA_VALUE_FRAMING, records of a schema registry and of the api arrive, and one without framing is a dead letter', () =>
+  inCluster({ kafka: true, workers: 1, env: { KAFKA_VALUE_FRAMING: 'confluent-json' }, errors: ['dead letter'] }, async (cluster) => {
+    const page = await cluster.connect('ada')
+    assert.equal((await page.ask('doc:join', { guid: 'd' })).ok, true)
+    const headers = { 'x-operator': 'broadcast', 'x-guid': 'd' }
+    await cluster.produce(headers, 'plain')
+    await cluster.produce(headers, 'framed', (value) => `\0\0\0\0\u0007${JSON.stringify(value)}`)
+    assert.equal((await cluster.request('POST', '/v1/documents/d/broadcast', { value: 'of the api' })).status, 202)
+    await cluster.until(() => page.got('message').length === 2, { message: () => page.got('message') })
+    assert.deepEqual(page.got('message'), ['framed', 'of the api'])
+    const [letter] = await cluster.until(() => {
+      const letters = cluster.records('documents.dead-letter')
+      return letters.length > 0 && letters
+    })
+    assert.equal(letter.value, 'plain')
+    assert.equal(letter.headers['x-reason'], 'bad_value')
+    assert.match(letter.headers['x-message'], /does not begin with the framing of a schema registry/)
+  }))

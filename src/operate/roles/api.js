@@ -35,7 +35,9 @@ export async function composeApi (context, shared) {
   const [services, own] = shared === undefined ? await createOwn(context) : [shared]
   const { config, base, metrics, lifecycle, status, rules, redis, kafka, overview, bus, presence } = services
   const { limits, uplink: { url } } = config
-  const downlink = kafka && new KafkaDownlink({ ...base, kafka, topic: config.kafka.topics.downlink })
+  const downlink = kafka && new KafkaDownlink({
+    ...base, kafka, topic: config.kafka.topics.downlink, framing: config.kafka.valueFraming
+  })
   const toBus = busSink(createPublisher({ ...base, bus, limits }))
   const sink = observedSink(downlink === undefined ? toBus : kafkaSink(downlink.publish, toBus), metrics)
   const requests = createRedisRequests({ ...base, redis })
