@@ -111,7 +111,7 @@ const GROUPS = [
       'For services': {
         'kafka.md': 'records: headers, size, order with one or several producers, receipts, guarantees, dead letters',
         'api.md': 'publishing and reading over HTTP',
-        'publishers.md': 'a package that publishes, with safe retries, and checks webhooks',
+        'publishers.md': 'packages for Node and Python that publish, with safe retries, and check webhooks',
         'http-api.md': 'every operation of the api, with parameters and answers (generated)',
         'grpc.md': 'publishing and reading over gRPC; streams of publications and events',
         'callers.md': 'who may call the api, for what and how fast: tokens, JWTs, client certificates, rights, rates',

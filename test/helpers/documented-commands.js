@@ -39,6 +39,7 @@ export const COMMANDS = [
     }
   ],
   [/^npm install (?<packages>[\w@/. -]+)$/, () => {}],
+  [/^pip install inkcast$/, () => {}],
   [
     /^docker compose (?<profiles>(?:--profile \w+ )*)up/,
     (profiles) => {

@@ -6,6 +6,7 @@ import { ERROR_CODES, InkcastError, Publisher, verifyWebhook } from 'inkcast-pub
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { compareWithOpenapi, startRecordingApi } from '../../helpers/recording-api.js'
+import { waitFor } from '../../helpers/wait.js'
 
 const server = await startEmbedded({ after })
 const inkcast = new Publisher({ url: server.apiUrl })
@@ -80,7 +81,7 @@ describe('a publisher', () => {
     const closed = client.next('doc:closed')
     assert.equal((await inkcast.close(guid, { code: 'moved', reason: 'It is elsewhere' })).connections, 1)
     assert.deepEqual((await closed)[0], { guid, code: 'moved', reason: 'It is elsewhere' })
-    const { uid } = await read(`/v1/sockets/${client.id}`)
+    const uid = await waitFor(async () => (await read(`/v1/sockets/${client.id}`)).uid)
     await client.ask('doc:join', { guid })
     assert.equal((await inkcast.revoke(guid, uid, { ttl: 60 })).connections, 1)
     assert.equal((await client.ask('doc:join', { guid })).error.code, 'forbidden')
