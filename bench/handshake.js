@@ -10,6 +10,7 @@ import { fail, readOptions } from './options.js'
 import { createProgress } from './report/progress.js'
 import { saveResults } from './report/results.js'
 import { startBaseline, startBaselineWithString } from './systems/baseline.js'
+import { startHandshakeFloor } from './systems/floor.js'
 import { SET, SET_USAGE } from './systems/given.js'
 import { startInkcast } from './systems/inkcast.js'
 
@@ -23,14 +24,20 @@ const USAGE = `Cost of a handshake: inkcast and the baseline, alternating
   --polling N         clients that start with long polling and upgrade (3000)
   --workers N         gateway workers (2)
   --documents N       documents over which the clients are distributed (100)
-  --system NAME       inkcast, baseline or baseline-string (the secret given to jsonwebtoken as a string); may be repeated (all)
+  --system NAME       inkcast, baseline, baseline-string (the secret given to jsonwebtoken as a string)
+                      or floor (net.Socket alone, one process); may be repeated (all)
 ${SET_USAGE}
   --check             fail if inkcast uses more than --max-ratio of the baseline's CPU per handshake
   --max-ratio N       (0.35)
   --no-save           save no results`
 
 /** @type {Record<string, import('./systems/system.js').StartSystem>} */
-const SYSTEMS = { 'inkcast': startInkcast, 'baseline': startBaseline, 'baseline-string': startBaselineWithString }
+const SYSTEMS = {
+  'inkcast': startInkcast,
+  'baseline': startBaseline,
+  'baseline-string': startBaselineWithString,
+  'floor': startHandshakeFloor
+}
 /** Phase that --check judges: it decides how long users wait after a restart, and is the harder one. */
 const CHECKED_PHASE = 'websocket'
 

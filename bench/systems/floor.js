@@ -30,6 +30,10 @@ async function startFloor (name, program) {
 export const startNodeFloor = ({ nodeArgs = [] }) =>
   startFloor('floor, Node', () => ({ args: [...nodeArgs, fileOf('server.js')] }))
 
+/** Handshakes alone. @type {import('./system.js').StartSystem} */
+export const startHandshakeFloor = ({ nodeArgs = [] }) =>
+  startFloor('floor', () => ({ args: [...nodeArgs, fileOf('handshake.js')] }))
+
 /** `send()`. @type {import('./system.js').StartSystem} */
 export async function startCFloor () {
   const directory = makeDirectory('bench-floor')
