@@ -27,15 +27,18 @@ test('a value without the framing, or with Avro or Protobuf behind it, is refuse
 })
 
 test('orders have no value, and msgpack has no schema: both are as they are', () => {
-  for (const one of [
+  /** @type {Parameters<typeof framed>[0][]} */
+  const values = [
     { value: Buffer.alloc(0), contentType: JSON_TYPE }, { value: Buffer.from([0x81, 0xa1, 0x61, 1]), contentType: 'application/msgpack' }
-  ]) {
+  ]
+  for (const one of values) {
     assert.equal(unframed(one), one.value)
     assert.equal(framed(one), one.value)
   }
 })
 
 test('what the api writes is read as it was, and without the setting values are never looked at', () => {
+  /** @type {Parameters<typeof framed>[0]} */
   const one = { value: Buffer.from('{"a":1}'), contentType: JSON_TYPE }
   assert.deepEqual(framed(one), Buffer.from('\0\0\0\0\0{"a":1}', 'latin1'))
   assert.deepEqual(unframed({ ...one, value: framed(one) }), one.value)

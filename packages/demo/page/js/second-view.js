@@ -12,7 +12,8 @@ const WIDE = '(min-width: 64rem)'
  * @param {string} dependencies.guid
  * @param {import('./me.js').Me} dependencies.me the first person
  * @param {boolean} dependencies.alone never open it by itself
- * @param {() => { source: import('./token.js').TokenSource }} dependencies.options of the connection
+ * @param {() => { source: import('./token.js').TokenSource, path: string }} dependencies.options of the
+ *   connection
  */
 export function createSecondView ({ guid, me, alone, options }) {
   const card = byId('second')

@@ -123,6 +123,7 @@ export class View {
   /**
    * @typedef {object} OpenOptions
    * @property {import('./token.js').TokenSource} source
+   * @property {string} path of the gateway's sockets
    * @property {(meta: { offset?: number }) => void} [onRecord]
    * @property {(changes: import('./model.js').Change[], meta: { ts: number }) => void} [onChanges]
    * @property {() => void} [onSignal]
