@@ -146,7 +146,7 @@ describe('a login by the session of the application', () => {
   test('is unavailable while the application is wrong; redirects are not followed', async (t) => {
     for (const wrong of [
       { status: 500, body: { uid: 'ada' } }, { body: '<html>' }, { body: { uid: 'ada', data: 'x'.repeat(600_000) } },
-      { status: 307, body: '', headers: { location: `http://127.0.0.1:${port}/elsewhere` } }
+      { status: 302, body: '', headers: { location: `http://127.0.0.1:${port}/elsewhere` } }
     ]) {
       answer = () => wrong
       const { data } = await refusal(t, from({ cookie: 'sid=ada' }))
