@@ -206,7 +206,7 @@ export class Membership {
     // newer records may have arrived before the answer
     const { epoch, offset } = this.position ?? position
     const newer = epoch === '' || epoch === position.epoch ? offset : 0
-    this.position = { epoch: position.epoch, offset: Math.max(position.offset, newer) }
+    this.position = { ...position, offset: Math.max(position.offset, newer) }
     this.dealtWith()
     this.#part?.joined(page)
     this.log('joined', { ...position, recovered })
@@ -265,8 +265,8 @@ export class Membership {
    * @param {{ position: Position }} passed
    */
   onPosition ({ position }) {
-    const { epoch, offset } = this.position ?? { ...position, offset: -1 }
-    if (this.status === 'idle' || epoch !== position.epoch || position.offset <= offset) return
+    const at = this.position
+    if (this.status === 'idle' || (at && (at.epoch !== position.epoch || position.offset <= at.offset))) return
     this.position = { ...position }
     this.dealtWith()
   }

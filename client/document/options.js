@@ -14,8 +14,8 @@
  *   this number (1 to 1,000). Only without `position`; a stored position has no effect then. Not together with `load`
  * @property {import('../types.js').Load | undefined} [load] loads the document from its service: at the start, if there
  *   is no position, and after each `resync`
- * @property {boolean | undefined} [presence] whether to be in the list `presence`, and to receive this list. Default:
- *   true if there is a `state`
+ * @property {boolean | 'watch' | undefined} [presence] whether to be in the list `presence`, and to receive this list.
+ *   `watch`: receive it without being in it. Default: true if there is a `state`
  * @property {Presence | undefined} [state] what other members see of this one in `presence`
  * @property {boolean | undefined} [echo] whether to receive this client's own messages if the gateway publishes them,
  *   that is, if there is no service. Default false

@@ -7,19 +7,19 @@ export class OwnState {
   /** The one that the gateway accepted last; before that, the one of `open`. @type {object | undefined} */
   #accepted
 
-  /** @param {{ state?: object | undefined, presence?: boolean | undefined }} options */
+  /** @param {{ state?: object | undefined, presence?: boolean | 'watch' | undefined }} options */
   constructor ({ state, presence = state !== undefined }) {
     this.#state = this.#accepted = state
-    /** Whether this client takes part in the presence. */
+    /** Whether this client takes part in the presence, or watches it. @type {boolean | 'watch'} */
     this.listed = presence
   }
 
   get current () { return this.#state }
 
-  /** The fields of a join. @returns {{ state?: object, members?: true }} */
+  /** The fields of a join. @returns {{ state?: object, members?: true | 'watch' }} */
   get fields () {
     if (this.#state !== undefined) return { state: this.#state }
-    return this.listed ? { members: true } : {}
+    return this.listed ? { members: this.listed } : {}
   }
 
   /** Called when a join is about to be sent. */

@@ -21,7 +21,7 @@ export class Participation {
 
   /**
    * @param {import('../types.js').Shared} membership its `members` are kept up to date
-   * @param {{ state?: object | undefined, presence?: boolean | undefined }} [options] of the first that opens it
+   * @param {{ state?: object | undefined, presence?: boolean | 'watch' | undefined }} [options] of the first Document
    */
   constructor (membership, options = {}) {
     this.#own = new OwnState(options)
@@ -77,12 +77,13 @@ export class Participation {
 
   /**
    * Another part of the page opens the document. The next join repeats a request that fails here.
-   * @param {{ state?: object | undefined, presence?: boolean | undefined }} options
+   * @param {{ state?: object | undefined, presence?: boolean | 'watch' | undefined }} options
    */
   open ({ state, presence }) {
     const isNew = state !== undefined && JSON.stringify(state) !== JSON.stringify(this.#own.current)
     if (isNew) this.setState(state).catch(() => {})
-    else if (presence && !this.#own.listed) this.#takePart('doc:join', { members: true }).catch(() => {})
+    else if (presence && this.#own.listed !== true && presence !== this.#own.listed)
+      this.#takePart('doc:join', { members: presence }, presence).catch(() => {})
   }
 
   /** @param {object} given by the page */
@@ -100,9 +101,9 @@ export class Participation {
     }
   }
 
-  /** @param {string} event @param {object} argument */
-  async #takePart (event, argument) {
-    this.#own.listed = true
+  /** @param {string} event @param {object} argument @param {true | 'watch'} [listed] */
+  async #takePart (event, argument, listed = true) {
+    this.#own.listed = listed
     this.#onMembers(await this.#membership.request(event, argument))
   }
 

@@ -40,7 +40,7 @@ import { lasting } from './lasting.js'
  *   missing: without `load` at each resync, with `load` only if more than 10,000 records waited for the hook (it then
  *   also loads the document again). With `reduce` alone, missing records are an error
  * @property {object | undefined} [state] of this member in the presence
- * @property {boolean | undefined} [presence]
+ * @property {boolean | 'watch' | undefined} [presence]
  * @property {boolean | undefined} [echo] default: true
  * @property {boolean | undefined} [offline] `doc` and `pending` are there without a connection
  */

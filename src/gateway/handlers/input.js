@@ -28,6 +28,12 @@ export const data = custom(
   /** @type {(value: unknown) => value is unknown} */ ((value) => value !== undefined),
   'is missing'
 )
+/** `watch`: gets the list of members without being in it. */
+export const members = custom(
+  /** @type {(value: unknown) => value is boolean | 'watch'} */
+  ((value) => typeof value === 'boolean' || value === 'watch'),
+  'must be true, false or "watch"'
+)
 /** presence.checkState checks the fields; it knows the limits. */
 export const state = custom(isRecord, 'must be an object')
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { InkcastError } from '../../base/common/errors.js'
-import { boolean, strictObject } from '../../base/common/schema.js'
-import { guid, isGuidOnly, last, position, state } from './input.js'
+import { strictObject } from '../../base/common/schema.js'
+import { guid, isGuidOnly, last, members as asksForMembers, position, state } from './input.js'
 import { leaveDocument } from './leave.js'
 
 export const schema = strictObject({
@@ -9,7 +9,7 @@ export const schema = strictObject({
   position: v.nullish(position),
   last: v.optional(last),
   state: v.optional(state),
-  members: v.optional(boolean())
+  members: v.optional(asksForMembers)
 })
 export const isPlain = isGuidOnly
 
@@ -46,7 +46,7 @@ export async function handle (connection, { guid, position, last, state, members
   // before the first await: a leave or revoke that follows must find it
   const document = known ?? connection.addDocument(guid)
   if (document === null) throw new InkcastError('too_many_documents')
-  const takesPart = (state !== undefined || members === true) && rulesOf(guid).presence
+  const takesPart = isPart(state, members) && rulesOf(guid).presence
   try {
     if (state !== undefined) presence.checkState(state)
     const asked = mayRead(connection, guid, access)
@@ -55,7 +55,7 @@ export async function handle (connection, { guid, position, last, state, members
     if (known !== undefined) {
       const resumed = await resume(connection, guid, position, document, feeds)
       const answer = { guid, ...resumed, ...readOnly(connection, guid, context) }
-      return takesPart ? await takePart(connection, document, state, answer, context) : answer
+      return takesPart ? await takePart(connection, document, { state, members }, answer, context) : answer
     }
     document.sent = position ?? null
     let answer = await feeds.join(guid, connection, position ?? undefined, () => document.wanted, last)
@@ -71,7 +71,7 @@ export async function handle (connection, { guid, position, last, state, members
     }
     tellFollowers(document, ({ resolve }) => resolve(answer))
     const joined = { guid, ...answer, ...readOnly(connection, guid, context) }
-    return takesPart ? await takePart(connection, document, state, joined, context) : joined
+    return takesPart ? await takePart(connection, document, { state, members }, joined, context) : joined
   } catch (error) {
     // the document was left or revoked meanwhile: report that, not the join's own error
     const shown = document.wanted ? error : leftMeanwhile()
@@ -112,8 +112,8 @@ async function follow (connection, { guid, position, state, members }, document,
       : await resume(connection, guid, position, document, feeds)),
     ...readOnly(connection, guid, context)
   }
-  return (state !== undefined || members === true) && rulesOf(guid).presence
-    ? takePart(connection, document, state, answer, context)
+  return isPart(state, members) && rulesOf(guid).presence
+    ? takePart(connection, document, { state, members }, answer, context)
     : answer
 }
 
@@ -151,19 +151,22 @@ function tellFollowers (document, tell) {
   waiting.forEach(tell)
 }
 
+/** @param {object | undefined} state @param {boolean | 'watch' | undefined} members */
+const isPart = (state, members) => state !== undefined || members === true || members === 'watch'
+
 /**
  * Await this last: no event for the members may be sent between this answer and the client's.
  * @template {Joined & { guid: string }} T
  * @param {import('../connection.js').Connection} connection
  * @param {OpenDocument} document
- * @param {object | undefined} state
+ * @param {{ state: object | undefined, members: boolean | 'watch' | undefined }} part
  * @param {T} joined
  * @param {Pick<import('./context.js').HandlerContext, 'presence' | 'feeds'>} context
  */
-async function takePart (connection, document, state, joined, { presence, feeds }) {
+async function takePart (connection, document, { state, members }, joined, { presence, feeds }) {
   const { guid } = joined
   assertWanted(document)
-  const answer = await presence.join(connection, guid, document, state)
+  const answer = await presence.join(connection, guid, document, state, members === 'watch' && state === undefined)
   assertWanted(document)
   return { ...inLog(joined, feeds.position(guid, connection)), ...answer }
 }

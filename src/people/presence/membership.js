@@ -25,6 +25,8 @@
 /** One connection's part in one document. */
 export class Membership {
   index = 0
+  /** It gets the list and its changes, and is not in the list. */
+  watches = false
   /** @param {MembershipRoom} room @param {Participant} participant @param {string} body */
   constructor (room, participant, body) {
     this.room = room

@@ -106,20 +106,19 @@ export class Presence {
    * @param {string} guid
    * @param {Place} place
    * @param {object | undefined} state checked
+   * @param {boolean} [watches] without being in the list; no effect on a member
    * @returns {Promise<{ members?: import('./contract.js').Member[], count?: number, version?: number, cursor?:
    *   string, countOnly?: boolean }>} without members if the store cannot be read; then the list follows later. The
    *   caller must send the answer without another await, so that the next message follows it
    */
-  async join (participant, guid, place, state) {
+  async join (participant, guid, place, state, watches = false) {
     const body = encodeBody(participant.identity.name, state)
     let membership = place.presence
-    if (membership !== null) {
-      if (state !== undefined) membership.room.setState(membership, body)
-    } else {
-      membership = place.presence = this.#roomOf(guid).join(participant, body)
-      this.#members++
-      // after the join, so that the user stays present
-      this.#lapsing.end(membership)
+    if (membership === null) {
+      membership = place.presence = this.#roomOf(guid).join(participant, body, watches)
+      if (!watches) this.#listed(membership)
+    } else if (state !== undefined || (membership.watches && !watches)) {
+      this.#setBody(membership, body)
     }
     try {
       await membership.room.written(membership)
@@ -136,7 +135,21 @@ export class Presence {
    * @param {object} state checked
    */
   setState (participant, { presence }, state) {
-    presence?.room.setState(presence, encodeBody(participant.identity.name, state))
+    if (presence !== null) this.#setBody(presence, encodeBody(participant.identity.name, state))
+  }
+
+  /** @param {Membership} membership of a member, or of one that watches and becomes a member @param {string} body */
+  #setBody (membership, body) {
+    const { watches } = membership
+    membership.room.setState(membership, body)
+    if (watches) this.#listed(membership)
+  }
+
+  /** @param {Membership} membership that is in the list from now on */
+  #listed (membership) {
+    this.#members++
+    // after the join, so that the user stays present
+    this.#lapsing.end(membership)
   }
 
   /** @param {object} state @throws {InkcastError} bad_request, state_too_large */
@@ -150,6 +163,7 @@ export class Presence {
     const membership = place.presence
     if (membership === null) return
     place.presence = null
+    if (membership.watches) return membership.room.leave(membership, '-')
     this.#members--
     const { grace } = this.#settings
     if (!lost || grace === 0) return membership.room.leave(membership, lost ? '~' : '-')

@@ -69,29 +69,43 @@ export class Room {
     return this.#busy
   }
 
-  /** @param {Participant} participant @param {string} body @returns {Membership} */
-  join (participant, body) {
+  /**
+   * @param {Participant} participant
+   * @param {string} body
+   * @param {boolean} [watches] without being in the list
+   * @returns {Membership}
+   */
+  join (participant, body, watches = false) {
     const membership = new Membership(this, participant, body)
+    membership.watches = watches
     // a literal, because the first push makes room for sixteen more
     if (this.members.length === 0) this.members = [membership]
     else membership.index = this.members.push(membership) - 1
     if (!this.watched) this.#work().readList()
-    this.#change('+', membership)
+    if (!watches) this.#change('+', membership)
     return membership
   }
 
   /** @param {Membership} membership @param {string} body */
   setState (membership, body) {
+    if (membership.watches) return this.#list(membership, body)
     if (membership.body === body) return
     membership.body = body
     this.#restore(membership)
+  }
+
+  /** One that watches is in the list from now on. @param {Membership} membership @param {string} body */
+  #list (membership, body) {
+    membership.watches = false
+    membership.body = body
+    this.#change('+', membership)
   }
 
   /** Writes all of its members again. */
   renew () { for (const membership of this.members) this.#restore(membership) }
 
   /** @param {Membership} membership */
-  #restore (membership) { this.#change('=', membership) }
+  #restore (membership) { if (!membership.watches) this.#change('=', membership) }
 
   /** @param {Membership} membership @param {'-' | '~'} op */
   leave (membership, op) {
@@ -102,6 +116,8 @@ export class Room {
       last.index = index
     }
     membership.participant = null
+    // also without a change the room may be unused now
+    if (membership.watches) return void this.#work()
     this.#change(op, { id: membership.id, uid: membership.uid, client: '', body: '' })
   }
 
@@ -224,7 +240,7 @@ export class Room {
       const there = new Set(await store.mine(this.guid))
       gate.ok()
       for (const membership of this.members) {
-        there.delete(membership.id)
+        if (!membership.watches) there.delete(membership.id)
         // the store may have an earlier state, if it has lost its last writes; a state that it has changes nothing
         if (!busy.pending.has(membership.id)) this.#restore(membership)
       }
