@@ -15,6 +15,6 @@ export function checkUrl (url) {
   const wrong = `connect needs the URL of a gateway, such as https://gateway.example.com; got ${JSON.stringify(url)}`
   // Socket.IO would take the path for a namespace
   throw new TypeError(
-    isUrl && path !== '/' ? `${wrong}. For a path use the option socket: { path: '${path.replace(/\/?$/, '/socket.io/')}' }, or the gateway's SOCKET_PATH` : wrong
+    isUrl && path !== '/' ? `${wrong}. For a path use the option socket: { path: '${path.replace(/\/?$/, '/socket.io/')}' } or SOCKET_PATH` : wrong
   )
 }

@@ -63,6 +63,7 @@ export class Inbox {
       load: /** @type {import('../types.js').Load} */ (load),
       membership,
       held: this.held,
+      nameOf,
       onChange: () => this.checkStatus(),
       onFailed: (error) => this.fail(error)
     })

@@ -32,6 +32,7 @@ export class Loader {
    * @param {import('../types.js').Load} options.load
    * @param {import('../types.js').Shared} options.membership
    * @param {import('./held.js').Held} options.held events of the document
+   * @param {(event: string) => string} options.nameOf name by which the document emits a record
    * @param {() => void} options.onChange `loading` or `reason` has changed
    * @param {(error: ClientError) => void} options.onFailed `load` does not want to be repeated
    */
@@ -73,7 +74,7 @@ export class Loader {
 
   /** @param {import('../types.js').LoadReason} reason @param {AbortController} controller */
   async #run (reason, { signal }) {
-    const { load, membership, held, onChange, onFailed } = this.#options
+    const { load, membership, held, nameOf, onChange, onFailed } = this.#options
     membership.log('loading', reason)
     try {
       const { from, records, to } = await loadDocument({
@@ -93,7 +94,7 @@ export class Loader {
       this.#floor = from
       held.replace([
         ...(records ?? []).map(({ event, payload, meta }) =>
-          /** @type {[string, any[]]} */ ([event, [payload, { ...meta, epoch: from.epoch }]])),
+          /** @type {[string, any[]]} */ ([nameOf(event), [payload, { ...meta, epoch: from.epoch }]])),
         ...held.events.filter(([, [, meta]]) => !(meta?.offset <= to))
       ])
       membership.log('loaded', from)

@@ -56,6 +56,23 @@ async function openLoaded (t) {
 }
 
 describe('a document with `load`', () => {
+  test('shows records of the history whose names are those of its own events as `record:` and the name', async (t) => {
+    const time = clientTime(t)
+    const scripted = scriptedClient(t)
+    /** @type {unknown[]} */
+    const events = []
+    const opening = openLoading(scripted, { load: async () => at(3) })
+    await settle()
+    await settle()
+    const records = [4, 5].map((offset) => ({ event: offset === 4 ? 'resync' : 'edit', payload: offset, meta: { offset } }))
+    scripted.socket.last('doc:history').answer({ ok: true, guid: 'doc', records, position: at(5), more: false })
+    const doc = await opening
+    for (const name of ['resync', 'record:resync', 'edit'])
+      doc.on(name, (/** @type {unknown} */ payload) => events.push([name, payload]))
+    time.advance(1)
+    assert.deepEqual(events, [['record:resync', 4], ['edit', 5]])
+  })
+
   test('opens when it is loaded, and continues with the records after the answer', async (t) => {
     const { log, doc } = await openLoaded(t)
     assert.deepEqual(log.shown, [1, 2, 3])
