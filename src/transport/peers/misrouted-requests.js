@@ -1,6 +1,4 @@
 import { destroyAfter } from '../../base/process/socket-times.js'
-import { Answer } from '../engine/answer.js'
-import { UsualRequest } from '../engine/request.js'
 import { workerOfSid } from '../../wire/session-id.js'
 import { createForwarded } from './forwarded.js'
 import { handOver } from './handover.js'
@@ -63,8 +61,8 @@ export class MisroutedRequests {
 
   /**
    * @param {string} sid
-   * @param {IncomingMessage | UsualRequest} req
-   * @param {import('http').ServerResponse | Answer} res
+   * @param {IncomingMessage} req
+   * @param {import('http').ServerResponse} res
    * @returns {Promise<boolean>} false: no worker owns the session; the request is unchanged
    */
   async request (sid, req, res) {
@@ -135,8 +133,8 @@ export class MisroutedRequests {
 
   /**
    * @param {Route} route
-   * @param {IncomingMessage | UsualRequest} req
-   * @param {import('http').ServerResponse | Answer} res
+   * @param {IncomingMessage} req
+   * @param {import('http').ServerResponse} res
    * @returns {Promise<true | typeof UNREACHABLE>}
    */
   #forward (route, req, res) {
@@ -147,11 +145,8 @@ export class MisroutedRequests {
       let connected = false
       const out = this.#owners.request(route, { method: req.method, path: req.url, headers }, (answer) => {
         this.metrics.stray_requests.inc({ result: 'forwarded' })
-        if (res instanceof Answer) passAnswer(answer, res)
-        else {
-          res.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.rawHeaders))
-          answer.pipe(res)
-        }
+        res.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.rawHeaders))
+        answer.pipe(res)
         answer.on('error', () => res.destroy())
         resolve(true)
       })
@@ -160,9 +155,8 @@ export class MisroutedRequests {
           connected = true
           socket.setTimeout(0)
           if (req.method === 'GET') this.#forwarded.add({ route, req, client: res })
-          if (!hasBody) out.end()
-          else if (req instanceof UsualRequest) out.end(req.body)
-          else req.pipe(out)
+          if (hasBody) req.pipe(out)
+          else out.end()
         })
       })
       out.on('error', (error) => {
@@ -176,7 +170,7 @@ export class MisroutedRequests {
       // A client that disconnects must not leave a poll open at the owner. The rest of a body is read and dropped.
       res.on('close', () => {
         out.destroy()
-        if (!(req instanceof UsualRequest)) req.unpipe(out).resume()
+        req.unpipe(out).resume()
       })
     })
   }
@@ -221,19 +215,4 @@ export class MisroutedRequests {
       })
     })
   }
-}
-
-/**
- * The answer is as large as one poll's, and is kept until all of it is here: then it goes on in one write.
- * @param {IncomingMessage} answer of the owner
- * @param {Answer} res
- */
-function passAnswer (answer, res) {
-  const headers = withoutHopByHop(answer.rawHeaders)
-  for (let i = 0; i < headers.length; i += 2) {
-    // It has its own date, and a length of its own where the owner did not know one.
-    if (headers[i].toLowerCase() !== 'date') res.setHeader(headers[i], headers[i + 1])
-  }
-  res.writeHead(answer.statusCode ?? 502)
-  answer.on('data', (part) => { res.write(part) }).on('end', () => { res.end() })
 }
