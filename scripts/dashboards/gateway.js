@@ -21,6 +21,17 @@ export const gateway = {
         ['handshake', total('handshakes_waiting')],
         ['not admitted', total('sessions_not_admitted')]
       ]),
+      graph('Logins by the application', 'Questions to AUTH_CONNECT_URL: results, and those in progress and waiting. no_answer: it fails.',
+        'short', [
+          ['{{result}} per second', perSecond('connect_requests_total', '', 'result')],
+          ['not asked: {{reason}}', perSecond('connect_unasked_total', '', 'reason')],
+          ['in progress', total('connect_open')],
+          ['waiting', total('connect_waiting')]
+        ]),
+      graph('Duration of a login', 'Of a question to AUTH_CONNECT_URL. Above a second: clients without a JWT wait.', 's', [
+        ['p50', quantile(0.5, 'connect_seconds')],
+        ['p99', quantile(0.99, 'connect_seconds')]
+      ]),
       graph('Sessions cut', 'By limit. Growth: an attack, or clients that are too slow to connect.', 'short', [
         ['{{reason}}', perSecond('sessions_cut_total', '', 'reason')]
       ])

@@ -38,7 +38,8 @@ export class Silence {
     const { state } = this.#last
     if (state === 'T' || state === 't') return 'it was stopped by a signal'
     if (state === 'D') return 'it waits for a disk or for swapped memory'
-    if (this.#cpuMs >= COMPUTES * (this.ms - this.#queuedMs))
+    // one that runs waits for nothing, also if a busy host left it little of its time
+    if (state === 'R' || this.#cpuMs >= COMPUTES * (this.ms - this.#queuedMs))
       return 'it computes without a pause (an endless loop, or an extension that blocks)'
     return 'it is blocked in a system call'
   }
