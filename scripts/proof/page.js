@@ -35,18 +35,13 @@ Each part is a command of its own:
 
 ${outcomes.map(({ part, command: own }) => `- ${part.name}: \`${own}\``).join('\n')}
 
-A record counts as lost if a client neither got it nor a \`doc:resync\` in its place. What is promised, and by which check each \
-promise is held: [promises](promises.md). How seeds work: [simulation](simulation.md).
+A record counts as lost if a client neither got it nor a \`doc:resync\` in its place. [Promises](promises.md) names the \
+check that holds each promise, and [simulation](simulation.md) says how seeds work.
 `
 }
 
 /** @param {Outcome} outcome @returns {string[]} */
-function exceeded ({ part, shown, code, command }) {
-  if (shown === undefined) return []
-  const limits = (shown.limits ?? []).map((limit) => `${part.name}: ${limit}`)
-  const unexplained = code !== 0 && limits.length === 0 && shown.lost.length === 0
-  return unexplained ? [`${part.name}: exit code ${code} of \`${command}\``] : limits
-}
+const exceeded = ({ part, shown }) => (shown?.limits ?? []).map((limit) => `${part.name}: ${limit}`)
 
 /** @param {string} title @param {string[]} lines */
 const section = (title, lines) => lines.length === 0 ? '' : `\n## ${title}\n\n${lines.map((line) => `- ${line}`).join('\n')}\n`

@@ -3,7 +3,7 @@
  */
 
 /**
- * What a part shows.
+ * Results of a part.
  * @typedef {object} Shown
  * @property {string} amount what was run
  * @property {string[]} lost what did not arrive, or not once and in order, and how to repeat it; empty: nothing

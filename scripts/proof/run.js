@@ -64,5 +64,12 @@ async function runPart (part, { scale, folder, signal }) {
   }
 }
 
-/** @param {Outcome} outcome */
-export const lostOf = ({ shown, command }) => shown?.lost ?? [`the part did not run to its end: ${command}`]
+/**
+ * @param {Outcome} outcome
+ * @returns {string[]} what was lost; also what failed without a reason in the results, such as a test of an attack
+ */
+export function lostOf ({ shown, code, command }) {
+  if (shown === undefined) return [`the part did not run to its end: ${command}`]
+  const { lost, limits = [] } = shown
+  return code === 0 || lost.length > 0 || limits.length > 0 ? lost : [`exit code ${code} of ${command}: see what it printed`]
+}

@@ -3,8 +3,8 @@
 export const DEFAULT_SOCKET_PATH = '/socket.io/'
 
 /**
- * What inkcast serves itself: at PORT (health, and the demo), at API_PORT and at ADMIN_PORT, because a proxy often has
- * all of them under one name.
+ * Paths of inkcast itself: at PORT (health, and the demo), at API_PORT and at ADMIN_PORT, because a proxy often has all
+ * of them under one name.
  */
 const FILES = [
   'health', 'icon.svg', 'index.html', 'settings.json', 'token', 'openapi.json', 'cordon', 'inspect', 'live', 'loglevel',

@@ -38,17 +38,6 @@ export function throwInkcastError (error) {
 }
 
 /**
- * For `retry` at the start of a process, which waits for Redis.
- * @param {unknown} error of a command, or of a call of `createAttempt`
- * @returns {boolean} whether Redis was unavailable
- */
-export function isOutage (error) {
-  const { code, cause } = toInkcastError(error)
-  // without a cause the error is our own: all numbers are taken, or the part is stopped
-  return code === 'unavailable' && cause !== undefined
-}
-
-/**
  * @param {unknown} error of a command
  * @returns {boolean} whether its connection ended while it was in progress: the outcome is unknown
  */

@@ -4,13 +4,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import sirv from 'sirv'
 import { bundleClient } from '../../scripts/build-packages.js'
 import { newTab, noBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
+import { fileScope } from '../helpers/file-scope.js'
 import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -23,10 +24,7 @@ describe('examples in a browser', { skip: noBrowser }, () => {
   /** @type {Awaited<ReturnType<typeof sharedBrowser>>} */
   let browser
   let pages = ''
-  /** @type {(() => unknown)[]} */
-  const stops = []
-  const suite = { after: (/** @type {() => unknown} */ stop) => { stops.unshift(stop) } }
-  after(async () => { for (const stop of stops) await stop() })
+  const suite = fileScope()
 
   // like a product: pages and bundles on a server of their own, the gateway elsewhere
   before(async () => {

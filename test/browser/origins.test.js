@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { createClientFiles } from '../../packages/demo/client-files.js'
 import * as inkcast from '../../src/operate/roles/demo-parts.js'
 import { newTab, noBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
+import { fileScope } from '../helpers/file-scope.js'
 import { sharedBrowser } from '../helpers/shared-browser.js'
 
 describe('a page of another origin', { skip: noBrowser }, () => {
   /** @type {Awaited<ReturnType<typeof sharedBrowser>>} */
   let browser
   let pages = ''
-  /** @type {(() => unknown)[]} */
-  const stops = []
-  const suite = { after: (/** @type {() => unknown} */ stop) => { stops.unshift(stop) } }
-  after(async () => { for (const stop of stops) await stop() })
+  const suite = fileScope()
 
   before(async () => {
     browser = await sharedBrowser()

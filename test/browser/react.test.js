@@ -3,11 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { newTab, noBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
+import { fileScope } from '../helpers/file-scope.js'
 import { sharedBrowser } from '../helpers/shared-browser.js'
 import { installIn, NoRegistry } from '../helpers/tarballs.js'
 import { waitFor } from '../helpers/wait.js'
@@ -23,10 +24,7 @@ describe('inkcast-react in a browser', { skip: noBrowser }, () => {
   let url = ''
   /** @type {Record<string, string>} bundles by the version of React */
   const bundles = {}
-  /** @type {(() => unknown)[]} */
-  const stops = []
-  const suite = { after: (/** @type {() => unknown} */ stop) => { stops.unshift(stop) } }
-  after(async () => { for (const stop of stops) await stop() })
+  const suite = fileScope()
 
   before(async () => {
     gateway = await startEmbedded(suite, { ALLOWED_ORIGINS: '*' })

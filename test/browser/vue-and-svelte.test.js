@@ -4,11 +4,12 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { newTab, noBrowser } from '../helpers/browser.js'
 import { codeBlocks } from '../helpers/code-blocks.js'
 import { startEmbedded } from '../helpers/embedded.js'
+import { fileScope } from '../helpers/file-scope.js'
 import { bundlePage } from '../helpers/framework-pages.js'
 import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
@@ -115,10 +116,7 @@ describe('the bindings for Vue and Svelte in a browser', { skip: noBrowser }, ()
   let url = ''
   /** @type {Record<string, string>} by path */
   const bundles = {}
-  /** @type {(() => unknown)[]} */
-  const stops = []
-  const suite = { after: (/** @type {() => unknown} */ stop) => { stops.unshift(stop) } }
-  after(async () => { for (const stop of stops) await stop() })
+  const suite = fileScope()
 
   before(async () => {
     gateway = await startEmbedded(suite, { ALLOWED_ORIGINS: '*' })

@@ -1,33 +1,14 @@
-import { execFile, spawn } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
-import { onPath } from '../services/install.js'
+import { pythonEnvironment } from './python-environment.js'
 
 /** Django, in an environment of its own. */
 
-const PACKAGES = ['django==5.2.8', 'standardwebhooks==1.1.0']
-const folder = join(homedir(), '.cache', 'inkcast', PACKAGES[0])
-const python = join(folder, 'bin', 'python')
-const run = promisify(execFile)
+const { python, lacks } = pythonEnvironment(['django==5.2.8', 'standardwebhooks==1.1.0'])
 
-/** @returns {Promise<string | false>} why it is not available, as a reason to skip; installs it */
-export async function lacksDjango () {
-  if (!onPath('python3')) return 'there is no python3'
-  if (existsSync(join(folder, 'complete'))) return false
-  try {
-    await run('python3', ['-m', 'venv', folder])
-    await run(python, ['-m', 'pip', 'install', '--quiet', ...PACKAGES], { timeout: 180_000 })
-    await run('touch', [join(folder, 'complete')])
-    return false
-  } catch (error) {
-    await rm(folder, { recursive: true, force: true })
-    return `Django cannot be installed: ${String(error).split('\n')[0]}`
-  }
-}
+export { lacks as lacksDjango }
 
 /**
  * A project with one view, a database in memory, and the user `ada` with a session. Its lines on

@@ -1,33 +1,16 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdir, rm } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { PROTO } from '../../src/services/api/grpc/rpcs.js'
-import { onPath } from '../services/install.js'
+import { pythonEnvironment } from './python-environment.js'
 
 /** gRPC for Python, whose client is generated from the proto: it shares no code with the server. */
 
-const PACKAGES = ['grpcio==1.80.0', 'grpcio-tools==1.80.0']
-const folder = join(homedir(), '.cache', 'inkcast', PACKAGES[0])
-const python = join(folder, 'bin', 'python')
+const { python, lacks } = pythonEnvironment(['grpcio==1.80.0', 'grpcio-tools==1.80.0'])
 const run = promisify(execFile)
 
-/** @returns {Promise<string | false>} why it is not available, as a reason to skip; installs it */
-export async function lacksPythonGrpc () {
-  if (!onPath('python3')) return 'there is no python3'
-  if (existsSync(join(folder, 'complete'))) return false
-  try {
-    await run('python3', ['-m', 'venv', folder])
-    await run(python, ['-m', 'pip', 'install', '--quiet', ...PACKAGES], { timeout: 180_000 })
-    await run('touch', [join(folder, 'complete')])
-    return false
-  } catch (error) {
-    await rm(folder, { recursive: true, force: true })
-    return `${PACKAGES[0]} cannot be installed: ${String(error).split('\n')[0]}`
-  }
-}
+export { lacks as lacksPythonGrpc }
 
 /**
  * Generates the client.

@@ -96,6 +96,8 @@ describe('a worker number', () => {
       assert.ok(cluster.time - began >= 5000, `it started after ${cluster.time - began} ms, without Redis`)
     }
     assert.deepEqual([worker.lease.number, worker.lease.held], [0, true])
+    const waits = worker.lines.filter(({ text }) => text.endsWith('the start waits for redis'))
+    assert.equal(waits.length, parts.length, 'one line for each part')
   }))
 
   test('is not waited for by a process that stops', withWorkers(async ({ cluster, workers }) => {

@@ -1,6 +1,6 @@
-import { Backoff, retry } from '../../base/common/backoff.js'
+import { Backoff } from '../../base/common/backoff.js'
 import { InkcastError } from '../../base/common/errors.js'
-import { isOutage } from '../../redis/errors.js'
+import { throughOutages } from '../../redis/through-outages.js'
 import { encodeBody } from './member-view.js'
 import { Lapsing } from './membership.js'
 import { joinAnswer } from './event-payload.js'
@@ -83,16 +83,11 @@ export class Presence {
 
   /** Waits for Redis. @throws {InkcastError} internal */
   async start () {
-    await retry(() => this.#store.start({
+    await throughOutages(() => this.#store.start({
       onDiff: (guid, diff) => this.#rooms.get(guid)?.receive(diff),
       onInterrupted: (guids) => { for (const guid of guids) this.#rooms.get(guid)?.lose('interrupted') },
       onLost: () => this.#repair.lost()
-    }), {
-      signal: this.#stopping.signal,
-      clock: this.#clock,
-      backoff: new Backoff({ random: this.#random }),
-      retryable: isOutage
-    })
+    }), { log: this.#log, clock: this.#clock, random: this.#random, signal: this.#stopping.signal })
     this.#repair.run().catch((error) => {
       if (this.#state === 'running') this.#log.error({ err: error }, 'presence is no longer compared with its store')
     })

@@ -1,10 +1,9 @@
-import { Backoff, retry } from '../../base/common/backoff.js'
 import { InkcastError } from '../../base/common/errors.js'
 import { LogLimit } from '../../base/common/log-limit.js'
 import { isAlive as isAliveHere } from '../../base/process/alive.js'
 import { RedisTime } from '../../redis/redis-time.js'
-import { isOutage } from '../../redis/errors.js'
 import { WORKERS } from '../../redis/keys.js'
+import { throughOutages } from '../../redis/through-outages.js'
 import { MAX_WORKERS } from '../../wire/session-id.js'
 
 /** Time until the lease of a worker that no longer renews it expires, ms. */
@@ -141,9 +140,9 @@ export class WorkerLease {
 
   /** Waits for Redis. @throws {InkcastError} unavailable: all numbers are taken */
   async start () {
-    const { signal } = this.#stopping
-    await retry(() => this.#claim(), {
-      signal, clock: this.#clock, backoff: new Backoff({ random: this.#parts.random }), retryable: isOutage
+    const { random } = this.#parts
+    await throughOutages(() => this.#claim(), {
+      log: this.#log, clock: this.#clock, random, signal: this.#stopping.signal
     })
     await this.#renew()
     if (this.#state !== 'claimed') return

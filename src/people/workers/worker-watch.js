@@ -1,6 +1,6 @@
 import { Backoff, retry } from '../../base/common/backoff.js'
-import { isOutage } from '../../redis/errors.js'
 import { WORKERS } from '../../redis/keys.js'
+import { throughOutages } from '../../redis/through-outages.js'
 import { LEASE_TIME } from './worker-lease.js'
 
 /** Interval between looks at the leases, ms, with an extra look when one is about to expire. */
@@ -60,11 +60,7 @@ export class WorkerWatch {
 
   /** Waits for Redis: without the newest end, later ones could be missed. @throws other errors of Redis */
   async start () {
-    const { clock, random } = this.#parts
-    const { signal } = this.#stopping
-    this.#lookAfter(await retry(() => this.#look(), {
-      signal, clock, backoff: new Backoff({ random }), retryable: isOutage
-    }))
+    this.#lookAfter(await throughOutages(() => this.#look(), { ...this.#parts, signal: this.#stopping.signal }))
   }
 
   /** Another process continues a cleanup that is in progress. */

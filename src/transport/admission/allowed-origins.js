@@ -4,7 +4,7 @@
  */
 const LABELS = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
 
-/** What stands before and after the labels: `https://` and `.example.com:8443`. @typedef {[string, string]} Pattern */
+/** Text before and after the labels: `https://` and `.example.com:8443`. @typedef {[string, string]} Pattern */
 
 /**
  * The origins of `ALLOWED_ORIGINS`: single ones, and patterns as `https://*.example.com`. A pattern stands for all names

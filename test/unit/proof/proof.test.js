@@ -68,15 +68,17 @@ test('the page says what was lost, also if a part did not run to its end, and a 
   const parts = [
     saving('good', { amount: '5 things', lost: [], limits: ['the heap grew'] }),
     saving('bad', { amount: '6 things', lost: ['one record'] }),
-    madeUp('ended', 'process.exit(3)')
+    madeUp('ended', 'process.exit(3)'),
+    madeUp('failed', `writeFileSync(process.env.RESULTS_FOLDER + '/failed.json', '{"amount":"7 things","lost":[]}')\nprocess.exit(1)`)
   ]
   writeFileSync(path.join(folder, 'ended.json'), '{}') // of an earlier run
   const outcomes = await runParts(parts, { scale: 'quick', folder, signal: new AbortController().signal, say () {} })
-  assert.deepEqual(outcomes.map((outcome) => lostOf(outcome).length), [0, 1, 1])
+  assert.deepEqual(outcomes.map((outcome) => lostOf(outcome).length), [0, 1, 1, 1])
   const page = proofPage(outcomes, environment({ redis: '7', kafka: '4' }), 'quick')
-  assert.match(page, /\*\*Lost: 2 findings, listed below\.\*\*/)
+  assert.match(page, /\*\*Lost: 3 findings, listed below\.\*\*/)
   assert.match(page, /^- one record$/m)
   assert.match(page, /^- the part did not run to its end: node .*ended\.mjs$/m)
+  assert.match(page, /^- exit code 1 of node .*failed\.mjs: see what it printed$/m)
   assert.match(page, /## Limits that were exceeded, with nothing lost\n\n- good: the heap grew\n/)
   assert.match(proofPage(outcomes.slice(0, 1), environment(), 'full'), /\*\*Lost: 0\.\*\*/)
 
