@@ -52,7 +52,9 @@ export { ClientError } from './common/error.js'
  * @param {string} [url] URL of the gateway; default: the origin of the page
  * @param {ClientOptions} [options]
  * @returns {Client}
- * @throws {TypeError} if `url` is not a URL of http, https, ws or wss, or has a path
+ * @throws {TypeError} if `url` is not a URL of http, https, ws or wss (`localhost:3000` is none; a page may leave out
+ *   the scheme: `//gateway.example.com`), or has a path (for `SOCKET_PATH` use the option `socket: { path }`); or if
+ *   `outbox` has no `user`. Unknown options are a warning on the console, in development
  */
 export function connect (url = /** @type {any} */ (globalThis).location?.origin, options = {}) {
   checkUrl(url)

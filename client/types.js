@@ -72,11 +72,13 @@
  */
 
 /**
- * The events of a document itself.
+ * The events of a document itself. A record named `resync`, `joined`, `presence` or `closed` is emitted as
+ * `record:<name>`.
  *
  * - `resync`: missed records are no longer available: load the document again. If listeners return promises, further
  *   records are held until all of them have settled.
- * - `joined`: at each join: the first one, and one after each reconnect.
+ * - `joined`: at each join: the first one, and one after each reconnect. It follows the missed records, and `load` or
+ *   the promises of the `resync` listeners. `recovered: false`: there was a `resync`, or no position.
  * - `presence`: `doc.presence` has changed.
  * - `closed`: something other than `doc.close()` has closed the document; the error has the cause, and the code of the
  *   service if a service closed it.

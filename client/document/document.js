@@ -34,12 +34,13 @@ export class Document {
   get position () { return this.#inbox.position }
 
   /**
-   * Present members by user id, kept up to date. Empty unless the document was opened with `state` or `presence`.
+   * Present members by user id, kept up to date. Empty unless the document was opened with `state` or `presence`,
+   * and above 500 members (`PRESENCE_MAX_MEMBERS`): then only `presence.count` is known.
    * @returns {ReadonlyMap<string, import('../presence/presence.js').Member<Presence>> & { readonly count: number }}
    */
   get presence () { return /** @type {any} */ (this.#membership.members) }
 
-  /** Whether the document is joined now. */
+  /** Whether the document is joined now: while `status` is `loading` or `live`. */
   get live () { return !this.#inbox.closed && this.#membership.joined }
 
   /**
@@ -181,7 +182,8 @@ export class Document {
   }
 
   /**
-   * Replaces this member's state in `presence`. The client sends the state again after each reconnect.
+   * Replaces this member's state in `presence`. The client sends the state again after each reconnect. If
+   * the gateway refuses it for good, the client goes back to the last state that the gateway accepted.
    *
    * @param {Presence} state
    * @returns {Promise<void>} resolves when the gateway has the state
@@ -193,7 +195,8 @@ export class Document {
   }
 
   /**
-   * Calls the option `load` again, as after a resync. For a page that finds that its copy is wrong.
+   * Calls the option `load` again, as after a resync. For a page that finds that its copy is wrong. Without
+   * `load` nothing happens.
    * @returns {Promise<void>} resolves when the document is loaded
    */
   async reload () {

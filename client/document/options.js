@@ -15,10 +15,12 @@
  * @property {import('../types.js').Load | undefined} [load] loads the document from its service: at the start, if there
  *   is no position, and after each `resync`
  * @property {boolean | 'watch' | undefined} [presence] whether to be in the list `presence`, and to receive this list.
- *   `watch`: receive it without being in it. Default: true if there is a `state`
+ *   `watch`: receive it without being in it, until `doc.setState`. Default: true if there is a `state`. Only users who
+ *   opened the document with `state` or `presence: true` are in the list
  * @property {Presence | undefined} [state] what other members see of this one in `presence`
  * @property {boolean | undefined} [echo] whether to receive this client's own messages if the gateway publishes them,
- *   that is, if there is no service. Default false
+ *   that is, if there is no service. Default false. Own signals come back only if a document rule also has
+ *   `"echo": true`. Records of a service arrive, unless the service names this client in `x-except`
  * @property {boolean | undefined} [offline] whether `open` resolves at once, also without a connection: for a page that
  *   shows what the outbox keeps. `doc.ready` resolves when the document is joined and loaded. Default false
  * @property {((reason: ClientError | null) => void) | undefined} [onReason] called when `doc.reason` changes, also

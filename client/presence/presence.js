@@ -7,7 +7,7 @@
  * A present user, with one or more tabs.
  * @template {object} [State=Record<string, any>]
  * @typedef {object} Member
- * @property {string} uid id of the user
+ * @property {string} uid id of the user; without a token `anonymous:…`, another one for each tab
  * @property {string} id connection id; with several tabs, that of the newest one
  * @property {string} [name] name of the user, from the token
  * @property {State} [state] set by the page of the user; with several tabs, by the newest one

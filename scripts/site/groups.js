@@ -104,7 +104,8 @@ const GROUPS = [
     sections: {
       'For clients': {
         'protocol.md': 'events between clients and the gateway',
-        'client.md': 'the package for browsers and Node: every option, event and error; size, browsers, limits of signals',
+        'client.md': 'the package for browsers and Node: load, send, presence, tokens, the state of the connection',
+        'client-errors.md': 'errors of the package: what a page does about each code; read-only documents',
         'client-api.md': 'every class, method, option and event of the package (generated)',
         'auth.md': 'tokens, key sets, grants, the access service, revocations'
       },
