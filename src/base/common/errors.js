@@ -158,7 +158,8 @@ export const ERRORS = Object.freeze({
     retryable: false,
     status: 403,
     when: 'The grants of the token, the access service, a revocation or a [rule](document-rules.md) does not allow this operation on ' +
-      'this document ([how to find the cause](client-errors.md#after-forbidden)). On the api: `API_CALLERS_FILE` does not allow the caller ' +
+      'this document ([how to find the cause](client-errors.md#after-forbidden)). On the api: ' +
+      '`API_CALLERS_FILE` does not allow the caller ' +
       'this operator, operation, document or user; the message says which.'
   },
   origin_refused: {
