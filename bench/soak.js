@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /**
- * A long run with churn, records and faults, after which nothing may have grown: `npm run soak` (docs/soak.md).
+ * A long run with churn, records and faults, after which nothing may have grown: `npm run soak`
+ * (docs/internals/soak.md).
  */
 import { writeFileSync } from 'node:fs'
 import { environment } from './measure/environment.js'

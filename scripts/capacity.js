@@ -46,8 +46,7 @@ export function capacityPage () {
       '- *Memory of each* machine is for its own connections and workers. Queues of slow clients are extra, up to 256 MB for each ' +
       'worker, and so are the operating system, Redis and Kafka on the same machine. ' +
       `The launcher (${ASSUMED.othersMB.launcher} MB), the api (${ASSUMED.othersMB.api} MB) and ingest (${ASSUMED.othersMB.ingest} MB) ` +
-      `come on top as well: about ${OTHERS_GB} GB for a machine that runs all three ([decision ` +
-      '0040](decisions/0040-memory.md#memory-at-rest)).',
+      `come on top as well: about ${OTHERS_GB} GB for a machine that runs all three.`,
       `- *Between two rows*, compute as in the examples: [${number(EDITORS)} editors](#example-60000-editors), [${number(READERS)} ` +
       'readers](#example-200000-readers). The workers grow in proportion to the connections.',
       '- *Partitions* are those of the downlink topic: at least twice the ingest processes, so that each has work.'
@@ -87,7 +86,7 @@ export function capacityPage () {
     '## Measurements',
     markdownTable(['figure', 'value', 'run'], Object.entries(POINTS).map(([name, { what, unit, file }]) => [
       what, `${short(measured[/** @type {keyof typeof POINTS} */ (name)])} ${unit}`,
-      `[${file.replace('.md', '')}](../bench/results/${file})`
+      `\`bench/results/${file}\``
     ])),
     '## Memory',
     'The columns *worker* to *total with churn* are one idle connection, in KB. The last two columns are 100,000 connections with ' +
@@ -95,13 +94,13 @@ export function capacityPage () {
     `A worker without connections counts as ${ASSUMED.workerMB} MB. This is assumed: the highest measured value is ` +
     `${workerMemory().toFixed(0)} MB ([scale](scale.md#many-workers), last row of the table), and the rest is reserve. ` +
     'TLS is TLS 1.3 with a P-256 certificate ([figures](tls.md#cost)). *Churn* means that many clients come and go: the worker then ' +
-    'needs twice the heap per connection ([decision 0040](decisions/0040-memory.md#memory-under-churn)).',
+    'needs twice the heap per connection.',
     markdownTable(
       ['gateway', 'measured with', 'worker', 'kernel', 'TLS', 'total', 'total with churn', '100,000 connections', 'the same with churn'],
       memoryRows()
     ),
     '**The rows for Node.js 24 add figures of two versions.** The worker was measured with Node.js 20 in the gateway. TLS was measured ' +
-    'with Node.js 24 in a bare TLS server ([decision 0121](decisions/0121-tls.md)). ' +
+    'with Node.js 24 in a bare TLS server. ' +
     'So their totals are estimates. The worker and TLS figures of the other rows are of Node.js 20 only. The kernel figure is memory of ' +
     'the operating system, not of Node.js.',
     'Queues of slow clients come on top ([limits](operations.md#limits-of-the-machine)).',

@@ -15,11 +15,11 @@ import { capacityPage } from './capacity.js'
 import { clientApiPage } from './client-api.js'
 import { commandPage } from './command-page.js'
 import { DASHBOARDS } from './dashboards/dashboards.js'
-import { decisionsIndex, docsIndex } from './site/index-pages.js'
+import { decisionsIndex, docsIndex, internalsIndex } from './site/index-pages.js'
 import { httpApiPage } from './http-api-page.js'
 import { markdownTable } from './markdown-table.js'
 import { proto } from './proto.js'
-import { scalePage } from './scale.js'
+import { scalePage, workersPicture } from './scale.js'
 import { settingsPage, startHere } from './settings-page.js'
 
 const ROOT = new URL('../', import.meta.url)
@@ -31,17 +31,19 @@ const ROOT = new URL('../', import.meta.url)
 export const PAGES = {
   'docs/command.md': commandPage,
   'docs/capacity.md': capacityPage,
-  'docs/images/areas.svg': areasPicture,
+  'docs/internals/areas.svg': areasPicture,
   'docs/README.md': docsIndex,
   'docs/client-api.md': clientApiPage,
   'docs/configuration.md': settingsPage,
-  'docs/decisions/README.md': decisionsIndex,
+  'docs/internals/README.md': internalsIndex,
+  'docs/internals/decisions/README.md': decisionsIndex,
   '.env.example': envExample,
   'docs/errors.md': errors,
-  'docs/hooks.md': hooks,
+  'docs/internals/hooks.md': hooks,
   'docs/http-api.md': httpApiPage,
   'docs/metrics.md': metrics,
   'docs/scale.md': scalePage,
+  'docs/images/workers-cost.svg': workersPicture,
   'src/services/api/grpc/inkcast.proto': proto,
   ...DASHBOARDS
 }
@@ -136,7 +138,7 @@ function hooks () {
   return page('Private parts', 'src/base/common/hooks.js', [
     'This page lists every private part of a library or of Node that inkcast uses. Each start compares the installed versions of these ' +
     'packages with the versions below. With another version inkcast refuses to start and says what to install. ' +
-    '`LIBRARY_VERSIONS=any` ([configuration](configuration.md)) starts with other versions too, and logs a warning: inkcast was not ' +
+    '`LIBRARY_VERSIONS=any` ([configuration](../configuration.md)) starts with other versions too, and logs a warning: inkcast was not ' +
     'tested with them, so try it before it serves clients. ' +
     'Parts of Node are checked where they are used, in every version of Node. The version of socket.io-client is up to the application.',
     ...[...packages].map(([name, version]) =>

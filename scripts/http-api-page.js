@@ -1,6 +1,6 @@
 /**
  * Writes docs/http-api.md: the description of the api (OpenAPI) as a page, whose text the search of the site finds, and
- * which needs no script. Why no renderer: docs/decisions/0140-docs.md
+ * which needs no script. Why no renderer: docs/internals/decisions/0140-docs.md
  */
 import { openapi } from '../src/services/api/http/openapi.js'
 import { operations } from '../src/services/api/operations/index.js'

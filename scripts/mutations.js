@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Can the simulation find anything? Breaks inkcast in one way after the other, in a copy of the project, and runs seeds
- * until one fails (docs/simulation.md):
+ * until one fails (docs/internals/simulation.md):
  *
  *   node scripts/mutations.js                    the patches of test/simulation/mutations
  *   node scripts/mutations.js --machine 100      changes made by machine: negated conditions, dropped statements

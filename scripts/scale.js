@@ -1,18 +1,15 @@
-import { readFileSync } from 'node:fs'
 import { scenarioTable } from '../bench/published/page.js'
 import { growthTable, workersTable } from '../bench/report/workers.js'
+import { besideSections } from './beside.js'
+import { last, resultFile } from './results.js'
 
 /** docs/scale.md: published scenarios, 100,000 connections and many workers, from the last runs in bench/results. */
 
-const RESULTS = new URL('../bench/results/', import.meta.url)
-
-/** @param {string} name of a benchmark @returns {{ base: string, result: any }} its last run */
-export function last (name) {
-  return { base: name, result: JSON.parse(readFileSync(new URL(`${name}.json`, RESULTS), 'utf8')) }
-}
-
 /** @param {{ base: string }} run */
-const report = ({ base }) => `[${base}.html](../bench/results/${base}.html)`
+const report = ({ base }) => `\`bench/results/${base}.html\``
+
+/** @returns {string} docs/images/workers-cost.svg, as the benchmark drew it */
+export const workersPicture = () => resultFile('workers-cost.svg')
 
 export function scalePage () {
   const published = last('published')
@@ -27,11 +24,13 @@ export function scalePage () {
   return `${[
     '# Scale',
     '<!-- Generated from bench/results by scripts/scale.js ("npm run docs"): do not edit. -->',
+    'Measured by `npm run bench` and `npm run load:published`; the raw data of each run is in `bench/results` of a checkout.',
+    ...besideSections(),
+    '## Published scenarios',
     'Figures of a published load test of another gateway of this kind, with 500,000 connections, beside those of inkcast on one machine ' +
     `with ${machine.cores} cores and ${machine.memoryGb} GB. This machine also runs the clients (Node ${versions.node}, Redis, no ` +
     'Kafka), so clients and inkcast share its cores. Compare the rows of inkcast with each other: the machines of the two tests ' +
     'differ too much.',
-    '## Published scenarios',
     `\`npm run load:published\`. \`inkcast load\` ([load](load.md)) opens the clients, publishes, and compares every delivery and every ` +
     `receipt with what was published. Plots over time: ${report(published)}.`,
     '![The report: connections, deliveries, latency, CPU and memory over time](images/load-report.png)',
@@ -60,14 +59,14 @@ export function scalePage () {
     `${Math.round(ramp.result.rows[0].handshake)} µs with ${ramp.result.rows[0].workers} workers and ` +
     `${Math.round(ramp.result.rows.at(-1).handshake)} with ${ramp.result.rows.at(-1).workers}.`,
     workersTable(workers.result.rows),
-    `![CPU and memory by workers](../bench/results/${workers.base}-cost.svg)`,
+    '![CPU and memory by workers](images/workers-cost.svg)',
     '### The same with other systems',
     'The table compares 2 and 16 workers of three systems: inkcast, the baseline (Socket.IO put together as its guides say), and the ' +
     'libraries alone ' +
     '(Kafka, Redis and a write to each socket, without a log, tokens and heartbeat). ' +
     `${few.result.scale.connections.toLocaleString('en-US')} connections in ${few.result.scale.documents} documents, with Kafka, ` +
     `${few.result.scale.rounds} rounds each: \`node bench/run.js --workers 16\` ` +
-    `([2](../bench/results/${few.base}.md), [16](../bench/results/${sixteen.base}.md)).`,
+    `(\`bench/results/${few.base}.md\`, \`${sixteen.base}.md\`).`,
     growthTable(few.result.summary, sixteen.result.summary),
     'At the steady rate the cost of the libraries alone doubles, too: with 16 workers a document is open on most of them, so each ' +
     'record wakes up most of them. ' +

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Runs inkcast in simulated worlds, one for each seed (docs/simulation.md):
+ * Runs inkcast in simulated worlds, one for each seed (docs/internals/simulation.md):
  *
  *   npm run simulate -- --seed 4711               one seed, which repeats exactly
  *   npm run simulate -- --seeds 1..5000

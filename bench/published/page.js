@@ -84,7 +84,7 @@ const HOW = [
   'connections. A process frees other memory meanwhile, so with few connections the difference is below the noise.',
   '"Growth of memory in the hold" compares the memory at the end of the hold (the time in which all clients stay connected) with that ' +
   'at its beginning. A negative figure means that memory was freed. In scenario 4 it is mostly garbage: V8 keeps closed connections ' +
-  'until its next full collection, and lets the heap grow to twice its size until then. The soak (docs/soak.md) measures after a ' +
+  'until its next full collection, and lets the heap grow to twice its size until then. The soak (`npm run soak`) measures after a ' +
   'collection, and shows whether anything is kept.'
 ]
 

@@ -63,7 +63,7 @@ ${versions.redis}, Kafka ${versions.kafka}; load average ${machine.load} before 
 
 ${describe(result)}
 
-**${problems.length === 0 ? 'Passed.' : 'Failed.'}** How it is measured: [docs/soak.md](../../docs/soak.md).
+**${problems.length === 0 ? 'Passed.' : 'Failed.'}** How it is measured: [docs/internals/soak.md](../../docs/internals/soak.md).
 ${problems.map((problem) => `\n- ${problem}`).join('')}
 ## Growth, minutes ${window.from} to ${window.to.toFixed(0)}
 

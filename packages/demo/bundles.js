@@ -17,7 +17,7 @@ const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/htm
 
 /**
  * Bundles the page's scripts and style sheets in memory, so that a browser needs one request for all modules. esbuild
- * is a development dependency: without it pages get the modules as they are (docs/decisions/0080-demo.md).
+ * is a development dependency: without it pages get the modules as they are (docs/internals/decisions/0080-demo.md).
  *
  * @param {object} settings
  * @param {string} settings.folder of the page

@@ -19,6 +19,6 @@ export const ASSUMED = {
   historySize: 1000,
   historyTtl: 600,
   recordBytes: 500,
-  /** Launcher, api and ingest of one machine, MB: docs/decisions/0040-memory.md. */
+  /** Launcher, api and ingest of one machine, MB: docs/internals/decisions/0040-memory.md. */
   othersMB: { launcher: 68, api: 84, ingest: 77 }
 }

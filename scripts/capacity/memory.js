@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { last } from '../scale.js'
+import { last } from '../results.js'
 import { ASSUMED } from './assumed.js'
 import { short } from './format.js'
 import { measured } from './measured.js'

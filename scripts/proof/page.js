@@ -35,8 +35,8 @@ Each part is a command of its own:
 
 ${outcomes.map(({ part, command: own }) => `- ${part.name}: \`${own}\``).join('\n')}
 
-A record counts as lost if a client neither got it nor a \`doc:resync\` in its place. [Promises](promises.md) names the \
-check that holds each promise, and [simulation](simulation.md) says how seeds work.
+A record counts as lost if a client neither got it nor a \`doc:resync\` in its place. docs/internals/promises.md names \
+the check that holds each promise, and docs/internals/simulation.md says how seeds work.
 `
 }
 

@@ -1,6 +1,6 @@
 import { createCssVariablesTheme } from 'shiki'
 import { anchorOf } from '../../src/operate/admin/doc-page.js'
-import { ROOT, readDecisions, readGroups } from './groups.js'
+import { ROOT, readGroups } from './groups.js'
 import { addressOf, markdownFiles, sitePages, siteFileOf } from './links.js'
 import { codeClasses } from './code-classes.js'
 import { homePage } from './home.js'
@@ -62,6 +62,9 @@ export function siteConfig () {
 
 /** @typedef {import('vitepress').DefaultTheme.SidebarItem} SidebarItem */
 
+/** @param {import('./groups.js').Page} page @returns {SidebarItem} */
+const itemOf = ({ path, title }) => ({ text: title, link: addressOf(path) })
+
 /** @param {import('./groups.js').Group[]} groups @returns {SidebarItem[]} */
 const sidebar = (groups) => groups.map(({ title, sections }) => ({
   text: title,
@@ -69,9 +72,3 @@ const sidebar = (groups) => groups.map(({ title, sections }) => ({
     ? section.pages.map(itemOf)
     : [/** @type {SidebarItem} */ ({ text: section.title, items: section.pages.map(itemOf) })])
 }))
-
-/** @param {import('./groups.js').Page} page @returns {SidebarItem} */
-function itemOf ({ path, title }) {
-  const item = { text: title, link: addressOf(path) }
-  return path === 'docs/decisions/README.md' ? { ...item, collapsed: true, items: readDecisions().map(itemOf) } : item
-}

@@ -84,8 +84,6 @@ const GROUPS = [
         'how-to/sizing.md': 'three questions that decide how many processes and machines you need',
         'capacity.md': 'processes and machines for ten thousand to ten million connections (generated)',
         'load.md': '`inkcast load`: scenarios, what is checked, report',
-        'soak.md': 'a test of an hour, in which clients come and go and parts fail, and memory must not grow: how to run it and read ' +
-          'the result',
         'upgrade.md': 'steps for each version'
       },
       'Watch it': {
@@ -124,7 +122,6 @@ const GROUPS = [
         'limits.md': 'connections, events and operations that are refused, with settings and metrics',
         'errors.md': 'every error code (generated)',
         'metrics.md': 'every metric, with alert hints (generated)',
-        'hooks.md': 'internals of libraries that inkcast uses (generated)',
         'releases.md': 'supported versions of Node, browsers, Redis, Kafka and Kubernetes; packages from a checkout; release notes',
         '../CHANGELOG.md': 'every change, by version',
         'glossary.md': 'every term, one meaning each'
@@ -138,22 +135,28 @@ const GROUPS = [
     sections: {
       '': {
         'concepts.md': 'the main terms, the path of a record, and how far the log reaches back; read it first',
-        'architecture.md': 'how the parts fit together and where to find them',
         'why-a-log.md': 'what a log per document costs, and what it makes possible',
         'security-model.md': 'the parties, what each may do, and what stops them',
         'comparison.md': 'inkcast compared with Socket.IO alone, Centrifugo, AnyCable and Ably',
         'guarantees.md': 'what arrives, how often and in which order; with and without Kafka',
         'durability.md': 'what an acknowledgement means, by set-up; `PUBLISH_WAIT`',
-        'promises.md': 'what inkcast promises, and the checks, tests and mutations that hold each promise',
         'proof.md': 'what the last `npm run proof` lost: simulation, faults, attacks, load, cost and soak in one command (generated)',
-        'simulation.md': 'whole clusters in virtual time, with faults by seed: how it works, what it checks, how to read a failure',
-        'scale.md': 'measurements: the load scenarios of another gateway, 100,000 connections, and 2 to 16 workers (generated)',
-        '../bench/README.md': 'cost of a delivery, a handshake and a connection, and how to measure it',
-        'decisions/README.md': 'reasons for the design (generated)'
+        'scale.md': 'measurements: the usual Node set-up beside inkcast, 100,000 connections, and 2 to 16 workers (generated)'
       }
     }
   }
 ]
+
+/** Pages for contributors: docs/internals/README.md, for readers of a checkout only. */
+const INTERNALS = {
+  'architecture.md': 'how the parts fit together and where to find them',
+  'promises.md': 'what inkcast promises, and the checks, tests and mutations that hold each promise',
+  'simulation.md': 'whole clusters in virtual time, with faults by seed: how it works, what it checks, how to read a failure',
+  'soak.md': 'a test of an hour, in which clients come and go and parts fail, and memory must not grow',
+  'hooks.md': 'private parts of libraries that inkcast uses (generated)',
+  'releasing.md': 'what the owner of the names sets up once, and the steps of each release',
+  'decisions/README.md': 'reasons for the design (generated)'
+}
 
 /** @param {string} path relative to the root @param {string} [root] @returns {string} its first heading */
 export function titleOf (path, root = ROOT) {
@@ -190,7 +193,11 @@ const filesOf = (folder, root) => existsSync(`${root}docs/${folder}`)
 /** @param {string} file relative to docs/ */
 const pathOf = (file) => file.startsWith('../') ? file.slice('../'.length) : `docs/${file}`
 
-/** @param {string} [root] @returns {Group[]} every page of the docs, except single decisions */
+/** @returns {Page[]} the pages for contributors, except single decisions */
+export const readInternals = () => Object.entries(INTERNALS)
+  .map(([file, about]) => ({ path: `docs/internals/${file}`, title: titleOf(`docs/internals/${file}`), about }))
+
+/** @param {string} [root] @returns {Group[]} every page for users */
 export function readGroups (root = ROOT) {
   const lists = GROUPS.flatMap(({ sections }) => Object.values(sections))
   const listed = new Set(lists.flatMap((pages) => Object.keys(pages)))
@@ -220,4 +227,4 @@ export function readGroups (root = ROOT) {
 
 /** @returns {Page[]} the decisions, in their order */
 export const readDecisions = () =>
-  filesOf('decisions', ROOT).map((file) => ({ path: pathOf(file), title: titleOf(pathOf(file)), about: '' }))
+  filesOf('internals/decisions', ROOT).map((file) => ({ path: pathOf(file), title: titleOf(pathOf(file)), about: '' }))

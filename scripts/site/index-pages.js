@@ -1,7 +1,7 @@
-/** Writes docs/README.md and docs/decisions/README.md from the table of groups.js, as the sidebar of the site. */
+/** Writes docs/README.md, as the sidebar of the site, and the READMEs of docs/internals, from groups.js. */
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
-import { readDecisions, readGroups } from './groups.js'
+import { readDecisions, readGroups, readInternals } from './groups.js'
 import { markdownTable } from '../markdown-table.js'
 
 const MARK = '<!-- Generated from scripts/site/groups.js by "npm run docs": do not edit. -->'
@@ -25,11 +25,21 @@ export const docsIndex = () => [
   ])
 ].join('\n\n') + '\n'
 
+/** @returns {string} docs/internals/README.md */
+export const internalsIndex = () => [
+  '# Internals',
+  MARK,
+  'Pages for contributors. [CONTRIBUTING.md](../../CONTRIBUTING.md) is the first one to read. These pages are in neither ' +
+  'the packages, the image nor the site.',
+  markdownTable(['page', 'content'], readInternals().map(({ path, title, about }) =>
+    [`[${title}](${posix.relative('docs/internals', path)})`, about]))
+].join('\n\n') + '\n'
+
 /** The numbers of decisions that were merged into this one; commits and changelogs have them. @param {string} path */
 const formerNumbers = (path) =>
   /^Former numbers: (.+)\.$/m.exec(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'))?.[1] ?? ''
 
-/** @returns {string} docs/decisions/README.md */
+/** @returns {string} docs/internals/decisions/README.md */
 export const decisionsIndex = () => [
   '# Decisions',
   MARK,

@@ -56,9 +56,12 @@ export function anchorsOf (path) {
 export const linksOf = (path) =>
   [...withoutCode(readFileSync(ROOT + path, 'utf8')).matchAll(/\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g)].map(([, href]) => href)
 
-/** @returns {string[]} Markdown files of the site: docs/, and the ones that are linked from there */
+/** @returns {string[]} pages of docs/ for users; those of docs/internals are for readers of a checkout only */
+export const userPages = () => markdownFiles('docs').filter((path) => !path.startsWith('docs/internals/'))
+
+/** @returns {string[]} Markdown files of the site: pages for users, and the ones that are linked from there */
 export function sitePages () {
-  const pages = new Set(markdownFiles('docs'))
+  const pages = new Set(userPages())
   for (const page of pages) {
     for (const href of linksOf(page)) {
       const target = targetOf(page, href)

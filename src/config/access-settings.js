@@ -178,7 +178,7 @@ export const admin = block('Administration', {
     type: choice('checked', 'any'),
     default: 'checked',
     describe:
-      '`checked`: inkcast starts only with the versions of libraries whose private parts it was checked with (docs/hooks.md). `any`: it ' +
+      '`checked`: inkcast starts only with the versions of libraries whose private parts it was checked with. `any`: it ' +
       'starts with other versions too, and warns; for a security fix of a library, until inkcast has it.'
   }
 })

@@ -13,7 +13,7 @@ const WARN_EVERY = 60_000
  * Decides whether a user may open a document. The grants of the token decide; without a `documents` claim everything is
  * allowed, or the service at AUTH_ACCESS_URL is asked. A revoke ends earlier rights: after it, access needs a token
  * that was issued later, or an answer of the service to a later request. A revoke with a time of its own ends all
- * rights until then. Why: docs/decisions/0095-orders.md
+ * rights until then. Why: docs/internals/decisions/0095-orders.md
  *
  * @param {object} dependencies
  * @param {Readonly<{ accessUrl?: string }>} dependencies.settings config.auth

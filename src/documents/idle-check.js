@@ -3,7 +3,7 @@ import { IdleCheck } from '../base/common/idle-check.js'
 
 /**
  * Finds lost records that no later record follows: compares the idle documents of a worker with the ends of their logs.
- * Reasons and cost: docs/decisions/0050-publisher-and-idle-check.md
+ * Reasons and cost: docs/internals/decisions/0050-publisher-and-idle-check.md
  */
 
 /** Each document is compared once per cycle, ms, up to 20,000 documents. */

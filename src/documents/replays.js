@@ -33,7 +33,7 @@ const RECORD_COST = 1024
 /**
  * Missed records for clients that reconnect, with shared reads of the log: a read in progress, and for one second its
  * result with its frames, serves every client whose position is within it.
- * Why: docs/decisions/0051-many-clients-at-once.md
+ * Why: docs/internals/decisions/0051-many-clients-at-once.md
  */
 export class Replays {
   /** @type {Map<string, Page[]>} by guid; bounded by maxBytes and by the joins in progress */

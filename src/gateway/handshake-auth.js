@@ -76,7 +76,7 @@ export function readDocuments (documents) {
 
 /**
  * Whether `auth` has at most a valid token and client id, so that the schema would return it unchanged. Why:
- * docs/decisions/0005-handshake.md. Exported for tests: compared with the schema.
+ * docs/internals/decisions/0005-handshake.md. Exported for tests: compared with the schema.
  * @param {any} auth
  * @returns {auth is { token?: string, client?: string, documents?: undefined, user?: undefined }}
  */

@@ -1,7 +1,7 @@
 import v8 from 'node:v8'
 
 const MB = 2 ** 20
-/** Memory of a pending acknowledgement at most, bytes: a record with one member (docs/decisions/0032-receipts.md). */
+/** Memory of a pending acknowledgement at most, bytes: one member (docs/internals/decisions/0032-receipts.md). */
 const RECEIPT_BYTES = 430
 
 /**

@@ -63,7 +63,7 @@ const DESCRIPTORS = 8
 /**
  * The socket of this worker's slot. The launcher keeps the socket open, so connections in its queue survive the worker.
  * While another slot has no worker, this one also accepts at that slot's socket (stand-in).
- * Why: docs/decisions/0004-accept-and-hang.md
+ * Why: docs/internals/decisions/0004-accept-and-hang.md
  *
  * @param {{ port: number }} settings
  * @param {Launcher} [launcher]

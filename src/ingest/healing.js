@@ -8,7 +8,7 @@ import { leaderEpochOf } from '../kafka/record.js'
  * and exist, records behind it are published again and get their previous offsets. Reads of the documents concerned
  * wait until this is done; where it cannot be proved complete, these documents start over with a new epoch. Records
  * without a log are carried out once: not again below the offset that the group has committed. Why it is safe:
- * docs/decisions/0094-losses-of-redis.md
+ * docs/internals/decisions/0094-losses-of-redis.md
  *
  * @typedef {'begun' | 'done' | 'failed'} State
  *

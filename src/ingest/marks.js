@@ -29,7 +29,7 @@ const MAX_AGE = 5 * 60_000
  * A mark is the newest offset of a partition that was ever ingested, independent of consumer groups. Records of
  * documents are deduplicated by their logs. Records without a log (kicks, revokes, messages to users and to everyone,
  * ephemeral ones) would be carried out again after a group's offsets were reset or the group was renamed: those below
- * the mark are skipped. docs/decisions/0013-ingest-consumer.md
+ * the mark are skipped. docs/internals/decisions/0013-ingest-consumer.md
  */
 export class Marks {
   #dependencies

@@ -1,7 +1,7 @@
 import { Backoff } from '../base/common/backoff.js'
 import { canaryRecord, canaryText, readCanary } from './canary.js'
 
-/** ms; docs/decisions/0013-ingest-consumer.md */
+/** ms; docs/internals/decisions/0013-ingest-consumer.md */
 const TIMES = {
   /** Interval of canaries, one per partition. */
   cycle: 5000,

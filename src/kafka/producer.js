@@ -34,7 +34,7 @@ const SWEEP_INTERVAL = 250
  * the order.
  *
  * The producer is idempotent: the broker recognizes a batch that was sent again because its acknowledgement was lost.
- * docs/decisions/0011-kafka-producer.md
+ * docs/internals/decisions/0011-kafka-producer.md
  */
 export class Producer {
   #clock

@@ -69,7 +69,7 @@ export async function connectClient (t, url, options) {
 
 /**
  * Connects clients until at least `workers` workers have one: on an idle machine, the worker that wakes up first may
- * accept a whole burst (docs/decisions/0004-accept-and-hang.md).
+ * accept a whole burst (docs/internals/decisions/0004-accept-and-hang.md).
  *
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {string} url

@@ -14,6 +14,7 @@ const PACKED = [
   'README.md',
   'LICENSE',
   'CHANGELOG.md',
+  'SECURITY.md',
   'cluster.js',
   'pm2.config.js',
   'scripts',

@@ -258,7 +258,7 @@ export const ERRORS = Object.freeze({
     message: 'libraries have other versions than inkcast was checked with',
     retryable: false,
     status: 409,
-    when: 'At a start, and nowhere else: a library whose [private parts](hooks.md) inkcast uses has another version than the one that ' +
+    when: 'At a start, and nowhere else: a library whose private parts inkcast uses has another version than the one that ' +
       'inkcast was checked with. The message says what to install. `LIBRARY_VERSIONS=any` starts with a warning.'
   },
   internal: {

@@ -1,7 +1,7 @@
 /**
- * Every private part of a library or of Node that inkcast uses. docs/hooks.md is generated from this list, and
- * test/unit/common/hooks.test.js searches src/ and client/ for private access that is missing here.
- * Why: docs/decisions/0097-private-parts.md
+ * Every private part of a library or of Node that inkcast uses. docs/internals/hooks.md is generated from this list,
+ * and test/unit/common/hooks.test.js searches src/ and client/ for private access that is missing here.
+ * Why: docs/internals/decisions/0097-private-parts.md
  *
  * @typedef {object} Hook
  * @property {string} package

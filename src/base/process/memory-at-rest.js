@@ -9,7 +9,7 @@ import vm from 'node:vm'
  * Not at the end of the start: a collection discards code that the warm-up has made V8 optimize (decision 0005), and
  * the first clients come right then.
  *
- * Why and figures: docs/decisions/0040-memory.md
+ * Why and figures: docs/internals/decisions/0040-memory.md
  */
 
 /** Time over which the CPU is measured, ms: longer than the 5 s over which V8 measures how much is allocated. */

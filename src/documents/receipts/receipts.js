@@ -18,7 +18,7 @@ const STOP_TIMEOUT = 5000
 /**
  * The receipts of one worker: clients are asked to acknowledge a record with `x-receipt`. After all acknowledgements,
  * or the timeout, one summary goes to the uplink, combined with the parts of other workers that the record reached.
- * docs/decisions/0032-receipts.md
+ * docs/internals/decisions/0032-receipts.md
  */
 export class Receipts {
   /** @type {'new' | 'running' | 'stopped'} */

@@ -2,7 +2,7 @@ import { receiptParts, workerReceipts } from '../../redis/keys.js'
 
 /**
  * Collects the parts of a receipt from all workers that a record reached; the last worker to report sends the summary.
- * docs/decisions/0032-receipts.md
+ * docs/internals/decisions/0032-receipts.md
  *
  * @typedef {object} OpenReceipt what a worker leaves behind of a receipt, if it dies
  * @property {import('./summary.js').Subject} about

@@ -7,7 +7,7 @@ import { memoryLimit } from '../../base/machine/memory.js'
  * new clients; when that is not enough it sends anonymous clients away, some at a time, those without an open document
  * first. Clients with a token stay.
  *
- * Why: docs/decisions/0051-many-clients-at-once.md
+ * Why: docs/internals/decisions/0051-many-clients-at-once.md
  */
 
 /** Interval of the checks, ms. */

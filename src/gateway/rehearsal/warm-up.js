@@ -6,7 +6,7 @@ import { DEFAULT_SOCKET_PATH } from '../../config/socket-path.js'
 /**
  * The code of a handshake is slow until it has run some hundred times, and a new worker gets many clients at once:
  * those of its predecessor. So the worker makes handshakes with itself before it is ready.
- * Method and gain: docs/decisions/0005-handshake.md
+ * Method and gain: docs/internals/decisions/0005-handshake.md
  */
 
 /**

@@ -5,7 +5,7 @@ const { CompressionCodecs, CompressionTypes } = kafkajs
 
 /**
  * Registers the decoders with kafkajs. Without them a batch in snappy, lz4 or zstd crashes the consumer, and one in
- * gzip has no limit. docs/decisions/0012-kafkajs.md
+ * gzip has no limit. docs/internals/decisions/0012-kafkajs.md
  */
 export function registerCodecs () {
   CompressionCodecs[CompressionTypes.GZIP] = codec(DECOMPRESS.gzip)

@@ -5,7 +5,7 @@ import { channel, tracingChannel } from 'node:diagnostics_channel'
  * part is handed an observer. A process may run several gateways: `by` of a message is the metrics of its sender, and
  * an observer gets those with its own. Without subscribers a point costs one read of `hasSubscribers`, and nothing for
  * each member of a document: an observer leaves its `trace` on the delivery.
- * Why: docs/decisions/0113-inspector-and-traces.md
+ * Why: docs/internals/decisions/0113-inspector-and-traces.md
  *
  * @typedef {[import('node:diagnostics_channel').Channel, (message: any) => void][]} Handlers by point
  * @typedef {{ uid: string, id: string, client?: string }} Client a connection

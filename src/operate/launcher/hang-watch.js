@@ -47,7 +47,7 @@ export const systemLook = { usageOf: readUsage, traced: isTraced }
  * unless it got enough CPU for an answer and gave none (an endless loop on an overloaded machine).
  * A process with a debugger is not killed. While the replacement of a killed one is not ready, no other one is killed:
  * if all of them hang at once, the cause is the machine.
- * Why: docs/decisions/0004-accept-and-hang.md
+ * Why: docs/internals/decisions/0004-accept-and-hang.md
  */
 export class HangWatch {
   /** Processes that were asked and have not answered. @type {Map<Watched, Silence>} */

@@ -4,7 +4,7 @@ import { bindTogether } from './reuse-port.js'
 /**
  * One socket for each gateway slot, all at the same port, over which the system spreads connections evenly. The
  * launcher keeps them and never accepts: connections in a socket's queue outlive its worker. While a
- * slot has no worker, the worker of another slot stands in. Why: docs/decisions/0004-accept-and-hang.md
+ * slot has no worker, the worker of another slot stands in. Why: docs/internals/decisions/0004-accept-and-hang.md
  *
  * @param {object} options
  * @param {string} options.host

@@ -3,7 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 /**
  * Claims of tokens that are signed with a shared secret, the common ones only: their header says nothing but the
  * algorithm, they are not long, and they are valid. For all others the library is asked, which says why if it refuses.
- * Why not the library alone: docs/decisions/0005-handshake.md.
+ * Why not the library alone: docs/internals/decisions/0005-handshake.md.
  */
 
 /** Of tokens that are longer, hashing is what they cost. Characters without the signature. */

@@ -4,7 +4,7 @@ import { NodeWait } from './node-wait.js'
 
 /**
  * Acknowledges writes when they survive the loss of a Redis server: when a replica has them, or when they are on disk
- * (PUBLISH_WAIT). Why: docs/decisions/0119-publish-wait.md
+ * (PUBLISH_WAIT). Why: docs/internals/decisions/0119-publish-wait.md
  *
  * @typedef {(key: string) => import('../scripts.js').Scripts} ScriptsOf the scripts that write a key
  *

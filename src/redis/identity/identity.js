@@ -13,7 +13,7 @@
  * | a hash slot moves to another node | another | another, and the old node still has its own | stays |
  * | FLUSHALL, eviction | stays | stays | is gone |
  *
- * Why: docs/decisions/0094-losses-of-redis.md
+ * Why: docs/internals/decisions/0094-losses-of-redis.md
  *
  * @typedef {object} Identity
  * @property {string | undefined} server its run id, from its start to its end; undefined: not reported

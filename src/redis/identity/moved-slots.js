@@ -1,7 +1,7 @@
 /**
  * Decides whether a document with another generation than its node's came with a moved hash slot from a node that is
  * still alive; then it is complete. Otherwise the data may come from a replica or a disk that was behind.
- * Why: docs/decisions/0094-losses-of-redis.md
+ * Why: docs/internals/decisions/0094-losses-of-redis.md
  */
 
 /**

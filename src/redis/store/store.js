@@ -28,7 +28,7 @@ const SUBSCRIBED_ONLY = 'only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / 
 
 /**
  * The part of Redis 7.0 that inkcast and its libraries use, in the memory of this process. Why there is one, and what
- * it is not: docs/decisions/0162-built-in-store.md
+ * it is not: docs/internals/decisions/0162-built-in-store.md
  *
  * @param {object} dependencies
  * @param {import('../../base/common/clock.js').Clock} dependencies.clock

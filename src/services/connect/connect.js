@@ -31,7 +31,7 @@ const TROUBLE = 10_000
 
 /**
  * Asks the application at AUTH_CONNECT_URL who a client is.
- * Why: docs/decisions/0090-limits-of-clients.md
+ * Why: docs/internals/decisions/0090-limits-of-clients.md
  */
 export class ConnectService {
   #parts

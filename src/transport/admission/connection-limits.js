@@ -18,7 +18,7 @@ const kAddress = Symbol('address')
  * Above a limit a new session is refused with 503; existing sessions continue, also with polls over new connections.
  * Only when the reserve of descriptors runs out are connections closed without a response: first those above the limit
  * that have sent nothing, oldest first, so that silent ones do not take the place of clients that wait for a response.
- * Why: docs/decisions/0090-limits-of-clients.md
+ * Why: docs/internals/decisions/0090-limits-of-clients.md
  */
 export class ConnectionLimits {
   /**

@@ -28,7 +28,7 @@ export const retryHint = ({ retryable }, random) => retryable ? { retryInMs: ret
  * Limits the handshakes of a worker per second. A burst of one second's worth is served at once, the same number is
  * queued for up to a second, and the rest is refused below Socket.IO: stock clients treat this as a lost transport and
  * reconnect.
- * Why: docs/decisions/0051-many-clients-at-once.md
+ * Why: docs/internals/decisions/0051-many-clients-at-once.md
  */
 export class HandshakeLimit {
   #bucket

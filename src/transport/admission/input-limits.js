@@ -5,7 +5,7 @@ import { kOwner } from '../engine/link.js'
  * Limits the memory of unfinished input: sessions that are not admitted (their CONNECT is not accepted yet), with the
  * heads of their requests, and messages received in part. There is a limit for each session and one for all together;
  * above it the oldest session is closed.
- * Why these limits: docs/decisions/0090-limits-of-clients.md
+ * Why these limits: docs/internals/decisions/0090-limits-of-clients.md
  *
  * @typedef {object} EarlySession
  * @property {number} since ms

@@ -6,7 +6,7 @@ import { AllowedOrigins } from './allowed-origins.js'
 /**
  * Decides which pages may connect. Browsers do not apply the same-origin policy to WebSockets, nor to requests that a
  * page only sends, so the gateway checks each request, of new and of existing sessions.
- * Why: docs/decisions/0090-limits-of-clients.md
+ * Why: docs/internals/decisions/0090-limits-of-clients.md
  *
  * @typedef {ReturnType<typeof createOrigins>} Origins
  * @typedef {import('http').IncomingHttpHeaders} Headers

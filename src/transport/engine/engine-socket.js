@@ -10,7 +10,7 @@ import { PING, PING_OPTIONS, unsentOf } from './link.js'
  * An Engine.IO v4 session that begins with a WebSocket and ends with it: Engine.IO's Socket, its transport and the
  * WebSocket in one object, with the parts of them that Socket.IO and extensions use. Clients that begin with long
  * polling get Engine.IO's own session; so does every client where compression is offered.
- * Why: docs/decisions/0005-handshake.md
+ * Why: docs/internals/decisions/0005-handshake.md
  *
  * Events: `packet`, `packetCreate`, `data`, `message`, `heartbeat`, `drain`, `ready`, `close`, as in Engine.IO.
  *

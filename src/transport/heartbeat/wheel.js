@@ -6,7 +6,7 @@
 /**
  * Length of a bucket, and interval of the timer that looks at the buckets, ms. An entry is due at most this much late,
  * and the timer comes at most as much later. Each bucket wakes the worker for pings, and soon after for their answers
- * (docs/decisions/0030-heartbeat.md).
+ * (docs/internals/decisions/0030-heartbeat.md).
  */
 export const TICK = 200
 

@@ -3,7 +3,7 @@ import { createShardedAdapter } from '@socket.io/redis-adapter'
 /**
  * Shares Socket.IO's rooms between processes, through Redis. Documents do not use them: their records come over the
  * bus. `static` subscribes each worker to two channels per namespace instead of one per room, which would add a
- * subscription to every join (docs/decisions/0002-extensions-and-rooms.md). Servers with a prefix of
+ * subscription to every join (docs/internals/decisions/0002-extensions-and-rooms.md). Servers with a prefix of
  * their own use the library's default, `dynamic`.
  *
  * @param {object} redis

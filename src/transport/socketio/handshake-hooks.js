@@ -1,5 +1,5 @@
 /**
- * Private parts of Socket.IO that handshakes use (all private parts: docs/hooks.md).
+ * Private parts of Socket.IO that handshakes use (all private parts: docs/internals/hooks.md).
  */
 
 /**

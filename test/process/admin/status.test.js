@@ -59,7 +59,7 @@ test('the page is served under a strict policy, and nothing outside of it', asyn
   assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'self'/)
   for (const path of [
     '/../server.js', '/%2e%2e/server.js', '/vendor/uPlot.cjs.js', '/vendor/../package.json', '/vendor/%2e%2e/package.json',
-    '/docs/../package.json', '/docs/%2e%2e%2fpackage.json', '/docs/no-such-page.md', '/docs/decisions/0001.md', '/nothing'
+    '/docs/../package.json', '/docs/%2e%2e%2fpackage.json', '/docs/no-such-page.md', '/docs/internals/decisions/0001.md', '/nothing'
   ]) assert.equal((await ask(path)).status, 404, path)
   assert.equal((await ask('/', { method: 'POST' })).status, 405)
 })

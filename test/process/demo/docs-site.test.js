@@ -30,7 +30,7 @@ test('/docs has the pages of the Markdown files, and the site as soon as it is b
   assert.equal((await fetch(`${url}/docs/images/demo.png`)).headers.get('content-type'), 'image/png')
   for (const path of [
     '/docs/nothing.html', '/docs/%2e%2e/package.html', '/docs/..%2fREADME.md', '/docs/images/', '/docs/images/..%2f..%2fpackage.json',
-    '/docs/look/', '/docs/look/..%2f..%2fpackage.json', '/docs/decisions/', '/docs/.vitepress/config.js', '/docs/images/%00'
+    '/docs/look/', '/docs/look/..%2f..%2fpackage.json', '/docs/internals/decisions/', '/docs/.vitepress/config.js', '/docs/images/%00'
   ]) assert.equal((await fetch(url + path)).status, 404, path)
 
   for (const page of ['index', 'client', '404']) writeFileSync(`${site}${page}.html`, `<h1>${page}</h1>`)

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import vm from 'node:vm'
 import { PACKAGES } from '../../../scripts/build-packages.js'
 import { startEmbedded } from '../../helpers/embedded.js'
+import { linksOf, targetOf } from '../../../scripts/site/links.js'
 import { filesIn, installIn, NoRegistry, PACKAGE_NAMES, packAll } from '../../helpers/tarballs.js'
 import { waitFor } from '../../helpers/wait.js'
 import { spawnGuarded } from '../../services/guard.js'
@@ -57,6 +58,24 @@ test('each package is built by its own scripts when it is packed or published', 
   assert.equal(scripts('.').build, 'node scripts/build-packages.js')
   for (const folder of PACKAGES)
     assert.equal(scripts(folder).prepack, `node ${folder.replace(/[^/]+/g, '..')}/scripts/build-packages.js ${folder}`)
+})
+
+test('no link of a packed page ends outside of its package, and no package has pages for contributors', () => {
+  for (const [i, folder] of ['.', ...PACKAGES, 'packages/demo', 'packages/load'].entries()) {
+    const { name } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
+    const listed = execFileSync('tar', ['-tzf', tarballs[name]], { maxBuffer: 2 ** 24 }).toString().trim().split('\n')
+    const files = listed.map((path) => join(folder, path.replace(/^package\//, '')))
+    const ends = files.filter((path) => path.endsWith('.md')).flatMap((page) => linksOf(page).flatMap((href) => {
+      const target = targetOf(page, href)
+      const inside = 'path' in target
+        ? files.some((path) => path === target.path || path.startsWith(`${target.path}/`))
+        : target.kind === 'other'
+      return inside ? [] : [`${page}: ${href}`]
+    }))
+    assert.deepEqual(ends, [], name)
+    assert.deepEqual(files.filter((path) => path.startsWith('docs/internals/') || /^src\/.*README/.test(path)), [])
+    if (i === 0) assert.ok(files.includes('SECURITY.md'))
+  }
 })
 
 /** @typedef {Awaited<ReturnType<typeof installIn>>} Installed */

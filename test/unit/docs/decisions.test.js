@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { test } from 'node:test'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-const FOLDER = path.join(ROOT, 'docs/decisions')
+const FOLDER = path.join(ROOT, 'docs/internals/decisions')
 const PAGES = readdirSync(FOLDER).filter((name) => name !== 'README.md')
 
 test('there are at most 40 decisions, each with a number of its own', () => {
@@ -35,7 +35,7 @@ for (const name of PAGES) {
 test('every decision that code or a page names is there', () => {
   const numbers = new Set(PAGES.map((name) => name.slice(0, 4)))
   const files = execFileSync('git', ['ls-files', '*.md', '*.js', '*.lua', '*.yml', '*.yaml', '*.sh'], { cwd: ROOT, maxBuffer: 2 ** 24 })
-    .toString().split('\n').filter((file) => file !== '' && file !== 'CHANGELOG.md' && !file.startsWith('docs/decisions/README'))
+    .toString().split('\n').filter((file) => file !== '' && file !== 'CHANGELOG.md' && !file.startsWith('docs/internals/decisions/README'))
   const missing = files.flatMap((file) => {
     const full = path.join(ROOT, file)
     if (lstatSync(full, { throwIfNoEntry: false })?.isFile() !== true) return []

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { test } from 'node:test'
 
 const ROOT = new URL('../../../', import.meta.url)
-const rows = readFileSync(new URL('docs/promises.md', ROOT), 'utf8').split('\n')
+const rows = readFileSync(new URL('docs/internals/promises.md', ROOT), 'utf8').split('\n')
   .filter((line) => line.startsWith('| ') && !line.startsWith('| promise '))
   .map((line) => line.split(' | ').map((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name)))
 

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { ROOT, readDecisions, readGroups } from '../../../scripts/site/groups.js'
-import { addressOf, linksOf, markdownFiles, sitePages, siteFileOf, targetOf } from '../../../scripts/site/links.js'
+import { ROOT, readDecisions, readGroups, readInternals } from '../../../scripts/site/groups.js'
+import { addressOf, linksOf, markdownFiles, sitePages, siteFileOf, targetOf, userPages } from '../../../scripts/site/links.js'
 import { PAGES } from '../../../scripts/docs.js'
 
 /** The sources of the docs site. test/nightly/docs-site.test.js builds it. */
@@ -13,10 +13,10 @@ const grouped = () => readGroups().flatMap(({ sections }) => sections.flatMap(({
 
 describe('the groups of the docs', () => {
   test('have every page once', () => {
-    const paths = [...grouped(), ...readDecisions()].map(({ path }) => path)
+    const paths = [...grouped(), ...readInternals(), ...readDecisions()].map(({ path }) => path)
     assert.deepEqual(paths.filter((path, i) => paths.indexOf(path) !== i), [])
-    // README.md is the home page
-    const own = markdownFiles('docs').filter((path) => path !== 'docs/README.md')
+    const indexes = ['docs/README.md', 'docs/internals/README.md']
+    const own = markdownFiles('docs').filter((path) => !indexes.includes(path))
     assert.deepEqual(own.filter((path) => !paths.includes(path)), [])
     assert.deepEqual(paths.filter((path) => !existsSync(ROOT + path)), [])
   })
@@ -55,15 +55,25 @@ test('each column of a table has a heading: an empty one says nothing to a scree
 
 describe('links of the pages', () => {
   test('lead to existing files and headings', () => {
-    const dead = sitePages().flatMap((page) => linksOf(page).flatMap((href) => {
+    const dead = [...sitePages(), ...markdownFiles('docs/internals'), 'CONTRIBUTING.md'].flatMap((page) => linksOf(page).flatMap((href) => {
       const target = targetOf(page, href)
       return target.kind === 'dead' ? [`${page}: ${href}: ${target.reason}`] : []
     }))
     assert.deepEqual(dead, [])
   })
 
+  test('of users lead to no page for contributors: neither the packages nor the site have them', () => {
+    const inside = sitePages().flatMap((page) => linksOf(page).flatMap((href) => {
+      const target = targetOf(page, href)
+      return 'path' in target && target.path.startsWith('docs/internals') ? [`${page}: ${href}`] : []
+    }))
+    assert.deepEqual(inside, [])
+    assert.ok(linksOf('CONTRIBUTING.md').includes('docs/internals/README.md'))
+    assert.ok(userPages().length < markdownFiles('docs').length)
+  })
+
   test('lead to pages of the site, to files of the project, to other hosts, or are dead', () => {
-    const from = 'docs/decisions/0001-libraries.md'
+    const from = 'docs/how-to/avatars.md'
     assert.deepEqual(targetOf(from, '../kafka.md#dead-letters'), { kind: 'page', path: 'docs/kafka.md', anchor: 'dead-letters' })
     assert.deepEqual(targetOf(from, '../../bench/'), { kind: 'page', path: 'bench/README.md', anchor: '' })
     assert.deepEqual(targetOf(from, '../../src/api.js'), { kind: 'file', path: 'src/api.js' })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { commandNames, findCommand } from '../../../src/redis/store/commands/table.js'
 import { drawSequence } from '../../differential/sequence.js'
 
-const PAGE = new URL('../../../docs/decisions/0162-built-in-store.md', import.meta.url)
+const PAGE = new URL('../../../docs/internals/decisions/0162-built-in-store.md', import.meta.url)
 const SEQUENCES = 'random sequences'
 /** Far fewer than the differential test plays. */
 const DRAWN = 200

@@ -3,7 +3,7 @@
 -- it `holes` records were replaced by newer ones of their key; `bytes` of the values, empty if unknown.
 -- The counts are right only if no process of an earlier version, and no expiry, has removed records meanwhile: then the
 -- length of the stream matches them. Otherwise the log begins with its first record.
--- Why: docs/decisions/0108-logs-rules-and-keys.md
+-- Why: docs/internals/decisions/0108-logs-rules-and-keys.md
 local function readCounts (log, counts, epoch, last)
   local of, base, holes, bytes = string.match(counts or '', '^(%S+) (%d+) (%d+) (%d*)$')
   if of ~= epoch then return nil, false end

@@ -1,7 +1,7 @@
 -- A generation of Redis: the period in which its data has lost nothing, from a start, or from the promotion of a
 -- replica, to the next one. Each has a replication id of its own (redis.io, "How Redis replication works"). A value
 -- stored in Redis could not identify it, because it would be rolled back together with the data.
--- Why: docs/decisions/0094-losses-of-redis.md
+-- Why: docs/internals/decisions/0094-losses-of-redis.md
 
 -- '' if the server does not report it.
 local function generation ()

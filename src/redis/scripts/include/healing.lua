@@ -1,7 +1,7 @@
 -- If all records of a log come from one Kafka partition, named in meta as "k", ingest publishes the lost ones again.
 -- Until then the log must not be read. A log that could not be healed begins another epoch without "k", and is bound
 -- again by its next record from Kafka ("b" in publish.lua). The state of the partition's healing is in another hash slot, so healing works
--- with a single Redis only. Why: docs/decisions/0094-losses-of-redis.md
+-- with a single Redis only. Why: docs/internals/decisions/0094-losses-of-redis.md
 --
 -- The state: `<generation> <state> <older generations>`; healing completes logs that were last written in one of these
 -- (heal.lua).

@@ -36,7 +36,8 @@ function unknown (path, [first = '', second = '']) {
 const HELPERS = { ...values, ...access, each }
 
 /**
- * Compiles a script of Redis, which is Lua 5.1, to a function of JavaScript. Why: docs/decisions/0162-built-in-store.md
+ * Compiles a script of Redis, which is Lua 5.1, to a function of JavaScript.
+ * Why: docs/internals/decisions/0162-built-in-store.md
  *
  * @param {string} source bytes
  * @returns {(environment: Environment) => import('../resp/replies.js').Reply}
