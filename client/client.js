@@ -31,8 +31,6 @@ const MAX_HANDSHAKE_BYTES = 32_768
 const MAX_HANDSHAKE_VALUES = 1000
 /** Maximum length of a guid or client id, UTF-8 bytes. */
 const MAX_ID = 256
-/** Timeout of the answer to a queued edit, ms: the gateway's own are shorter. */
-const QUEUED_TIMEOUT = 20_000
 /** Timeout of the answer to `doc:leave`, ms. */
 const LEAVE_TIMEOUT = 10_000
 
@@ -98,10 +96,7 @@ export class Client {
       connection: this.#connection,
       log: this.#log.log,
       save: this.#positions.save,
-      openQueue: (guid, events) => this.#loadOutbox?.().then((outbox) => outbox.open(guid, {
-        ...events,
-        send: (argument) => this.#connection.request('doc:send', { guid, ...argument }, QUEUED_TIMEOUT)
-      })) ?? null,
+      openQueue: (membership) => this.#loadOutbox?.().then((outbox) => outbox.open(membership)) ?? null,
       isOwn: (connectionId) => this.#own.has(connectionId),
       gone: ({ guid }, toLeave) => {
         this.#memberships.delete(guid)

@@ -2,9 +2,9 @@
 const { location, process: { env: { NODE_ENV: nodeEnv = '' } = {} } = {} } = globalThis
 
 /** In development: pages of this machine, and Node unless NODE_ENV says otherwise. */
-const isDevelopment = location === undefined
-  ? nodeEnv !== 'production'
-  : /^(localhost|127\..*|\[::1\])?$/.test(location.hostname)
+const isDevelopment = location
+  ? /^(localhost|127\..*|\[::1\])?$/.test(location.hostname)
+  : nodeEnv !== 'production'
 
 /**
  * Warns a developer about misspelled options, which plain JavaScript would ignore.

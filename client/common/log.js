@@ -1,3 +1,5 @@
+import { Emitter } from './emitter.js'
+
 /**
  * An entry of the log for developers: a change, a refusal, a gap or a wait. It has no payload and no token.
  *
@@ -11,35 +13,31 @@
 /** @typedef {(entry: LogEntry) => void} LogSink */
 /** @typedef {(what: string, guid?: string, detail?: LogEntry['detail']) => void} Log */
 
+/** The only event of a log. */
+const ENTRY = ''
+
 /**
  * A log whose sinks can be added later.
  * @param {true | LogSink | undefined} option `true`: the console
  */
 export function createLog (option) {
-  /** @type {Set<LogSink>} */
-  const sinks = new Set()
-  if (option === true)
-    sinks.add(({ what, guid, detail }) => console.debug('inkcast', what, guid ?? '', detail ?? ''))
-  else if (option !== undefined) sinks.add(option)
+  const sinks = new Emitter()
+  /** @param {LogSink} sink @returns {() => void} removes it */
+  const add = (sink) => sinks.on(ENTRY, sink)
+  if (option)
+    add(option === true ? ({ what, guid = '', detail = '' }) => console.debug('inkcast', what, guid, detail) : option)
   return {
     /** @type {Log} */
     log (what, guid, detail) {
-      if (sinks.size === 0) return
-      const entry = {
+      if (!sinks.has(ENTRY)) return
+      sinks.emit(ENTRY, {
         // eslint-disable-next-line no-restricted-syntax -- the time of day, for people
         at: Date.now(),
         what,
         ...(guid !== undefined && { guid }),
         ...(detail !== undefined && { detail })
-      }
-      for (const sink of sinks) {
-        try { sink(entry) } catch (error) { queueMicrotask(() => { throw error }) }
-      }
+      })
     },
-    /** @param {LogSink} sink @returns {() => void} removes it */
-    add (sink) {
-      sinks.add(sink)
-      return () => { sinks.delete(sink) }
-    }
+    add
   }
 }

@@ -3,8 +3,8 @@ import { random } from '../common/random.js'
 import { delayBefore, hintOf } from './delay.js'
 import { ClientError, closedError, passing } from '../common/error.js'
 import { io as socketIo } from './io.js'
-import { askForRefusal, explain, refusalOf } from './refusal.js'
-import { remembered } from './remembered-transport.js'
+import { explain, refusalOf } from './refusal.js'
+import { rememberedTransport } from './remembered-transport.js'
 import { packetSize } from './size.js'
 import { checkToken } from './token.js'
 
@@ -97,7 +97,7 @@ export class Connection {
       reconnection: false,
       timeout: ATTEMPT_TIMEOUT
     })
-    this.#pollingFirst = remembered(this.socket.io, (storage, key) => storage.getItem(key) === 'polling')
+    this.#pollingFirst = rememberedTransport(this.socket.io) === 'polling'
     this.#listen()
     for (const event of WAKE) window.addEventListener?.(event, this.#onWake)
   }
@@ -149,7 +149,7 @@ export class Connection {
       const alive = () => end(true)
       // any packet is an answer: a busy gateway is not a dead one
       engine.once?.('packet', alive)
-      this.socket.timeout(CHECK_TIMEOUT).emit('gateway:check', {}, (/** @type {Error | null} */ lost) => end(lost === null))
+      this.socket.timeout(CHECK_TIMEOUT).emit('gateway:check', {}, (/** @type {Error | null} */ lost) => end(!lost))
     })
   }
 
@@ -220,11 +220,9 @@ export class Connection {
       this.#askedAgain = false
       this.#farewell = null
       this.#hint = undefined
-      const forget = () => { remembered(socket.io, (storage, key) => storage.removeItem(key)) }
-      if (this.#engine.transport.name === 'polling')
-        remembered(socket.io, (storage, key) => storage.setItem(key, 'polling'))
-      else forget()
-      this.#engine.once?.('upgrade', forget)
+      const remember = () => rememberedTransport(socket.io, this.#engine.transport.name)
+      remember()
+      this.#engine.once?.('upgrade', remember)
       this.#setState('connected', null)
       this.#events.onUp()
     })
@@ -261,32 +259,28 @@ export class Connection {
   async #try (why) {
     this.#clearTimers()
     const attempt = ++this.#attempt
+    const { io, parser, token, transports } = this.#options
+    const manager = /** @type {any} */ (this.socket.io)
+    let hasToken = false
     try {
-      const { token } = this.#options
       this.#token = checkToken(typeof token === 'function' ? await Promise.resolve(why).then(token) : token)
+      hasToken = true
+      if (parser || (io && manager.encoder))
+        manager.encoder = (await import('./msgpack.js')).exactEncoder(manager.encoder)
     } catch (error) {
-      if (attempt === this.#attempt)
-        this.#failed(passing('token_unavailable', 'the token function failed', error))
+      if (attempt !== this.#attempt) return
+      if (hasToken) this.#unreachable(error)
+      else this.#failed(passing('token_unavailable', 'the token function failed', error))
       return
     }
     if (attempt !== this.#attempt) return
-    const manager = /** @type {any} */ (this.socket.io)
-    if (this.#options.parser || (this.#options.io && manager.encoder)) {
-      try {
-        manager.encoder = (await import('./msgpack.js')).exactEncoder(manager.encoder)
-      } catch (error) {
-        if (attempt === this.#attempt) this.#unreachable(error)
-        return
-      }
-      if (attempt !== this.#attempt) return
-    }
     // WebSocket first; if that failed, long polling, which upgrades to WebSocket where possible
-    manager.opts.transports =
-      this.#options.transports ?? (this.#pollingFirst ? ['polling', 'websocket'] : ['websocket', 'polling'])
-    this.#watch = clock.timer(ATTEMPT_TIMEOUT * 2, () => {
+    manager.opts.transports = transports ?? (this.#pollingFirst ? ['polling', 'websocket'] : ['websocket', 'polling'])
+    const fail = (/** @type {string} */ message) => {
       this.socket.disconnect()
-      this.#unreachable(new Error('timeout'))
-    })
+      this.#unreachable(new Error(message))
+    }
+    this.#watch = clock.timer(ATTEMPT_TIMEOUT * 2, () => fail('timeout'))
     this.socket.connect()
     const engine = this.#engine
     let isOpen = false
@@ -295,12 +289,11 @@ export class Connection {
       this.#firstMessage?.stop()
       this.#maxPayload = maxPayload ?? Infinity
     })
-    if (this.#options.transports || this.#pollingFirst) return
+    if (transports || this.#pollingFirst) return
     const giveUp = (/** @type {string} */ message) => {
       if (isOpen || attempt !== this.#attempt || this.#watch === undefined) return
       isOpen = true
-      this.socket.disconnect()
-      this.#unreachable(new Error(message))
+      fail(message)
     }
     this.#firstMessage = clock.timer(FIRST_MESSAGE, () => giveUp('timeout'))
     // Socket.IO would wait for its own timeout
@@ -323,10 +316,11 @@ export class Connection {
 
   /** Asks once whether the gateway refuses this page, if the transport cannot show a refusal. */
   async #askForRefusal () {
-    if (this.#asked || window.location === undefined || (this.#options.transports ?? ['polling']).includes('polling'))
-      return
+    if (this.#asked || !window.location || this.#options.transports?.includes('polling') !== false) return
     this.#asked = true
-    const refusal = await askForRefusal(this.socket.io)
+    const refusal = await import('./ask-for-refusal.js')
+      .then(({ askForRefusal }) => askForRefusal(this.socket.io))
+      .catch(() => null)
     if (refusal !== null && !this.up && this.state !== 'closed') this.#refused(refusal)
   }
 

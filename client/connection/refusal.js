@@ -6,36 +6,17 @@
  *   retryInMs?: number }} Refusal
  */
 
-/** An id without a session: a request for it does not open one. */
-const NO_SESSION = '/?EIO=4&transport=polling&sid=none'
-
 /**
  * @param {any} error of a failed attempt to connect
  * @returns {Refusal | null} null: not refused, or unknown
  */
 export function refusalOf ({ context }) {
   // an XMLHttpRequest, from any library
-  return context ? read(context.status, context.responseText) : null
+  return context ? readRefusal(context.status, context.responseText) : null
 }
 
-/**
- * Asks a gateway whether it refuses this page.
- * @param {any} manager Socket.IO's
- * @returns {Promise<Refusal | null>} null: not refused, or the gateway is unavailable
- */
-export async function askForRefusal ({ uri, opts }) {
-  try {
-    const answer = await fetch(new URL(opts.path.replace(/\/?$/, NO_SESSION), uri.replace(/^ws/, 'http')), {
-      credentials: 'omit'
-    })
-    return read(answer.status, await answer.text())
-  } catch {
-    return null
-  }
-}
-
-/** @param {number} status @param {string} text @returns {Refusal | null} */
-function read (status, text) {
+/** @param {number} status @param {string} text of a response @returns {Refusal | null} */
+export function readRefusal (status, text) {
   try {
     const refusal = JSON.parse(text)
     // a proxy's own refusal has no such field

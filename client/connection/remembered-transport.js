@@ -1,13 +1,15 @@
 /**
  * The transport that worked on this page, for its next load.
- * @template T
  * @param {any} manager Socket.IO's
- * @param {(storage: Storage, key: string) => T} use
- * @returns {T | undefined} undefined: there is no storage, or it is forbidden
+ * @param {string} [worked] the transport to remember
+ * @returns {string | null | undefined} the remembered one; undefined: there is no storage, or it is forbidden
  */
-export function remembered ({ uri }, use) {
+export function rememberedTransport ({ uri }, worked) {
   try {
-    return use(globalThis.sessionStorage, `inkcast transport ${uri}`)
+    const storage = globalThis.sessionStorage
+    const key = `inkcast transport ${uri}`
+    if (worked) storage.setItem(key, worked)
+    return storage.getItem(key)
   } catch {
     return undefined
   }

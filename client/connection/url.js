@@ -12,9 +12,10 @@ export function checkUrl (url) {
   const full = String(url).replace(/^\/\//, `${/** @type {any} */ (globalThis).location?.protocol}//`)
   const [isUrl, port = '', path = '/'] = (typeof url === 'string' && URL_OF_A_GATEWAY.exec(full)) || []
   if (isUrl && Number(port) < 65_536 && path === '/') return
-  const wrong = `connect needs the URL of a gateway, such as https://gateway.example.com; got ${JSON.stringify(url)}`
   // Socket.IO would take the path for a namespace
+  const hint =
+    path === '/' ? '' : `. For a path use the option socket: { path: '${path.replace(/\/?$/, '/socket.io/')}' } or SOCKET_PATH`
   throw new TypeError(
-    isUrl && path !== '/' ? `${wrong}. For a path use the option socket: { path: '${path.replace(/\/?$/, '/socket.io/')}' } or SOCKET_PATH` : wrong
+    `connect needs the URL of a gateway, such as https://gateway.example.com; got ${JSON.stringify(url)}${hint}`
   )
 }

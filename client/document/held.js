@@ -28,8 +28,8 @@ export class Held {
     return true
   }
 
-  /** @param {[string, any[]][]} events that replace those held */
-  replace (events) { this.events = events }
+  /** @param {[string, any[]][]} [events] that replace those held */
+  replace (events = []) { this.events = events }
 
   /** Ends one reason to hold; without any, the events are dispatched in order. @param {string} reason */
   release (reason) {

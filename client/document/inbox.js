@@ -2,14 +2,9 @@ import { clock } from '../common/clock.js'
 import { Emitter } from '../common/emitter.js'
 import { closedError } from '../common/error.js'
 import { Held } from './held.js'
+import { nameOf } from './own-events.js'
 
 /** @typedef {import('../common/error.js').ClientError} ClientError */
-
-/**
- * Events of the document itself. A record with one of these names is emitted as `record:<name>`, so that it cannot be
- * mistaken for an event of the gateway. (No record's name begins with `doc:`.)
- */
-const OWN = new Set(['joined', 'resync', 'presence', 'closed'])
 
 /** Maximum records that wait for one loop. */
 const MAX_QUEUED = 10_000
@@ -22,8 +17,8 @@ const RESYNC = 'a listener of resync'
  * Incoming events of one opened Document: its listeners and loops, and the events that are held for them. The Document
  * is its face for the page. The membership, which all inboxes of a guid share, calls:
  *
- * - `record`, `emit`, `notify` with what the gateway has sent
- * - `checkStatus` when `joined` has changed, `complete` when the epoch is known, `forget` when what has come is useless
+ * - `record`, `emit` with what the gateway has sent
+ * - `checkStatus` when `joined` has changed, `complete` when the epoch is known
  * - `load` if the page has no copy, `fail` when it is over; `close` ends it from this side, and calls `close` there
  */
 export class Inbox {
@@ -59,15 +54,8 @@ export class Inbox {
     this.#membership = membership
     this.#onReason = onReason
     this.held.reasons.add(NO_LISTENER)
-    this.#loader = Loader === undefined ? null : new Loader({
-      load: /** @type {import('../types.js').Load} */ (load),
-      membership,
-      held: this.held,
-      nameOf,
-      onChange: () => this.checkStatus(),
-      onFailed: (error) => this.fail(error)
-    })
     this.echo = echo
+    this.#loader = Loader ? new Loader(/** @type {import('../types.js').Load} */ (load), membership, this) : null
   }
 
   /** @returns {import('../types.js').Status} */
@@ -142,9 +130,6 @@ export class Inbox {
   /** @param {string} event @param {[any, import('../types.js').Meta, ((() => void) | undefined)?]} args */
   record (event, args) { if (!this.#loader?.covers(args[1])) this.emit(nameOf(event), args) }
 
-  /** An event that is never held. @param {string} event @param {() => unknown[]} args for its listeners */
-  notify (event, args) { if (this.emitter.has(event)) this.emitter.emit(event, ...args()) }
-
   /** @param {string} event @param {any[]} args */
   emit (event, args) {
     if (this.closed) return
@@ -159,7 +144,7 @@ export class Inbox {
   #overflow () {
     this.#membership.log('too many records held', [...this.held.reasons].join())
     // the log has what is dropped: a load in progress reads it there
-    if (this.#loader?.loading) this.held.replace([])
+    if (this.#loader?.loading) this.held.replace()
     else if (this.#loader !== null) this.#loader.start('overflow')
     else this.held.replace([['resync', [{ position: this.position, reason: 'overflow' }]]])
   }
@@ -172,16 +157,13 @@ export class Inbox {
     }
   }
 
-  /** Drops held events. */
-  forget () { this.held.replace([]) }
-
   /** The gateway ended it. @param {ClientError} error */
   fail (error) {
     if (this.closed) return
     this.error = error
     // what is held for a listener comes first
     this.held.reasons.clear()
-    if (this.#loader?.loading) this.held.replace([])
+    if (this.#loader?.loading) this.held.replace()
     this.held.release('')
     this.emitter.emit('closed', error)
     this.close()
@@ -191,7 +173,7 @@ export class Inbox {
     if (this.closed) return
     this.closed = true
     this.#loader?.stop()
-    this.held.replace([])
+    this.held.replace()
     this.checkStatus()
     this.emitter.clear()
     for (const { end } of this.loops) end()
@@ -220,6 +202,3 @@ export class Inbox {
     for (const load of loading) Promise.resolve(load).finally(() => { if (--pending === 0) this.#release(RESYNC) })
   }
 }
-
-/** @param {string} event of a record */
-const nameOf = (event) => OWN.has(event) ? `record:${event}` : event

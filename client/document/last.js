@@ -44,7 +44,7 @@ async function fill (membership, inbox, count) {
       const position = await membership.whenJoined()
       const records = await readNewest(membership, position, count)
       const live = held.events.filter(([, [, meta]]) => !(meta?.offset <= position.offset))
-      held.replace([])
+      held.replace()
       for (const { event, payload, meta } of records) {
         if (inbox.echo || !membership.link.isOwn(meta.from ?? ''))
           inbox.record(event, [payload, { ...meta, epoch: position.epoch }])

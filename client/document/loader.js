@@ -1,5 +1,6 @@
 import { ClientError } from '../common/error.js'
 import { loadDocument } from './load.js'
+import { nameOf } from './own-events.js'
 
 /** Reason to hold events. */
 const LOAD = 'load'
@@ -18,7 +19,9 @@ export function loaderFor (load) {
 
 /** Loads one opened document, again after each resync, and holds its events meanwhile. */
 export class Loader {
-  #options
+  #load
+  #membership
+  #inbox
   /** @type {AbortController | null} */
   #controller = null
   /** The answer of the service contains the records up to here. @type {Position | null} */
@@ -28,16 +31,15 @@ export class Loader {
   reason = null
 
   /**
-   * @param {object} options
-   * @param {import('../types.js').Load} options.load
-   * @param {import('../types.js').Shared} options.membership
-   * @param {import('./held.js').Held} options.held events of the document
-   * @param {(event: string) => string} options.nameOf name by which the document emits a record
-   * @param {() => void} options.onChange `loading` or `reason` has changed
-   * @param {(error: ClientError) => void} options.onFailed `load` does not want to be repeated
+   * @param {import('../types.js').Load} load
+   * @param {import('../types.js').Shared} membership
+   * @param {{ held: import('./held.js').Held, checkStatus: () => void, fail: (error: ClientError) => void }} inbox its
+   *   status is checked when `loading` or `reason` has changed; it fails if `load` does not want to be repeated
    */
-  constructor (options) {
-    this.#options = options
+  constructor (load, membership, inbox) {
+    this.#load = load
+    this.#membership = membership
+    this.#inbox = inbox
     /** Settles when the latest load has ended; never rejects. */
     this.done = Promise.resolve()
   }
@@ -46,14 +48,14 @@ export class Loader {
 
   /** Loads the document; replaces a load in progress. @param {import('../types.js').LoadReason} reason */
   start (reason) {
-    const { held, onChange } = this.#options
+    const { held } = this.#inbox
     this.#controller?.abort()
     this.#controller = new AbortController()
     this.#floor = null
-    held.replace([])
+    held.replace()
     held.reasons.add(LOAD)
     this.done = this.#run(reason, this.#controller)
-    onChange()
+    this.#inbox.checkStatus()
   }
 
   stop () {
@@ -68,17 +70,18 @@ export class Loader {
 
   /** Whether the service's answer was newer than what the gateway has sent so far. */
   get isAhead () {
-    const { position } = this.#options.membership
+    const { position } = this.#membership
     return this.#floor !== null && this.#floor.epoch === position?.epoch && this.#floor.offset > position.offset
   }
 
   /** @param {import('../types.js').LoadReason} reason @param {AbortController} controller */
   async #run (reason, { signal }) {
-    const { load, membership, held, nameOf, onChange, onFailed } = this.#options
+    const { held } = this.#inbox
+    const membership = this.#membership
     membership.log('loading', reason)
     try {
       const { from, records, to } = await loadDocument({
-        load,
+        load: this.#load,
         reason,
         signal,
         source: {
@@ -99,32 +102,32 @@ export class Loader {
       ])
       membership.log('loaded', from)
       this.reason = null
-      onChange()
+      this.#inbox.checkStatus()
       held.release(LOAD)
       membership.dealtWith()
     } catch (error) {
       if (signal.aborted) return // by a newer load, or the document was closed
       this.#controller = null
-      onFailed(failure(error, 'the document cannot be loaded'))
+      this.#inbox.fail(failure(error, 'the document cannot be loaded'))
     }
   }
 
   /** `load` has failed, and is called again. @param {unknown} error */
   #failed (error) {
-    const { membership, onChange } = this.#options
+    const membership = this.#membership
     const reason = failure(error, '`load` failed, and is called again', true)
     membership.log('load failed', reason.message)
     // a failure that goes on is reported once
     if (reason.message !== this.reason?.message) this.reason = reason
     if (!this.#warned) console.warn(`inkcast: document ${JSON.stringify(membership.guid)}: ${reason.message}`, error)
     this.#warned = true
-    onChange()
+    this.#inbox.checkStatus()
   }
 
   /** @param {number} after @param {number} upTo @returns {boolean} whether all records of that range are held */
   #holds (after, upTo) {
     let next = after + 1
-    for (const [, [, meta]] of this.#options.held.events) if (meta?.offset === next) next++
+    for (const [, [, meta]] of this.#inbox.held.events) if (meta?.offset === next) next++
     return next > upTo
   }
 }

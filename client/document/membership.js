@@ -13,7 +13,6 @@ import { within } from '../common/within.js'
  * @typedef {import('./positions.js').Position} Position
  * @typedef {import('./options.js').OpenOptions} OpenOptions
  * @typedef {import('../outbox/contract.js').Queue} Queue
- * @typedef {import('../outbox/contract.js').QueueEvents} QueueEvents
  */
 
 /**
@@ -21,8 +20,7 @@ import { within } from '../common/within.js'
  * @typedef {object} Link
  * @property {Pick<import('../connection/connection.js').Connection, 'request' | 'tell' | 'check'>} connection
  * @property {import('../common/log.js').Log} log
- * @property {(guid: string, events: Omit<QueueEvents, 'send'>) => Promise<Queue> | null} openQueue null: there
- *   is no outbox
+ * @property {(membership: Membership) => Promise<Queue> | null} openQueue null: there is no outbox
  * @property {(connectionId: string) => boolean} isOwn whether it is, or was, a connection of this client
  * @property {(guid: string, position: Position | null) => void} save
  * @property {(membership: Membership, toLeave: boolean) => void} gone it was closed; toLeave:
@@ -46,7 +44,7 @@ export class Membership {
 
   /** @type {Promise<Queue> | null} */
   #queue
-  /** Lists the queued edits. @type {() => readonly import('../types.js').QueuedSend[]} */
+  /** Lists the queued edits; replaced by the outbox. @type {() => readonly import('../types.js').QueuedSend[]} */
   pending = () => NONE
   /** At the last join. */
   readOnly = false
@@ -76,15 +74,7 @@ export class Membership {
     this.position = position && { ...position }
     /** Whether the first caller had no copy of the document. */
     this.#fresh = position === null
-    this.#queue = link.openQueue(guid, {
-      onPending: (pending) => {
-        this.pending = pending
-        for (const inbox of this.inboxes) inbox.notify('doc:pending', () => [pending()])
-      },
-      onDropped: (edit, error) => {
-        for (const inbox of this.inboxes) inbox.notify('doc:dropped', () => [edit, error])
-      }
-    })
+    this.#queue = link.openQueue(this)
     this.#queue?.catch((error) => this.log('outbox failed', String(error)))
   }
 
@@ -246,7 +236,7 @@ export class Membership {
     if (this.position?.epoch === '') {
       // the first join was in progress: records so far are useless, because others may precede those of the next join
       this.position = null
-      for (const inbox of this.inboxes) inbox.forget()
+      for (const inbox of this.inboxes) inbox.held.replace()
     }
   }
 
@@ -351,7 +341,6 @@ export class Membership {
   async queue (argument) {
     if (this.#queue === null)
       throw badRequest('`queue` needs the option `outbox` of connect')
-    this.link.connection.check('doc:send', { guid: this.guid, ...argument, queue: { id: '0'.repeat(64), seq: 1e9 } })
     const queue = await this.#queue.catch((cause) => {
       throw new ClientError({ code: 'storage_failed', message: 'the outbox cannot be opened' }, { cause })
     })

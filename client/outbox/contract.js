@@ -20,7 +20,12 @@
  * @property {() => void} close what is not sent stays stored; a later `open` sends it
  *
  * @typedef {object} Outbox
- * @property {(guid: string, events: QueueEvents) => Promise<Queue>} open
+ * @property {(document: Queued) => Promise<Queue>} open
+ *
+ * @typedef {Pick<import('../types.js').Shared, 'guid' | 'pending' | 'ask'> & {
+ *   inboxes: Iterable<{ emitter: import('../common/emitter.js').Emitter }>,
+ *   link: { connection: { check: (event: string, argument: object) => void } } }} Queued a document, as the outbox
+ *   sees it; the outbox keeps its `pending` up to date
  */
 
 /**

@@ -43,6 +43,7 @@ export class DocumentQueue {
   #lock
   #inFlight
   #log
+  #check
   #send
   #onPending
   #onDropped
@@ -69,17 +70,19 @@ export class DocumentQueue {
 
   /**
    * @param {QueueEvents & { key: string, store: Store, lock: Lock, inFlight?: InFlight,
-   *   log: (what: string, detail?: any) => void }} options inFlight: of all queues of a client
+   *   check?: (argument: object) => void, log: (what: string, detail?: any) => void }} options check throws for data
+   *   that cannot be sent; inFlight: of all queues of a client
    */
-  constructor ({ key, store, lock, inFlight = new InFlight(), log, send, onPending, onDropped }) {
+  constructor ({ key, store, lock, inFlight = new InFlight(), log, check = () => {}, send, ...events }) {
     this.#key = key
     this.#store = store
     this.#lock = lock
     this.#inFlight = inFlight
     this.#log = log
     this.#send = send
-    this.#onPending = onPending
-    this.#onDropped = onDropped
+    this.#check = check
+    this.#onPending = events.onPending
+    this.#onDropped = events.onDropped
   }
 
   /** Takes the name of this page's queue, and the edits that others left behind. */
@@ -98,6 +101,7 @@ export class DocumentQueue {
    */
   async add (argument) {
     if (this.#closing.signal.aborted) throw closedError()
+    this.#check(argument)
     if (this.#own.edits.length >= MAX_WAITING)
       throw new ClientError({ code: 'too_many_waiting', message: 'too many edits are queued', retryable: true })
     let stored

@@ -4,6 +4,10 @@ import { indexedDbStore } from './indexed-db.js'
 import { hasWebLocks, processLock, webLock } from './locks.js'
 import { memoryStore } from './memory-store.js'
 
+/** Timeout of the answer to a queued edit, ms: the gateway's own are shorter. */
+const ANSWER_TIMEOUT = 20_000
+/** In place of an edit's place in its queue, which is not known before its size is checked. */
+const LONGEST_PLACE = { queue: { id: '0'.repeat(64), seq: 1e9 } }
 /** Names among the clients of this process, where there are no Web Locks. */
 const lockHere = processLock()
 
@@ -21,7 +25,11 @@ export function createOutbox ({ url, user, store, lock, log }) {
   const inFlight = new InFlight()
   const kept = store === undefined ? browserStore(log) : Promise.resolve(store)
   return {
-    async open (guid, events) {
+    async open (document) {
+      const { guid } = document
+      const notify = (/** @type {string} */ event, /** @type {() => unknown[]} */ args) => {
+        for (const { emitter } of document.inboxes) if (emitter.has(event)) emitter.emit(event, ...args())
+      }
       const queue = new DocumentQueue({
         // the edits of one user are never sent as another
         key: JSON.stringify([url, user, guid]),
@@ -29,7 +37,13 @@ export function createOutbox ({ url, user, store, lock, log }) {
         lock: lock ?? (hasWebLocks() ? webLock : lockHere),
         inFlight,
         log: (what, detail) => log(what, guid, detail),
-        ...events
+        check: (argument) => document.link.connection.check('doc:send', { guid, ...argument, ...LONGEST_PLACE }),
+        send: (argument) => document.ask('doc:send', argument, ANSWER_TIMEOUT),
+        onPending: (pending) => {
+          document.pending = pending
+          notify('doc:pending', () => [pending()])
+        },
+        onDropped: (edit, error) => notify('doc:dropped', () => [edit, error])
       })
       await queue.start()
       return queue

@@ -74,8 +74,7 @@ export class UserLog {
 
   /** @internal @param {string} event @param {unknown} payload @param {import('../types.js').Meta} meta with `user` */
   _onRecord (event, payload, meta) {
-    const { epoch, offset } = /** @type {import('../types.js').Position} */ (meta.user)
-    this.#reached({ epoch, offset })
+    this.#reached({ .../** @type {import('../types.js').Position} */ (meta.user) })
     this.#emitter.emit(/^(open|resync)$/.test(event) ? `record:${event}` : event, payload, meta)
   }
 

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { connect } from '../../client/index.js'
 // loaded on demand; in the module cache an import takes no longer than `settle`
+import '../../client/connection/ask-for-refusal.js'
 import '../../client/presence/participation.js'
 
 /**

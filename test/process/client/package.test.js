@@ -10,10 +10,10 @@ import { bundleClient, bundleCore, declareExtension } from '../../../scripts/bui
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
-test('the core of the client has at most 9,900 bytes gzipped, without socket.io-client and the parts loaded on demand', async (t) => {
+test('the core of the client has at most 9,500 bytes gzipped, without socket.io-client and the parts loaded on demand', async (t) => {
   const { length } = gzipSync(await bundleCore(), { level: 9 })
   t.diagnostic(`${length} bytes gzipped`)
-  assert.ok(length <= 9900, `${length} bytes`)
+  assert.ok(length <= 9500, `${length} bytes`)
 })
 
 test('the bundle for a page has no imports', async (t) => {
