@@ -30,6 +30,7 @@ export const WALL_CLOCK = {
   'src/transport/peers/session-listener.js': 'time in the proof of another worker',
   'src/documents/receipts/reports.js': 'timestamp of a record',
   'src/gateway/arrivals.js': 'latencies from timestamps of other machines',
+  'src/documents/receipts/sample.js': 'latencies from timestamps of other machines',
   'src/gateway/server.js': 'when something was heard from a client last',
   'src/transport/peers/owner-client.js': 'time in the proof for another machine',
   'src/gateway/rehearsal/warm-up.js': '`exp` of a token',

@@ -74,6 +74,7 @@ export class Client {
         this.#offered = this.#user !== undefined
         return {
           client: this.id,
+          acknowledges: true,
           documents: this.#handshakeDocuments(),
           user: this.#user && (this.#user.position ?? {})
         }
@@ -258,7 +259,7 @@ export class Client {
   close () {
     if (this.state === 'closed') return
     this.#connection.close()
-    for (const membership of [...this.#memberships.values()]) membership.fail(/** @type {ClientError} */ (this.reason))
+    for (const membership of this.#memberships.values()) membership.fail(/** @type {ClientError} */ (this.reason))
     this.#emitter.clear()
     this.#user?._clear()
   }
@@ -273,7 +274,7 @@ export class Client {
       if (this.#leaving.get(guid) !== leaving) return
       this.#leaving.delete(guid)
       const membership = this.#memberships.get(guid)
-      if (membership !== undefined) this.#joinIfPossible(membership)
+      if (membership) this.#joinIfPossible(membership)
     })
     this.#leaving.set(guid, leaving)
   }
@@ -336,10 +337,11 @@ export class Client {
     )
     socket.onAny((event, payload, meta, acknowledge) => {
       if (/^(doc|gateway|auth):/.test(event)) return
+      if (meta?.sampled) acknowledge = acknowledge()
       if (meta?.user && this.#user) return this.#user._onRecord(event, payload, meta)
       const guid = meta?.guid
       const membership = this.#memberships.get(guid)
-      if (membership !== undefined) membership.onRecord(event, payload, meta, acknowledge)
+      if (membership) membership.onRecord(event, payload, meta, acknowledge)
       else if (!this.#leaving.has(guid))
         this.#emitter.emit(event === 'state' ? 'record:state' : event, payload, meta, acknowledge)
     })

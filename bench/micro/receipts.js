@@ -69,7 +69,7 @@ async function measure (members) {
     sums.missing += missing.length + more
   } }
   const receipts = new Receipts({
-    settings: { receiptTimeout: TIMEOUT, maxPendingReceipts: PENDING },
+    settings: { receiptTimeout: TIMEOUT, receiptSample: 0, maxPendingReceipts: PENDING },
     uplink,
     parts,
     metrics: createMetrics({ processMetrics: false }),

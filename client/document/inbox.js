@@ -127,7 +127,7 @@ export class Inbox {
     this.emitter.emit('doc:status', status, reason)
   }
 
-  /** @param {string} event @param {[any, import('../types.js').Meta, ((() => void) | undefined)?]} args */
+  /** @param {string} event @param {any[]} args */
   record (event, args) { if (!this.#loader?.covers(args[1])) this.emit(nameOf(event), args) }
 
   /** @param {string} event @param {any[]} args */

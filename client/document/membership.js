@@ -268,7 +268,7 @@ export class Membership {
    * @param {string} event
    * @param {unknown} payload
    * @param {import('../types.js').Meta} meta
-   * @param {(() => void) | undefined} acknowledge
+   * @param {(() => void) | undefined | void} acknowledge
    */
   onRecord (event, payload, meta, acknowledge) {
     const { offset, after, from } = meta
@@ -277,7 +277,7 @@ export class Membership {
     if (this.status === 'idle' || /** @type {number} */ (offset) <= before) return
     this.seen.records++
     const own = from !== undefined && this.link.isOwn(from)
-    if (own) acknowledge?.()
+    if (own) acknowledge = acknowledge?.()
     if (offset !== undefined) {
       // records between `after` and `offset` were replaced by newer ones of their key
       if ((after ?? offset - 1) > before) this.seen.gaps++
@@ -285,7 +285,7 @@ export class Membership {
       this.position = { epoch: meta.epoch, offset }
     }
     for (const inbox of this.inboxes)
-      if (!own || inbox.echo) inbox.record(event, own ? [payload, meta] : [payload, meta, acknowledge])
+      if (!own || inbox.echo) inbox.record(event, [payload, meta, acknowledge])
     if (offset !== undefined) this.dealtWith()
   }
 

@@ -94,6 +94,14 @@ export const gateway = {
       ]),
       graph('Misrouted requests', 'Of long polling. failed: a worker could not reach another one.', 'short', [
         ['{{result}}', perSecond('stray_requests_total', '', 'result')]
+      ]),
+      graph('Record to browser', 'Until clients have acknowledged sampled records (RECEIPT_SAMPLE).', 's', [
+        ['p50 since {{since}}', quantile(0.5, 'sampled_seconds', '', 'since')],
+        ['p99 since {{since}}', quantile(0.99, 'sampled_seconds', '', 'since')]
+      ]),
+      graph('Sampled receipts', 'Clients by result, and records that found no room.', 'short', [
+        ['{{result}}', perSecond('sampled_acknowledgements_total', '', 'result')],
+        ['records left out', perSecond('sampled_records_total', 'result="left_out"')]
       ])
     ],
     Certificates: [

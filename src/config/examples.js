@@ -16,6 +16,7 @@ export const EXAMPLES = {
   PEER_HOST: '10.0.0.7',
   PEER_PORT: '7000',
   PEER_TLS_FILES: 'cert:/etc/inkcast/peer/cert.pem,key:/etc/inkcast/peer/key.pem,ca:/etc/inkcast/peer/ca.pem',
+  RECEIPT_SAMPLE: '0.001',
   MAX_CONNECTIONS: '50000',
   MAX_EVENTS_PER_SECOND: '200,doc:join=20,doc:signal=50',
   MAX_CONNECTIONS_PER_ADDRESS: '2000',

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { block, described, integer, list, milliseconds } from './setting.js'
+import { block, described, integer, list, milliseconds, share } from './setting.js'
 
 /** Events that may have a rate of their own. */
 const RATED = ['doc:join', 'doc:leave', 'doc:send', 'doc:signal', 'doc:members', 'doc:history', 'doc:state', 'auth:refresh']
@@ -79,6 +79,14 @@ export const limits = block('Limits', {
     type: milliseconds(1000, 600_000),
     default: '10000',
     describe: 'Maximum time for a client to acknowledge a record with `x-receipt`, ms.'
+  },
+  RECEIPT_SAMPLE: {
+    as: 'receiptSample',
+    type: share(),
+    default: '0',
+    describe:
+      'Share of the records without `x-receipt` whose way to the browser is measured: inkcast-client acknowledges them by itself ' +
+      '(docs/tracing.md#from-record-to-browser).'
   },
   MAX_HANDSHAKES_PER_SECOND: {
     as: 'maxHandshakesPerSecond',

@@ -69,6 +69,11 @@ export const integer = (min, max) => shown(v.pipe(
   v.minValue(min),
   v.maxValue(max)
 ), { min, max })
+export const share = () => described('0 to 1', v.pipe(
+  string(),
+  v.regex(/^(?:0|1|0?\.\d{1,9})$/, 'must be a number from 0 to 1, such as 0.001'),
+  v.transform(Number)
+))
 export const port = () => integer(0, 65535)
 /** @param {number} min @param {number} max */
 export const milliseconds = (min, max) => integer(min, max)

@@ -70,6 +70,8 @@ export class Connection {
    * @type {import('../documents/receipts/receipt.js').Receiver | null}
    */
   receiver = null
+  /** Whether its client acknowledges records with `meta.sampled` by itself. */
+  acknowledges = false
   /** The second in which expiry.js handles it next; 0: not scheduled. */
   expiresIn = 0
   /** @type {string | undefined} */
@@ -186,13 +188,14 @@ export class Connection {
   /**
    * Writes a record at the end of this turn.
    * @param {import('../documents/delivery/delivery.js').Delivery |
-   *   import('../documents/delivery/presence-delivery.js').PresenceDelivery} delivery
+   *   import('../documents/delivery/presence-delivery.js').PresenceDelivery} given
    * @param {boolean} [anyway] write regardless of the backlog
    * @returns {false | void} false: the backlog is full
    */
-  deliver (delivery, anyway = false) {
+  deliver (given, anyway = false) {
     const { conn, codec, context } = this
     if (conn.readyState !== 'open') return
+    const delivery = given.receipt?.sampled && !this.acknowledges ? given.plain : given
     if (this.backlog !== null && !anyway && !this.backlog.admits(delivery)) {
       delivery.trace?.tell(this, 'withheld')
       return false

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { TOO_MANY_VALUES, UNREADABLE } from '../transport/admission/rate-limit.js'
 import { InkcastError, publicError } from '../base/common/errors.js'
-import { custom, isRecord, object, parse, strictObject, string } from '../base/common/schema.js'
+import { boolean, custom, isRecord, object, parse, strictObject, string } from '../base/common/schema.js'
 import { isId } from '../wire/publication.js'
 import { guid, last, members, parseInput, positionFields, state } from './handlers/input.js'
 
@@ -35,6 +35,7 @@ const PARTS = {
     /** @type {(value: unknown) => value is string} */ (isId),
     'must be a string of 1 to 256 bytes without control characters'
   )),
+  acknowledges: v.nullish(boolean()),
   documents: v.nullish(custom(isRecord, 'must be an object')),
   user: v.nullish(userPosition)
 }
@@ -75,16 +76,20 @@ export function readDocuments (documents) {
 }
 
 /**
- * Whether `auth` has at most a valid token and client id, so that the schema would return it unchanged. Why:
- * docs/internals/decisions/0005-handshake.md. Exported for tests: compared with the schema.
+ * Whether `auth` has at most a valid token, client id and `acknowledges`, so that the schema would return it unchanged.
+ * Why: docs/internals/decisions/0005-handshake.md. Exported for tests: compared with the schema.
  * @param {any} auth
- * @returns {auth is { token?: string, client?: string, documents?: undefined, user?: undefined }}
+ * @returns {auth is
+ *   { token?: string, client?: string, acknowledges?: boolean, documents?: undefined, user?: undefined }}
  */
 export function isPlainAuth (auth) {
   if (!isRecord(auth)) return false
   for (const field in auth) {
     const value = auth[field]
-    if (!(field === 'token' ? typeof value === 'string' : field === 'client' && isId(value))) return false
+    const isPlain = field === 'token'
+      ? typeof value === 'string'
+      : field === 'client' ? isId(value) : field === 'acknowledges' && typeof value === 'boolean'
+    if (!isPlain) return false
   }
   return true
 }

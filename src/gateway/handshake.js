@@ -130,7 +130,7 @@ export class Handshake {
     const { conn } = /** @type {any} */ (socket)
     const codec = useCodec(socket.client)
     this.#refuseWhileDraining(socket)
-    const { token, client, documents, user, refused } = readAuth(socket.handshake.auth)
+    const { token, client, acknowledges, documents, user, refused } = readAuth(socket.handshake.auth)
     if (documents && Object.keys(documents).length > this.#connectionContext.maxDocuments)
       throw new InkcastError('too_many_documents')
     // without a token it would be another anonymous user
@@ -153,6 +153,7 @@ export class Handshake {
     }
     assignId(socket, this.#newConnectionId())
     const connection = new Connection(socket, identity, codec, client ?? undefined, this.#connectionContext)
+    connection.acknowledges = acknowledges === true
     describeSocket(socket, connection)
     if (conn[kOwner] !== undefined) this.#replaced.set(connection, conn[kOwner])
     this.#owners.own(connection, !this.#namespaces.has(conn))

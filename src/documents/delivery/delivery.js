@@ -32,8 +32,11 @@ export class Delivery {
   constructor (publication, offset, receipt = null, after, epoch) {
     this.publication = publication
     this.receipt = receipt
+    /** For clients that a sampled receipt does not ask: the record as it is without one. @type {Delivery} */
+    this.plain = receipt?.sampled ? new Delivery(publication, offset, null, after, epoch) : this
     /** @type {ReturnType<typeof metaOfKept>} */
     this.meta = publication.keep ? metaOfKept(publication, offset, after, epoch) : metaOf(publication, offset, after)
+    if (receipt?.sampled) this.meta.sampled = true
   }
 
   /** @param {Codec} codec @returns {EncodedMessage[]} more than one only for JSON with binary attachments */
@@ -125,7 +128,7 @@ function binaryAsText (key, value) {
 function metaOf ({ guid, traceId, traceparent, timestamp, from }, offset, after) {
   /**
    * @type {{ guid?: string, offset?: number, after?: number, traceId?: string, traceparent?: string, ts?: number,
-   *   from?: string }}
+   *   from?: string, sampled?: true }}
    */
   const meta = {}
   if (guid !== undefined) meta.guid = guid

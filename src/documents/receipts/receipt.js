@@ -29,6 +29,10 @@ export class Receiver {
  * @property {Receiver | null} receiver set by `ask`
  */
 
+/** @param {import('../../wire/publication.js').Publication} publication */
+const withoutValue = ({ operator, guid, event, traceId, traceparent, timestamp }) =>
+  ({ operator, guid, event, traceId, traceparent, timestamp })
+
 /**
  * The receipt of one record on this worker: the members asked and their latencies. Nine bytes for each member.
  */
@@ -60,8 +64,9 @@ export class Receipt extends WheelEntry {
    * @param {string | undefined} sharedId id among workers; undefined: no other worker takes part
    * @param {number} at ms, as in `acknowledge`
    * @param {(receipt: Receipt) => void} onMember called before each member is added
+   * @param {boolean} [sampled] its publisher did not request it
    */
-  constructor (ackId, publication, sharedId, at, onMember) {
+  constructor (ackId, publication, sharedId, at, onMember, sampled = false) {
     super()
     const { operator } = publication
     this.ackId = ackId
@@ -70,6 +75,7 @@ export class Receipt extends WheelEntry {
     this.sid = operator === 'socket' ? publication.sid : undefined
     this.event = publication.event
     this.traceId = publication.traceId
+    this.sampled = sampled ? withoutValue(publication) : undefined
     this.sharedId = sharedId
     this.at = at
     this.onMember = onMember

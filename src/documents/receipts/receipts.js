@@ -2,6 +2,7 @@ import { happened, receiptOpened } from '../../observe/metrics/points.js'
 import { TICK, TimingWheel } from '../../transport/heartbeat/wheel.js'
 import { ACK_IDS, FIRST_ACK_ID, Receipt } from './receipt.js'
 import { Reports } from './reports.js'
+import { Sample } from './sample.js'
 
 /**
  * A record reaches all workers within this time, so no worker reports earlier, ms; RECEIPT_TIMEOUT is not shorter.
@@ -33,6 +34,8 @@ export class Receipts {
   #pending = 0
   /** Of the last ack id. */
   #sequence
+  /** Undefined: only publishers ask for receipts. */
+  #sample
   /** @type {TimingWheel<Receipt>} */
   #wheel
   /**
@@ -44,7 +47,7 @@ export class Receipts {
 
   /**
    * @param {import('./reports.js').ReportDependencies & {
-   *   settings: { receiptTimeout: number, maxPendingReceipts: number },
+   *   settings: { receiptTimeout: number, receiptSample: number, maxPendingReceipts: number },
    *   metrics: import('../../observe/metrics/metrics.js').Metrics
    * }} dependencies
    */
@@ -56,6 +59,10 @@ export class Receipts {
     this.metrics = metrics
     this.log = dependencies.log
     this.clock = dependencies.clock
+    const { receiptSample: share, maxPendingReceipts } = settings
+    this.#sample = share > 0
+      ? new Sample({ share, most: maxPendingReceipts / 2, metrics, clock: this.clock })
+      : undefined
     this.#wheel = new TimingWheel(settings.receiptTimeout + GRACE, this.#now())
     // Random, so that late acknowledgements to the worker before a restart match no new receipt.
     this.#sequence = Math.floor(random.number() * ACK_IDS)
@@ -91,7 +98,7 @@ export class Receipts {
    * @returns {Receipt | null} null: no receipt
    */
   open (publication, receiptId) {
-    if (!publication.receipt) return null
+    if (!publication.receipt) return this.#sample === undefined ? null : this.#openSampled(this.#sample, publication)
     const { maxPendingReceipts } = this.settings
     if (this.#pending >= 2 * maxPendingReceipts) {
       this.#tally.unreported++
@@ -102,6 +109,15 @@ export class Receipts {
     const receipt = new Receipt(ackId, publication, sharedId, this.#now(), this.#onMember)
     if (receiptOpened.hasSubscribers) receiptOpened.publish({ by: this.metrics, receipt, publication })
     return receipt
+  }
+
+  /** @param {Sample} sample @param {import('../../wire/publication.js').Publication} publication */
+  #openSampled (sample, publication) {
+    if (!sample.has(publication)) return null
+    if (sample.hasRoom && this.#pending < this.settings.maxPendingReceipts)
+      return new Receipt(this.#nextAckId(), publication, undefined, this.#now(), this.#onMember, true)
+    sample.leaveOut()
+    return null
   }
 
   /**
@@ -119,9 +135,10 @@ export class Receipts {
       this.#tally.stray++
       return false
     }
+    const ms = at - receipt.at
+    if (receipt.sampled) this.#sample?.acknowledged(receipt.sampled, ms)
     if (happened.hasSubscribers) {
       const { guid, traceId, event } = receipt
-      const ms = at - receipt.at
       happened.publish({ by: this.metrics, connection, hop: 'acknowledged', event: { guid, traceId, event, ms } })
     }
     if (receipt.complete) {
@@ -159,6 +176,7 @@ export class Receipts {
   /** @param {Receipt} receipt @param {number} weight */
   #weigh (receipt, weight) {
     this.#pending += weight - receipt.weight
+    if (receipt.sampled) this.#sample?.weigh(weight - receipt.weight)
     receipt.weight = weight
   }
 
@@ -191,7 +209,8 @@ export class Receipts {
       this.#asking.set(receipt.ackId, receipt)
       this.#plan(receipt, receipt.at + this.settings.receiptTimeout)
     }
-    this.reports.announceSoon(receipt)
+    if (receipt.sampled) this.#sample?.begin(receipt)
+    else this.reports.announceSoon(receipt)
   }
 
   /** Called after all acknowledgements, or at the timeout. @param {Receipt} receipt */
@@ -199,6 +218,10 @@ export class Receipts {
     this.#wheel.remove(receipt)
     if (receipt.ackId === undefined) this.#unasked.delete(receipt)
     else this.#asking.delete(receipt.ackId)
+    if (receipt.sampled) {
+      this.#sample?.finish(receipt)
+      return this.#weigh(receipt, 0)
+    }
     this.#tally.acknowledged += receipt.acknowledged
     this.#tally.missing += receipt.asked - receipt.acknowledged
     this.#tally.unasked += receipt.unasked

@@ -62,7 +62,9 @@ export function stagesAt (begin, clock) {
       const bytes = tally.bytes - before.bytes
       turnWrites.afterFlush(() => stage.end({ epoch, offset, age: before.age, clients, bytes }))
     }],
-    [receiptOpened, ({ receipt, publication }) => { receipt.stage = begin('receipt', publication) }]
+    [receiptOpened, ({ receipt, publication }) => {
+      receipt.stage = begin(receipt.sampled ? 'sample' : 'receipt', publication)
+    }]
   ]
 }
 

@@ -30,6 +30,7 @@ const STAGES = Object.freeze({
   log: { kind: SpanKind.CLIENT, begins: false },
   deliver: { kind: SpanKind.CONSUMER, begins: false },
   receipt: { kind: SpanKind.INTERNAL, begins: false },
+  sample: { kind: SpanKind.INTERNAL, begins: true },
   'doc:send': { kind: SpanKind.SERVER, begins: true }
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
+import { startClient } from '../../helpers/inkcast-client.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 import { kConnection } from '../../../src/gateway/connection.js'
@@ -177,4 +178,26 @@ test('requested acknowledgements do not disconnect a client', async (t) => {
   for (let i = 0; i < 150; i++) await post('/v1/documents/doc/broadcast', i, ASK)
   await receipts(150)
   assert.equal(connection.open, true)
+})
+
+test('inkcast-client acknowledges a sampled record by itself, and a stock client gets it as any other', async (t) => {
+  const { join, post, told, url, metrics } = await setUp(t, { RECEIPT_SAMPLE: '1' })
+  const stock = await join()
+  const page = startClient(t, url)
+  const doc = await page.open('doc')
+  /** @type {unknown[][]} */
+  const got = []
+  const record = (/** @type {unknown[]} */ ...args) => { got.push(args) }
+  for (const receiver of /** @type {any[]} */ ([doc, page, stock])) receiver.on('message', record)
+  await post('/v1/documents/doc/broadcast', 1)
+  await post('/v1/broadcast', 2)
+  const counted = async () => {
+    const { values } = await metrics.sampled_seconds.get()
+    return values.find(({ metricName }) => metricName?.endsWith('_count'))?.value
+  }
+  await waitFor(async () => await counted() === 2)
+  await waitFor(() => got.length === 4)
+  assert.deepEqual(got.map((args) => args.filter((arg) => arg !== undefined).length), [2, 2, 2, 2])
+  assert.deepEqual(got.map(([, meta]) => /** @type {any} */ (meta).sampled ?? false).sort(), [false, false, true, true])
+  assert.deepEqual(told(), [])
 })

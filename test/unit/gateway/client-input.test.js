@@ -55,7 +55,7 @@ function* objectsWith (fields) {
 describe('input that passes the quick check', () => {
   test('of a handshake equals the result of the schema', () => {
     let seen = 0
-    for (const auth of objectsWith({ token: ['x', 'x', '', 7, null, {}], client: IDS })) {
+    for (const auth of objectsWith({ token: ['x', 'x', '', 7, null, {}], client: IDS, acknowledges: [true, false, 1, 'true', null] })) {
       if (!isPlainAuth(auth)) continue
       seen++
       const { value, problem } = parse(authSchema, auth)
@@ -76,7 +76,8 @@ describe('input that passes the quick check', () => {
   })
 
   test('includes the input of most clients', () => {
-    for (const auth of [{}, { token: 'x' }, { token: 'x', client: 'tab' }]) assert.ok(isPlainAuth(auth))
+    for (const auth of [{}, { token: 'x' }, { token: 'x', client: 'tab', acknowledges: true }])
+      assert.ok(isPlainAuth(auth))
     for (const auth of [{ token: null }, { documents: {} }, { more: 1 }, [], null, 'x']) assert.ok(!isPlainAuth(auth))
     assert.ok(isGuidOnly({ guid: 'minutes' }))
     for (const input of [{ guid: 'minutes', state: {} }, { guid: '' }, {}, [], null, 'minutes'])

@@ -73,10 +73,11 @@ export class FakeParts {
 /**
  * @param {object} [options]
  * @param {number} [options.max] pending acknowledgements
+ * @param {number} [options.sample] share of records that are sampled
  * @param {import('../../../src/documents/receipts/redis-receipts.js').ReceiptParts} [options.parts]
  * @param {ReturnType<typeof manualClock>} [options.clock]
  */
-export function setUp ({ max = 100_000, parts, clock = manualClock() } = {}) {
+export function setUp ({ max = 100_000, sample = 0, parts, clock = manualClock() } = {}) {
   const metrics = createMetrics({ processMetrics: false })
   /** @type {import('../../../src/log/publish/uplink.js').UplinkRecord[]} */
   const sent = []
@@ -88,7 +89,7 @@ export function setUp ({ max = 100_000, parts, clock = manualClock() } = {}) {
     }
   }
   const receipts = new Receipts({
-    settings: { receiptTimeout: TIMEOUT, maxPendingReceipts: max },
+    settings: { receiptTimeout: TIMEOUT, receiptSample: sample, maxPendingReceipts: max },
     uplink,
     parts,
     metrics,
@@ -97,7 +98,7 @@ export function setUp ({ max = 100_000, parts, clock = manualClock() } = {}) {
     random: systemRandom
   })
   return {
-    receipts, clock, sent, uplink,
+    receipts, clock, sent, uplink, metrics,
     /**
      * @param {FakeConnection[]} members
      * @param {Partial<import('../../../src/wire/publication.js').Publication>} [fields]
