@@ -9,7 +9,7 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { systemRandom } from '../src/base/common/random.js'
-import { documentChannel } from '../src/redis/keys.js'
+import { createKeys } from '../src/redis/keys.js'
 import { encodeEnvelope } from '../src/wire/envelope.js'
 import { makeDirectory, removeDirectory } from '../test/services/directory.js'
 import { startRedis } from '../test/services/redis.js'
@@ -19,6 +19,8 @@ import { scoped } from './measure/scope.js'
 import { readOptions } from './options.js'
 import { saveResults } from './report/results.js'
 import { markdownTable } from './report/table.js'
+
+const { documentChannel } = createKeys()
 
 const USAGE = `A record to many workers: a subscription for each against one for the machine
 

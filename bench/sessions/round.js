@@ -7,13 +7,15 @@ import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { createLog } from '../../src/base/common/log.js'
 import { createRedis } from '../../src/redis/client.js'
-import { documentHolders, WORKERS, workerUsers } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { createRedisSessions } from '../../src/people/sessions/redis-sessions.js'
 import { startKafka } from '../../test/services/kafka.js'
 import { startRedis } from '../../test/services/redis.js'
 import { ClientPool } from '../client/pool.js'
 import { guidOf } from '../job.js'
 import { startInkcast } from '../systems/inkcast.js'
+
+const { documentHolders, workers: WORKERS, workerUsers } = createKeys()
 
 /**
  * @typedef {object} SessionSettings

@@ -1,5 +1,3 @@
-import { echoChannel } from '../redis/keys.js'
-
 /**
  * Sends short texts to a process through Redis pub/sub, as records are sent, to check that it works.
  *
@@ -13,17 +11,19 @@ import { echoChannel } from '../redis/keys.js'
 
 /**
  * @param {object} dependencies
- * @param {Pick<import('../redis/client.js').RedisConnection, 'channels' | 'client'>} dependencies.redis
+ * @param {Pick<import('../redis/client.js').RedisConnection, 'channels' | 'client' | 'keys'>} dependencies.redis
  * @param {Pick<import('../base/common/random.js').Random, 'bytes'>} dependencies.random
  * @returns {Echo}
  */
-export function createRedisEcho ({ redis: { channels, client }, random }) {
+export function createRedisEcho ({ redis: { channels, client, keys }, random }) {
   const id = random.bytes(12).toString('base64url')
   return {
     id,
     // the subscription is repeated even if this call fails
-    start (onEcho) { channels.subscribe(echoChannel(id), (payload) => onEcho(payload.toString())).catch(() => {}) },
-    send: (to, text) => client.spublish(echoChannel(to), text),
-    stop: () => channels.unsubscribe(echoChannel(id))
+    start (onEcho) {
+      channels.subscribe(keys.echoChannel(id), (payload) => onEcho(payload.toString())).catch(() => {})
+    },
+    send: (to, text) => client.spublish(keys.echoChannel(to), text),
+    stop: () => channels.unsubscribe(keys.echoChannel(id))
   }
 }

@@ -9,6 +9,7 @@ import { identityIn, identityOf } from './identity/identity.js'
 import { createSlotMoves } from './identity/moved-slots.js'
 import { isRefusal, withoutArguments } from './errors.js'
 import { inProcess } from './in-process.js'
+import { createKeys } from './keys.js'
 import { RECONNECT, clusterOptions, connectionOptions } from './options.js'
 import { causeOfSentinels, sentinelOptions } from './sentinel/options.js'
 import { createSentinelWatch } from './sentinel/watch.js'
@@ -41,6 +42,7 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  * @param {object} settings
  * @param {string[]} settings.urls one `redis://`, `rediss://` or `unix://` URL, several for Redis Cluster, or one of Sentinel
  *   (redis-url.js)
+ * @param {string} [settings.prefix] of all keys and channels, REDIS_PREFIX
  * @param {() => import('node:stream').Duplex} [settings.connect] opens a connection to the built-in store of this
  *   process, in place of `urls`
  * @param {string} settings.name of this process, for CLIENT LIST
@@ -51,7 +53,8 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  * @param {import('../base/common/random.js').Random} settings.random
  */
 // eslint-disable-next-line max-lines-per-function -- the life of one client, whose parts are files of their own
-export function createRedis ({ urls, connect, name, log, metrics, onWaits = () => {}, clock, random }) {
+export function createRedis ({ name, log, metrics, onWaits = () => {}, clock, random, ...server }) {
+  const { urls, connect, prefix } = server
   if (urls.length === 0 && connect === undefined)
     throw new Error('REDIS_URL: set it; only "npm start" has a store of its own, for development')
   const backoff = new Backoff({ ...RECONNECT, random })
@@ -106,7 +109,8 @@ export function createRedis ({ urls, connect, name, log, metrics, onWaits = () =
     })
   }
   const scripts = defineScripts(client)
-  const markers = client instanceof Cluster ? createMarkers({ client, scripts }) : undefined
+  const keys = createKeys(prefix)
+  const markers = client instanceof Cluster ? createMarkers({ client, scripts, keys }) : undefined
   const topology = client instanceof Cluster ? clusterTopology(client, clock) : singleTopology(client)
   const moves = client instanceof Cluster ? slotMoves(client, topology) : undefined
   const channels = new Channels({
@@ -184,6 +188,7 @@ export function createRedis ({ urls, connect, name, log, metrics, onWaits = () =
     /** Whether it is the store of this process, which ends with the process. */
     isInProcess: connect !== undefined,
     scripts,
+    keys,
     channels,
     topology,
 

@@ -1,5 +1,4 @@
 import { hashSlot, tagsOf } from './hash-slot.js'
-import { nodeMarker } from './keys.js'
 
 /** Lifetime of a marker, s: each look renews it, and it expires after its process has ended. */
 const TTL = 3600
@@ -16,8 +15,9 @@ const PREFIX = 'm:'
  * @param {object} dependencies
  * @param {import('ioredis').Cluster} dependencies.client
  * @param {Pick<import('./scripts.js').Scripts, 'registered' | 'whole'>} dependencies.scripts
+ * @param {Pick<import('./keys.js').Keys, 'nodeMarker'>} dependencies.keys
  */
-export function createMarkers ({ client, scripts }) {
+export function createMarkers ({ client, scripts, keys }) {
   const named = tagsOf(PREFIX)
   /** @param {number} slot */
   const tagOf = (slot) => named(slot).slice(PREFIX.length)
@@ -27,7 +27,7 @@ export function createMarkers ({ client, scripts }) {
   let looking = null
 
   /** @param {string} tag @param {Worker} worker */
-  const keyOf = (tag, [number, incarnation]) => nodeMarker(tag, `${number}.${incarnation}`)
+  const keyOf = (tag, [number, incarnation]) => keys.nodeMarker(tag, `${number}.${incarnation}`)
 
   /** @returns {Map<string, string>} a tag for each master that has hash slots: of its first one */
   function tags () {

@@ -1,5 +1,4 @@
 import { createRedis } from './client.js'
-import { checkKey } from './keys.js'
 
 /** What `publish` does: a script that writes a stream, and sharded pub/sub. */
 const SCRIPT = 'redis.call(\'XADD\', KEYS[1], \'*\', \'a\', \'1\') redis.call(\'DEL\', KEYS[1]) return redis.call(\'SPUBLISH\', ' +
@@ -10,6 +9,7 @@ const SCRIPT = 'redis.call(\'XADD\', KEYS[1], \'*\', \'a\', \'1\') redis.call(\'
  *
  * @param {object} options
  * @param {string[]} options.urls
+ * @param {string} [options.prefix] REDIS_PREFIX
  * @param {import('../base/common/log.js').Log} options.log
  * @param {number} options.timeout ms
  * @param {import('../base/common/clock.js').Clock} options.clock
@@ -18,10 +18,10 @@ const SCRIPT = 'redis.call(\'XADD\', KEYS[1], \'*\', \'a\', \'1\') redis.call(\'
  *   Redis removes keys when its memory is full; undefined: it removes none
  * @throws {Error} with address and cause, or the command that Redis refuses
  */
-export async function probeRedis ({ urls, log, timeout, clock, random }) {
+export async function probeRedis ({ urls, prefix, log, timeout, clock, random }) {
   let waits = `Redis does not respond within ${timeout / 1000} s (REDIS_URL)`
   const redis = createRedis({
-    urls, name: 'check', log, clock, random,
+    urls, prefix, name: 'check', log, clock, random,
     onWaits: (message) => { waits = message.replace(/; trying again$/, '') }
   })
   const timer = clock.timer(timeout, () => { redis.stop() })
@@ -32,7 +32,7 @@ export async function probeRedis ({ urls, log, timeout, clock, random }) {
     const begun = clock.monotonic()
     await redis.client.ping()
     const latencyMs = clock.monotonic() - begun
-    await redis.client.eval(SCRIPT, 1, checkKey(random.uuid()))
+    await redis.client.eval(SCRIPT, 1, redis.keys.checkKey(random.uuid()))
     const info = await redis.client.info()
     const limit = Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0)
     const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction'

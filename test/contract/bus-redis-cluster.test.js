@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { documentChannel } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { hashSlot } from '../../src/redis/hash-slot.js'
 import { waitFor } from '../helpers/wait.js'
 import { startRedisCluster } from '../services/redis.js'
 import { arrived, createFixture, entry, fresh, of, publication, range, texts } from './bus-fixture.js'
 import { createRedisPair } from './bus-redis-pair.js'
+
+const { documentChannel } = createKeys()
 
 describe('redis cluster in motion', () => {
   /** @type {Awaited<ReturnType<typeof startRedisCluster>>} */

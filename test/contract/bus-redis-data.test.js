@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { documentChannel, documentLog, documentMeta, documentNewest, queueMarks, workerChannel } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { waitFor } from '../helpers/wait.js'
 import { arrived, createFixture, entry, fresh, of, offsets, range, texts } from './bus-fixture.js'
 import { createRedisPair } from './bus-redis-pair.js'
+
+const { documentChannel, documentLog, documentMeta, documentNewest, queueMarks, workerChannel } = createKeys()
 
 /**
  * Data in Redis: bounds, expiry, and the handling of lost, restored and foreign data.

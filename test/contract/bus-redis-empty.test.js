@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Cluster } from 'ioredis'
 import { emptyEpochBeside } from '../../src/redis/empty-epoch.js'
-import { documentLog, documentMeta } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { areEmpty } from '../../src/wire/position.js'
 import { storeUrl } from '../helpers/backends.js'
 import { redisClusterUrl } from '../helpers/env.js'
@@ -10,6 +10,8 @@ import { fileScope } from '../helpers/file-scope.js'
 import { startRedis } from '../services/redis.js'
 import { arrived, createFixture, entry, fresh, range, texts } from './bus-fixture.js'
 import { createRedisPair } from './bus-redis-pair.js'
+
+const { documentLog, documentMeta } = createKeys()
 
 /**
  * Documents without a record: no key of their own, and an epoch that their first record continues. With a single Redis

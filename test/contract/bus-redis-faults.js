@@ -6,11 +6,13 @@ import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { Backoff, retry } from '../../src/base/common/backoff.js'
 import { InkcastError } from '../../src/base/common/errors.js'
-import { documentChannel, orderReport, WORKERS, workerOrders } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { waitFor } from '../helpers/wait.js'
 import { arrived, createFixture, entry, fresh, of, offsets, publication, range, texts } from './bus-fixture.js'
 import { createRedisPair } from './bus-redis-pair.js'
+
+const { documentChannel, orderReport, workers: WORKERS, workerOrders } = createKeys()
 
 /**
  * The Redis bus during outages of Redis: on separate servers, which are killed, stopped and restarted.

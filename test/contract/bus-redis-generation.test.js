@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Redis } from 'ioredis'
-import { documentMeta } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { waitFor } from '../helpers/wait.js'
 import { startRedis } from '../services/redis.js'
 import { arrived, createFixture, createInbox, entry, fresh, handlersOf, of, offsets, range, texts } from './bus-fixture.js'
 import { createRedisPair } from './bus-redis-pair.js'
+
+const { documentMeta } = createKeys()
 
 /**
  * A Redis that restarts without its last writes, or fails over to a replica that was behind: before any worker looks,

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { documentMeta, userOrders, userWorkers } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { arrived, createFixture, entry, fresh, publication, range } from './bus-fixture.js'
 import { createRedisPair } from './bus-redis-pair.js'
+
+const { documentMeta, userOrders, userWorkers } = createKeys()
 
 /** Data about users in Redis: their workers, and the kicks and revokes kept for them. */
 for (const [name, url] of BACKENDS) {

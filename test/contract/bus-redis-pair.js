@@ -4,7 +4,9 @@ import { createRedisBus } from '../../src/log/bus/redis-bus.js'
 import { createLog } from '../../src/base/common/log.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
-import { documentLog, documentMeta, WORKERS } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
+
+const { documentLog, documentMeta, workers: WORKERS } = createKeys()
 
 /**
  * Two workers and a publisher, each with connections of its own, as in three processes.

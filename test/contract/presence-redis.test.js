@@ -7,9 +7,11 @@ import { createLog } from '../../src/base/common/log.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { RedisPresence } from '../../src/people/presence/redis-presence.js'
 import { createRedis } from '../../src/redis/client.js'
-import { documentPresence } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { presenceContract } from './presence.js'
+
+const { documentPresence } = createKeys()
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 const metrics = createMetrics({ processMetrics: false })

@@ -9,7 +9,7 @@ import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
 import { createDurability } from '../../src/redis/durability/durability.js'
 import { hashSlot } from '../../src/redis/hash-slot.js'
-import { documentMeta } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { createRedisStream } from '../../src/services/uplink/stream/redis-stream.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { recordingLog } from '../helpers/recording-log.js'
@@ -19,6 +19,8 @@ import { lacks } from '../services/install.js'
 import { clusterAddresses, clusterArgs, startRedis, startRedisCluster } from '../services/redis.js'
 import { entry, fresh, range } from './bus-fixture.js'
 import { knowWorkers } from './bus-redis-pair.js'
+
+const { documentMeta } = createKeys()
 
 /** The permissions in docs/operations.md. */
 const ALL = '~inkcast:* &inkcast:* +@all -@admin -@dangerous +info'.split(' ')

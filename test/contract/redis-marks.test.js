@@ -7,11 +7,13 @@ import { createRedisMarks } from '../../src/ingest/redis-marks.js'
 import { RedisPublish } from '../../src/log/bus/redis-publish.js'
 import { systemClock } from '../../src/base/common/clock.js'
 import { createRedis } from '../../src/redis/client.js'
-import { documentMeta, sourceMark } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { entry, fresh } from './bus-fixture.js'
+
+const { documentMeta, sourceMark } = createKeys()
 
 for (const [name, url] of BACKENDS) {
   test(`marks of Kafka partitions are kept in ${name}, for as long as documents keep their sequences`, async (t) => {

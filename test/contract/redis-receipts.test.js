@@ -7,10 +7,12 @@ import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { createOrphans } from '../../src/documents/receipts/orphans.js'
 import { createReceiptParts } from '../../src/documents/receipts/redis-receipts.js'
 import { createRedis } from '../../src/redis/client.js'
-import { receiptParts, workerReceipts } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { fresh } from './bus-fixture.js'
+
+const { receiptParts, workerReceipts } = createKeys()
 
 for (const [name, url] of BACKENDS) {
   describe(`parts of receipts in ${name}`, () => {

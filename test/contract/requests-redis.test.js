@@ -3,12 +3,14 @@ import { after, before, describe, test } from 'node:test'
 import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { createRedisRequests } from '../../src/services/api/idempotency/redis-requests.js'
-import { requestState } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { createRedis } from '../../src/redis/client.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { waitFor } from '../helpers/wait.js'
 import { requestsContract } from './requests.js'
+
+const { requestState } = createKeys()
 
 for (const [name, url] of BACKENDS) {
   describe(name, () => {
@@ -25,10 +27,10 @@ for (const [name, url] of BACKENDS) {
 
     /** Of a process that does not renew its requests: a renewal has the trace id of a request before. */
     function storeWithoutRenewals () {
-      const { scripts } = connections[0]
+      const { scripts, keys } = connections[0]
       const known = new Set()
       return createRedisRequests({
-        clock: systemClock, random: systemRandom, redis: { scripts: /** @type {any} */ ({
+        clock: systemClock, random: systemRandom, redis: { keys, scripts: /** @type {any} */ ({
           request: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) => {
             if (known.has(args[1])) throw new Error('Connection is closed.')
             known.add(args[1])
@@ -73,7 +75,9 @@ for (const [name, url] of BACKENDS) {
         },
         settle: () => Promise.reject(new Error('Connection is closed.'))
       })
-      const lossy = createRedisRequests({ clock: systemClock, random: systemRandom, redis: { scripts } })
+      const lossy = createRedisRequests({
+        clock: systemClock, random: systemRandom, redis: { scripts, keys: connections[0].keys }
+      })
       let lose = true
       await assert.rejects(lossy.begin(id, 'f', 't1'))
       assert.deepEqual(await stores[1].begin(id, 'f', 't2'), { state: 'busy' })

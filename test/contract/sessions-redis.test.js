@@ -4,12 +4,14 @@ import { after, before, describe, test } from 'node:test'
 import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { createRedis } from '../../src/redis/client.js'
-import { userHolders, workerDocuments, workerUsers, WORKERS } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { createRedisSessions } from '../../src/people/sessions/redis-sessions.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { sessionsContract } from './sessions.js'
+
+const { userHolders, workerDocuments, workerUsers, workers: WORKERS } = createKeys()
 
 for (const [name, url] of BACKENDS) {
   describe(name, () => {

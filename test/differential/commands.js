@@ -1,5 +1,7 @@
-import { WORKERS } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { ALL, CHANNELS, GUIDS, IDS, KEYS, NUMBERS, QUEUES, UIDS } from './world.js'
+
+const { workers: WORKERS } = createKeys()
 
 /**
  * Commands outside scripts, with the options that inkcast, its libraries and its tests use, and with mistakes.

@@ -1,8 +1,8 @@
-import {
-  documentChannel, documentKeys, documentLog, documentMeta, documentNewest, sourceHealing
-} from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { GENERATION } from './peer.js'
 import { EMPTY } from './world.js'
+
+const { documentChannel, documentKeys, documentLog, documentMeta, documentNewest, sourceHealing } = createKeys()
 
 const GUID = 'doc'
 const ENVELOPE = '\0\0\0\x02{}value'

@@ -1,8 +1,10 @@
-import {
+import { createKeys } from '../../src/redis/keys.js'
+import { EMPTY, EPOCHS, GUIDS, IDS, QUEUES, SOURCES, UIDS } from './world.js'
+
+const {
   documentChannel, documentKeys, documentLog, documentMeta, documentNewest, documentPresence, queueMarks,
   sourceHealing, sourceMark
-} from '../../src/redis/keys.js'
-import { EMPTY, EPOCHS, GUIDS, IDS, QUEUES, SOURCES, UIDS } from './world.js'
+} = createKeys()
 
 /**
  * Calls of the scripts about a document: its log, the marks of queues and of Kafka's partitions, presence.

@@ -1,8 +1,10 @@
-import {
-  documentHolders, nodeMarker, orderReport, receiptParts, REPORTS, requestState, uplinkQueueMarks, userHolders,
-  userOrdered, userOrders, userWorkers, workerChannel, workerOrders, WORKERS
-} from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { NUMBERS, QUEUES, UIDS, UPLINK } from './world.js'
+
+const {
+  documentHolders, nodeMarker, orderReport, receiptParts, reports: REPORTS, requestState, uplinkQueueMarks,
+  userHolders, userOrdered, userOrders, userWorkers, workerChannel, workerOrders, workers: WORKERS
+} = createKeys()
 
 /** @typedef {import('./scripts-of-documents.js').Calls} Calls */
 /** @typedef {import('./draw.js').Draw} Draw */

@@ -1,6 +1,9 @@
-import { documentLog, documentMeta, nodeMarker, queueMarks, requestState, sourceHealing, sourceMark,
-  WORKERS } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { ALL, EPOCHS, GUIDS, NUMBERS, QUEUES, SOURCES, UPLINK } from './world.js'
+
+const {
+  documentLog, documentMeta, nodeMarker, queueMarks, requestState, sourceHealing, sourceMark, workers: WORKERS
+} = createKeys()
 
 /** @typedef {import('./draw.js').Draw} Draw */
 /** @typedef {import('./scripts-of-documents.js').World} World */

@@ -1,9 +1,11 @@
-import {
+import { createKeys } from '../../src/redis/keys.js'
+
+const {
   documentChannel, documentHolders, documentKeys, documentLog, documentMeta, documentNewest, documentPresence,
-  emptyEpoch, EVERYONE_CHANNEL, nodeMarker, orderReport, queueMarks, receiptParts, REPORTS, requestState,
-  sourceHealing, sourceMark, uplinkPart, uplinkQueueMarks, userHolders, userOrdered, userOrders, userWorkers,
-  workerChannel, workerDocuments, workerOrders, workerPresence, WORKERS
-} from '../../src/redis/keys.js'
+  emptyEpoch, everyoneChannel: EVERYONE_CHANNEL, nodeMarker, orderReport, queueMarks, receiptParts, reports: REPORTS,
+  requestState, sourceHealing, sourceMark, uplinkPart, uplinkQueueMarks, userHolders, userOrdered, userOrders,
+  userWorkers, workerChannel, workerDocuments, workerOrders, workerPresence, workers: WORKERS
+} = createKeys()
 
 /** Few names, so that the steps of a sequence meet in the same keys. */
 export const GUIDS = ['doc', 'd\xc3\xa9}']

@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRedisBus } from '../../src/log/bus/redis-bus.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
-import { sourceMark } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { publication } from '../contract/bus-fixture.js'
 import { follow } from '../simulation/script/follower.js'
 import { startPart } from '../simulation/script/part.js'
+
+const { sourceMark } = createKeys()
 
 /**
  * Records from Kafka that Redis lost are restored at their offsets, without a resync.

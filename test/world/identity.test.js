@@ -1,9 +1,11 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { documentLog } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { slotOf } from '../simulation/parts/redis/keys-of.js'
 import { follow } from '../simulation/script/follower.js'
+
+const { documentLog } = createKeys()
 
 /**
  * All ways in which the Redis of a cluster can differ from the one that its processes knew, or seem to: a

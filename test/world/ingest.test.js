@@ -1,9 +1,11 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sourceMark } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { DOWNLINK } from '../simulation/parts/kafka-service.js'
 import { follow } from '../simulation/script/follower.js'
+
+const { sourceMark } = createKeys()
 
 /**
  * @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster

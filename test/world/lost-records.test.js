@@ -1,10 +1,12 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { documentLog, documentMeta } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { rollBackLog } from '../contract/bus-redis-pair.js'
 import { follow } from '../simulation/script/follower.js'
 import { startPart } from '../simulation/script/part.js'
+
+const { documentLog, documentMeta } = createKeys()
 
 /** @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster */
 

@@ -2,10 +2,12 @@ import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROOF_HEADER, proofFor } from '../../src/transport/peers/request-proof.js'
-import { WORKERS } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { tokenOf } from '../simulation/parts/page.js'
 import { follow } from '../simulation/script/follower.js'
 import { send } from '../simulation/script/send.js'
+
+const { workers: WORKERS } = createKeys()
 
 /**
  * @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster

@@ -1,9 +1,11 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { userWorkers, workerOrders, WORKERS } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { slotOf } from '../simulation/parts/redis/keys-of.js'
 import { signToken } from '../simulation/parts/tokens.js'
+
+const { userWorkers, workerOrders, workers: WORKERS } = createKeys()
 
 /**
  * @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster

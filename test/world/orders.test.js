@@ -1,8 +1,10 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { workerOrders } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { workerOfSid } from '../../src/wire/session-id.js'
+
+const { workerOrders } = createKeys()
 
 /**
  * @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster

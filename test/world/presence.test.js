@@ -1,10 +1,12 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { documentPresence, workerPresence, WORKERS } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { slotOf } from '../simulation/parts/redis/keys-of.js'
 import { workerOfSid } from '../../src/wire/session-id.js'
 import { PresenceChecker } from '../simulation/oracle/presence-checker.js'
+
+const { documentPresence, workerPresence, workers: WORKERS } = createKeys()
 
 /** @typedef {import('../simulation/script/scripted-client.js').ScriptedClient} Client */
 

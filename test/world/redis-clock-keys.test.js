@@ -5,9 +5,11 @@ import { createRedisRequests } from '../../src/services/api/idempotency/redis-re
 import { createRedisBus } from '../../src/log/bus/redis-bus.js'
 import { RedisPublish } from '../../src/log/bus/redis-publish.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
-import { documentKeys } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { entry } from '../contract/bus-fixture.js'
 import { startPart } from '../simulation/script/part.js'
+
+const { documentKeys } = createKeys()
 
 /** Idempotency keys while the wall clock of Redis is set. */
 

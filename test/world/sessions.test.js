@@ -1,8 +1,10 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { WORKERS, documentHolders, userHolders, userWorkers } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { slotOf } from '../simulation/parts/redis/keys-of.js'
+
+const { workers: WORKERS, documentHolders, userHolders, userWorkers } = createKeys()
 
 const DOCUMENTS = 3
 

@@ -1,8 +1,10 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { documentLog } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { ADDED } from '../simulation/world/next-version.js'
+
+const { documentLog } = createKeys()
 
 /** @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster */
 

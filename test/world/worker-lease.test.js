@@ -1,7 +1,7 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { WORKERS } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { MAX_WORKERS } from '../../src/wire/session-id.js'
 import { LEASE_TIME, WorkerLease } from '../../src/people/workers/worker-lease.js'
 import { Presence } from '../../src/people/presence/presence.js'
@@ -9,6 +9,8 @@ import { RedisPresence } from '../../src/people/presence/redis-presence.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { WorkerWatch } from '../../src/people/workers/worker-watch.js'
 import { startPart, together } from '../simulation/script/part.js'
+
+const { workers: WORKERS } = createKeys()
 
 /**
  * @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster

@@ -1,10 +1,12 @@
 import { inCluster } from '../simulation/script/scripted-cluster.js'
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { WORKERS } from '../../src/redis/keys.js'
+import { createKeys } from '../../src/redis/keys.js'
 import { LEASE_TIME, WorkerLease } from '../../src/people/workers/worker-lease.js'
 import { WorkerWatch, incarnationName, liveIncarnations } from '../../src/people/workers/worker-watch.js'
 import { startPart, together } from '../simulation/script/part.js'
+
+const { workers: WORKERS } = createKeys()
 
 /** @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster */
 

@@ -1,4 +1,3 @@
-import { workerReceipts } from '../../redis/keys.js'
 import { incarnationName } from '../../people/workers/worker-watch.js'
 import { createNote, secondsFor } from './redis-receipts.js'
 import { insist } from './reports.js'
@@ -14,7 +13,7 @@ const PAGE = 200
 
 /**
  * @param {object} dependencies
- * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'client'>} dependencies.redis
+ * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'client' | 'keys'>} dependencies.redis
  * @param {Pick<import('../../log/publish/uplink.js').Uplink, 'send'>} dependencies.uplink
  * @param {number} dependencies.timeout RECEIPT_TIMEOUT, ms
  * @param {Pick<import('../../observe/metrics/metrics.js').Metrics, 'receipts'>} dependencies.metrics
@@ -36,7 +35,7 @@ export function createOrphans ({ redis, uplink, timeout, metrics, log, clock, ra
   }
 
   return async (number, incarnation, signal) => {
-    const key = workerReceipts(incarnationName(number, incarnation))
+    const key = redis.keys.workerReceipts(incarnationName(number, incarnation))
     const note = createNote({ redis, workerNumber: number, seconds: secondsFor(timeout) })
     let cursor = '0'
     do {

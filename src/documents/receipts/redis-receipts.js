@@ -1,5 +1,3 @@
-import { receiptParts, workerReceipts } from '../../redis/keys.js'
-
 /**
  * Collects the parts of a receipt from all workers that a record reached; the last worker to report sends the summary.
  * docs/internals/decisions/0032-receipts.md
@@ -28,7 +26,7 @@ const SPARE = 60
 
 /**
  * @param {object} dependencies
- * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'client'>} dependencies.redis
+ * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'client' | 'keys'>} dependencies.redis
  * @param {number} dependencies.workerNumber
  * @param {() => string} dependencies.incarnation of this worker
  * @param {number} dependencies.timeout RECEIPT_TIMEOUT, ms
@@ -40,14 +38,14 @@ export function createReceiptParts ({ redis, workerNumber, incarnation, timeout 
   return {
     holder: incarnation,
     async announce (id, open, holder) {
-      const key = workerReceipts(holder)
+      const key = redis.keys.workerReceipts(holder)
       await Promise.all([
         redis.client.hset(key, id, JSON.stringify(open)),
         redis.client.expire(key, seconds),
         ...(open.shared ? [note(id, String(open.delivered), false)] : [])
       ])
     },
-    settled: (id, holder) => redis.client.hdel(workerReceipts(holder), id),
+    settled: (id, holder) => redis.client.hdel(redis.keys.workerReceipts(holder), id),
     report: (id, part, announced) => note(id, JSON.stringify(part), announced),
     close: (id) => note(id, '', false)
   }
@@ -58,12 +56,12 @@ export const secondsFor = (timeout) => Math.ceil(timeout / 1000) + SPARE
 
 /**
  * @param {object} dependencies
- * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts'>} dependencies.redis
+ * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'keys'>} dependencies.redis
  * @param {number} dependencies.workerNumber whose part it is
  * @param {number} dependencies.seconds
  * @returns {(id: string, part: string, announced: boolean) => Promise<any[]>} see receipt.lua
  */
 export const createNote = ({ redis, workerNumber, seconds }) => async (id, part, announced) =>
-  (await redis.scripts.receipt([receiptParts(id)], [workerNumber, part, announced ? 1 : 0, seconds])).map((text) =>
-    JSON.parse(text)
-  )
+  (await redis.scripts.receipt(
+    [redis.keys.receiptParts(id)], [workerNumber, part, announced ? 1 : 0, seconds]
+  )).map((text) => JSON.parse(text))

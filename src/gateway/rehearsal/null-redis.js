@@ -14,14 +14,15 @@ const ANSWERS = {
  *
  * @param {object} settings
  * @param {string[]} settings.urls of the real Redis: a single one or Redis Cluster
+ * @param {string} [settings.prefix] of its keys
  * @param {() => import('node:stream').Duplex} [settings.connect] as of the real one
  * @param {import('../../base/common/log.js').Log} settings.log
  * @param {import('../../base/common/clock.js').Clock} settings.clock
  * @param {import('../../base/common/random.js').Random} settings.random
  * @returns {import('../../redis/client.js').RedisConnection}
  */
-export function createNullRedis ({ urls, connect, log, clock, random }) {
-  const redis = createRedis({ urls, connect, name: 'warm-up', log, clock, random })
+export function createNullRedis ({ urls, prefix, connect, log, clock, random }) {
+  const redis = createRedis({ urls, prefix, connect, name: 'warm-up', log, clock, random })
   const names = scriptNames()
   const client = /** @type {any} */ (redis.client)
   const socket = {}

@@ -3,7 +3,6 @@ import { InkcastError } from '../../base/common/errors.js'
 import { LogLimit } from '../../base/common/log-limit.js'
 import { withTimeLimit } from '../../base/common/wait.js'
 import { createAttempt } from '../../redis/errors.js'
-import { documentChannel, EVERYONE_CHANNEL, queueMarks, userOrdered, workerChannel } from '../../redis/keys.js'
 import { isOrder, logOf } from '../../wire/publication.js'
 import { HISTORY, MAX_QUEUES, QUEUE_MARK_TTL } from './contract.js'
 import { ORDER_TTL } from './orders.js'
@@ -55,7 +54,7 @@ export function createRedisBus ({
   redis, log, metrics, workerNumber, isOwner, history = HISTORY, historyOf = () => history, durability,
   idempotency, clock, random
 }) {
-  const { channels } = redis
+  const { channels, keys } = redis
   const registry = createRegistry({ redis, clock })
   const publisher = new RedisPublish({ redis, registry, historyOf, durability, idempotency, clock, random })
   const users =
@@ -137,7 +136,7 @@ export function createRedisBus ({
   channels.onRestored((restored) => {
     if (!running) return
     const names = new Set(restored)
-    const guids = [...subscriptions.keys()].filter((guid) => names.has(documentChannel(guid)))
+    const guids = [...subscriptions.keys()].filter((guid) => names.has(keys.documentChannel(guid)))
     metrics.bus_interruptions.inc(guids.length)
     log.info({ documents: guids.length }, 'live delivery was interrupted and works again')
     // orders first: a repair must not deliver records that follow a revoke to the revoked user
@@ -160,7 +159,7 @@ export function createRedisBus ({
     /** @type {Promise<unknown>[]} */
     let calls = []
     for (const [uid, at] of known) {
-      calls.push(redis.scripts.ordered([userOrdered(uid)], [at, ORDER_TTL]))
+      calls.push(redis.scripts.ordered([keys.userOrdered(uid)], [at, ORDER_TTL]))
       if (calls.length < NOTED_AT_ONCE) continue
       await Promise.all(calls)
       calls = []
@@ -197,7 +196,7 @@ export function createRedisBus ({
       await kept?.begin().catch(() => metrics.bus_errors.inc({ operation: 'orders' }))
       users?.start()
       kept?.start()
-      const mine = [workerChannel(workerNumber), EVERYONE_CHANNEL]
+      const mine = [keys.workerChannel(workerNumber), keys.everyoneChannel]
       await retry(() => Promise.all(mine.map((channel) => channels.subscribe(channel, onDirect))), {
         signal: stopping.signal, clock, backoff: new Backoff({ random })
       })
@@ -209,11 +208,11 @@ export function createRedisBus ({
       registry.stop()
       users?.stop()
       kept?.stop()
-      for (const guid of subscriptions.keys()) channels.unsubscribe(documentChannel(guid))
+      for (const guid of subscriptions.keys()) channels.unsubscribe(keys.documentChannel(guid))
       subscriptions.clear()
       if (workerNumber === undefined) return
-      channels.unsubscribe(workerChannel(workerNumber))
-      channels.unsubscribe(EVERYONE_CHANNEL)
+      channels.unsubscribe(keys.workerChannel(workerNumber))
+      channels.unsubscribe(keys.everyoneChannel)
     },
 
     publish: (entries) => attempt('publish', () => publisher.publish(entries)),
@@ -223,21 +222,21 @@ export function createRedisBus ({
         const subscription = {}
         subscriptions.set(guid, subscription)
         try {
-          await channels.subscribe(documentChannel(guid), onDocument)
+          await channels.subscribe(keys.documentChannel(guid), onDocument)
           // read after the subscription: later records arrive live
           return await logs.open(guid)
         } catch (error) {
           // a failed call has no effect, but must not undo a later call for the same document
           if (subscriptions.get(guid) === subscription) {
             subscriptions.delete(guid)
-            channels.unsubscribe(documentChannel(guid))
+            channels.unsubscribe(keys.documentChannel(guid))
           }
           throw error
         }
       }),
 
     async unsubscribe (guid) {
-      if (subscriptions.delete(guid)) channels.unsubscribe(documentChannel(guid))
+      if (subscriptions.delete(guid)) channels.unsubscribe(keys.documentChannel(guid))
     },
 
     history: (guid, since, limit) => attempt('history', () => logs.history(guid, since, limit)),
@@ -248,12 +247,12 @@ export function createRedisBus ({
 
     queuedUpTo: (guid, queue) =>
       attempt('queued', async () =>
-        Number.parseInt(await redis.client.hget(queueMarks(guid, queue.uid), queue.id) ?? '0', 10)
+        Number.parseInt(await redis.client.hget(keys.queueMarks(guid, queue.uid), queue.id) ?? '0', 10)
       ),
 
     noteQueued: (guid, { id, uid, number }) =>
       attempt('queued', async () => {
-        await redis.scripts.note([queueMarks(guid, uid)], [`${number} ${id}`, QUEUE_MARK_TTL, MAX_QUEUES])
+        await redis.scripts.note([keys.queueMarks(guid, uid)], [`${number} ${id}`, QUEUE_MARK_TTL, MAX_QUEUES])
       }),
 
     positions: (guids) => attempt('positions', () => logs.ends(guids)),

@@ -1,4 +1,3 @@
-import { documentLog, documentMeta, documentNewest } from '../../redis/keys.js'
 import { emptyEpochBeside } from '../../redis/empty-epoch.js'
 import { groupBySlot, slotIn } from '../../redis/hash-slot.js'
 import { decodeEnvelope } from '../../wire/envelope.js'
@@ -16,6 +15,7 @@ const ENDS_PER_CALL = 500
 /** Reads the logs of documents in Redis: their ends, and the records after a position. */
 export class RedisLogs {
   #redis
+  #keys
   #metaTtlOf
   #metrics
   #random
@@ -29,6 +29,7 @@ export class RedisLogs {
    */
   constructor ({ redis, metaTtlOf, metrics, random }) {
     this.#redis = redis
+    this.#keys = redis.keys
     this.#metaTtlOf = metaTtlOf
     this.#metrics = metrics
     this.#random = random
@@ -36,7 +37,8 @@ export class RedisLogs {
 
   /** @param {string} guid @returns {Promise<Position>} end of the log, which has an epoch also without a record */
   async open (guid) {
-    const keys = [documentLog(guid), documentMeta(guid), emptyEpochBeside(this.#redis, documentMeta(guid))]
+    const meta = this.#keys.documentMeta(guid)
+    const keys = [this.#keys.documentLog(guid), meta, emptyEpochBeside(this.#redis, meta)]
     const [epoch, offset, lost] = await this.#redis.afterMove(keys[1], (move) =>
       this.#redis.scripts.open(keys, [
         newEpoch(this.#random), this.#metaTtlOf(guid), move, HEAL_WITHIN.begin, HEAL_WITHIN.end
@@ -58,7 +60,7 @@ export class RedisLogs {
    */
   async newest (guid, count, limit, opened = false) {
     const [epoch, offset, , ...found] = await this.#redis.scripts.history(
-      [documentLog(guid), documentMeta(guid)], ['', 0, limit, HISTORY_BYTES, count]
+      [this.#keys.documentLog(guid), this.#keys.documentMeta(guid)], ['', 0, limit, HISTORY_BYTES, count]
     )
     if (epoch === undefined) {
       const position = await this.open(guid)
@@ -79,7 +81,8 @@ export class RedisLogs {
    */
   async cut (guid, upTo) {
     const [epoch, offset, removed] = await this.#redis.scripts.cut(
-      [documentLog(guid), documentMeta(guid), documentNewest(guid)], [upTo.epoch, upTo.offset]
+      [this.#keys.documentLog(guid), this.#keys.documentMeta(guid), this.#keys.documentNewest(guid)],
+      [upTo.epoch, upTo.offset]
     )
     return epoch === undefined || removed === -1
       ? null
@@ -93,7 +96,8 @@ export class RedisLogs {
    *   if all reads fail
    */
   async ends (guids) {
-    const calls = groupBySlot(guids.keys(), (i) => slotIn(this.#redis, documentMeta(guids[i])), ENDS_PER_CALL)
+    const slotOf = (/** @type {number} */ i) => slotIn(this.#redis, this.#keys.documentMeta(guids[i]))
+    const calls = groupBySlot(guids.keys(), slotOf, ENDS_PER_CALL)
     /** @type {(Position | null | undefined)[]} */
     const ends = Array(guids.length).fill(undefined)
     const results = await Promise.allSettled(calls.map(async (places) => {
@@ -115,7 +119,7 @@ export class RedisLogs {
   async #readHistory (guid, since, limit, opened = false) {
     const possible = Number.isSafeInteger(since.offset) && since.offset >= 0
     const [epoch, offset, state, ...found] = await this.#redis.scripts.history(
-      [documentLog(guid), documentMeta(guid)],
+      [this.#keys.documentLog(guid), this.#keys.documentMeta(guid)],
       [possible ? since.epoch : '', possible ? since.offset : 0, limit, HISTORY_BYTES, '']
     )
     if (epoch === undefined) {
@@ -134,7 +138,7 @@ export class RedisLogs {
 
   /** @param {string[]} guids of one call @returns {Promise<(Position | null)[]>} */
   async #readEnds (guids) {
-    const metas = guids.map(documentMeta)
+    const metas = guids.map(this.#keys.documentMeta)
     const keys = [...metas, emptyEpochBeside(this.#redis, metas[0])]
     const found = await this.#redis.scripts.positions(keys, [newEpoch(this.#random)])
     return Promise.all(guids.map((guid, i) => {

@@ -1,8 +1,5 @@
 import { InkcastError } from '../../base/common/errors.js'
 import { LruCache } from '../../base/common/lru.js'
-import {
-  documentChannel, orderReport, userOrdered, userOrders, userWorkers, workerChannel, workerOrders, WORKERS
-} from '../../redis/keys.js'
 import { encodeEnvelope } from '../../wire/envelope.js'
 import { workerOfSid } from '../../wire/session-id.js'
 import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, orderName, restoredNames } from './orders.js'
@@ -58,8 +55,10 @@ const NO_VALUE = Buffer.alloc(0)
  * @param {Pick<import('../../base/common/random.js').Random, 'bytes' | 'uuid'>} dependencies.random
  */
 export function createOrderPublish ({ redis, registry, clock, random }) {
+  const { keys } = redis
   /** @param {number | string} worker */
-  const isLeased = async (worker) => await redis.scripts.leased([WORKERS.expiry, WORKERS.watched], [worker]) === 1
+  const isLeased = async (worker) =>
+    await redis.scripts.leased([keys.workers.expiry, keys.workers.watched], [worker]) === 1
 
   /**
    * @param {number | string} worker
@@ -68,9 +67,9 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
    * @returns {Promise<number>} connections; 0 if the worker has ended
    */
   async function tell (worker, id, message) {
-    const kept = workerOrders(worker)
+    const kept = keys.workerOrders(worker)
     const told = (/** @type {'1' | ''} */ first) =>
-      redis.scripts.tell([kept, workerChannel(worker)], [id, message, KEPT, MAX_KEPT, first])
+      redis.scripts.tell([kept, keys.workerChannel(worker)], [id, message, KEPT, MAX_KEPT, first])
     const end = clock.monotonic() + PATIENCE
     let heard = await told('1')
     if (heard < 0) {
@@ -82,7 +81,7 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
     for (let wait = LOOK_AFTER; ; wait = Math.min(2 * wait, TELL_AGAIN)) {
       if (heard > 0) {
         await clock.sleep(wait)
-        const outcome = await redis.scripts.outcome([kept, orderReport(worker, id)], [id])
+        const outcome = await redis.scripts.outcome([kept, keys.orderReport(worker, id)], [id])
         if (outcome > NOT_DONE) return outcome
         // Redis has lost it, or a process that has the number now has dropped it: a retry reaches the current workers
         if (outcome === FORGOTTEN) throw new InkcastError('unavailable', 'the order of a worker is lost')
@@ -110,7 +109,7 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
    * @returns {Promise<CarriedOut>}
    */
   return async (publication, now, scriptsOf) => {
-    const { at, workers, userKey } = await keep(redis.client, publication, now, scriptsOf)
+    const { at, workers, userKey } = await keep(redis, publication, now, scriptsOf)
     const id = random.uuid()
     // clients never receive the value of other orders
     const value = publication.operator === 'close' || publication.operator === 'leave' ? publication.value : NO_VALUE
@@ -123,7 +122,8 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
     // with a cluster the channels of worker and document may use two connections: on the document's channel the revoke
     // arrives before the records that follow it
     if (redis.isCluster && publication.operator === 'revoke') {
-      await redis.client.spublish(documentChannel(/** @type {string} */ (publication.guid)), orderAmongRecords(message))
+      const channel = keys.documentChannel(/** @type {string} */ (publication.guid))
+      await redis.client.spublish(channel, orderAmongRecords(message))
     }
     return {
       connections: counts.reduce((sum, count) => sum + count, 0),
@@ -134,25 +134,25 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
 
 /**
  * Keeps an order about access for workers that register its user later.
- * @param {RedisConnection['client']} client
+ * @param {Pick<RedisConnection, 'client' | 'keys'>} redis
  * @param {Publication} publication
  * @param {number} now
  * @param {import('../../redis/durability/durability.js').ScriptsOf} scriptsOf
  * @returns {Promise<{ at: number, workers: (number | string)[], userKey?: string }>} userKey: where the workers of
  *   the user are from
  */
-async function keep (client, { operator, guid, uid, sid, ttl }, now, scriptsOf) {
+async function keep ({ client, keys }, { operator, guid, uid, sid, ttl }, now, scriptsOf) {
   // owners, not leases: a worker whose lease has ended may continue, with its connections
-  if (operator === 'close') return { at: now, workers: await client.hkeys(WORKERS.owners) }
+  if (operator === 'close') return { at: now, workers: await client.hkeys(keys.workers.owners) }
   if (sid !== undefined && operator !== 'revoke' && operator !== 'restore') {
     const owner = workerOfSid(sid)
     return { at: now, workers: owner === undefined ? [] : [owner] }
   }
-  const userKey = userWorkers(/** @type {string} */ (uid))
+  const userKey = keys.userWorkers(/** @type {string} */ (uid))
   if (operator === 'join' || operator === 'leave')
     return { at: now, workers: await client.zrange(userKey, '0', '-1'), userKey }
   const [at, ...workers] = await scriptsOf(userKey).order(
-    [userKey, userOrders(/** @type {string} */ (uid)), userOrdered(/** @type {string} */ (uid))],
+    [userKey, keys.userOrders(/** @type {string} */ (uid)), keys.userOrdered(/** @type {string} */ (uid))],
     [
       orderName({ operator, guid, ttl }), ORDER_TTL, MAX_ORDERS, EVERY_DOCUMENT, ttl ?? '',
       ...(operator === 'restore' ? restoredNames(guid) : [])
@@ -191,7 +191,7 @@ export class KeptOrders {
   constructor ({ isOwner = () => true, ...parts }) {
     this.#isOwner = isOwner
     this.#parts = parts
-    this.#key = workerOrders(parts.workerNumber)
+    this.#key = parts.redis.keys.workerOrders(parts.workerNumber)
   }
 
   /**
@@ -292,7 +292,9 @@ export class KeptOrders {
     if (!this.#isOwner()) return
     const { redis, workerNumber, metrics } = this.#parts
     try {
-      await redis.scripts.carried([this.#key, orderReport(workerNumber, id)], [id, await outcome, REPORT_KEPT])
+      await redis.scripts.carried(
+        [this.#key, redis.keys.orderReport(workerNumber, id)], [id, await outcome, REPORT_KEPT]
+      )
     } catch {
       // it is still kept, and is reported when it is read
       metrics.bus_errors.inc({ operation: 'orders' })

@@ -1,8 +1,4 @@
 import { InkcastError } from '../../base/common/errors.js'
-import {
-  documentChannel, documentKeys, documentLog, documentMeta, documentNewest, EVERYONE_CHANNEL, queueMarks, userOrders,
-  userWorkers, workerChannel
-} from '../../redis/keys.js'
 import { emptyEpochBeside } from '../../redis/empty-epoch.js'
 import { encodeEnvelope } from '../../wire/envelope.js'
 import { isUnanswered, toInkcastError, withoutArguments } from '../../redis/errors.js'
@@ -44,6 +40,7 @@ export class RedisPublish {
   #pendingBytes = 0
   #order
   #parts
+  #keys
 
   /**
    * @param {object} parts
@@ -62,6 +59,7 @@ export class RedisPublish {
     registry = createRegistry({ redis, clock })
   }) {
     this.#parts = { redis, historyOf, durability, idempotency, clock, random }
+    this.#keys = redis.keys
     this.#order = createOrderPublish({ redis, registry, clock, random })
   }
 
@@ -80,7 +78,8 @@ export class RedisPublish {
       throw new InkcastError('unavailable', 'the queue for redis is full')
     this.#pendingBytes += bytes
     try {
-      const kept = new Set(entries.map(({ publication }) => keptIn(publication)).filter((key) => key !== undefined))
+      const keys = entries.map(({ publication }) => keptIn(publication, this.#keys))
+      const kept = new Set(keys.filter((key) => key !== undefined))
       // duplicates wait as well: the first one may not be confirmed yet. Orders about access are carried out in
       // any case
       const regardless = entries.some(({ publication }) => isOrder(publication))
@@ -140,7 +139,7 @@ export class RedisPublish {
    */
   async #toDocument (guid, encoded, scriptsOf) {
     const { redis, historyOf, random, idempotency } = this.#parts
-    const channel = documentChannel(guid)
+    const channel = this.#keys.documentChannel(guid)
     if (encoded.length === 1 && encoded[0].entry.publication.ephemeral) {
       // without the log and its order this is half the work for Redis, and cursors are the most frequent publications
       await maybeDone(redis.client.spublish(channel, Buffer.concat([NO_PLACE, encoded[0].envelope])))
@@ -173,10 +172,11 @@ export class RedisPublish {
         envelope
       )
     }
-    const log = documentLog(guid)
-    const marks = queue === undefined ? log : queueMarks(guid, queue.uid)
+    const log = this.#keys.documentLog(guid)
+    const marks = queue === undefined ? log : this.#keys.queueMarks(guid, queue.uid)
     const keys = [
-      log, documentMeta(guid), channel, documentKeys(guid), marks, documentNewest(guid), emptyEpochBeside(redis, log)
+      log, this.#keys.documentMeta(guid), channel, this.#keys.documentKeys(guid), marks,
+      this.#keys.documentNewest(guid), emptyEpochBeside(redis, log)
     ]
     const [epoch, ...results] = await maybeDone(redis.afterMove(keys[1], (move) => {
       args[MOVE] = move
@@ -195,14 +195,13 @@ export class RedisPublish {
    * @returns {Promise<string[]>} channels of the workers that a lane goes to
    */
   async #channelsOf ({ operator, uid, sid }) {
-    if (operator === 'everyone') return [EVERYONE_CHANNEL]
+    if (operator === 'everyone') return [this.#keys.everyoneChannel]
     if (operator === 'socket' && sid !== undefined) {
       const owner = workerOfSid(sid)
-      return owner === undefined ? [] : [workerChannel(owner)]
+      return owner === undefined ? [] : [this.#keys.workerChannel(owner)]
     }
-    return (await this.#parts.redis.client.zrange(userWorkers(/** @type {string} */ (uid)), '0', '-1')).map((number) =>
-      workerChannel(number)
-    )
+    const key = this.#keys.userWorkers(/** @type {string} */ (uid))
+    return (await this.#parts.redis.client.zrange(key, '0', '-1')).map((number) => this.#keys.workerChannel(number))
   }
 
   /** @param {string[]} channels @param {Encoded[]} encoded @returns {Promise<Published[]>} */
@@ -236,14 +235,15 @@ const maybeDone = (call) =>
 
 /**
  * @param {import('../../wire/publication.js').Publication} publication
+ * @param {import('../../redis/keys.js').Keys} keys
  * @returns {string | undefined} a key in the hash slot in which it is kept; undefined: it is not, or for a moment only
  */
-function keptIn (publication) {
+function keptIn (publication, keys) {
   const { operator, uid, sid, ephemeral } = publication
   const log = logOf(publication)
-  if (log !== undefined) return ephemeral ? undefined : documentMeta(log)
+  if (log !== undefined) return ephemeral ? undefined : keys.documentMeta(log)
   const lasts = operator === 'revoke' || operator === 'restore' || (operator === 'kick' && sid === undefined)
-  return lasts ? userOrders(/** @type {string} */ (uid)) : undefined
+  return lasts ? keys.userOrders(/** @type {string} */ (uid)) : undefined
 }
 
 /** Epoch and offset of an ephemeral record, as publish.lua writes them. */

@@ -1,4 +1,3 @@
-import { userOrders, userWorkers } from '../../redis/keys.js'
 import { slotIn } from '../../redis/hash-slot.js'
 
 /**
@@ -56,12 +55,12 @@ class Changes {
   /** @param {string} uid @param {'+' | '-'} op @returns {Promise<unknown>} */
   add (uid, op) {
     const { redis, clock } = this.#parts
-    const key = userWorkers(uid)
+    const key = redis.keys.userWorkers(uid)
     const slot = slotIn(redis, key)
     let batch = this.#batches.get(slot)
     if (batch === undefined) this.#batches.set(slot, batch = new Batch())
     batch.uids.push(uid)
-    batch.keys.push(key, userOrders(uid))
+    batch.keys.push(key, redis.keys.userOrders(uid))
     batch.ops += op
     if (batch.uids.length === BATCH) {
       this.#batches.delete(slot)

@@ -1,5 +1,4 @@
 import { InkcastError } from '../../base/common/errors.js'
-import { WORKERS } from '../../redis/keys.js'
 
 /**
  * How long workers may be missing in Redis after a loss of data, ms: the lease of one that died together
@@ -28,10 +27,11 @@ const NOTE_FIRST = 250
  *
  * @param {object} dependencies
  * @param {Pick<import('../../redis/client.js').RedisConnection,
- *   'scripts' | 'isCluster' | 'isInProcess' | 'areRegistered'>} dependencies.redis
+ *   'scripts' | 'keys' | 'isCluster' | 'isInProcess' | 'areRegistered'>} dependencies.redis
  * @param {import('../../base/common/clock.js').Clock} dependencies.clock
  */
 export function createRegistry ({ redis, clock }) {
+  const { workers: keys } = redis.keys
   /**
    * Of the data that is known to be complete; workers: number and incarnation of each.
    * @type {{ name: string, workers: Map<string, string> } | undefined}
@@ -51,7 +51,7 @@ export function createRegistry ({ redis, clock }) {
    */
   async function look (known = '') {
     const [name, settling, isDoubted, words] = await redis.scripts.registry(
-      [WORKERS.registry, WORKERS.incarnations, WORKERS.settling, WORKERS.doubted], [known]
+      [keys.registry, keys.incarnations, keys.settling, keys.doubted], [known]
     )
     const now = clock.monotonic()
     begunAt ??= now

@@ -1,5 +1,3 @@
-import { workerPresence } from '../../redis/keys.js'
-
 /** Expiry of documents and of the set, s; the idle check renews it long before. */
 export const TTL = 3600
 
@@ -12,17 +10,19 @@ export class NotedDocuments {
   /** Their write. @type {Promise<void> | undefined} */
   #writing
   #client
+  #keys
   #workerNumber
   #clock
 
   /**
    * @param {object} parts
-   * @param {import('../../redis/client.js').Client} parts.client
+   * @param {Pick<import('../../redis/client.js').RedisConnection, 'client' | 'keys'>} parts.redis
    * @param {number | undefined} parts.workerNumber undefined: there is no set
    * @param {Pick<import('../../base/common/clock.js').Clock, 'soon'>} parts.clock
    */
-  constructor ({ client, workerNumber, clock }) {
+  constructor ({ redis: { client, keys }, workerNumber, clock }) {
     this.#client = client
+    this.#keys = keys
     this.#workerNumber = workerNumber
     this.#clock = clock
   }
@@ -51,11 +51,12 @@ export class NotedDocuments {
   }
 
   /** @param {number} workerNumber @returns {Promise<string[]>} */
-  of (workerNumber) { return this.#client.smembers(workerPresence(workerNumber)) }
+  of (workerNumber) { return this.#client.smembers(this.#keys.workerPresence(workerNumber)) }
 
   /** Renews the expiry; after a failure the next call retries. */
   renew () {
-    if (this.#workerNumber !== undefined) this.#client.expire(workerPresence(this.#workerNumber), TTL).catch(() => {})
+    if (this.#workerNumber === undefined) return
+    this.#client.expire(this.#keys.workerPresence(this.#workerNumber), TTL).catch(() => {})
   }
 
   /**
@@ -73,7 +74,7 @@ export class NotedDocuments {
     const batch = [...this.#changes]
     this.#changes.clear()
     this.#writing = undefined
-    const key = workerPresence(/** @type {number} */ (this.#workerNumber))
+    const key = this.#keys.workerPresence(/** @type {number} */ (this.#workerNumber))
     const [gone, come] = [false, true].map((there) => batch.flatMap(([guid, is]) => is === there ? [guid] : []))
     await Promise.all([
       ...(gone.length > 0 ? [this.#client.srem(key, gone)] : []),

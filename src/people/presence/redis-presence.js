@@ -2,7 +2,6 @@ import { InkcastError } from '../../base/common/errors.js'
 import { LogLimit } from '../../base/common/log-limit.js'
 import { createAttempt } from '../../redis/errors.js'
 import { groupBySlot, slotIn } from '../../redis/hash-slot.js'
-import { documentPresence, presenceForgotten, workerPresence, WORKERS } from '../../redis/keys.js'
 import { prefixOfWorker } from '../../wire/session-id.js'
 import { incarnationName, liveIncarnations } from '../workers/worker-watch.js'
 import { EMPTY_TTL, LIST_AGAIN, MAX_CONNECTIONS, PAGE_BYTES } from './contract.js'
@@ -38,6 +37,7 @@ export class RedisPresence {
   #noted
   #attempt
   #parts
+  #keys
   #incarnation
   #logLimit
 
@@ -54,8 +54,9 @@ export class RedisPresence {
    */
   constructor ({ redis, maxMembers, workerNumber, incarnation = () => '', metrics, log, clock }) {
     this.#parts = { redis, maxMembers, workerNumber, metrics, log, clock }
+    this.#keys = redis.keys
     this.#incarnation = incarnation
-    this.#noted = new NotedDocuments({ client: redis.client, workerNumber, clock })
+    this.#noted = new NotedDocuments({ redis, workerNumber, clock })
     this.#logLimit = new LogLimit({ clock })
     this.#attempt = createAttempt({
       stopped: 'presence is stopped',
@@ -71,7 +72,7 @@ export class RedisPresence {
     redis.channels.onRestored((restored) => {
       if (!this.#running || this.#watched.size === 0) return
       const names = new Set(restored)
-      const guids = [...this.#watched.keys()].filter((guid) => names.has(documentPresence(guid)[3]))
+      const guids = [...this.#watched.keys()].filter((guid) => names.has(this.#keys.documentPresence(guid)[3]))
       if (guids.length > 0) this.#handlers?.onInterrupted(guids)
     })
   }
@@ -84,13 +85,14 @@ export class RedisPresence {
     if (workerNumber === undefined) return
     await this.#attempt('forget', async () => {
       const left = await this.#loseAll(workerNumber, (theirs) => theirs !== this.#incarnation())
-      if (left.length > 0) await redis.client.srem(workerPresence(workerNumber), left)
+      if (left.length > 0) await redis.client.srem(this.#keys.workerPresence(workerNumber), left)
     })
   }
 
   async stop () {
     this.#running = false
-    for (const guid of this.#watched.keys()) this.#parts.redis.channels.unsubscribe(documentPresence(guid)[3])
+    for (const guid of this.#watched.keys())
+      this.#parts.redis.channels.unsubscribe(this.#keys.documentPresence(guid)[3])
   }
 
   /** @param {string} guid */
@@ -99,7 +101,7 @@ export class RedisPresence {
       const onMessage = (/** @type {Buffer} */ payload) => this.#receive(guid, payload)
       this.#watched.set(guid, onMessage)
       try {
-        await this.#parts.redis.channels.subscribe(documentPresence(guid)[3], onMessage)
+        await this.#parts.redis.channels.subscribe(this.#keys.documentPresence(guid)[3], onMessage)
       } catch (error) {
         if (this.#watched.get(guid) === onMessage) this.unwatch(guid)
         throw error
@@ -110,7 +112,7 @@ export class RedisPresence {
   /** @param {string} guid */
   unwatch (guid) {
     if (!this.#watched.delete(guid)) return
-    this.#parts.redis.channels.unsubscribe(documentPresence(guid)[3])
+    this.#parts.redis.channels.unsubscribe(this.#keys.documentPresence(guid)[3])
     this.#noted.delete(guid)
   }
 
@@ -126,7 +128,7 @@ export class RedisPresence {
   /** @param {string} guid @param {{ after?: string, limit: number }} query */
   page (guid, { after = '', limit }) {
     return this.#attempt('page', async () => {
-      const [connections, order, meta] = documentPresence(guid)
+      const [connections, order, meta] = this.#keys.documentPresence(guid)
       const [version, count, countOnly, cursor, ...rest] = await this.#parts.redis.scripts.members(
         [connections, order, meta],
         [after, limit, MAX_CONNECTIONS, PAGE_BYTES]
@@ -144,7 +146,9 @@ export class RedisPresence {
   /** @param {string[]} guids */
   versions (guids) {
     return this.#attempt('versions', async () => {
-      const calls = groupBySlot(guids.keys(), (i) => slotIn(this.#parts.redis, documentPresence(guids[i])[0]))
+      const slotOf = (/** @type {number} */ i) =>
+        slotIn(this.#parts.redis, this.#keys.documentPresence(guids[i])[0])
+      const calls = groupBySlot(guids.keys(), slotOf)
       /** @type {(number | null)[]} */
       const versions = []
       await Promise.all(calls.map(async (places) => {
@@ -169,7 +173,7 @@ export class RedisPresence {
     return this.#attempt('sweep', async () => {
       // a single Redis loses the members with the set
       if (!redis.isCluster) return
-      const all = Object.entries(await redis.client.hgetall(WORKERS.incarnations))
+      const all = Object.entries(await redis.client.hgetall(this.#keys.workers.incarnations))
       const known = new Set(all.map(([number, begun]) => incarnationName(Number(number), Number(begun))))
       if (!known.has(this.#incarnation())) throw new InkcastError('unavailable', 'redis does not know all workers yet')
       for (const guid of this.#watched.keys()) {
@@ -184,7 +188,7 @@ export class RedisPresence {
   forget (number, gone, { surely = false } = {}) {
     const { client } = this.#parts.redis
     return this.#attempt('forget', async () => {
-      const key = presenceForgotten(number, gone)
+      const key = this.#keys.presenceForgotten(number, gone)
       // the key saves duplicate work; its holder may still fail or die
       if (!surely && (await client.set(key, '1', 'EX', FORGETTING, 'NX')) === null) return
       try {
@@ -213,7 +217,7 @@ export class RedisPresence {
   /** @param {string} guid @param {PresenceChange[]} changes */
   async #change (guid, changes) {
     const { redis, maxMembers } = this.#parts
-    await redis.scripts.presence(documentPresence(guid), [
+    await redis.scripts.presence(this.#keys.documentPresence(guid), [
       maxMembers,
       LIST_AGAIN,
       MAX_CONNECTIONS,
@@ -231,7 +235,7 @@ export class RedisPresence {
    */
   async #connectionsOf (guid, number) {
     const prefix = number === undefined ? '' : prefixOfWorker(number)
-    const found = await this.#parts.redis.scripts.mine([documentPresence(guid)[0]], [prefix])
+    const found = await this.#parts.redis.scripts.mine([this.#keys.documentPresence(guid)[0]], [prefix])
     return Array.from({ length: found.length / 2 }, (_, i) => ({ id: found[2 * i], incarnation: found[2 * i + 1] }))
   }
 
@@ -265,7 +269,7 @@ export class RedisPresence {
     const renewing = clock.monotonic() % RENEW_EVERY < RENEW_FOR
     if (renewing) this.#noted.renew()
     return redis.scripts.versions(
-      guids.flatMap((guid) => documentPresence(guid).slice(0, 3)),
+      guids.flatMap((guid) => this.#keys.documentPresence(guid).slice(0, 3)),
       [renewing ? TTL : 0]
     )
   }

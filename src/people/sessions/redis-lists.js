@@ -1,4 +1,3 @@
-import { documentHolders, workerDocuments, WORKERS } from '../../redis/keys.js'
 import { workerOfSid } from '../../wire/session-id.js'
 import { incarnationName } from '../workers/worker-watch.js'
 
@@ -13,14 +12,14 @@ const firstOf = (guids, limit) =>
  * What the session store finds without knowing a user: open documents, and a connection by its id (contract.js).
  *
  * @param {object} dependencies
- * @param {Pick<import('../../redis/client.js').RedisConnection, 'client'>} dependencies.redis
+ * @param {Pick<import('../../redis/client.js').RedisConnection, 'client' | 'keys'>} dependencies.redis
  * @param {import('./contract.js').SessionStore['users']} dependencies.users
  * @returns {Pick<import('./contract.js').SessionStore, 'documents' | 'session'>}
  */
-export function createRedisLists ({ redis: { client }, users }) {
+export function createRedisLists ({ redis: { client, keys }, users }) {
   /** @param {string} guid @returns {Promise<import('./contract.js').OpenDocument>} */
   async function describe (guid) {
-    const key = documentHolders(guid)
+    const key = keys.documentHolders(guid)
     // the field '' is the document itself
     const [fields, own] = await Promise.all([client.hlen(key), client.hexists(key, '')])
     return { guid, members: fields - own }
@@ -28,13 +27,13 @@ export function createRedisLists ({ redis: { client }, users }) {
 
   return {
     async documents ({ prefix = '', after, limit }) {
-      const incarnations = Object.entries(await client.hgetall(WORKERS.incarnations))
+      const incarnations = Object.entries(await client.hgetall(keys.workers.incarnations))
       const from = after !== undefined && !isBefore(after, prefix) ? `(${after}` : `[${prefix}`
       // no byte of UTF-8 is as high
       const to = Buffer.concat([Buffer.from(`(${prefix}`), Buffer.of(0xff)])
       const lists = await Promise.all(incarnations.map(([number, incarnation]) =>
         client.zrangebylex(
-          workerDocuments(incarnationName(Number(number), Number(incarnation))), from, /** @type {any} */ (to),
+          keys.workerDocuments(incarnationName(Number(number), Number(incarnation))), from, /** @type {any} */ (to),
           'LIMIT', 0, limit
         )
       ))
@@ -44,7 +43,7 @@ export function createRedisLists ({ redis: { client }, users }) {
     async session (sid) {
       const worker = workerOfSid(sid)
       if (worker === undefined) return null
-      const incarnation = await client.hget(WORKERS.incarnations, String(worker))
+      const incarnation = await client.hget(keys.workers.incarnations, String(worker))
       if (incarnation === null) return null
       for await (const page of users(incarnationName(worker, Number(incarnation)))) {
         for (const [uid, { sessions }] of page) {

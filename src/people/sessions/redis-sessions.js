@@ -1,5 +1,4 @@
 import { throwInkcastError } from '../../redis/errors.js'
-import { documentHolders, userHolders, workerDocuments, workerUsers } from '../../redis/keys.js'
 import { groupBySlot, slotIn } from '../../redis/hash-slot.js'
 import { createRedisLists } from './redis-lists.js'
 import { asSeen, decodeUser, encodeUser } from './user-encoding.js'
@@ -34,12 +33,12 @@ const NOTHING = '.'
  * @returns {import('./contract.js').SessionStore}
  */
 export function createRedisSessions ({ redis, services = true }) {
-  const { client } = redis
+  const { client, keys } = redis
 
   /** @type {Omit<import('./contract.js').SessionStore, 'documents' | 'session'>} */
   const store = {
     async write (incarnation, users) {
-      const key = workerUsers(incarnation)
+      const key = keys.workerUsers(incarnation)
       for (let at = 0; at < users.length; at += WRITE_BATCH) {
         /** @type {string[]} */
         const set = []
@@ -58,16 +57,16 @@ export function createRedisSessions ({ redis, services = true }) {
     },
 
     async seen (incarnation, at) {
-      const key = workerUsers(incarnation)
+      const key = keys.workerUsers(incarnation)
       await Promise.all([
         client.hset(key, SEEN, at),
         client.expire(key, TTL),
-        client.expire(workerDocuments(incarnation), TTL)
+        client.expire(keys.workerDocuments(incarnation), TTL)
       ])
     },
 
     async hold (incarnation, changes) {
-      const calls = groupBySlot(changes, (change) => slotIn(redis, holdersKey(change)), HOLD_BATCH)
+      const calls = groupBySlot(changes, (change) => slotIn(redis, holdersKey(keys, change)), HOLD_BATCH)
       const [answers] = await Promise.all([
         Promise.all(calls.map((call) => holdSome(redis, incarnation, services, call))),
         listDocuments(redis, incarnation, changes)
@@ -80,9 +79,9 @@ export function createRedisSessions ({ redis, services = true }) {
 
     async* users (incarnation) {
       let cursor = '0'
-      const seen = Number(await client.hget(workerUsers(incarnation), SEEN))
+      const seen = Number(await client.hget(keys.workerUsers(incarnation), SEEN))
       do {
-        const [next, fields] = await client.hscan(workerUsers(incarnation), cursor, 'COUNT', PAGE)
+        const [next, fields] = await client.hscan(keys.workerUsers(incarnation), cursor, 'COUNT', PAGE)
         /** @type {[string, import('./contract.js').UserSessions][]} */
         const page = []
         for (let i = 0; i < fields.length; i += 2) {
@@ -96,12 +95,14 @@ export function createRedisSessions ({ redis, services = true }) {
     },
 
     async forget (incarnation) {
-      await Promise.all([client.unlink(workerUsers(incarnation)), client.unlink(workerDocuments(incarnation))])
+      await Promise.all([
+        client.unlink(keys.workerUsers(incarnation)), client.unlink(keys.workerDocuments(incarnation))
+      ])
     },
 
     async sessions (uid) {
-      const live = [...await liveIncarnations(redis, splitHolders(await client.hget(userHolders(uid), '')))]
-      const found = await Promise.all(live.map((incarnation) => client.hmget(workerUsers(incarnation), uid, SEEN)))
+      const live = [...await liveIncarnations(redis, splitHolders(await client.hget(keys.userHolders(uid), '')))]
+      const found = await Promise.all(live.map((incarnation) => client.hmget(keys.workerUsers(incarnation), uid, SEEN)))
       return found.flatMap(([json, seen], i) =>
         json === null
           ? []
@@ -122,8 +123,8 @@ export function createRedisSessions ({ redis, services = true }) {
  * @param {HoldingChange[]} changes of one call
  * @returns {Promise<Told[]>}
  */
-async function holdSome ({ scripts }, incarnation, services, changes) {
-  const answers = await scripts.hold(changes.map(holdersKey), [
+async function holdSome ({ scripts, keys }, incarnation, services, changes) {
+  const answers = await scripts.hold(changes.map((change) => holdersKey(keys, change)), [
     incarnation, services ? '1' : '0', ...changes.map(encodeChange)
   ])
   return changes.map((_, i) => answers[i] === NOTHING ? '' : /** @type {Told} */ (answers[i]))
@@ -135,8 +136,8 @@ async function holdSome ({ scripts }, incarnation, services, changes) {
  * @param {string} incarnation
  * @param {HoldingChange[]} changes
  */
-async function listDocuments ({ client }, incarnation, changes) {
-  const key = workerDocuments(incarnation)
+async function listDocuments ({ client, keys }, incarnation, changes) {
+  const key = keys.workerDocuments(incarnation)
   const [opened, closed] = ['+', '-'].map((wanted) =>
     changes.flatMap(({ uid, guid, op }) => uid === undefined && guid !== undefined && op === wanted ? [guid] : []))
   await Promise.all([
@@ -146,9 +147,9 @@ async function listDocuments ({ client }, incarnation, changes) {
   ])
 }
 
-/** @param {HoldingChange} change @returns {string} the hash of its entry */
-const holdersKey = ({ uid, guid }) =>
-  guid === undefined ? userHolders(/** @type {string} */ (uid)) : documentHolders(guid)
+/** @param {Redis['keys']} keys @param {HoldingChange} change @returns {string} the hash of its entry */
+const holdersKey = (keys, { uid, guid }) =>
+  guid === undefined ? keys.userHolders(/** @type {string} */ (uid)) : keys.documentHolders(guid)
 
 /** @param {HoldingChange} change @returns {string} as hold.lua reads it */
 function encodeChange ({ uid, guid, op, told }) {

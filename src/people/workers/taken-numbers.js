@@ -1,5 +1,3 @@
-import { WORKERS } from '../../redis/keys.js'
-
 /** Maximum age of a reply, ms. A worker that has just leased its number has no sessions yet. */
 const FRESH = 100
 
@@ -8,10 +6,12 @@ const FRESH = 100
  * all requests within 100 ms.
  *
  * @param {object} dependencies
- * @param {{ scripts: Pick<import('../../redis/scripts.js').Scripts, 'numbers'> }} dependencies.redis
+ * @param {{ scripts: Pick<import('../../redis/scripts.js').Scripts, 'numbers'>,
+ *   keys: Pick<import('../../redis/keys.js').Keys, 'workers'> }} dependencies.redis
  * @param {Pick<import('../../base/common/clock.js').Clock, 'monotonic'>} dependencies.clock
  */
 export function createTakenNumbers ({ redis, clock }) {
+  const { expiry, watched } = redis.keys.workers
   let asked = -Infinity
   /** @type {Promise<Set<number>>} */
   let taken = Promise.resolve(new Set())
@@ -22,7 +22,7 @@ export function createTakenNumbers ({ redis, clock }) {
       const now = clock.monotonic()
       if (now - asked >= FRESH) {
         asked = now
-        taken = redis.scripts.numbers([WORKERS.expiry, WORKERS.watched], [])
+        taken = redis.scripts.numbers([expiry, watched], [])
           .then((numbers) => new Set(numbers.map(Number)))
       }
       return (await taken).has(number)

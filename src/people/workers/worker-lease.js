@@ -2,7 +2,6 @@ import { InkcastError } from '../../base/common/errors.js'
 import { LogLimit } from '../../base/common/log-limit.js'
 import { isAlive as isAliveHere } from '../../base/process/alive.js'
 import { RedisTime } from '../../redis/redis-time.js'
-import { WORKERS } from '../../redis/keys.js'
 import { throughOutages } from '../../redis/through-outages.js'
 import { MAX_WORKERS } from '../../wire/session-id.js'
 
@@ -66,6 +65,7 @@ export class WorkerLease {
   #onUnsure
   #stopping = new AbortController()
   #parts
+  #keys
   #token
   #owner
   #log
@@ -74,7 +74,7 @@ export class WorkerLease {
 
   /**
    * @param {object} parts
-   * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'onBack' | 'lost' | 'hasLost'>}
+   * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'keys' | 'onBack' | 'lost' | 'hasLost'>}
    *   parts.redis
    * @param {string} parts.slot names the slot of this process: its next process gets the same number
    * @param {WorkerAddress} parts.address
@@ -86,6 +86,7 @@ export class WorkerLease {
    */
   constructor ({ redis, slot, address, isAlive = isAliveHere, onLost, log, clock, random }) {
     this.#parts = { redis, slot, address, isAlive, onLost, random }
+    this.#keys = redis.keys.workers
     this.#token = random.uuid()
     this.#owner = JSON.stringify({ ...address, slot, token: this.#token })
     this.#secrets = [random.bytes(32).toString('base64url')]
@@ -156,8 +157,8 @@ export class WorkerLease {
     const asked = this.#clock.monotonic()
     const [claimed, begun] = await redis.scripts.claim(
       [
-        WORKERS.expiry, WORKERS.owners, WORKERS.slots, WORKERS.incarnations, WORKERS.ending, WORKERS.ended,
-        WORKERS.watched, WORKERS.settling
+        this.#keys.expiry, this.#keys.owners, this.#keys.slots, this.#keys.incarnations, this.#keys.ending,
+        this.#keys.ended, this.#keys.watched, this.#keys.settling
       ],
       [slot, this.#owner, LEASE_TIME, MAX_WORKERS, await this.#deadOwner(), KEEP_TIME]
     )
@@ -180,7 +181,7 @@ export class WorkerLease {
    */
   async owner (workerNumber) {
     const json = await this.#parts.redis.scripts.owner(
-      [WORKERS.expiry, WORKERS.owners, WORKERS.watched], [workerNumber]
+      [this.#keys.expiry, this.#keys.owners, this.#keys.watched], [workerNumber]
     )
     return json === null ? undefined : JSON.parse(json)
   }
@@ -191,7 +192,7 @@ export class WorkerLease {
    */
   async #deadOwner () {
     const { redis, slot, address: { machine, pid, peer }, isAlive } = this.#parts
-    const json = await redis.scripts.slot([WORKERS.owners, WORKERS.slots], [slot])
+    const json = await redis.scripts.slot([this.#keys.owners, this.#keys.slots], [slot])
     const before = json === null ? null : JSON.parse(json)
     if (before === null) return ''
     // an earlier container had the address that this process listens at now
@@ -206,8 +207,8 @@ export class WorkerLease {
   #renewFor (duration) {
     return this.#parts.redis.scripts.renew(
       [
-        WORKERS.expiry, WORKERS.owners, WORKERS.secret, WORKERS.incarnations, WORKERS.ending, WORKERS.settling,
-        WORKERS.registry, WORKERS.watched, WORKERS.doubted
+        this.#keys.expiry, this.#keys.owners, this.#keys.secret, this.#keys.incarnations, this.#keys.ending,
+        this.#keys.settling, this.#keys.registry, this.#keys.watched, this.#keys.doubted
       ],
       [
         this.number, this.#token, duration, this.#owner, this.#secrets[0], this.#incarnation,

@@ -1,5 +1,4 @@
 import { Backoff, retry } from '../../base/common/backoff.js'
-import { WORKERS } from '../../redis/keys.js'
 import { throughOutages } from '../../redis/through-outages.js'
 import { LEASE_TIME } from './worker-lease.js'
 
@@ -47,7 +46,7 @@ export class WorkerWatch {
 
   /**
    * @param {object} parts
-   * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'client'>} parts.redis
+   * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'client' | 'keys'>} parts.redis
    * @param {((number: number, incarnation: number) => void)[]} [parts.onWorkerGone]
    * @param {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} [parts.clean] default: this
    *   process cleans nothing up
@@ -85,11 +84,12 @@ export class WorkerWatch {
   /** @returns {Promise<number>} ms until the next look */
   async #look () {
     const { redis, clean, grace } = this.#parts
+    const { workers: keys } = redis.keys
     const wanted = clean !== undefined && this.#claimed === '' ? 1 : 0
     const [last, nextExpiry, ended, claims] = await redis.scripts.watch(
       [
-        WORKERS.expiry, WORKERS.incarnations, WORKERS.ending, WORKERS.ended, WORKERS.unclean, WORKERS.watched,
-        WORKERS.settling
+        keys.expiry, keys.incarnations, keys.ending, keys.ended, keys.unclean, keys.watched,
+        keys.settling
       ],
       [this.#newest, LEASE_TIME, PAUSE, grace, CLAIM_TIME, wanted, TOLD_FOR, this.#claimed]
     )
@@ -120,7 +120,7 @@ export class WorkerWatch {
     this.#claimed = name
     await retry(async () => {
       await clean?.(...parseName(name), signal)
-      await redis.client.zrem(WORKERS.unclean, name)
+      await redis.client.zrem(redis.keys.workers.unclean, name)
     }, {
       signal,
       backoff: new Backoff({ min: 100, max: 5000, random }),
@@ -133,7 +133,7 @@ export class WorkerWatch {
 }
 
 /**
- * @param {Pick<import('../../redis/client.js').RedisConnection, 'client'>} redis
+ * @param {Pick<import('../../redis/client.js').RedisConnection, 'client' | 'keys'>} redis
  * @param {Iterable<string>} names incarnations, as returned by `incarnationName`
  * @returns {Promise<Set<string>>} the live ones, in one round trip
  */
@@ -141,6 +141,6 @@ export async function liveIncarnations (redis, names) {
   const asked = [...new Set(names)]
   if (asked.length === 0) return new Set()
   const numbers = asked.map((name) => name.slice(0, name.indexOf('.')))
-  const known = await redis.client.hmget(WORKERS.incarnations, ...numbers)
+  const known = await redis.client.hmget(redis.keys.workers.incarnations, ...numbers)
   return new Set(asked.filter((name, i) => name === `${numbers[i]}.${known[i]}`))
 }

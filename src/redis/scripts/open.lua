@@ -15,9 +15,9 @@ local current = generation()
 -- Time since the first call in this generation, s. Only with a single Redis.
 local function knownFor ()
   local now = redis.call('TIME')[1]
-  local of, since = string.match(redis.call('GET', 'inkcast:generation') or '', '^(%S+) (%d+)$')
+  local of, since = string.match(redis.call('GET', start() .. 'generation') or '', '^(%S+) (%d+)$')
   if of == current then return now - since end
-  redis.call('SET', 'inkcast:generation', current .. ' ' .. now)
+  redis.call('SET', start() .. 'generation', current .. ' ' .. now)
   return 0
 end
 

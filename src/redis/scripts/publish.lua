@@ -200,7 +200,7 @@ end
 -- promise the records up to it, which the log may lack.
 local function bind (source, sequence)
   if source == '' or ARGV[8] == '-' or not (offset == 0 or from) then return end
-  if isCovered(sequence, redis.call('GET', 'inkcast:{k:' .. source .. '}:mark')) then
+  if isCovered(sequence, redis.call('GET', start() .. '{k:' .. source .. '}:mark')) then
     waits = not from
     from = from or 0
   else

@@ -1,5 +1,3 @@
-import { inspectChannel, WATCHES_CHANNEL } from '../../redis/keys.js'
-
 /**
  * The inspector's transport over sharded pub/sub of Redis (contract.js): one channel for announcements, and one for
  * each watch.
@@ -10,7 +8,7 @@ import { inspectChannel, WATCHES_CHANNEL } from '../../redis/keys.js'
  * @returns {import('./contract.js').InspectTransport}
  */
 export function createRedisTransport ({ redis, log }) {
-  const { client, channels } = redis
+  const { client, channels, keys } = redis
 
   /**
    * @template T
@@ -28,13 +26,13 @@ export function createRedisTransport ({ redis, log }) {
   return {
     async start (onWatch) {
       // the start of a process does not wait for it: without Redis there are no watches
-      channels.subscribe(WATCHES_CHANNEL, parsed(onWatch)).catch(() => {})
+      channels.subscribe(keys.watchesChannel, parsed(onWatch)).catch(() => {})
     },
-    async stop () { channels.unsubscribe(WATCHES_CHANNEL) },
-    async announce (watch) { await client.spublish(WATCHES_CHANNEL, JSON.stringify(watch)) },
-    async send (id, batch) { await client.spublish(inspectChannel(id), JSON.stringify(batch)) },
+    async stop () { channels.unsubscribe(keys.watchesChannel) },
+    async announce (watch) { await client.spublish(keys.watchesChannel, JSON.stringify(watch)) },
+    async send (id, batch) { await client.spublish(keys.inspectChannel(id), JSON.stringify(batch)) },
     async follow (id, onBatch) {
-      const channel = inspectChannel(id)
+      const channel = keys.inspectChannel(id)
       await channels.subscribe(channel, parsed(onBatch))
       return () => channels.unsubscribe(channel)
     }

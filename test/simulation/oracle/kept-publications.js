@@ -1,7 +1,9 @@
-import { documentLog } from '../../../src/redis/keys.js'
+import { createKeys } from '../../../src/redis/keys.js'
 import { Stream } from '../../../src/redis/store/types/stream.js'
 import { userLog } from '../../../src/wire/publication.js'
 import { OF_USERS } from '../parts/page.js'
+
+const { documentLog } = createKeys()
 
 /**
  * Publications that a Redis lacks when it becomes the master. With PUBLISH_WAIT it must have each one that was

@@ -1,8 +1,10 @@
-import { WORKERS } from '../../../src/redis/keys.js'
+import { createKeys } from '../../../src/redis/keys.js'
 import { SortedSet } from '../../../src/redis/store/types/sorted-set.js'
 import { Text } from '../../../src/redis/store/types/text.js'
 import { workerOfSid } from '../../../src/wire/session-id.js'
 import { RedisHistory } from './redis-history.js'
+
+const { workers: WORKERS } = createKeys()
 
 /** As include/lease_time.lua, ms. */
 const PAUSE = 3000

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { RedisLogs } from '../../../src/log/bus/redis-logs.js'
-import { documentMeta } from '../../../src/redis/keys.js'
+import { createKeys } from '../../../src/redis/keys.js'
+
+const { documentMeta } = createKeys()
 
 /** A cluster in which the nodes of some documents do not respond. @param {Set<string>} away metas */
 function logsOf (away) {
@@ -13,7 +15,7 @@ function logsOf (away) {
     }
   }
   return new RedisLogs({
-    redis: /** @type {any} */ ({ isCluster: true, scripts }),
+    redis: /** @type {any} */ ({ isCluster: true, scripts, keys: createKeys() }),
     metaTtlOf: () => 60,
     metrics: /** @type {any} */ ({}),
     random: systemRandom

@@ -6,11 +6,13 @@ import { decodeDirect, encodeDirect } from '../../../src/log/bus/redis-payload.j
 import { systemClock } from '../../../src/base/common/clock.js'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
-import { workerOrders } from '../../../src/redis/keys.js'
+import { createKeys } from '../../../src/redis/keys.js'
 import { encodeEnvelope } from '../../../src/wire/envelope.js'
 import { publicationWith } from '../../helpers/publication.js'
 import { storeRedis } from '../../helpers/store-redis.js'
 import { waitFor } from '../../helpers/wait.js'
+
+const { workerOrders } = createKeys()
 
 // another process may have the number
 test('a process whose lease has ended carries an order out, and does not report it', async () => {
@@ -19,6 +21,7 @@ test('a process whose lease has ended carries an order out, and does not report 
     const reported = []
     const kept = new KeptOrders({
       redis: /** @type {any} */ ({
+        keys: createKeys(),
         scripts: { carried: async (/** @type {any} */ _, /** @type {any} */ args) => reported.push(args.slice(0, 2)) }
       }),
       workerNumber: 1, onMessage: () => {}, isOwner: () => isOwner,
@@ -69,6 +72,7 @@ test('a worker that has a lease and does not listen yet is notified again, after
   const publish = createOrderPublish({
     redis: /** @type {any} */ ({
       client: { hkeys: async () => ['1'] },
+      keys: createKeys(),
       scripts: {
         tell: async (/** @type {any} */ _, /** @type {any[]} */ [, , , , first]) => {
           calls.push(`tell ${first}`)

@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/base/common/clock.js'
 import { toInkcastError } from '../../../src/redis/errors.js'
 import { encodeEnvelope } from '../../../src/wire/envelope.js'
 import { entry, plain, publication, range } from '../../contract/bus-fixture.js'
+import { createKeys } from '../../../src/redis/keys.js'
 
 const history = { size: 10, ttl: 60 }
 
@@ -16,6 +17,7 @@ describe('publish over redis', () => {
     const answers = []
     const redis = /** @type {any} */ ({
       afterMove: (/** @type {string} */ _, /** @type {(move: string) => unknown} */ call) => call(''),
+      keys: createKeys(),
       scripts: {
         publish: (/** @type {string[]} */ _keys, /** @type {any[]} */ args) =>
           new Promise((resolve) => {
@@ -42,6 +44,7 @@ describe('publish over redis', () => {
     const calls = []
     const redis = /** @type {any} */ ({
       afterMove: (/** @type {string} */ _, /** @type {(move: string) => unknown} */ call) => call(''),
+      keys: createKeys(),
       scripts: {
         publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
           const count = (args.length - 11) / 6
@@ -63,6 +66,7 @@ describe('publish over redis', () => {
     for (const [result, code] of /** @type {const} */ ([['1', 'timeout'], ['', 'unavailable']])) {
       const redis = /** @type {any} */ ({
         afterMove: (/** @type {string} */ _, /** @type {(move: string) => unknown} */ call) => call(''),
+        keys: createKeys(),
         scripts: {
           async publish () {
             if (result === '') throw new Error('redis does not answer')
@@ -89,6 +93,7 @@ describe('publish over redis', () => {
     const calls = []
     const redis = /** @type {any} */ ({
       afterMove: (/** @type {string} */ _, /** @type {(move: string) => unknown} */ call) => call(''),
+      keys: createKeys(),
       scripts: {
         publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
           const count = (args.length - 11) / 6

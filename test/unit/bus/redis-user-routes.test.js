@@ -4,9 +4,11 @@ import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { UserRoutes } from '../../../src/log/bus/redis-user-routes.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
-import { userOrders, userWorkers } from '../../../src/redis/keys.js'
+import { createKeys } from '../../../src/redis/keys.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
+
+const { userOrders, userWorkers } = createKeys()
 
 /**
  * User routes over a Redis that records calls.
@@ -29,7 +31,7 @@ function fixture ({ isCluster = false, failing = false, ordered = [], isOwner, c
     }
   }
   const redis = /** @type {import('../../../src/redis/client.js').RedisConnection} */ (
-    /** @type {unknown} */ ({ isCluster, ready: true, scripts })
+    /** @type {unknown} */ ({ isCluster, ready: true, scripts, keys: createKeys() })
   )
   return {
     calls,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRegistry } from '../../../src/log/bus/registry.js'
 import { manualClock } from '../../helpers/manual-clock.js'
+import { createKeys } from '../../../src/redis/keys.js'
 
 /** @param {import('node:test').TestContext} t @param {object} [more] of the connection to Redis */
 function setUp (t, more) {
@@ -14,7 +15,10 @@ function setUp (t, more) {
   const data = ['', 0, 0, []]
   let looks = 0
   const registry = createRegistry({
-    redis: /** @type {any} */ ({ scripts: { registry: async () => { looks++; return [...data] } }, ...more }), clock
+    redis: /** @type {any} */ ({
+      keys: createKeys(), scripts: { registry: async () => { looks++; return [...data] } }, ...more
+    }),
+    clock
   })
   registry.start()
   t.after(() => registry.stop())

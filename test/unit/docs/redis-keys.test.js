@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import * as keys from '../../../src/redis/keys.js'
+import { createKeys } from '../../../src/redis/keys.js'
+
+const keys = createKeys()
 
 /**
  * Keys in Redis that clients create, in src/redis/keys.js and in the table of docs/limits.md: each key of one must be
@@ -35,9 +37,9 @@ const OTHERS = [
   'documentKeys', 'documentNewest', 'requestState', 'userOrders', 'userOrdered', 'workerOrders', 'orderReport',
   'receiptParts', 'workerReceipts', 'sourceMark', 'sourceHealing',
   // processes
-  'nodeMarker', 'waitKey', 'WORKERS', 'REPORTS', 'presenceForgotten', 'checkKey',
+  'nodeMarker', 'start', 'workers', 'reports', 'presenceForgotten', 'checkKey',
   // channels
-  'documentChannel', 'workerChannel', 'EVERYONE_CHANNEL', 'WATCHES_CHANNEL', 'inspectChannel', 'echoChannel'
+  'documentChannel', 'workerChannel', 'everyoneChannel', 'watchesChannel', 'inspectChannel', 'echoChannel'
 ]
 
 test('keys that clients create have a row each in docs/limits.md, and no other key is missing from the list of others', () => {

@@ -4,8 +4,10 @@ import { systemClock } from '../../../src/base/common/clock.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { RedisPresence } from '../../../src/people/presence/redis-presence.js'
 import { createLog } from '../../../src/base/common/log.js'
-import { documentPresence, workerPresence } from '../../../src/redis/keys.js'
+import { createKeys } from '../../../src/redis/keys.js'
 import { storeRedis } from '../../helpers/store-redis.js'
+
+const { documentPresence, workerPresence } = createKeys()
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 const metrics = createMetrics({ processMetrics: false })
@@ -45,6 +47,7 @@ async function setUp () {
         throw new Error('Connection is closed.')
       }
     },
+    keys: createKeys(),
     scripts: {
       mine: async () => [...connections].flat(),
       presence: async (/** @type {string[]} */ _keys, /** @type {any[]} */ [, , , , , , op, id]) => {

@@ -4,12 +4,14 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
-import { documentPresence } from '../../../src/redis/keys.js'
+import { createKeys } from '../../../src/redis/keys.js'
 import { RedisPresence } from '../../../src/people/presence/redis-presence.js'
 import { Room } from '../../../src/people/presence/room.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { storeRedis } from '../../helpers/store-redis.js'
+
+const { documentPresence } = createKeys()
 
 /**
  * Two rooms of one document, on two workers with one store, with manual time. The store of the first can be

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  documentChannel, documentLog, documentMeta, emptyEpoch, EVERYONE_CHANNEL, userWorkers, workerChannel
-} from '../../../src/redis/keys.js'
+import { createKeys } from '../../../src/redis/keys.js'
 import { hashSlot, tagsOf } from '../../../src/redis/hash-slot.js'
+import { SCRIPTS } from '../../../src/redis/scripts.js'
+
+const {
+  documentChannel, documentLog, documentMeta, emptyEpoch, everyoneChannel: EVERYONE_CHANNEL, userWorkers,
+  workerChannel
+} = createKeys()
 
 const GUIDS = [
   'a',
@@ -44,6 +48,18 @@ describe('keys', () => {
     assert.equal(documentChannel('g'), 'inkcast:{d:g}')
     assert.equal(workerChannel(7), 'inkcast:{w:7}')
     assert.equal(userWorkers('u'), 'inkcast:{u:u}:workers')
+  })
+
+  test('with another prefix they are the same behind it, in the same hash slots, also those that scripts make', () => {
+    /** @param {any} keys @returns {string[]} */
+    const namesOf = (keys) => Object.values(keys)
+      .flatMap((value) => typeof value === 'function' ? value('1.2', '3') : value)
+      .flatMap((value) => typeof value === 'object' ? Object.values(value) : value)
+    const [usual, other] = [namesOf(createKeys()), namesOf(createKeys('shop:eu'))]
+    assert.ok(usual.length > 50)
+    assert.deepEqual(other, usual.map((name) => name.replace('inkcast:', 'shop:eu:')))
+    for (const [i, name] of usual.entries()) if (name.includes('{')) assert.equal(hashSlot(other[i]), hashSlot(name), name)
+    for (const { name, lua } of SCRIPTS) assert.doesNotMatch(lua, /['"]inkcast/, name)
   })
 
   test('documents are spread over the hash slots', () => {

@@ -1,13 +1,15 @@
 import { systemRandom } from '../../../src/base/common/random.js'
 import { InkcastError } from '../../../src/base/common/errors.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
-import { WORKERS } from '../../../src/redis/keys.js'
+import { createKeys } from '../../../src/redis/keys.js'
 import { createCleaning } from '../../../src/people/sessions/cleaning.js'
 import { createRedisSessions } from '../../../src/people/sessions/redis-sessions.js'
 import { Sessions } from '../../../src/people/sessions/registry.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { storeRedis } from '../../helpers/store-redis.js'
+
+const { workers: WORKERS } = createKeys()
 
 export const GRACE = 5000
 

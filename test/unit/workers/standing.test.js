@@ -6,6 +6,7 @@ import { WorkerLease, LEASE_TIME } from '../../../src/people/workers/worker-leas
 import { manualClock } from '../../helpers/manual-clock.js'
 import { seededRandom } from '../../helpers/random.js'
 import { recordingLog } from '../../helpers/recording-log.js'
+import { createKeys } from '../../../src/redis/keys.js'
 
 /** As log/bus/registry.js: how long publishers wait for a worker that is missing after a loss of data, ms. */
 const MISSING = 13_000
@@ -118,7 +119,9 @@ async function play (seed) {
   const { clock } = model
   const { log } = recordingLog()
   const lease = new WorkerLease({
-    redis: /** @type {any} */ ({ scripts: model.scripts, onBack () {}, lost () {}, hasLost: async () => false }),
+    redis: /** @type {any} */ ({
+      keys: createKeys(), scripts: model.scripts, onBack () {}, lost () {}, hasLost: async () => false
+    }),
     slot: 'slot', address: { machine: 'here', pid: 1, path: '/run/x' }, onLost: () => {}, log, clock, random: systemRandom
   })
   const standing = new Standing({ lease, catchUp: model.catchUp, log, clock, random: systemRandom })

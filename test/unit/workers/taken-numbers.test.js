@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { createTakenNumbers } from '../../../src/people/workers/taken-numbers.js'
 import { MAX_WORKERS } from '../../../src/wire/session-id.js'
 import { manualClock } from '../../helpers/manual-clock.js'
+import { createKeys } from '../../../src/redis/keys.js'
 
 test('invented numbers of clients cost one Redis request per 0.1 s, after which a new worker is found', async () => {
   const clock = manualClock()
@@ -11,6 +12,7 @@ test('invented numbers of clients cost one Redis request per 0.1 s, after which 
   const taken = createTakenNumbers({
     clock,
     redis: {
+      keys: createKeys(),
       scripts: {
         numbers: async () => {
           asked++
@@ -37,6 +39,7 @@ test('while Redis is unavailable all requests fail, and later ones try again', a
   const taken = createTakenNumbers({
     clock,
     redis: {
+      keys: createKeys(),
       scripts: {
         numbers: async () => {
           if (away) throw new Error('away')

@@ -1,3 +1,4 @@
+--@include start
 -- If all records of a log come from one Kafka partition, named in meta as "k", ingest publishes the lost ones again.
 -- Until then the log must not be read. A log that could not be healed begins another epoch without "k", and is bound
 -- again by its next record from Kafka ("b" in publish.lua). The state of the partition's healing is in another hash slot, so healing works
@@ -16,7 +17,7 @@ local function stateOf (noted, source, current, move)
   if goesOn(noted, current, move) then return 'whole' end
   if move == '?' then return 'ask' end
   if not source then return 'lost' end
-  local of, state, older = readHealing(redis.call('GET', 'inkcast:{k:' .. source .. '}:healing'))
+  local of, state, older = readHealing(redis.call('GET', start() .. '{k:' .. source .. '}:healing'))
   if of ~= current then return 'waits' end
   return state ~= 'failed' and string.find(' ' .. older .. ' ', ' ' .. noted .. ' ', 1, true) and state or 'lost'
 end

@@ -1,6 +1,5 @@
 import { IDEMPOTENCY } from '../../../log/bus/contract.js'
 import { throwInkcastError } from '../../../redis/errors.js'
-import { requestState } from '../../../redis/keys.js'
 
 /** A process that has not renewed its request for this time counts as dead, ms. */
 const LEASE = 5000
@@ -32,12 +31,12 @@ const RENEW = 1000
  * For all api processes that share a Redis.
  *
  * @param {object} dependencies
- * @param {Pick<import('../../../redis/client.js').RedisConnection, 'scripts'>} dependencies.redis
+ * @param {Pick<import('../../../redis/client.js').RedisConnection, 'scripts' | 'keys'>} dependencies.redis
  * @param {Pick<import('../../../base/common/clock.js').Clock, 'monotonic' | 'every'>} dependencies.clock
  * @param {Pick<import('../../../base/common/random.js').Random, 'uuid'>} dependencies.random
  * @returns {Requests}
  */
-export function createRedisRequests ({ redis: { scripts }, clock, random }) {
+export function createRedisRequests ({ redis: { scripts, keys }, clock, random }) {
   const process = random.uuid()
   /**
    * Requests of this process, by id. If Redis has another one for this process, an answer of Redis was lost.
@@ -54,7 +53,7 @@ export function createRedisRequests ({ redis: { scripts }, clock, random }) {
    * @returns {ReturnType<typeof scripts.request>}
    */
   const request = (id, fingerprint, traceId) =>
-    scripts.request([requestState(id)], [fingerprint, traceId, LEASE, IDEMPOTENCY.ttl, process, 2 * RENEW])
+    scripts.request([keys.requestState(id)], [fingerprint, traceId, LEASE, IDEMPOTENCY.ttl, process, 2 * RENEW])
 
   /** Most are done within milliseconds, and nothing is said of them. */
   function renew () {
@@ -76,7 +75,7 @@ export function createRedisRequests ({ redis: { scripts }, clock, random }) {
   /** @param {string} id @param {[answer: string, fingerprint: string, ttl: number]} args */
   async function settle (id, args) {
     done(id)
-    await scripts.settle([requestState(id)], args).catch(throwInkcastError)
+    await scripts.settle([keys.requestState(id)], args).catch(throwInkcastError)
   }
 
   const release = (/** @type {string} */ id) => settle(id, ['', '', 0])
@@ -108,7 +107,7 @@ export function createRedisRequests ({ redis: { scripts }, clock, random }) {
       if (work === undefined) return
       if (work.isRetry) return release(id)
       done(id)
-      await scripts.forget([requestState(id)], [process]).catch(throwInkcastError)
+      await scripts.forget([keys.requestState(id)], [process]).catch(throwInkcastError)
     }
   }
 }

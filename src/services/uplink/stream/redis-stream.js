@@ -4,7 +4,6 @@ import { Backoff, retry } from '../../../base/common/backoff.js'
 import { NO_WAIT } from '../../../redis/durability/durability.js'
 import { toInkcastError } from '../../../redis/errors.js'
 import { hashSlot } from '../../../redis/hash-slot.js'
-import { uplinkPart, uplinkQueueMarks } from '../../../redis/keys.js'
 import { BATCH, FAILING, LEASE, LIMITS, MAX_REFUSED, PARTS } from './contract.js'
 
 /** Entries of Redis within one ms that keep their order in a sequence. */
@@ -42,7 +41,7 @@ const serviceFails = () =>
  * Cluster, so that a queued edit and its mark are written by one script.
  *
  * @param {object} dependencies
- * @param {Pick<import('../../../redis/client.js').RedisConnection, 'client' | 'scripts' | 'channels'>}
+ * @param {Pick<import('../../../redis/client.js').RedisConnection, 'client' | 'scripts' | 'channels' | 'keys'>}
  *   dependencies.redis
  * @param {import('../../../redis/durability/durability.js').Durability} [dependencies.durability] what `append` waits
  *   for
@@ -55,10 +54,10 @@ const serviceFails = () =>
  * @returns {import('./contract.js').UplinkStream}
  */
 export function createRedisStream ({
-  redis: { client, scripts, channels }, durability = NO_WAIT, groups, name = 'uplink', limits = LIMITS,
+  redis: { client, scripts, channels, keys: names }, durability = NO_WAIT, groups, name = 'uplink', limits = LIMITS,
   latestTime = () => 0, clock, random
 }) {
-  const keys = Array.from({ length: PARTS }, (_, part) => uplinkPart(name, part))
+  const keys = Array.from({ length: PARTS }, (_, part) => names.uplinkPart(name, part))
   /** A channel has one subscriber in a process. @type {Set<(part: number) => void>} */
   const watchers = new Set()
   let unsubscribe = () => {}
@@ -86,7 +85,7 @@ export function createRedisStream ({
       const { guid = '', queue } = record
       return durability.confirmed([meta], async (scriptsOf = () => scripts) => {
         const result = await scriptsOf(meta).append(
-          [log, meta, channel, queue ? uplinkQueueMarks(name, part, guid, queue.uid) : log],
+          [log, meta, channel, queue ? names.uplinkQueueMarks(name, part, guid, queue.uid) : log],
           [
             encodeHead(record), record.value, limits.records, limits.bytes,
             queue === undefined ? '' : `${queue.number} ${queue.id}`, `${QUEUE_MARK_TTL} ${MAX_QUEUES}`,
