@@ -44,6 +44,7 @@ export const EXAMPLES = {
   ADMIN_READ_TOKEN: 'fedcba9876543210',
   LOG_LEVEL: 'debug',
   REDIS_URL: 'redis://localhost:6379',
+  REDIS_PREFIX: 'shop',
   KAFKA_BROKERS: 'kafka-1:9092,kafka-2:9092',
   KAFKA_GROUP_ID: 'inkcast-staging',
   KAFKA_TOPICS: 'downlink:staging.downlink,uplink:staging.uplink,dead-letter:staging.dead-letter',

@@ -12,11 +12,12 @@ export const extensions = block('Extensions', {
   ROOMS_CHANNEL_PREFIX: {
     as: 'channelPrefix',
     type: text(),
-    default: 'inkcast:rooms',
+    derived: ({ redisPrefix }) => `${redisPrefix}:rooms`,
+    defaultText: '`inkcast:rooms` (`REDIS_PREFIX`, then `:rooms`)',
     describe:
       'Prefix of the Redis channels of Socket.IO rooms, `channelPrefix` of `@socket.io/redis-adapter`. Other Socket.IO servers with the ' +
       'same prefix (their default is `socket.io`) share the rooms. They need the `subscriptionMode` of inkcast: `static` with a ' +
-      'prefix that starts with `inkcast:`, and their default, `dynamic`, with any other.'
+      'prefix that starts with `inkcast:` (with `REDIS_PREFIX` and a colon), and their default, `dynamic`, with any other.'
   },
   EMITTER_KEY: {
     as: 'emitterKey',

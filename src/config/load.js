@@ -5,6 +5,7 @@ import { isSimilar } from '../base/common/similar.js'
 import { anonymousByDefault, authProblems } from './auth-relations.js'
 import { BLOCKS } from './blocks.js'
 import { GONE } from './gone.js'
+import { DEFAULT_PREFIX, prefixProblems } from './redis-prefix.js'
 import { secretFileOf, readSecret } from './secret-files.js'
 import { shownSetting } from './shown.js'
 import { findIn, readSources } from './sources.js'
@@ -83,7 +84,8 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
     production,
     cores: os.availableParallelism(),
     connections: connectionsFor(descriptorLimit()),
-    hasRedis: ['REDIS_URL', secretFileOf('REDIS_URL')].some((name) => Boolean(findIn(sources, name)?.value))
+    hasRedis: ['REDIS_URL', secretFileOf('REDIS_URL')].some((name) => Boolean(findIn(sources, name)?.value)),
+    redisPrefix: findIn(sources, 'REDIS_PREFIX')?.value || DEFAULT_PREFIX
   }
 
   /** @type {Record<string, any>} */
@@ -153,8 +155,8 @@ const ofExtension = (variable) => variable.startsWith('EXTENSION_')
  * @param {Config} config
  * @returns {string[]} problems
  */
-function relations ({ production, gateway, auth, api, redis, kafka, uplink }) {
-  const problems = []
+function relations ({ production, gateway, auth, api, redis, kafka, uplink, extensions }) {
+  const problems = prefixProblems({ redis, extensions })
   if (kafka.brokers.length > 0 && redis.urls?.length === 0)
     problems.push('KAFKA_BROKERS: needs REDIS_URL as well, records reach the workers through Redis')
   if (redis.publishWait !== undefined && redis.publishWait !== 'none' && redis.urls?.length === 0)

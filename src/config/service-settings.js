@@ -1,5 +1,8 @@
 import * as v from 'valibot'
-import { block, choice, clientTls, integer, list, listOf, pathOrUrl, redisUrls, text } from './setting.js'
+import { DEFAULT_PREFIX } from './redis-prefix.js'
+import {
+  block, choice, clientTls, integer, list, listOf, pathOrUrl, redisPrefix, redisUrls, text
+} from './setting.js'
 
 export const redis = block('Redis', {
   REDIS_URL: {
@@ -12,6 +15,14 @@ export const redis = block('Redis', {
       '`redis+sentinel://host:port,host:port/name` or `rediss+sentinel://…` (docs/operations.md). For a unix socket: `unix:///path`. ' +
       'Without this setting `npm start` runs a built-in store in place of Redis, for development: nothing survives its process. ' +
       'Required in production, unless `WORKERS=1`.'
+  },
+  REDIS_PREFIX: {
+    as: 'prefix',
+    type: redisPrefix(),
+    default: DEFAULT_PREFIX,
+    describe:
+      'All keys and channels in Redis begin with it and a colon. Applications on the same Redis need one each; all processes of a ' +
+      'cluster need the same ([Redis](operations.md#several-applications-on-one-redis)).'
   },
   PUBLISH_WAIT: {
     as: 'publishWait',

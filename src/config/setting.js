@@ -1,13 +1,15 @@
 import * as v from 'valibot'
 import { oneOf, string } from '../base/common/schema.js'
 import { originOf, problemOfOrigin } from './origin-text.js'
+import { problemOfRedisPrefix } from './redis-prefix.js'
 import { problemOfRedisUrl, socketPathOf as unixSocketOf, splitRedisUrls } from './redis-url.js'
 import { problemOfSocketPath, socketPathOf } from './socket-path.js'
 
 /**
  * The surroundings of a process.
- * @typedef {{ production: boolean, cores: number, connections: number, hasRedis: boolean }} Context
- *   hasRedis: REDIS_URL is set
+ * @typedef {{ production: boolean, cores: number, connections: number, hasRedis: boolean,
+ *   redisPrefix: string }} Context
+ *   hasRedis: REDIS_URL is set; redisPrefix: REDIS_PREFIX or its default
  */
 
 /**
@@ -165,6 +167,10 @@ export const socketPath = () => described('path', v.pipe(
   string(),
   v.check((value) => problemOfSocketPath(value) === undefined, ({ input }) => problemOfSocketPath(input) ?? ''),
   v.transform(socketPathOf)
+))
+export const redisPrefix = () => described('letters, digits, and `-` `_` `.` `:`', v.pipe(
+  string(),
+  v.check((value) => problemOfRedisPrefix(value) === undefined, ({ input }) => problemOfRedisPrefix(input) ?? '')
 ))
 export const redisUrls = () => described('list of URLs, comma separated', v.pipe(
   string(),

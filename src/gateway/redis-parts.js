@@ -91,7 +91,7 @@ function createRedisRooms ({ redis, settings, metrics, log, clock }) {
   const { channelPrefix, emitterKey: key } = settings
   const clients = redis.adapterClients()
   return {
-    adapter: createRoomAdapter(clients, channelPrefix),
+    adapter: createRoomAdapter(clients, channelPrefix, redis.keys.start),
     subscribed: async () => { await clients.subscriber.subscribed() },
     listenToEmitters (io) {
       if (key === undefined) return undefined

@@ -30,7 +30,7 @@ const io = new Server({
     subscriber: Object.assign(Object.create(subscriber), {
       ssubscribe: (/** @type {string} */ channel) => subscribed.push(subscriber.ssubscribe(channel))
     })
-  }, 'inkcast:rooms')
+  }, 'inkcast:rooms', 'inkcast:')
 })
 await Promise.all(subscribed)
 

@@ -191,7 +191,7 @@ const rehearse = ({ config, launcher, base, rules }, { lease, mayAct, connect })
   config,
   extent: launcher.urgent ? QUICK : THOROUGH,
   createParts (own) {
-    const redis = createNullRedis({ ...own, urls: config.redis.urls, connect })
+    const redis = createNullRedis({ ...own, ...config.redis, connect })
     const shared = createRedisParts(own, { redis, config, rules, worker: lease })
     return {
       shared,

@@ -21,7 +21,7 @@ import { createReport } from '../../watch/overview/report.js'
 export async function createServices (context, name, connect) {
   const { config, log, metrics, clock, random, host, status, describe, onWaits } = context
   const base = { log, metrics, clock, random }
-  const redis = createRedis({ ...base, urls: config.redis.urls, connect, name, onWaits })
+  const redis = createRedis({ ...base, ...config.redis, connect, name, onWaits })
   status.addCheck(() => redis.trouble)
   const overview = createRedisOverview({ redis })
   return {

@@ -10,9 +10,10 @@ import { createShardedAdapter } from '@socket.io/redis-adapter'
  * @param {any} redis.publisher
  * @param {any} redis.subscriber
  * @param {string} channelPrefix
+ * @param {string} start of the channels of inkcast itself: REDIS_PREFIX and a colon
  */
-export function createRoomAdapter ({ publisher, subscriber }, channelPrefix) {
-  const subscriptionMode = channelPrefix.startsWith('inkcast:') ? 'static' : 'dynamic'
+export function createRoomAdapter ({ publisher, subscriber }, channelPrefix, start) {
+  const subscriptionMode = channelPrefix.startsWith(start) ? 'static' : 'dynamic'
   const create = createShardedAdapter(publisher, subscriber, { channelPrefix, subscriptionMode })
   // Socket.IO calls it with `new`.
   return function RoomAdapter (/** @type {any} */ namespace) {

@@ -53,7 +53,7 @@ describe('keys', () => {
   test('with another prefix they are the same behind it, in the same hash slots, also those that scripts make', () => {
     /** @param {any} keys @returns {string[]} */
     const namesOf = (keys) => Object.values(keys)
-      .flatMap((value) => typeof value === 'function' ? value('1.2', '3') : value)
+      .flatMap((value) => typeof value === 'function' ? value('1.2', '3', '4') : value)
       .flatMap((value) => typeof value === 'object' ? Object.values(value) : value)
     const [usual, other] = [namesOf(createKeys()), namesOf(createKeys('shop:eu'))]
     assert.ok(usual.length > 50)

@@ -21,7 +21,9 @@ function setUp (subscriptionMode) {
     },
     subscribed: () => pending
   }
-  const Adapter = createRoomAdapter({ publisher: PUBLISHER, subscriber }, subscriptionMode === 'static' ? 'inkcast:rooms' : 'rooms')
+  const Adapter = createRoomAdapter(
+    { publisher: PUBLISHER, subscriber }, subscriptionMode === 'static' ? 'shop:rooms' : 'rooms', 'shop:'
+  )
   /** @type {any} */
   const adapter = new /** @type {any} */ (Adapter)({ name: '/', server: { encoder: {} }, sockets: new Map() })
   subscribe()

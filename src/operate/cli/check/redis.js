@@ -16,7 +16,7 @@ const { ok, warning, error } = findingsOf('redis')
  * @param {import('../../../base/common/log.js').Log} log
  * @returns {Promise<import('./finding.js').Finding[]>}
  */
-export async function checkRedis ({ redis: { urls }, production }, log) {
+export async function checkRedis ({ redis: { urls, prefix }, production }, log) {
   // reported with the settings
   if (urls === undefined) return []
   if (urls.length === 0) {
@@ -25,7 +25,7 @@ export async function checkRedis ({ redis: { urls }, production }, log) {
       : [ok('not used: everything is in the memory of one process')]
   }
   try {
-    const { version, latencyMs, evicts } = await probeRedis({ urls, log, timeout: TIMEOUT, clock, random })
+    const { version, latencyMs, evicts } = await probeRedis({ urls, prefix, log, timeout: TIMEOUT, clock, random })
     return [
       ok(`version ${version}, answers in ${latencyMs.toFixed(1)} ms, allows scripts and sharded pub/sub`),
       ...(evicts === undefined
