@@ -110,7 +110,8 @@ export function capacityPage () {
       ['user', short(measured.redisUser), 'users with a connection to a worker; with connections to several workers, once for each'],
       ['open document', short(measured.redisDocument), 'documents that a client has open'],
       ['member', short(measured.redisMember), 'users × documents that they have open'],
-      ['member with [presence](protocol.md#presence)', `${short(measured.redisPresence)} more`, 'the same, with a state of 52 bytes'],
+      ['member with [presence](protocol-details.md#presence)', `${short(measured.redisPresence)} more`,
+        'the same, with a state of 52 bytes'],
       [
         'record in a log', `its value + ${short(measured.redisRecord - ASSUMED.recordBytes)}`,
         `for each document that got a record within the last ${ASSUMED.historyTtl} s (\`HISTORY_TTL\`): its records since the last ` +

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /**
- * Draws the queue of a slow connection with its thresholds, for docs/protocol.md. Figures come from the defaults of the
+ * Draws the queue of a slow connection with its thresholds, for docs/protocol-details.md. Figures come from the
+ * defaults of the
  * settings.
  *
  *   node scripts/queue-picture.js

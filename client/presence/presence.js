@@ -1,5 +1,6 @@
 /**
- * The members present in a document, kept up to date by the gateway's diffs (docs/protocol.md). Diffs are numbered; if
+ * The members present in a document, kept up to date by the gateway's diffs (docs/protocol-details.md). Diffs are
+ * numbered; if
  * one is missing, all members are requested again.
  */
 

@@ -102,6 +102,7 @@ const GROUPS = [
     sections: {
       'For clients': {
         'protocol.md': 'events between clients and the gateway',
+        'protocol-details.md': 'presence, the log of a user, queued edits, offsets, slow consumers, limits of connections',
         'client.md': 'the package for browsers and Node: load, send, presence, tokens, the state of the connection',
         'client-errors.md': 'errors of the package: what a page does about each code; read-only documents',
         'client-api.md': 'every class, method, option and event of the package (generated)',

@@ -41,7 +41,7 @@ export function userLogScenarios ({ server, load }) {
       assert.deepEqual(shown, ['two comments'])
     },
 
-    'docs/protocol.md: let user = {}': async (code, t) => {
+    'docs/protocol-details.md: let user = {}': async (code, t) => {
       const { socket, position } = await runBlock(`${code}\nconst position = () => user`, {}, load)
       t.after(() => socket.disconnect())
       await new Promise((resolve) => { socket.once('gateway:user', resolve) })

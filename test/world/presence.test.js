@@ -64,7 +64,7 @@ test('a gateway that starts after another worker died cleans up after it', () =>
   }))
 
 /**
- * A page that follows the members of a document from its join on, as docs/protocol.md says.
+ * A page that follows the members of a document from its join on, as docs/protocol-details.md says.
  * @param {import('../simulation/script/scripted-cluster.js').ScriptedCluster} cluster
  * @param {string} uid
  * @param {import('../simulation/parts/cluster.js').Slot} on

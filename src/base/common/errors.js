@@ -82,8 +82,10 @@ export const ERRORS = Object.freeze({
     retryable: false,
     status: 400,
     when: 'A value is not valid JSON or msgpack, is nested deeper than 256 levels, has msgpack maps with keys other than strings and ' +
-      'whole numbers, or has more values or attachments than one message may have ([limits](protocol.md#limits)). A client gets it for ' +
-      'each event that [cannot be decoded](protocol.md#events-that-cannot-be-decoded). inkcast-client also reports it for a value that ' +
+      'whole numbers, or has more values or attachments than one message may have ([limits](protocol-details.md#limits)). A ' +
+      'client gets it for ' +
+      'each event that [cannot be decoded](protocol-details.md#events-that-cannot-be-decoded). inkcast-client also reports it for ' +
+      'a value that ' +
       'cannot be encoded (BigInt, a circular reference), and does not send this value.'
   },
   value_too_large: {
@@ -135,7 +137,7 @@ export const ERRORS = Object.freeze({
     retryable: true,
     status: 409,
     when: 'An earlier edit of the queue (`doc:send` with `queue`) failed with a retryable error; send the earlier edit again first, ' +
-      'then this one ([queued edits](protocol.md#queued-edits)).'
+      'then this one ([queued edits](protocol-details.md#queued-edits)).'
   },
 
   unauthorized: {
@@ -191,7 +193,8 @@ export const ERRORS = Object.freeze({
     retryable: true,
     status: 429,
     when: 'The connection sends more events (of all kinds, or of this one) or bytes per second than allowed, uses too much CPU time, ' +
-      'sends to too many documents, or requests too many members or records ([limits](protocol.md#limits)); slow down. On the api: the ' +
+      'sends to too many documents, or requests too many members or records ([limits](protocol-details.md#limits)); slow down. On ' +
+      'the api: the ' +
       'caller publishes, or calls the operation, above its rate in `API_CALLERS_FILE`; retry after `Retry-After` (or `retryInMs` of the ' +
       'error).'
   },

@@ -134,7 +134,7 @@ const SCENARIOS = {
     assert.deepEqual(printed, [[3, 3], [4, 4], [5, 5], [6, 6]])
   },
 
-  'docs/protocol.md: { last: 3 } }': async (code, t) => {
+  'docs/protocol-details.md: { last: 3 } }': async (code, t) => {
     const { console, printed } = recordingConsole()
     for (const price of ['a', 'b', 'c', 'd']) await publish('prices', price)
     const { socket } = await runBlock(code, { console }, load)
@@ -211,7 +211,7 @@ const SCENARIOS = {
     assert.deepEqual(seen, [0, 1])
   },
 
-  'docs/protocol.md: acknowledge?.()': async (code) => {
+  'docs/protocol-details.md: acknowledge?.()': async (code) => {
     /** @type {Function} */
     let listener = () => {}
     /** @type {unknown[]} */

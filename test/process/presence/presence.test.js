@@ -26,7 +26,10 @@ async function setUp (t, env = {}) {
   }
 }
 
-/** A client's view of a document, by the rules of docs/protocol.md. @param {Client} client @param {string} [guid] */
+/**
+ * A client's view of a document, by the rules of docs/protocol-details.md. @param {Client} client @param {string}
+ * [guid]
+ */
 function follow (client, guid = 'doc') {
   /** @type {Map<string, any>} */
   const members = new Map()

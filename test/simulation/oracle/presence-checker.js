@@ -1,5 +1,6 @@
 /**
- * The members of a document on one page, kept by the rules of docs/protocol.md (Presence), and what a connection must
+ * The members of a document on one page, kept by the rules of docs/protocol-details.md (Presence), and what a
+ * connection must
  * not get.
  *
  * @typedef {import('../../../client/presence/presence.js').Member} Member

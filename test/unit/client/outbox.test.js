@@ -17,7 +17,7 @@ describe('the store in memory', () => {
 })
 
 /**
- * A gateway that follows docs/protocol.md, "Queued edits": its answers come when the test says so, or never.
+ * A gateway that follows docs/protocol-details.md, "Queued edits": its answers come when the test says so, or never.
  */
 class Gateway {
   /** Data of the accepted edits. @type {any[]} */
