@@ -13,6 +13,7 @@ export const WALL_CLOCK = {
   'src/services/api/callers/callers.js': '`exp` and `nbf` of tokens',
   'src/watch/inspect/inspector.js': 'time of an event, which other machines show',
   'src/observe/tracing/stages.js': 'age of a record, by the timestamp of its producer',
+  'src/transport/engine/usual-requests.js': 'header Date of an answer',
   'src/watch/inspect/collector.js': 'time of an event, which other machines show',
   'src/people/auth/authenticator.js': '`exp` and `nbf` of tokens',
   'src/people/auth/key-set.js': 'end of the tokens of a key that was withdrawn, beside their `exp`',

@@ -5,6 +5,7 @@ import { extendEngineIoSocket } from './engine-io-socket.js'
 import { EngineSocket } from './engine-socket.js'
 import { kOwner } from './link.js'
 import { rememberListeners } from './made-with.js'
+import { Answer } from './answer.js'
 import { PollAnswers } from './poll-answer.js'
 import { RELEASE, beginsWebSocket, headSize, queryOf } from './request.js'
 import { createClosing } from './socket-reader.js'
@@ -244,6 +245,9 @@ export class Engine extends EngineServer {
     )
   }
 
+  /** Whether usual requests are handled without Node's objects: no extension sees them. */
+  get takesUsual () { return !this.#extended }
+
   /**
    * Opens a session that begins with a WebSocket, unless Engine.IO or an extension has to handle it.
    * @param {import('./request.js').Upgrade} request
@@ -319,7 +323,17 @@ export class Engine extends EngineServer {
    */
   _applyMiddlewares (req, res, done) {
     // The first one is Engine.IO's own; extensions may add more.
-    if (!(res instanceof ServerResponse) && /** @type {any} */ (this).middlewares.length === 1) done()
+    const alone = /** @type {any} */ (this).middlewares.length === 1
+    if (alone && res instanceof Answer) {
+      // The origin was checked: the same headers as of the package cors.
+      const { origin } = req.headers
+      if (origin !== undefined) {
+        res.setHeader('Access-Control-Allow-Origin', origin)
+        res.setHeader('Vary', 'Origin')
+        res.setHeader('Access-Control-Allow-Credentials', 'true')
+      }
+      done()
+    } else if (alone && !(res instanceof ServerResponse)) done()
     else /** @type {any} */ (EngineServer.prototype)._applyMiddlewares.call(this, req, res, done)
   }
 

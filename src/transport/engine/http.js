@@ -4,6 +4,8 @@ import { createListenerGuard } from '../../base/process/listener-guard.js'
 import { endSocket, endSockets, responseOf, serverOptions, TIMES } from '../../base/process/socket-times.js'
 import { readFirstBytes } from './first-bytes.js'
 import { asksForWebSocket, createIgnoredUpgrades } from './ignored-upgrades.js'
+import { upgradesSession } from './request.js'
+import { UsualRequests } from './usual-requests.js'
 
 /**
  * The HTTP server in front of Engine.IO. The engine serves the Socket.IO path, `fallback` everything else (the demo in
@@ -35,15 +37,40 @@ export function createHttpServer ({ engine, socketPath, fallback, certificate, i
   const { clock } = engine
   endSockets(server, times, clock)
   const guard = serveEngine(server, { engine, socketPath, fallback, name: 'gateway', times, log, clock })
-  if (engine.usesEngineSocket) {
-    const isEngines = isBelow(socketPath)
-    readFirstBytes(server, {
-      patience: times.headers, closing: engine.closing, clock
-    }, guard, (request, netSocket, rest) =>
-      isEngines(request) && engine.takeWebSocket(request, netSocket, rest)
-    )
-  }
+  readUsual(server, { engine, guard, socketPath, isDraining, times }, {
+    request: (req, res) => engine.handleRequest(req, res),
+    upgrade: (request, netSocket, rest) => engine.takeWebSocket(request, netSocket, rest),
+    upgradeSession: guard.upgrade((request, netSocket, rest) => engine.handleUpgrade(request, netSocket, rest))
+  })
   return server
+}
+
+/**
+ * Handles what usual clients send without Node's HTTP parser (first-bytes.js).
+ *
+ * @param {http.Server} server of `serveEngine`
+ * @param {object} of
+ * @param {import('./engine.js').Engine} of.engine
+ * @param {import('../../base/process/listener-guard.js').ListenerGuard} of.guard of `serveEngine`
+ * @param {string} of.socketPath config.gateway.socketPath
+ * @param {() => boolean} of.isDraining
+ * @param {import('../../base/process/socket-times.js').Times} of.times
+ * @param {object} handle
+ * @param {(req: any, res: any) => void} handle.request
+ * @param {Parameters<typeof readFirstBytes>[3]['upgrade']} handle.upgrade of a request for Socket.IO's path
+ * @param {Parameters<typeof readFirstBytes>[3]['upgradeSession']} handle.upgradeSession
+ */
+export function readUsual (server, { engine, guard, socketPath, isDraining, times }, handle) {
+  const { request, upgrade, upgradeSession } = handle
+  const { closing, clock } = engine
+  const isEngines = isBelow(socketPath)
+  readFirstBytes(server, { patience: times.headers, closing, clock }, guard, {
+    requests: new UsualRequests({ times, isDraining, closing, clock }, guard.request(request)),
+    isTaken: (req) => isEngines(req) && engine.takesUsual,
+    upgrade: (req, netSocket, rest) => isEngines(req) && upgrade(req, netSocket, rest),
+    isSessions: (req) => isEngines(req) && engine.takesUsual && upgradesSession(req),
+    upgradeSession
+  })
 }
 
 /**

@@ -1,4 +1,5 @@
 import { Growing } from './bytes/growing-buffer.js'
+import { UsualRequest } from './request.js'
 
 /** Property of Engine.IO's transport: its session. */
 const kSession = Symbol('session')
@@ -32,8 +33,8 @@ export function admitPolling ({ transport, maxBytes }) {
  * Replaces Polling#onDataRequest: the received part of a body is counted, and kept in a buffer, not as a string in the
  * heap.
  * @this {any} Engine.IO's transport
- * @param {import('node:http').IncomingMessage} req
- * @param {import('node:http').ServerResponse} res
+ * @param {import('node:http').IncomingMessage | UsualRequest} req
+ * @param {any} res
  */
 function readBody (req, res) {
   const session = this[kSession]
@@ -46,6 +47,13 @@ function readBody (req, res) {
   if (Number(req.headers['content-length']) > session.maxBytes) {
     res.writeHead(413).end()
     return
+  }
+  const answer = () => {
+    res.writeHead(200, this.headers(req, { 'Content-Type': 'text/html', 'Content-Length': '2' })).end('ok')
+  }
+  if (req instanceof UsualRequest) {
+    this.onData(/** @type {Buffer} */ (req.body).toString())
+    return answer()
   }
   this.dataReq = req
   this.dataRes = res
@@ -75,7 +83,7 @@ function readBody (req, res) {
   const onEnd = () => {
     done()
     this.onData(body.bytes.toString())
-    res.writeHead(200, this.headers(req, { 'Content-Type': 'text/html', 'Content-Length': '2' })).end('ok')
+    answer()
   }
   req.on('data', onData).on('end', onEnd).on('close', onClose)
 }

@@ -1,6 +1,7 @@
 /**
- * The handshake request of a WebSocket, parsed from the first bytes of a connection. It parses only the form that
- * browsers and usual clients send; Node's HTTP parser handles every other request, or refuses it.
+ * A request of a client, parsed from the bytes of its connection: the handshake of a WebSocket, a poll, or a POST with
+ * its body. It parses only the form that browsers and usual clients send; Node's HTTP parser handles every other
+ * request, or refuses it.
  *
  * @typedef {object} Upgrade the part of a request that users of Engine.IO read; Node's IncomingMessage has it too
  * @property {string} method
@@ -28,6 +29,10 @@ const names = new Map()
 const MAX_NAMES = 256
 /** Headers of a request that has a body, or expects to be asked for it. */
 const OF_BODIES = ['content-length', 'transfer-encoding', 'expect']
+/** A sign, a list or a space is left to Node (RFC 9112, 6.3). */
+const LENGTH = /^\d{1,7}$/
+const KEEP = /^keep-alive$/i
+const CLOSE = /^close$/i
 /** 16 random bytes (RFC 6455, 4.1), as ws reads them. */
 const KEY = /^[+/0-9A-Za-z]{22}==$/
 
@@ -36,6 +41,7 @@ const LINE = 4
 
 /** A request without a body, instead of Node's IncomingMessage; dropped when the client is admitted. */
 class LightRequest {
+  /** @type {string} */
   method = 'GET'
   httpVersion = '1.1'
   complete = true
@@ -58,6 +64,54 @@ class LightRequest {
   get rawHeaders () { return Object.entries(this.headers).flat() }
 }
 
+/** A request with an answer of its own (answer.js), with which it closes. */
+export class UsualRequest extends LightRequest {
+  /** Of a POST. @type {Buffer | undefined} */
+  body
+  /** Engine.IO takes it from here. @type {any} */
+  res = null
+  #keeps
+  /** @type {((...args: any[]) => void)[]} */
+  #listeners = []
+
+  /**
+   * @param {Head} head
+   * @param {import('net').Socket} socket
+   * @param {Buffer | undefined} body
+   */
+  constructor ({ method, url, headers }, socket, body) {
+    super(url, headers, socket)
+    this.method = method
+    this.body = body
+    this.#keeps = headers.connection === undefined || KEEP.test(headers.connection)
+  }
+
+  /** Whether its client keeps the connection. */
+  get keepsConnection () { return this.#keeps }
+
+  /** @param {string} _ its only event, `close` @param {(...args: any[]) => void} listener */
+  on (_, listener) {
+    this.#listeners.push(listener)
+    return this
+  }
+
+  /** It closes once. @param {string} event @param {(...args: any[]) => void} listener */
+  once (event, listener) { return this.on(event, listener) }
+
+  /** @param {string} _ @param {(...args: any[]) => void} listener */
+  off (_, listener) {
+    const at = this.#listeners.indexOf(listener)
+    if (at !== -1) this.#listeners.splice(at, 1)
+    return this
+  }
+
+  /** @param {string} event @param {(...args: any[]) => void} listener */
+  removeListener (event, listener) { return this.off(event, listener) }
+
+  /** Its answer is closed. */
+  close () { for (const listener of this.#listeners.splice(0)) listener.call(this) }
+}
+
 /** @param {any} req Node's @returns {LightRequest} the needed part of it */
 export const lightRequest = ({ url, headers, socket }) => new LightRequest(url, headers, socket)
 
@@ -69,19 +123,24 @@ export function headSize ({ url, headers }) {
 }
 
 /**
- * @param {Buffer} bytes first bytes of a connection
- * @param {import('net').Socket} socket
- * @returns {{ request: LightRequest, rest: Buffer } | null} null: Node's HTTP parser handles it. `rest` follows the
- *   request
+ * @typedef {object} Head
+ * @property {'GET' | 'POST'} method
+ * @property {string} url
+ * @property {Record<string, string>} headers by lower-case name
+ * @property {number} end of the head in the bytes
+ *
+ * @param {Buffer} bytes
+ * @returns {Head | null} null: Node's HTTP parser handles it
  */
-export function readUpgrade (bytes, socket) {
+function readHead (bytes) {
   const end = bytes.indexOf(END)
   if (end === -1 || end > MAX_HEAD) return null
   const head = bytes.toString('latin1', 0, end)
   if (!PRINTABLE.test(head)) return null
   const [line, ...fields] = head.split('\r\n')
-  if (!line.startsWith('GET ') || !line.endsWith(' HTTP/1.1')) return null
-  const url = line.slice(4, -9)
+  const method = line.startsWith('GET ') ? 'GET' : line.startsWith('POST ') ? 'POST' : null
+  if (method === null || !line.endsWith(' HTTP/1.1')) return null
+  const url = line.slice(method.length + 1, -9)
   if (url === '' || NOT_IN_URL.test(url)) return null
   /** @type {Record<string, string>} */
   const headers = {}
@@ -93,8 +152,39 @@ export function readUpgrade (bytes, socket) {
     if (name === null || name in headers) return null
     headers[name] = field.slice(colon + 1).trim()
   }
-  if (headers.upgrade === undefined || OF_BODIES.some((name) => name in headers)) return null
-  return { request: new LightRequest(url, headers, socket), rest: bytes.subarray(end + END.length) }
+  return { method, url, headers, end: end + END.length }
+}
+
+/**
+ * @param {Buffer} bytes first bytes of a connection, or of its next request
+ * @param {import('net').Socket} socket
+ * @returns {{ request: LightRequest, rest: Buffer } | { request: UsualRequest } | null} null: Node's HTTP parser
+ *   handles it. `rest` follows a request to upgrade; nothing follows any other one
+ */
+export function readRequest (bytes, socket) {
+  const head = readHead(bytes)
+  if (head === null) return null
+  const { method, url, headers, end } = head
+  if (headers.upgrade === undefined) return readUsual(head, bytes, socket)
+  if (method !== 'GET' || OF_BODIES.some((name) => name in headers)) return null
+  return { request: new LightRequest(url, headers, socket), rest: bytes.subarray(end) }
+}
+
+/**
+ * A request whose body has any other framing than one Content-Length, or comes in several pieces, is Node's.
+ * @param {Head} head
+ * @param {Buffer} bytes
+ * @param {import('net').Socket} socket
+ */
+function readUsual (head, bytes, socket) {
+  const { method, headers, end } = head
+  const { 'content-length': length, connection } = headers
+  if (headers.host === undefined || headers.expect !== undefined || headers['transfer-encoding'] !== undefined) return null
+  if (connection !== undefined && !KEEP.test(connection) && !CLOSE.test(connection)) return null
+  if (method === 'GET')
+    return length === undefined && end === bytes.length ? { request: new UsualRequest(head, socket, undefined) } : null
+  if (length === undefined || !LENGTH.test(length) || end + Number(length) !== bytes.length) return null
+  return { request: new UsualRequest(head, socket, bytes.subarray(end)) }
 }
 
 /** @param {string} name of a header @returns {string | null} null: not a valid name */
@@ -126,6 +216,21 @@ export function beginsWebSocket ({ method, headers, _query }) {
   )
 }
 
+/**
+ * @param {Upgrade} request without a body
+ * @returns {boolean} whether it asks to upgrade a session to WebSocket
+ */
+export function upgradesSession ({ method, headers, _query }) {
+  return (
+    _query.sid !== undefined &&
+    method === 'GET' &&
+    headers.host !== undefined &&
+    headers.upgrade?.toLowerCase() === 'websocket' &&
+    headers.connection !== undefined &&
+    UPGRADE.test(headers.connection)
+  )
+}
+
 /** The last URL: nearly all clients request the same one. @type {{ url: string, query: Record<string, string> }} */
 let last = { url: '', query: {} }
 
@@ -137,9 +242,25 @@ let last = { url: '', query: {} }
 export function queryOf (url) {
   if (url !== last.url) {
     const at = url.indexOf('?')
-    const query = at === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at + 1)))
+    const query = at === -1 ? {} : parsed(url.slice(at + 1))
     if (query.sid === '') delete query.sid
     last = { url, query }
   }
   return { ...last.query }
+}
+
+/** A query without encoded characters, as of nearly all clients. */
+const PLAIN = /^[\w=&.-]*$/
+
+/** @param {string} text @returns {Record<string, string>} */
+function parsed (text) {
+  if (!PLAIN.test(text) || text.includes('__')) return Object.fromEntries(new URLSearchParams(text))
+  /** @type {Record<string, string>} */
+  const query = {}
+  for (const part of text.split('&')) {
+    const at = part.indexOf('=')
+    if (at !== -1) query[part.slice(0, at)] = part.slice(at + 1)
+    else if (part !== '') query[part] = ''
+  }
+  return query
 }

@@ -11,8 +11,8 @@ const RELEASE_BATCH = 200
  *
  * @typedef {object} Forwarding
  * @property {import('./owner-routes.js').Route} route
- * @property {import('http').IncomingMessage} req
- * @property {import('stream').Writable} client
+ * @property {{ url?: string }} req
+ * @property {import('stream').Writable | import('../engine/answer.js').Answer} client
  *
  * @param {import('./owner-client.js').OwnerClient} owners
  */

@@ -1,4 +1,6 @@
 import { destroyAfter } from '../../base/process/socket-times.js'
+import { Answer } from '../engine/answer.js'
+import { UsualRequest } from '../engine/request.js'
 import { workerOfSid } from '../../wire/session-id.js'
 import { createForwarded } from './forwarded.js'
 import { handOver } from './handover.js'
@@ -61,8 +63,8 @@ export class MisroutedRequests {
 
   /**
    * @param {string} sid
-   * @param {IncomingMessage} req
-   * @param {import('http').ServerResponse} res
+   * @param {IncomingMessage | UsualRequest} req
+   * @param {import('http').ServerResponse | Answer} res
    * @returns {Promise<boolean>} false: no worker owns the session; the request is unchanged
    */
   async request (sid, req, res) {
@@ -133,8 +135,8 @@ export class MisroutedRequests {
 
   /**
    * @param {Route} route
-   * @param {IncomingMessage} req
-   * @param {import('http').ServerResponse} res
+   * @param {IncomingMessage | UsualRequest} req
+   * @param {import('http').ServerResponse | Answer} res
    * @returns {Promise<true | typeof UNREACHABLE>}
    */
   #forward (route, req, res) {
@@ -145,8 +147,11 @@ export class MisroutedRequests {
       let connected = false
       const out = this.#owners.request(route, { method: req.method, path: req.url, headers }, (answer) => {
         this.metrics.stray_requests.inc({ result: 'forwarded' })
-        res.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.rawHeaders))
-        answer.pipe(res)
+        if (res instanceof Answer) passAnswer(answer, res)
+        else {
+          res.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.rawHeaders))
+          answer.pipe(res)
+        }
         answer.on('error', () => res.destroy())
         resolve(true)
       })
@@ -155,8 +160,9 @@ export class MisroutedRequests {
           connected = true
           socket.setTimeout(0)
           if (req.method === 'GET') this.#forwarded.add({ route, req, client: res })
-          if (hasBody) req.pipe(out)
-          else out.end()
+          if (!hasBody) out.end()
+          else if (req instanceof UsualRequest) out.end(req.body)
+          else req.pipe(out)
         })
       })
       out.on('error', (error) => {
@@ -170,7 +176,7 @@ export class MisroutedRequests {
       // A client that disconnects must not leave a poll open at the owner. The rest of a body is read and dropped.
       res.on('close', () => {
         out.destroy()
-        req.unpipe(out).resume()
+        if (!(req instanceof UsualRequest)) req.unpipe(out).resume()
       })
     })
   }
@@ -215,4 +221,19 @@ export class MisroutedRequests {
       })
     })
   }
+}
+
+/**
+ * The answer is as large as one poll's, and is kept until all of it is here: then it goes on in one write.
+ * @param {IncomingMessage} answer of the owner
+ * @param {Answer} res
+ */
+function passAnswer (answer, res) {
+  const headers = withoutHopByHop(answer.rawHeaders)
+  for (let i = 0; i < headers.length; i += 2) {
+    // It has its own date, and a length of its own where the owner did not know one.
+    if (headers[i].toLowerCase() !== 'date') res.setHeader(headers[i], headers[i + 1])
+  }
+  res.writeHead(answer.statusCode ?? 502)
+  answer.on('data', (part) => { res.write(part) }).on('end', () => { res.end() })
 }

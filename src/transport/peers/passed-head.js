@@ -23,7 +23,7 @@ const OURS = new Set([PROOF_HEADER, 'content-length'])
 const NO_BODY = Object.freeze({})
 
 /**
- * @param {IncomingMessage} req
+ * @param {Pick<IncomingMessage, 'method' | 'headers'>} req
  * @param {Record<string, string>} ours
  * @returns {{ headers: import('http').OutgoingHttpHeaders, hasBody: boolean }}
  */
@@ -36,7 +36,7 @@ export function forwardedHeaders (req, ours) {
 /**
  * The header that frames the body of a request on its way. Without one, Node's client would write the body of a GET as
  * it is, and the owner would read it as the next request.
- * @param {IncomingMessage} req
+ * @param {Pick<IncomingMessage, 'method' | 'headers'>} req
  * @returns {Record<string, string>}
  */
 function framingOf ({ method, headers }) {

@@ -1,6 +1,6 @@
 import http from 'node:http'
 import { RELEASE } from '../engine/request.js'
-import { notFound, serveEngine } from '../engine/http.js'
+import { notFound, readUsual, serveEngine } from '../engine/http.js'
 import { onSocketFile } from '../../base/process/socket-file.js'
 import { endSockets, serverOptions } from '../../base/process/socket-times.js'
 import { isProven } from './request-proof.js'
@@ -25,7 +25,7 @@ export function createSessionListener ({ path, socketPath, engine, secrets, time
   // other workers keep their connections for 30 s
   const server = http.createServer(serverOptions(times))
   endSockets(server, times, clock)
-  serveEngine(server, {
+  const guard = serveEngine(server, {
     engine: {
       handleRequest (req, res) {
         if (req.method !== RELEASE || isProven(secrets(), req, clock.now())) return engine.handleOwnRequest(req, res)
@@ -42,5 +42,10 @@ export function createSessionListener ({ path, socketPath, engine, secrets, time
     clock
   })
 
+  readUsual(server, { engine, guard, socketPath, isDraining: () => false, times }, {
+    request: (req, res) => engine.handleOwnRequest(req, res),
+    upgrade: () => false,
+    upgradeSession: guard.upgrade((request, netSocket, rest) => engine.handleOwnUpgrade(request, netSocket, rest))
+  })
   return onSocketFile(server, path)
 }

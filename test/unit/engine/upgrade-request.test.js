@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import { describe, test } from 'node:test'
-import { beginsWebSocket, queryOf, readUpgrade } from '../../../src/transport/engine/request.js'
+import { beginsWebSocket, queryOf, readRequest } from '../../../src/transport/engine/request.js'
 import { seededRandom } from '../../helpers/random.js'
 
 /** @type {any} */
@@ -21,7 +21,9 @@ const URL = '/socket.io/?EIO=4&transport=websocket'
 /** @param {string[]} fields @param {string} [line] */
 const head = (fields, line = `GET ${URL} HTTP/1.1`) => `${[line, ...fields].join('\r\n')}\r\n\r\n`
 /** @param {string | Buffer} bytes */
-const read = (bytes) => readUpgrade(Buffer.from(/** @type {any} */ (bytes), 'latin1'), socket)
+const read = (bytes) => /** @type {{ request: any, rest: Buffer } | null} */ (
+  readRequest(Buffer.from(/** @type {any} */ (bytes), 'latin1'), socket)
+)
 
 /** The same request as parsed by Node. @param {string} bytes @returns {Promise<http.IncomingMessage>} */
 async function nodes (bytes) {
