@@ -104,6 +104,7 @@ test('kick disconnects a user on both machines, from either one', () => inCluste
     }
   }
   const stranger = await cluster.connect('bob')
+  await cluster.takesOrders()
   assert.equal((await cluster.request('DELETE', '/v1/users/ada/connections', { at: 'm1' })).status, 202)
   await cluster.until(() => tabs.every((tab) => tab.ends.length === 1))
   for (const tab of tabs) {

@@ -61,7 +61,8 @@ export class SimSocket extends Duplex {
     if (peer === undefined) return done()
     peer.waiting += chunk.length
     if (peer.waiting <= peer.#window) return done()
-    peer.resumeWriter = () => this.network.world.schedule(this.line.latency, 'writable', done, this.owner)
+    // At once: a kernel has taken all bytes before the peer gets the last of them.
+    peer.resumeWriter = () => this.network.world.schedule(0, 'writable', done, this.owner)
   }
 
   /** @override @param {(error?: Error | null) => void} done */
