@@ -20,6 +20,8 @@ import { STATUS_CODES } from 'node:http'
  * @typedef {import('./socket-reader.js').Reader} Reader
  */
 
+const EMPTY = Buffer.alloc(0)
+
 /** @implements {Reader} */
 export class Answer extends EventEmitter {
   headersSent = false
@@ -90,11 +92,12 @@ export class Answer extends EventEmitter {
     const head = `HTTP/1.1 ${this.#status} ${STATUS_CODES[this.#status]}\r\n${this.#fields}` +
       (this.#hasLength ? '' : `Content-Length: ${length}\r\n`) +
       `Date: ${connections.date()}\r\n${this.#keeps ? connections.connectionHeaders() : 'Connection: close\r\n'}\r\n`
-    // Called in a later turn, as Engine.IO expects.
-    const taken = () => this.finished()
-    if (typeof body !== 'string') this.#netSocket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]), taken)
+    if (typeof body !== 'string') this.#netSocket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]))
     // Characters and bytes are the same number: ASCII, which is written without a conversion.
-    else this.#netSocket.write(head + body, length === body.length ? 'latin1' : 'utf8', taken)
+    else this.#netSocket.write(head + body, length === body.length ? 'latin1' : 'utf8')
+    // Engine.IO expects the end in a later turn.
+    if (this.#netSocket.writableLength === 0) process.nextTick(finish, this)
+    else this.#netSocket.write(EMPTY, () => finish(this))
     return this
   }
 
@@ -140,3 +143,6 @@ export class Answer extends EventEmitter {
     this.req.close()
   }
 }
+
+/** @param {Answer} answer */
+const finish = (answer) => answer.finished()
