@@ -9,6 +9,7 @@ import tls from 'node:tls'
 import { promisify } from 'node:util'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { createHttpServer, notFound } from '../../../src/transport/engine/http.js'
+import { createClosing } from '../../../src/transport/engine/socket-reader.js'
 import { listen } from '../../../src/base/process/listen.js'
 import { makeAuthority, replaceFile, startCertificate } from '../../helpers/certificates.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -33,7 +34,7 @@ async function serve (t, { more } = {}) {
   use(authority.issue('first'))
   const started = await startCertificate(t, { cert, key }, more)
   const server = createHttpServer({
-    engine: /** @type {any} */ ({ usesEngineSocket: false, clock: systemClock }),
+    engine: /** @type {any} */ ({ usesEngineSocket: false, clock: systemClock, closing: createClosing(systemClock) }),
     socketPath: '/socket.io/', fallback: notFound, certificate: started.certificate, isDraining: () => false, log: recordingLog().log
   })
   await listen(server, { host: '127.0.0.1', port: 0 })
