@@ -33,7 +33,7 @@ export function scalePage () {
     'differ too much.',
     `\`npm run load:published\`. \`inkcast load\` ([load](load.md)) opens the clients, publishes, and compares every delivery and every ` +
     `receipt with what was published. Plots over time: ${report(published)}.`,
-    '![The report: connections, deliveries, latency, CPU and memory over time](images/load-report.png)',
+    '![The report: connections, deliveries, latency, CPU and memory over time](images/load-report.webp)',
     scenarioTable([published.result]),
     '## 100,000 connections',
     `The same scenarios with ${many.result.workers} workers. A push to everyone comes every 16 s: 6,250 deliveries/s in all. Each core ` +

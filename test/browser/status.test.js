@@ -149,6 +149,11 @@ describe('the status page', { skip: noBrowser, timeout: 240_000 }, () => {
   test('with a token it asks for one, and shows the reason when it is wrong', async (t) => {
     const { page, reads } = await openStatus(t, browser, guarded.adminUrl, { ready: false, mayComplain: /401/ })
     await reads('#state-text', /needs a token/)
+    const asked = await page.evaluate('performance.getEntriesByType("resource").map(({ name, responseStatus }) => [name, responseStatus])')
+    assert.deepEqual(
+      /** @type {[string, number][]} */ (asked).filter(([, status]) => status >= 400), [], 'a request that fails is an error in the console'
+    )
+    assert.ok(/** @type {[string, number][]} */ (asked).some(([name]) => name.endsWith('/access')))
     await passesAxe(page)
     await page.emulateMedia({ colorScheme: 'dark' })
     await passesAxe(page, COLORS)

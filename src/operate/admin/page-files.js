@@ -31,7 +31,7 @@ export function createPageFiles () {
     res.setHeader('content-security-policy', POLICY)
     res.setHeader('x-content-type-options', 'nosniff')
     res.setHeader('referrer-policy', 'no-referrer')
-    const image = /^\/docs(\/images\/[a-z0-9-]+\.png)$/.exec(pathname)?.[1]
+    const image = /^\/docs(\/images\/[a-z0-9-]+\.webp)$/.exec(pathname)?.[1]
     if (image !== undefined) {
       req.url = image
       return docs(req, res, next)

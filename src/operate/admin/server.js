@@ -1,6 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import { AggregatorRegistry } from 'prom-client'
+import { publicError } from '../../base/common/errors.js'
 import { isPublicName } from '../../base/process/host-name.js'
 import { listen } from '../../base/process/listen.js'
 import { createListenerGuard } from '../../base/process/listener-guard.js'
@@ -116,6 +117,7 @@ export class AdminServer {
     else if (path === '/metrics') this.#metrics(res).catch(fail)
     else if (path === '/ready') this.#ready(res).catch(fail)
     else if (path === '/live') res.writeHead(200, { 'content-type': 'application/json' }).end('{"live":true}')
+    else if (path === '/access') answerJson(res, 200, this.#access(req))
     else if (path === '/status' || (path === '/inspect' && inspect)) orError(this.#read(req, res, target))
     else this.files(req, res, path, () => notFound(res))
   }
@@ -136,6 +138,19 @@ export class AdminServer {
       warnings: processes.flatMap(({ name, warnings = [] }) => warnings.map((warning) => `${name}: ${warning}`)),
       processes: processes.map(({ name, notReady }) => ({ name, ready: notReady.length === 0 }))
     }))
+  }
+
+  /**
+   * Asked by the status page first: a request that fails would be an error in the console of each browser.
+   * @param {http.IncomingMessage} req
+   */
+  #access (req) {
+    try {
+      this.checkRight(req, 'read')
+      return { read: true }
+    } catch (error) {
+      return { read: false, message: publicError(error).message }
+    }
   }
 
   /**

@@ -46,6 +46,10 @@ test('/status needs the right to read, the page and what scrapers use do not', a
   assert.equal(refused.status, 401)
   assert.equal(refused.headers.get('www-authenticate'), 'Bearer')
   assert.equal(/** @type {any} */ (await refused.json()).error.code, 'unauthorized')
+  assert.deepEqual(
+    [await (await ask('/access')).json(), await (await ask('/access', bearing(READ))).json()],
+    [{ read: false, message: 'needs ADMIN_TOKEN (Authorization: Bearer <token>)' }, { read: true }]
+  )
   assert.equal((await ask('/status', bearing(READ))).status, 200)
   assert.equal((await ask('/status', bearing(TOKEN))).status, 200)
   for (const path of ['/', '/metrics', '/live', '/js/main.js', '/vendor/uPlot.esm.js', '/docs/status.md'])

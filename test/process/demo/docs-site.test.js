@@ -27,7 +27,7 @@ test('/docs has the pages of the Markdown files, and the site as soon as it is b
     for (const [, link] of text.matchAll(/(?:href|src)="(\/docs\/[^"#]+)"/g)) assert.equal((await fetch(url + link)).status, 200, link)
   }
   assert.match(await (await fetch(`${url}/docs/how-to/test-your-page.html`)).text(), /<a href="\.\.\/demo\.md#break-it">/)
-  assert.equal((await fetch(`${url}/docs/images/demo.png`)).headers.get('content-type'), 'image/png')
+  assert.equal((await fetch(`${url}/docs/images/demo-page.webp`)).headers.get('content-type'), 'image/webp')
   for (const path of [
     '/docs/nothing.html', '/docs/%2e%2e/package.html', '/docs/..%2fREADME.md', '/docs/images/', '/docs/images/..%2f..%2fpackage.json',
     '/docs/look/', '/docs/look/..%2f..%2fpackage.json', '/docs/internals/decisions/', '/docs/.vitepress/config.js', '/docs/images/%00'

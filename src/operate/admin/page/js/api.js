@@ -20,6 +20,17 @@ export class Unauthorized extends Error {}
 /** @param {string} token */
 export const keepToken = (token) => sessionStorage.setItem(KEY, token)
 
+/** Whether the server has said that it needs no token. */
+let isOpen = false
+
+/** @param {AbortSignal} signal @throws {Unauthorized} if the visitor has given no token, and one is needed */
+async function checkAccess (signal) {
+  if (isOpen || sessionStorage.getItem(KEY) !== null) return
+  const { read, message } = await (await fetch('/access', { signal, cache: 'no-store' })).json()
+  if (!read) throw new Unauthorized(message)
+  isOpen = true
+}
+
 /** @returns {Record<string, string>} headers */
 function credentials () {
   const token = sessionStorage.getItem(KEY)
@@ -33,6 +44,7 @@ function credentials () {
  * @throws {Unauthorized} with the reason
  */
 export async function get (path, signal = AbortSignal.timeout(15_000)) {
+  await checkAccess(signal)
   const answer = await fetch(path, { headers: credentials(), signal, cache: 'no-store' })
   if (answer.ok) return answer
   const message = (await answer.json().catch(() => null))?.error?.message ?? `HTTP ${answer.status}`
