@@ -109,7 +109,8 @@ const GROUPS = [
         'auth.md': 'tokens, key sets, grants, the access service, revocations'
       },
       'For services': {
-        'kafka.md': 'records: headers, size, order with one or several producers, receipts, guarantees, dead letters',
+        'kafka.md': 'records: headers, order with one or several producers, receipts, life-cycle events, guarantees, dead letters',
+        'kafka-topics.md': 'for administrators of Kafka: sizes, ACLs, schema registries, changes of topics',
         'api.md': 'publishing and reading over HTTP',
         'publishers.md': 'packages for Node and Python that publish, with safe retries, and check webhooks',
         'http-api.md': 'every operation of the api, with parameters and answers (generated)',
