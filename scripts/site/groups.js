@@ -156,6 +156,7 @@ const INTERNALS = {
   'simulation.md': 'whole clusters in virtual time, with faults by seed: how it works, what it checks, how to read a failure',
   'soak.md': 'a test of an hour, in which clients come and go and parts fail, and memory must not grow',
   'hooks.md': 'private parts of libraries that inkcast uses (generated)',
+  'terms.md': 'words that only the code uses',
   'releasing.md': 'what the owner of the names sets up once, and the steps of each release',
   'decisions/README.md': 'reasons for the design (generated)'
 }
