@@ -1,7 +1,7 @@
 /**
  * inkcast under PM2: `npx pm2 start pm2.config.js`, and `npx pm2 reload pm2.config.js` to replace every process without
  * refusing a connection. The same roles as cluster.js starts: one gateway worker per core (or WORKERS), api, and
- * ingest where KAFKA_BROKERS is set. docs/operations.md says what differs.
+ * ingest where KAFKA_BROKERS is set. docs/operations/run.md says what differs.
  *
  * Settings come from the shell's environment, then from `.env` in the shell's folder, or from the file that
  * INKCAST_CONFIG_FILE names.

@@ -81,7 +81,7 @@ export function capacityPage () {
       `so with more than two workers the tables count the CPU of each record ${ASSUMED.redisCopies} times.`,
       '- Cores of Kafka are CPU only. Disks, replication and your own consumers come on top.',
       '- No TLS at the gateways: terminate it at the balancer, or add its [memory](#memory) and [CPU](tls.md#cost).',
-      '- A cluster has at most 4,096 [worker numbers](operations.md#worker-numbers).'
+      '- A cluster has at most 4,096 [worker numbers](operations/run.md#worker-numbers).'
     ].join('\n'),
     '## Measurements',
     markdownTable(['figure', 'value', 'run'], Object.entries(POINTS).map(([name, { what, unit, file }]) => [
@@ -103,7 +103,7 @@ export function capacityPage () {
     'with Node.js 24 in a bare TLS server. ' +
     'So their totals are estimates. The worker and TLS figures of the other rows are of Node.js 20 only. The kernel figure is memory of ' +
     'the operating system, not of Node.js.',
-    'Queues of slow clients come on top ([limits](operations.md#limits-of-the-machine)).',
+    'Queues of slow clients come on top ([limits](operations/processes.md#limits-of-the-machine)).',
     '## Memory of Redis',
     'In bytes, with two gateway workers. The logs of documents need most of it:',
     markdownTable(['what Redis has', 'bytes', 'number'], [

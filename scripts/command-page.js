@@ -23,7 +23,7 @@ container image it is \`node cluster.js\`.
 | know how much it can take, and that nothing is lost | \`inkcast load\`, [load](load.md) |
 | see more in the log without a restart | \`inkcast loglevel\` |
 | take this machine out of service, or move its clients | \`inkcast cordon\`, \`inkcast move\`, \
-[maintenance](operations.md#maintenance-of-one-machine) |
+[maintenance](operations/machines.md#maintenance-of-one-machine) |
 
 - **Settings** come from the environment, then from \`--config FILE\`; without that option from \`.env\` in the current folder. Wrong \
 values stop the start. An unknown

@@ -40,7 +40,7 @@ export function scalePage () {
     `of the published test had as many, if its machine had 16 cores. Plots: ${report(many)}, ${report(faults)}.`,
     'In the last row all workers are reloaded, one after the other, and later one is killed, while records are published to documents. ' +
     'No record is missing, and at the end all clients are connected. ' +
-    'A reload moves clients as fast as they arrive at the new worker ([operations](operations.md#moves-in-a-reload)).',
+    'A reload moves clients as fast as they arrive at the new worker ([operations](operations/run.md#moves-in-a-reload)).',
     scenarioTable([many.result, churn.result, faults.result]),
     '## Many workers',
     `\`npm run bench:workers\`: ${workers.result.connections.toLocaleString('en-US')} connections in 8 documents, the same records with ` +

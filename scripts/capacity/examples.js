@@ -66,7 +66,7 @@ export function workedExample (connections, perSecond) {
     `${redisMasters === 1 ? 'So a single Redis with a core of its own is enough.' : `That is above ${percent(ASSUMED.busy)}, so the ` +
       `tables have a Redis Cluster of ${redisMasters} masters.`} ` +
       (redisMasters === 1 ? '' : 'Measure before you decide: with a single Redis ingest can restore documents from Kafka after a ' +
-        'failover, with Redis Cluster it cannot ([restarts and failovers](operations.md#restarts-and-failovers-of-redis)). ') +
+        'failover, with Redis Cluster it cannot ([restarts and failovers](operations/redis.md#restarts-and-failovers-of-redis)). ') +
         'The machines above do not include Redis.',
     `10. **[Memory of Redis](#memory-of-redis)**: ${redisExample(connections, records)}`,
     `11. **Machines of Redis**: ${redisMachines(connections, records, redisMasters)}`

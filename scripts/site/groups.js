@@ -88,7 +88,13 @@ const GROUPS = [
       },
       'Watch it': {
         'how-to/trouble.md': 'symptom, where to look, what to do',
-        'operations.md': 'deploys, maintenance of a machine, Redis or Kafka down, one busy worker, limits, faults',
+        'operations.md': 'which page is for what',
+        'operations/run.md': 'npm, PM2, containers, signals, reload, administration from another machine',
+        'operations/machines.md': 'cordon, maintenance of one machine, moving clients',
+        'operations/redis.md': 'set-up, Redis is down, Redis came back empty, failover, rights',
+        'operations/kafka.md': 'Kafka or a service is down: what users notice, and the steps',
+        'operations/processes.md': 'ready, hung, overloaded, busy, growing; log; limits of the machine',
+        'operations/faults.md': 'what clients notice of each fault, measured',
         'status.md': 'the status page with the figures of the last hour, and what to do about each; the inspector, which shows the path ' +
           'of a record live',
         'monitoring.md': 'Grafana dashboards, and alerts with a run-book line for each',

@@ -171,7 +171,7 @@ export const admin = block('Administration', {
     as: 'logLevel',
     type: choice(...LOG_LEVELS),
     default: 'info',
-    describe: 'Least severe level that is logged; can be changed while processes run (docs/operations.md, Log).'
+    describe: 'Least severe level that is logged; can be changed while processes run (docs/operations/processes.md, Log).'
   },
   LIBRARY_VERSIONS: {
     as: 'libraryVersions',

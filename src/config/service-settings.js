@@ -12,7 +12,7 @@ export const redis = block('Redis', {
     secret: true,
     describe:
       '`redis://` or `rediss://` URL of Redis 7 or later. For Redis Cluster: several URLs, comma separated. For Redis Sentinel: ' +
-      '`redis+sentinel://host:port,host:port/name` or `rediss+sentinel://…` (docs/operations.md). For a unix socket: `unix:///path`. ' +
+      '`redis+sentinel://host:port,host:port/name` or `rediss+sentinel://…` (docs/operations/redis.md). For a unix socket: `unix:///path`. ' +
       'Without this setting `npm start` runs a built-in store in place of Redis, for development: nothing survives its process. ' +
       'Required in production, unless `WORKERS=1`.'
   },
@@ -22,7 +22,7 @@ export const redis = block('Redis', {
     default: DEFAULT_PREFIX,
     describe:
       'All keys and channels in Redis begin with it and a colon. Applications on the same Redis need one each; all processes of a ' +
-      'cluster need the same ([Redis](operations.md#several-applications-on-one-redis)).'
+      'cluster need the same ([Redis](operations/redis.md#several-applications-on-one-redis)).'
   },
   PUBLISH_WAIT: {
     as: 'publishWait',

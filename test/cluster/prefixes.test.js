@@ -18,9 +18,9 @@ const { server, redis: admin } = await startOwnRedis('admin')
 const TOKEN = 'a-token-of-both-applications'
 const guid = 'plan'
 
-/** The command of docs/operations.md, for another user. @param {string} name @returns {string[]} its arguments */
+/** The command of docs/operations/redis.md, for another user. @param {string} name @returns {string[]} its arguments */
 function aclOf (name) {
-  const command = codeBlocks().filter(({ file }) => file === 'docs/operations.md')
+  const command = codeBlocks().filter(({ file }) => file === 'docs/operations/redis.md')
     .flatMap(({ code }) => commandsOf(code)).find((line) => line.startsWith('redis-cli ACL SETUSER '))
   const [, , , user, ...rules] = String(command).replaceAll('\'', '').split(' ')
   assert.equal(user, 'shop')

@@ -22,7 +22,7 @@ import { knowWorkers } from './bus-redis-pair.js'
 
 const { documentMeta } = createKeys()
 
-/** The permissions in docs/operations.md. */
+/** The permissions in docs/operations/redis.md. */
 const ALL = '~inkcast:* &inkcast:* +@all -@admin -@dangerous +info'.split(' ')
 const TIMEOUT = 500
 /** Where an acknowledgement is expected: also a busy machine gives one in this time, ms. */
@@ -248,7 +248,7 @@ describe('PUBLISH_WAIT=replicas', () => {
     await (await open(t, url, PATIENT)).bus.publish([entry(fresh(), 1)])
     await masterAdmin.call('ACL', 'SETUSER', 'inkcast', '-wait')
     await assert.rejects(open(t, url), {
-      message: /^PUBLISH_WAIT=replicas: the Redis user lacks a permission of docs\/operations.md \(NOPERM .*'wait'/
+      message: /^PUBLISH_WAIT=replicas: the Redis user lacks a permission of docs\/operations\/redis.md \(NOPERM .*'wait'/
     })
   })
 

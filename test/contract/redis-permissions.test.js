@@ -12,7 +12,7 @@ import { waitFor } from '../helpers/wait.js'
 import { arrived, createInbox, entry, fresh, handlersOf, of, offsets, range, texts } from './bus-fixture.js'
 
 const { server, redis: admin, log, lines } = await startOwnRedis('admin')
-/** The permissions in docs/operations.md. */
+/** The permissions in docs/operations/redis.md. */
 const ALL = '~inkcast:* &inkcast:* +@all -@admin -@dangerous +info'.split(' ')
 
 /** @param {string} user @param {string[]} rules */

@@ -59,7 +59,7 @@ export function neverConfirms (mode, error, version) {
   if (mode === 'fsync' && /appendonly is disabled/i.test(message))
     return 'PUBLISH_WAIT=fsync needs the append-only file of Redis: set appendonly yes in redis.conf, or PUBLISH_WAIT=replicas or none'
   if (/^NOPERM/.test(message))
-    return `PUBLISH_WAIT=${mode}: the Redis user lacks a permission of docs/operations.md (${message})`
+    return `PUBLISH_WAIT=${mode}: the Redis user lacks a permission of docs/operations/redis.md (${message})`
   return undefined
 }
 
