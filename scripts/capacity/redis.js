@@ -46,8 +46,8 @@ export function redisMachines (connections, records, masters) {
     ? ` With \`HISTORY_SIZE=${enough}\` each Redis needs ${figures(shortLogs)}: take **${buy(shortLogs)} GB**.`
     : ''
   return single
-    ? '**3**, each with one Redis and one [Sentinel](operations/redis.md#failover-of-redis): one master and two replicas. When one machine ' +
-    'fails, a master and a replica are left. So Redis accepts writes again after the failover, also with `PUBLISH_WAIT=replicas` ' +
+    ? '**3**, each with one Redis and one [Sentinel](operations/redis.md#failover-of-redis): one master and two replicas. When one ' +
+    'machine fails, a master and a replica are left. So Redis accepts writes again after the failover, also with `PUBLISH_WAIT=replicas` ' +
     '([why two replicas](durability.md#publish_wait)). ' +
     `Set \`min-replicas-to-write 1\`: with 2, Redis would refuse writes until the machine is back. A replica has the same data as the ` +
     `master. ${take}${less}`

@@ -90,8 +90,8 @@ export class ReplicatedRedis {
   }
 
   /**
-   * As docs/operations/redis.md asks for, `min-replicas-to-write` is 1, and there is a second replica, which follows the new
-   * master: so only a master that was replaced has none, from when it hears of it.
+   * As docs/operations/redis.md asks for, `min-replicas-to-write` is 1, and there is a second replica, which follows
+   * the new master: so only a master that was replaced has none, from when it hears of it.
    * @param {RedisServer} replaced
    */
   #hasNoReplica ({ process }) {
