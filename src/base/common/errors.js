@@ -211,8 +211,8 @@ export const ERRORS = Object.freeze({
     retryable: true,
     status: 503,
     when: 'The event loop of the gateway worker is late by more than 1 s, or 90 % of its memory is in use. The worker refuses new ' +
-      'clients; if the overload lasts, it also disconnects anonymous clients ([overload](operations/processes.md#overload)). Connect again ' +
-      'after `Retry-After` or `retryInMs`; add workers or machines.'
+      'clients; if the overload lasts, it also disconnects anonymous clients ([overload](operations/processes.md#overload)). Connect ' +
+      'again after `Retry-After` or `retryInMs`; add workers or machines.'
   },
 
   // temporary failures
