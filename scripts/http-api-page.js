@@ -44,7 +44,8 @@ export function httpApiPage () {
       `${/** @type {any} */ (scheme).description}`),
     ...tags.flatMap(({ name, description: about }) => {
       const own = all.filter(({ operation }) => operation.tags[0] === name)
-      return own.length === 0 ? [] : [`## ${capital(name)}`, `${about}.`, ...own.flatMap((one) => render(one, common))]
+      if (own.length === 0) return []
+      return [`## ${capital(name)}`, ...own.length > 1 ? [`${about}.`] : [], ...own.flatMap((one) => render(one, common))]
     }),
     '## Common parameters',
     'Ids in paths have at most 256 bytes of UTF-8, and no control characters. ' +

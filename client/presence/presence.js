@@ -21,7 +21,7 @@
  * @property {Member<State>[]} joined users who are new in the list
  * @property {Member<State>[]} left users who are no longer in the list
  * @property {Member<State>[]} changed members with another state, name or tab than before
- * @property {number} count number of members now, also if there are too many for a list
+ * @property {number} count current number of members, also above `PRESENCE_MAX_MEMBERS`
  */
 
 /** @typedef {{ members: Member[], count: number, version: number, cursor?: string }} Page */

@@ -75,7 +75,7 @@ export const kafka = block('Kafka', {
     default: 'none',
     describe:
       'Framing of JSON values in the downlink topic, for ingest and the api: `confluent-json` is that of a schema registry with JSON ' +
-      'Schema (docs/kafka.md).'
+      'Schema (docs/kafka-topics.md).'
   },
   KAFKA_TOPIC_PARTITIONS: {
     as: 'partitions',
