@@ -323,7 +323,7 @@ export class Client {
     socket.on('doc:presence', (update) => membershipOf(update)?.onPresence(update))
     socket.on('doc:revoked', (revoked) =>
       membershipOf(revoked)?.fail(
-        new ClientError({ code: 'forbidden', message: 'access to the document was revoked' })
+        new ClientError({ code: 'forbidden', message: 'access was revoked' })
       )
     )
     socket.on('doc:closed', (closed) =>

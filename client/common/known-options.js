@@ -1,6 +1,6 @@
 /** Options by the call that takes them. */
 const KNOWN = {
-  connect: ['token', 'id', 'storage', 'outbox', 'log', 'transports', 'parser', 'socket', 'io'],
+  connect: ['token', 'id', 'storage', 'outbox', 'log', 'shared', 'transports', 'parser', 'socket', 'io'],
   outbox: ['user', 'store'],
   open: ['position', 'load', 'last', 'presence', 'state', 'echo', 'offline', 'onReason', 'signal', 'timeout'],
   send: ['event', 'timeout', 'signal', 'queue', 'traceparent']

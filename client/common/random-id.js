@@ -1,4 +1,10 @@
 import { random } from './random.js'
 
-/** @returns {string} 24 characters, different from those of all other pages, and no secret */
-export const randomId = () => Array.from({ length: 24 }, () => Math.floor(random.number() * 36).toString(36)).join('')
+/** @returns {string} 24 characters; not crypto.randomUUID, which is missing on pages without TLS */
+export function randomId () {
+  // React Native has no crypto; ids have to differ, and are no secret
+  const { crypto } = /** @type {{ crypto?: Partial<Crypto> }} */ (globalThis)
+  /** @type {ArrayLike<any>} */
+  const bytes = crypto?.getRandomValues?.(new Uint8Array(12)) ?? { length: 12 }
+  return Array.from(bytes, (byte = Math.floor(random.number() * 256)) => byte.toString(36).padStart(2, '0')).join('')
+}

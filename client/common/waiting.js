@@ -22,7 +22,7 @@ export class Waiting {
     let caller
     const turn = new Promise((resolve, reject) => this.#callers.add(caller = { resolve, reject }))
     try {
-      await within(turn, { timeout }, 'no connection in time; it was not sent')
+      await within(turn, { timeout }, 'no connection; it was not sent')
     } finally {
       this.#callers.delete(caller)
     }

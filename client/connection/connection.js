@@ -183,7 +183,7 @@ export class Connection {
           if (connected) this.checkLine()
           reject(passing(
             connected ? 'timeout' : 'disconnected',
-            'no answer; the gateway may or may not have accepted the request',
+            'no answer; the gateway may have accepted it',
             this.#cut ?? lost
           ))
         })
@@ -207,7 +207,7 @@ export class Connection {
     if (size > this.#maxPayload) {
       throw new ClientError({
         code: 'value_too_large',
-        message: `the value is too large: ${size} bytes, and the gateway accepts ${this.#maxPayload}`
+        message: `the value has ${size} bytes, and the gateway accepts ${this.#maxPayload}`
       })
     }
   }
@@ -259,14 +259,17 @@ export class Connection {
   async #try (why) {
     this.#clearTimers()
     const attempt = ++this.#attempt
-    const { io, parser, token, transports } = this.#options
+    const options = this.#options
+    const { token } = options
+    let { transports } = options
     const manager = /** @type {any} */ (this.socket.io)
     let hasToken = false
     try {
       this.#token = checkToken(typeof token === 'function' ? await Promise.resolve(why).then(token) : token)
       hasToken = true
-      if (parser || (io && manager.encoder))
-        manager.encoder = (await import('./msgpack.js')).exactEncoder(manager.encoder)
+      if (options.parser || options.shared || (options.io && manager.encoder))
+        transports = await (await import('./rare-options.js'))
+          .applyRareOptions(manager, options, this.#token, Connection)
     } catch (error) {
       if (attempt !== this.#attempt) return
       if (hasToken) this.#unreachable(error)

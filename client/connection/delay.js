@@ -33,13 +33,11 @@ export const delayAfter = ({ retryInMs = 0 }, failures) => Math.max(retryInMs, d
  * @returns {number | undefined} delay requested by the server, ms. Only long polling shows a 503: the response to a
  *   WebSocket's request is not accessible
  */
-export function hintOf (error) {
-  const { retryInMs } = error.data ?? {}
-  if (typeof retryInMs === 'number') return retryInMs
+export function hintOf ({ data, context }) {
+  if (data?.retryInMs >= 0) return data.retryInMs
   // an XMLHttpRequest, from any library. A browser logs an error when a page reads a header of another origin that is
   // not exposed
-  const request = error.context
-  const seconds = request?.status === 503 ? parseFloat(request.getResponseHeader('retry-after')) : NaN
+  const seconds = context?.status === 503 ? parseFloat(context.getResponseHeader('retry-after')) : NaN
   // the server's granularity is a second: spread within it
   return seconds >= 0 ? (seconds + random.number()) * 1000 : undefined
 }

@@ -34,6 +34,8 @@
  *   them. Default: none
  * @property {true | import('../common/log.js').LogSink | undefined} [log] receives what the client does, for
  *   developers. `true`: the console. Default: none
+ * @property {boolean | string | undefined} [shared] whether the tabs of this browser share one connection: `true` for
+ *   tabs with tokens of the same claims, or a name of the user, for pages without tokens. Default: false
  * @property {string[] | undefined} [transports] names of transports of socket.io-client. Default: WebSocket, and long
  *   polling where WebSocket fails
  * @property {any} [parser] parser of Socket.IO: `socket.io-msgpack-parser` for msgpack. Default: JSON
@@ -41,7 +43,7 @@
  * @property {typeof import('socket.io-client').io | undefined} [io] `io` of another build of socket.io-client
  */
 
-/** @typedef {'websocket' | 'polling'} Transport */
+/** @typedef {'websocket' | 'polling' | 'shared'} Transport */
 
 /**
  * @typedef {object} OutboxOptions

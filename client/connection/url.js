@@ -14,8 +14,8 @@ export function checkUrl (url) {
   if (isUrl && Number(port) < 65_536 && path === '/') return
   // Socket.IO would take the path for a namespace
   const hint =
-    path === '/' ? '' : `. For a path use the option socket: { path: '${path.replace(/\/?$/, '/socket.io/')}' } or SOCKET_PATH`
+    path === '/' ? '' : `. For a path use the option socket: { path: '${path.replace(/\/?$/, '/socket.io/')}' }`
   throw new TypeError(
-    `connect needs the URL of a gateway, such as https://gateway.example.com; got ${JSON.stringify(url)}${hint}`
+    `connect needs the URL of a gateway, such as https://example.com; got ${JSON.stringify(url)}${hint}`
   )
 }

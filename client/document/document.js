@@ -143,7 +143,7 @@ export class Document {
     if (this.#inbox.closed) throw closedError()
     checkOptions('send', options)
     const argument = event === undefined ? { data } : { event, data }
-    if (queue) return within(this.#membership.queue(argument), { signal, timeout }, 'not accepted yet; it stays queued')
+    if (queue) return within(this.#membership.queue(argument), { signal, timeout }, 'it stays queued')
     const sent = this.#membership.request('doc:send', { ...argument, ...(traceparent && { traceparent }) }, timeout)
     const { traceId } = await within(sent, { signal }, '')
     return { traceId }

@@ -63,12 +63,12 @@ async function fill (membership, inbox, count) {
 }
 
 /**
- * @param {Membership} membership
+ * @param {Pick<Membership, 'history'>} membership
  * @param {import('./positions.js').Position} end later records arrive live
  * @param {number} count
  * @returns {Promise<LoggedRecord[]>} in order; none, if the log is another one by now
  */
-async function readNewest (membership, end, count) {
+export async function readNewest (membership, end, count) {
   /** @type {LoggedRecord[]} */
   let found = []
   for (let before = end.offset + 1, more = true; more && found.length < count;) {

@@ -97,12 +97,12 @@ function positionIn (answer) {
 }
 
 /**
- * @param {Source} source
+ * @param {Pick<Source, 'history'>} source
  * @param {Position} from
  * @param {Position} end of the same log
  * @returns {Promise<LoggedRecord[] | null>} null: the log no longer has all of them
  */
-async function readBetween (source, from, end) {
+export async function readBetween (source, from, end) {
   if (end.offset - from.offset > MAX_READ) return null
   /** @type {LoggedRecord[]} newest first */
   const found = []

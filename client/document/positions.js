@@ -17,7 +17,7 @@ export function positionOf (position) {
   const { epoch, offset } = position
   if (typeof epoch === 'string' && epoch.length <= 64 && Number.isSafeInteger(offset) && offset >= 0)
     return { epoch, offset }
-  throw badRequest('a position must be { epoch: string, offset: whole number }')
+  throw badRequest('a position must be { epoch, offset }')
 }
 
 /**

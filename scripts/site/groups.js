@@ -66,6 +66,7 @@ const GROUPS = [
         'vue.md': 'composables for Vue',
         'svelte.md': 'stores for Svelte',
         'outbox.md': 'edits that survive lost connections and page reloads, and that the gateway accepts once',
+        'shared-tabs.md': 'all tabs of a browser on one connection, as one member of the presence',
         'yjs.md': 'shared documents with Yjs: provider, awareness, offline, the service',
         'webhooks.md': 'messages of clients and life-cycle events to a service by POST; how a service refuses a message; an outage of ' +
           'the service',

@@ -104,6 +104,13 @@ const SCENARIOS = {
     assert.deepEqual(printed.flat().map(String).sort(), ['0 not accepted yet', '1 not accepted yet', '[object Object]'])
   },
 
+  'docs/shared-tabs.md: { shared': async (code, t) => {
+    const { console, printed } = recordingConsole()
+    const { client } = await runBlock(code, { console }, load)
+    t.after(() => client.close())
+    assert.deepEqual(printed, [[1]])
+  },
+
   'docs/tracing.md: { traceparent }) => console.log': async (code, t) => {
     const { console, printed } = recordingConsole()
     const { client } = await runBlock(code, { console }, load)
