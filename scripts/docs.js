@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { ERRORS } from '../src/base/common/errors.js'
 import { HOOKS } from '../src/base/common/hooks.js'
 import { METRICS } from '../src/observe/metrics/table/metrics-table.js'
+import { alertsPage } from './alerts-page.js'
 import { areasPicture } from './areas-picture.js'
 import { capacityPage } from './capacity.js'
 import { clientApiPage } from './client-api.js'
@@ -29,6 +30,7 @@ const ROOT = new URL('../', import.meta.url)
 
 /** Content of each page, by path. */
 export const PAGES = {
+  'docs/alerts.md': alertsPage,
   'docs/command.md': commandPage,
   'docs/capacity.md': capacityPage,
   'docs/internals/areas.svg': areasPicture,

@@ -98,7 +98,7 @@ const GROUPS = [
         'operations/faults.md': 'what clients notice of each fault, measured',
         'status.md': 'the status page with the figures of the last hour, and what to do about each; the inspector, which shows the path ' +
           'of a record live',
-        'monitoring.md': 'Grafana dashboards, and alerts with a run-book line for each',
+        'monitoring.md': 'Grafana dashboards and alerts for Prometheus',
         'tracing.md': 'traces of records through OpenTelemetry, from the publisher to the browser and back'
       }
     }
@@ -131,6 +131,7 @@ const GROUPS = [
         'limits.md': 'connections, events and operations that are refused, with settings and metrics',
         'errors.md': 'every error code (generated)',
         'metrics.md': 'every metric, with alert hints (generated)',
+        'alerts.md': 'every alert: when it fires, what to do (generated)',
         'releases.md': 'supported versions of Node, browsers, Redis, Kafka and Kubernetes; packages from a checkout; release notes',
         '../CHANGELOG.md': 'every change, by version',
         'glossary.md': 'every term, one meaning each'
