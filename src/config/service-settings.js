@@ -109,8 +109,8 @@ export const kafka = block('Kafka', {
     as: 'saslTokenSource',
     type: pathOrUrl('https:', 'http:'),
     describe:
-      'Where tokens for `oauthbearer` come from: a file, read again for each connection, or the URL of a token endpoint (OAuth 2.0, ' +
-      'client credentials), asked again before a token expires. A `scope` in the query of the URL is requested as the scope of the ' +
-      'token.'
+      'Where tokens for `oauthbearer` come from: a file, read again for each connection; a module of your own, whose name ends with ' +
+      '`.js` or `.mjs` (docs/tls.md#tokens-of-managed-kafka); or the URL of a token endpoint (OAuth 2.0, client credentials). A module ' +
+      'and an endpoint are asked again before a token expires. A `scope` in the query of the URL is requested as the scope of the token.'
   }
 })

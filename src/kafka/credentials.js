@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { isUrl } from '../config/setting.js'
-import { createTokenSource } from './token-source.js'
+import { createModuleSource, createTokenSource, isModule } from './token-source.js'
 
 /**
  * How connections to the brokers are secured: `ssl` and `sasl` of kafkajs. Files and tokens are read for each new
@@ -57,6 +57,6 @@ function sasl ({
     return mechanism && /** @type {import('kafkajs').SASLOptions} */ ({ mechanism, username, password })
   const read = isUrl(source)
     ? createTokenSource({ url: source, clientId: username, clientSecret: password, clock })
-    : async () => (await readFile(source, 'utf8')).trim()
+    : isModule(source) ? createModuleSource(source, clock) : async () => (await readFile(source, 'utf8')).trim()
   return { mechanism, oauthBearerProvider: async () => ({ value: await read() }) }
 }

@@ -157,3 +157,14 @@ test('a token from an endpoint is accepted; client id, secret and scope are sent
   const basic = Buffer.from('inkcast:a%20secret').toString('base64')
   assert.deepEqual(asked, [`Basic ${basic} grant_type=client_credentials&scope=kafka`])
 })
+
+test('a token from a module of the operator is accepted, asked for once by several connections', async () => {
+  const file = join(authority.folder, 'token-provider.mjs')
+  writeFileSync(file, `let asked = 0
+    export default async () => ({ value: asked++ === 0 ? '${token()}' : 'no second one', expiresInMs: 300000 })`)
+  const env = { KAFKA_SSL: `ca:${authority.ca}`, KAFKA_SASL_MECHANISM: 'oauthbearer', KAFKA_SASL_TOKEN_SOURCE: file }
+  await useKafka(bearer, env)
+  const wrong = join(authority.folder, 'wrong-provider.mjs')
+  writeFileSync(wrong, 'export default async () => ({ token: 1 })')
+  await refused(bearer, { ...env, KAFKA_SASL_TOKEN_SOURCE: wrong }, /KAFKA_SASL_TOKEN_SOURCE: .*must return/)
+})
