@@ -33,7 +33,7 @@ describe('a module that provides tokens for Kafka', () => {
     assert.deepEqual([await token(), await token()], ['token 1', 'token 2'])
   })
 
-  test('that hangs gets 5 s, and is told by a signal', async () => {
+  test('that hangs gets 5 s, and a signal', async () => {
     const { file, clock, token } = sourceOf(`export const seen = []
       export default ({ signal }) => {
         seen.push('asked')
