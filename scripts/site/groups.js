@@ -147,7 +147,7 @@ const GROUPS = [
         'concepts.md': 'the main terms, the path of a record, and how far the log reaches back; read it first',
         'why-a-log.md': 'what a log per document costs, and what it makes possible',
         'security-model.md': 'the parties, what each may do, and what stops them',
-        'comparison.md': 'inkcast compared with Socket.IO alone, Centrifugo, AnyCable and Ably',
+        'comparison.md': 'inkcast beside Socket.IO, Centrifugo, Liveblocks, Hocuspocus, PartyKit, y-sweet, Ably and others',
         'guarantees.md': 'what arrives, how often and in which order; with and without Kafka',
         'durability.md': 'what an acknowledgement means, by set-up; `PUBLISH_WAIT`',
         'proof.md': 'what the last `npm run proof` lost: simulation, faults, attacks, load, cost and soak in one command (generated)',
