@@ -82,6 +82,7 @@ const GROUPS = [
         'kernel.md': 'limits of the operating system, and a script that prints what is wrong',
         'tls.md': 'certificates and their renewal, session tickets, mutual TLS, TLS to Kafka, secrets in files',
         'how-to/rotate-keys.md': 'token keys, certificates, API tokens, webhook secrets, passwords: which of them change without a restart',
+        'how-to/backup.md': 'what to back up, how to restore it, and a drill',
         'how-to/sizing.md': 'three questions that decide how many processes and machines you need',
         'capacity.md': 'processes and machines for ten thousand to ten million connections (generated)',
         'load.md': '`inkcast load`: scenarios, what is checked, report',

@@ -7,7 +7,7 @@ export const DEFAULT_SOCKET_PATH = '/socket.io/'
  * of them under one name.
  */
 const FILES = [
-  'health', 'icon.svg', 'index.html', 'settings.json', 'token', 'openapi.json', 'cordon', 'inspect', 'live', 'loglevel',
+  'health', 'icon.svg', 'index.html', 'settings.json', 'token', 'openapi.json', 'access', 'cordon', 'inspect', 'live', 'loglevel',
   'metrics', 'move', 'ready', 'status'
 ]
 const FOLDERS = ['client', 'control', 'css', 'docs', 'documents', 'js', 'v1', 'vendor']

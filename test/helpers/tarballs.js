@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -100,6 +100,11 @@ export async function packAll (t, names) {
       ...(name === 'inkcast' ? [] : ['--workspace', name])
     )
     tarballs[name] = join(folder, /** @type {string} */ (stdout.trim().split('\n').at(-1)))
+    if (name === 'inkcast') {
+      // as it is published: .github/workflows/release.yml
+      execFileSync(process.execPath, ['scripts/stage-package.js', join(folder, 'staged')], { cwd: copy })
+      await npm(join(folder, 'staged'), 'pack', '--pack-destination', folder)
+    }
   }
   return tarballs
 }
