@@ -123,6 +123,7 @@ const GROUPS = [
         'publishers.md': 'packages for Node and Python that publish, with safe retries, and check webhooks',
         'http-api.md': 'every operation of the api, with parameters and answers (generated)',
         'grpc.md': 'publishing and reading over gRPC; streams of publications and events',
+        'tenants.md': 'several applications on one cluster: names, rights and budgets',
         'callers.md': 'who may call the api, for what and how fast: tokens, JWTs, client certificates, rights, rates',
         'sessions.md': 'connected users, life-cycle events, the end of a worker'
       },

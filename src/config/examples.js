@@ -20,6 +20,7 @@ export const EXAMPLES = {
   MAX_CONNECTIONS: '50000',
   MAX_EVENTS_PER_SECOND: '200,doc:join=20,doc:signal=50',
   MAX_CONNECTIONS_PER_ADDRESS: '2000',
+  TENANTS: '{"acme":{"connections":1000,"events":500,"publications":100}}',
   COMPRESS_FROM: '1024',
   NETWORK: '5000:25000:20000,editors:2000:10000:5000',
   DOCUMENT_RULES_FILE: '/etc/inkcast/rules.json',

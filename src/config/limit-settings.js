@@ -1,5 +1,7 @@
 import * as v from 'valibot'
+import { string } from '../base/common/schema.js'
 import { block, described, integer, list, milliseconds, share } from './setting.js'
+import { readTenants } from './tenants.js'
 
 /** Events that may have a rate of their own. */
 const RATED = ['doc:join', 'doc:leave', 'doc:send', 'doc:signal', 'doc:members', 'doc:history', 'doc:state', 'auth:refresh']
@@ -33,6 +35,12 @@ const eventRates = described(
     }))
   )
 )
+
+const tenants = described('JSON', v.pipe(
+  string(),
+  v.check((text) => readTenants(text).problem === undefined, ({ input }) => readTenants(input).problem ?? ''),
+  v.transform((text) => readTenants(text).tenants)
+))
 
 export const limits = block('Limits', {
   MAX_RECORD_BYTES: {
@@ -121,5 +129,12 @@ export const limits = block('Limits', {
       'Sessions from one address (IPv6: one /64) on one gateway worker. Further ones get 503 with `Retry-After`. Behind a proxy all ' +
       'clients have the proxy\'s address: set `TRUSTED_PROXIES`. Until then, private and loopback addresses do not count. Companies ' +
       'and mobile networks share addresses, so allow hundreds. 0: no limit.'
+  },
+  TENANTS: {
+    as: 'tenants',
+    type: tenants,
+    describe:
+      'Applications that share this cluster, each with documents, users and callers of its own, and budgets for all processes together: ' +
+      '`connections`, `events` of clients per second, `publications` of callers per second ([tenants](tenants.md)).'
   }
 })

@@ -17,13 +17,14 @@ const WARN_EVERY = 60_000
  *
  * @param {object} dependencies
  * @param {Readonly<{ accessUrl?: string }>} dependencies.settings config.auth
+ * @param {Pick<import('../people/tenants/names.js').TenantNames, 'mayMeet'>} [dependencies.tenants]
  * @param {import('../base/common/log.js').Log} dependencies.log
  * @param {Pick<import('../observe/metrics/metrics.js').Metrics, 'closed_grants'>} [dependencies.metrics]
  * @param {import('../base/common/clock.js').Clock} dependencies.clock
  * @param {() => number} [dependencies.orderTime] ms since 1970 by the clock that sets the times of orders; default: the
  *   wall clock of this process
  */
-export function createAccess ({ settings, log, metrics, clock, orderTime = () => clock.now() }) {
+export function createAccess ({ settings, tenants, log, metrics, clock, orderTime = () => clock.now() }) {
   const hook = settings.accessUrl === undefined ? null : createAccessHook({ url: settings.accessUrl, log, clock })
   /** @type {WeakMap<readonly Grant[], ReturnType<typeof compile>>} */
   const compiled = new WeakMap()
@@ -68,6 +69,7 @@ export function createAccess ({ settings, log, metrics, clock, orderTime = () =>
      */
     check (identity, guid, access) {
       const { uid, grants } = identity
+      if (tenants !== undefined && !tenants.mayMeet(uid, guid)) return false
       // the common case: no revokes on this worker
       const revokedAt = orders.size === 0 ? 0 : orders.revokedAt(uid, guid)
       if (orders.size > 0 && orders.closedUntil(uid, guid) > orderTime()) {
@@ -95,6 +97,13 @@ export function createAccess ({ settings, log, metrics, clock, orderTime = () =>
 
     /** @param {string} uid @returns {boolean} whether the user may not connect at present */
     isBanned: (uid) => orders.bannedUntil(uid) > orderTime(),
+
+    /**
+     * @param {string} uid
+     * @param {string} guid
+     * @returns {boolean} false: a service may not open the document for the user either, it is of another tenant
+     */
+    mayMeet: (uid, guid) => tenants === undefined || tenants.mayMeet(uid, guid),
 
     /** Kicks and revokes of users of this worker. */
     orders,

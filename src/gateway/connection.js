@@ -1,7 +1,7 @@
 import { ERRORS, InkcastError, publicError } from '../base/common/errors.js'
 import { takesCompressed } from '../transport/engine/bytes/compression.js'
 import { retryHint } from '../transport/admission/handshake-limit.js'
-import { RateLimit } from '../transport/admission/rate-limit.js'
+import { RateLimit, refusal } from '../transport/admission/rate-limit.js'
 import { CloseCode } from '../transport/engine/frame-reader.js'
 import { happened } from '../observe/metrics/points.js'
 import { encodePacket } from '../transport/socketio/codec.js'
@@ -29,6 +29,7 @@ export const kConnection = Symbol('connection')
  * @property {number} maxDocuments
  * @property {import('../transport/admission/rate-limit.js').Rates} rates
  * @property {(uid: string) => import('../transport/admission/user-budget.js').UserBudget} budgetOf a registered user
+ * @property {Pick<import('../people/tenants/budgets.js').TenantBudgets, 'event' | 'refusalOf'>} [tenants]
  * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last scrape
  * @property {import('../base/common/clock.js').Clock} clock
  * @property {Pick<import('../base/common/random.js').Random, 'number'>} random
@@ -168,7 +169,16 @@ export class Connection {
   }
 
   /** @returns {boolean} whether one more event may be decoded and handled now */
-  mayHandle () { return this.#rateLimit.event(this.context.clock.monotonic()) }
+  mayHandle () {
+    const { clock, tenants } = this.context
+    return this.#rateLimit.event(clock.monotonic()) && (tenants === undefined || tenants.event(this.uid))
+  }
+
+  /** Why the last event was not handled, if it was because of its tenant. */
+  get limited () {
+    const error = this.context.tenants?.refusalOf(this.uid)
+    return error && refusal(error)
+  }
 
   /** @returns {boolean} whether its cost is so high that no packet of it may be decoded now */
   get overworked () { return this.#rateLimit.overworked(this.context.clock.monotonic()) }

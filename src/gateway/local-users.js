@@ -22,6 +22,7 @@ class LocalUser extends UserBudget {
  */
 export class LocalUsers {
   #bus
+  #tenants
   #orders
   #rates
   #metrics
@@ -35,14 +36,17 @@ export class LocalUsers {
   /**
    * @param {object} dependencies
    * @param {Pick<import('../log/bus/contract.js').Bus, 'addUser' | 'removeUser'>} dependencies.bus
+   * @param {Pick<import('../people/tenants/budgets.js').TenantBudgets, 'connected' | 'disconnected'>}
+   *   [dependencies.tenants]
    * @param {import('../log/bus/orders.js').Orders} dependencies.orders
    * @param {import('../transport/admission/rate-limit.js').Rates} dependencies.rates
    * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
    * @param {import('../base/common/log.js').Log} dependencies.log
    * @param {import('../base/common/clock.js').Clock} dependencies.clock
    */
-  constructor ({ bus, orders, rates, metrics, log, clock }) {
+  constructor ({ bus, tenants, orders, rates, metrics, log, clock }) {
     this.#bus = bus
+    this.#tenants = tenants
     this.#orders = orders
     this.#rates = rates
     this.#metrics = metrics
@@ -59,8 +63,13 @@ export class LocalUsers {
   /** @param {string} uid registered @returns {UserBudget} of all connections of the user here */
   budgetOf (uid) { return /** @type {LocalUser} */ (this.#users.get(uid)) }
 
-  /** @param {string} uid @throws {import('../base/common/errors.js').InkcastError} unavailable */
+  /**
+   * @param {string} uid
+   * @throws {import('../base/common/errors.js').InkcastError} unavailable; too_many_connections: of its tenant
+   */
   async register (uid) {
+    const admitted = this.#tenants?.connected(uid)
+    if (admitted !== undefined) await admitted
     let user = this.#users.get(uid)
     if (user === undefined) {
       user = this.#enter(uid)
@@ -73,6 +82,7 @@ export class LocalUsers {
       user.ready = null
     } catch (error) {
       this.#metrics.bus_errors.inc({ operation: 'addUser' })
+      this.#tenants?.disconnected(uid)
       // the next connection retries
       if (--user.count === 0 && this.#users.get(uid) === user) this.#leave(uid, user)
       throw error
@@ -82,7 +92,9 @@ export class LocalUsers {
   /** @param {string} uid */
   release (uid) {
     const user = this.#users.get(uid)
-    if (user === undefined || --user.count > 0) return
+    if (user === undefined) return
+    this.#tenants?.disconnected(uid)
+    if (--user.count > 0) return
     this.#leave(uid, user)
     this.#bus.removeUser(uid).catch((error) => {
       this.#metrics.bus_errors.inc({ operation: 'removeUser' })

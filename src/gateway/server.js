@@ -52,7 +52,8 @@ const UNSUPPORTED_PROTOCOL = 5
  * @property {import('./login.js').ConnectService} [connect] default: only tokens count
  *
  * @typedef {Pick<import('./session-owners.js').Rights, 'access'> & OptionalRights & {
- *   authenticator: import('../people/auth/authenticator.js').Authenticator }} GatewayRights
+ *   authenticator: import('../people/auth/authenticator.js').Authenticator,
+ *   tenants?: import('../people/tenants/budgets.js').TenantBudgets }} GatewayRights
  *
  * @typedef {object} Door how clients reach the worker
  * @property {() => string} newId of sessions and connections
@@ -88,7 +89,9 @@ export class Gateway {
     const { log, metrics, clock } = services
     const { limits } = config
     const { bus, publisher } = shared
-    const { authenticator, access, rulesOf = withoutRules(config.history), mayAct = () => true, connect } = rights
+    const {
+      authenticator, access, rulesOf = withoutRules(config.history), mayAct = () => true, connect, tenants
+    } = rights
     const { newId, misrouted, publicPort = createPublicPort(config.gateway), alone = false } = door
     const bounds = memoryBounds()
     const rates = ratesOf(limits)
@@ -112,7 +115,7 @@ export class Gateway {
       createDelivery: (guid, payload) => new PresenceDelivery(guid, payload)
     })
     this.connectionListeners = new ConnectionListeners(sessions === undefined ? [] : [sessions], log)
-    this.users = new LocalUsers({ ...services, bus, orders: access.orders, rates })
+    this.users = new LocalUsers({ ...services, bus, orders: access.orders, rates, tenants })
     const userLogs = new UserLogs({ ...services, feeds: this.feeds, bus })
     this.expiry = new Expiry(services)
     authenticator.onWithdrawn(() => this.#keyWithdrawn())
@@ -158,7 +161,7 @@ export class Gateway {
       maxPerUser: limits.maxConnectionsPerUser,
       newConnectionId: newId,
       connectionContext: this.#connectionContext(services, {
-        limits, rates, turnWrites, backlogs: new Backlogs({ ...limits, ...bounds }, metrics, clock)
+        limits, rates, tenants, turnWrites, backlogs: new Backlogs({ ...limits, ...bounds }, metrics, clock)
       })
     })
     const context = {
@@ -205,14 +208,14 @@ export class Gateway {
 
   /**
    * @param {Services} services
-   * @param {Pick<import('./connection.js').ConnectionContext, 'rates' | 'turnWrites' | 'backlogs'>
+   * @param {Pick<import('./connection.js').ConnectionContext, 'rates' | 'tenants' | 'turnWrites' | 'backlogs'>
    *   & { limits: Config['limits'] }} parts
    * @returns {import('./connection.js').ConnectionContext}
    */
-  #connectionContext ({ metrics, clock, random }, { limits, rates, turnWrites, backlogs }) {
+  #connectionContext ({ metrics, clock, random }, { limits, rates, tenants, turnWrites, backlogs }) {
     return {
       maxDocuments: limits.maxDocumentsPerConnection,
-      rates, tally: this.#tally, receipts: this.receipts, metrics, clock, random,
+      rates, tenants, tally: this.#tally, receipts: this.receipts, metrics, clock, random,
       budgetOf: (uid) => this.users.budgetOf(uid),
       turnWrites, backlogs,
       listMembers: (connection, guid) => {

@@ -114,7 +114,9 @@ export class UserCommands {
 
   /** @param {Publication} order @param {string} guid @returns {Promise<number>} */
   async #join (order, guid) {
-    const connections = [...this.#targets(order)].filter((connection) => !(connection instanceof NamespaceConnection))
+    const { access } = this.#context
+    const connections = [...this.#targets(order)].filter((connection) =>
+      !(connection instanceof NamespaceConnection) && access.mayMeet(connection.uid, guid))
     const opened = await Promise.all(
       connections.map((connection) =>
         connection.document(guid)?.joined ? true : openDocument(connection, guid, null, this.#context))

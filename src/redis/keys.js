@@ -185,6 +185,18 @@ export function createKeys (prefix = DEFAULT_PREFIX) {
     times: `${start}{reports}:times`
   })
 
+  /** Budgets of tenants (spend.lua). */
+  const tenants = Object.freeze({
+    /** Sorted set: processes by the time of their last report, ms. */
+    seen: `${start}{tenants}:seen`,
+    /** Hash: what all processes use, by budget. */
+    sums: `${start}{tenants}:sums`,
+    /** Hash: tokens of rates, "<tokens> <ms>". */
+    tokens: `${start}{tenants}:tokens`,
+    /** With the id of a process a hash: what it uses, by budget. spend.lua repeats this name. */
+    of: `${start}{tenants}:of:`
+  })
+
   /**
    * Presence of a document (presence.lua).
    * @param {string} guid
@@ -231,7 +243,7 @@ export function createKeys (prefix = DEFAULT_PREFIX) {
     documentChannel, documentLog, documentMeta, emptyEpoch, documentKeys, documentNewest, queueMarks, sourceMark,
     sourceHealing, nodeMarker, workerChannel, everyoneChannel, userWorkers, userOrders, userOrdered,
     workerOrders, orderReport, requestState, uplinkPart, uplinkQueueMarks, receiptParts, workerReceipts,
-    watchesChannel, inspectChannel, echoChannel, workers, reports, documentPresence, workerPresence,
+    watchesChannel, inspectChannel, echoChannel, workers, reports, tenants, documentPresence, workerPresence,
     presenceForgotten, workerUsers, workerDocuments, userHolders, documentHolders, checkKey
   })
 }

@@ -54,6 +54,7 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} owner
  * @property {(keys: string[], args: Argument[]) => Promise<string[]>} numbers
  * @property {(keys: string[], args: Argument[]) => Promise<string[]>} report
+ * @property {(keys: string[], args: Argument[]) => Promise<string[]>} spend
  */
 
 const FOLDER = new URL('scripts/', import.meta.url)

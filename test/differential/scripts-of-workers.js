@@ -3,7 +3,7 @@ import { NUMBERS, QUEUES, UIDS, UPLINK } from './world.js'
 
 const {
   documentHolders, nodeMarker, orderReport, receiptParts, reports: REPORTS, requestState, uplinkQueueMarks,
-  userHolders, userOrdered, userOrders, userWorkers, workerChannel, workerOrders, workers: WORKERS
+  tenants: TENANTS, userHolders, userOrdered, userOrders, userWorkers, workerChannel, workerOrders, workers: WORKERS
 } = createKeys()
 
 /** @typedef {import('./scripts-of-documents.js').Calls} Calls */
@@ -74,7 +74,18 @@ export const WORKER_CALLS = {
     keys: [REPORTS.texts, REPORTS.times],
     args: ['2000', ...draw.pick([[], [draw.pick(ORDERS), '{"a":1}'], [draw.pick(ORDERS), draw.pick(['{"b":2}', ''])]])],
     unordered: 'list'
-  })
+  }),
+  spend (draw) {
+    const process = draw.pick(['x', 'y'])
+    const budget = () => [
+      draw.pick(['cacme', 'reacme', 'rpglobex']), draw.pick(['1', '60', '300']), draw.pick(['0', '1', '7.500', '40']),
+      draw.pick(['0', '1', '5.250', '-2', '100'])
+    ]
+    return {
+      keys: [TENANTS.seen, TENANTS.sums, TENANTS.tokens, TENANTS.of + process],
+      args: draw.chance(0.1) ? [process, '1000', '60'] : [process, draw.pick(['1', '1000']), '60', ...draw.list(1, 3, budget).flat()]
+    }
+  }
 }
 
 /** @type {Calls} */

@@ -3,6 +3,7 @@ import { createKeys } from '../../src/redis/keys.js'
 const {
   documentChannel, documentHolders, documentKeys, documentLog, documentMeta, documentNewest, documentPresence,
   emptyEpoch, everyoneChannel: EVERYONE_CHANNEL, nodeMarker, orderReport, queueMarks, receiptParts, reports: REPORTS,
+  tenants: TENANTS,
   requestState, sourceHealing, sourceMark, uplinkPart, uplinkQueueMarks, userHolders, userOrdered, userOrders,
   userWorkers, workerChannel, workerDocuments, workerOrders, workerPresence, workers: WORKERS
 } = createKeys()
@@ -34,10 +35,12 @@ export const KEYS = {
       ]), workerOrders(1),
     requestState('r1'), UPLINK.meta, uplinkQueueMarks('up', 0, 'doc', 'ada'), receiptParts('p1'), WORKERS.owners, WORKERS.slots,
     WORKERS.incarnations, WORKERS.settling, REPORTS.texts,
+    TENANTS.sums, TENANTS.tokens, `${TENANTS.of}x`, `${TENANTS.of}y`,
     userHolders('ada')
   ],
   zset: [
-    ...GUIDS.map(documentKeys), userWorkers('ada'), userOrders('ada'), WORKERS.expiry, WORKERS.ended, WORKERS.unclean, REPORTS.times
+    ...GUIDS.map(documentKeys), userWorkers('ada'), userOrders('ada'), WORKERS.expiry, WORKERS.ended, WORKERS.unclean,
+    REPORTS.times, TENANTS.seen
   ],
   // members are read in their order, which is that of Redis for equal scores only
   zset0: [...GUIDS.map((guid) => documentPresence(guid)[1]), workerDocuments('1.100')],

@@ -33,7 +33,7 @@ import { createServices } from './services.js'
  */
 export async function composeApi (context, shared) {
   const [services, own] = shared === undefined ? await createOwn(context) : [shared]
-  const { config, base, metrics, lifecycle, status, rules, redis, kafka, overview, bus, presence } = services
+  const { config, base, metrics, lifecycle, status, rules, redis, kafka, overview, bus, presence, tenants } = services
   const { limits, uplink: { url } } = config
   const downlink = kafka && new KafkaDownlink({
     ...base, kafka, topic: config.kafka.topics.downlink, framing: config.kafka.valueFraming
@@ -42,7 +42,7 @@ export async function composeApi (context, shared) {
   const sink = observedSink(downlink === undefined ? toBus : kafkaSink(downlink.publish, toBus), metrics)
   const requests = createRedisRequests({ ...base, redis })
   const publish = createPublish({ sink, limits, requests })
-  const callers = new Callers({ ...base, settings: config.api, production: config.production })
+  const callers = new Callers({ ...base, settings: config.api, production: config.production, tenants })
   const certificate = apiCertificate({ ...base, config })
   // servers are created with certificates that are started
   await startCertificates([certificate], { lifecycle, status })
@@ -102,6 +102,7 @@ async function createOwn (context) {
     durability,
     bus,
     presence,
+    tenants: services.tenants,
     // removes the sessions of ended workers even if no gateway is left
     'worker watch': new WorkerWatch({ ...base, redis, grace: config.presence.grace }),
     report: services.createReport()

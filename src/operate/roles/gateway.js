@@ -50,7 +50,7 @@ import { createLease, createMisrouted, createPeers, sessionPathOf } from './work
  */
 export async function composeGateway (context, one) {
   const services = await createServices(context, 'gateway', one?.connect)
-  const { config, launcher, base, host, lifecycle, status, rules, redis, inspector, privateRoutes } = services
+  const { config, launcher, base, host, lifecycle, status, rules, redis, inspector, privateRoutes, tenants } = services
   const durability = services.createDurability()
   const certificate = gatewayCertificate({ ...base, config, directory: path.dirname(services.privatePath) })
   const peerTls = peerCertificate({ ...base, config })
@@ -74,14 +74,16 @@ export async function composeGateway (context, one) {
     ...base, store: shared.sessionStore, config, uplink, worker: lease, directory
   })
   const misrouted = createMisrouted(services, lease, peerTls)
-  const authenticator = createAuthenticator({ ...base, settings: config.auth })
-  const access = createAccess({ ...base, settings: config.auth, orderTime: () => lease.time.now() })
+  const authenticator = createAuthenticator({ ...base, settings: config.auth, tenants: tenants?.names })
+  const access = createAccess({
+    ...base, settings: config.auth, tenants: tenants?.names, orderTime: () => lease.time.now()
+  })
   const connect = createConnect(services, lease)
   const standing = new Standing({ ...base, lease, catchUp: () => shared.bus.catchUp(access.orders.times()) })
   const mayAct = () => standing.good
   const gateway = new Gateway(base, {
     config, shared, uplink, sessions, directory,
-    rights: { authenticator, access, rulesOf: rules.rulesOf, mayAct, connect },
+    rights: { authenticator, access, rulesOf: rules.rulesOf, mayAct, connect, tenants },
     door: {
       newId: createSessionIds(lease.number, base),
       publicPort: (launcher.keepsSockets ? createSlotPort : createPublicPort)(config.gateway, host),
@@ -113,6 +115,7 @@ export async function composeGateway (context, one) {
     'misrouted requests': misrouted,
     authenticator,
     access,
+    tenants,
     login: connect && { stop: () => connect.stop() },
     standing,
     'warm-up': { start: () => context.rehearses && rehearse(services, { lease, connect: one?.connect, mayAct }) },
@@ -169,10 +172,12 @@ function createUplink (services, { bus, publisher, lease, durability }) {
  * @param {WorkerLease} lease
  * @returns {ConnectService | undefined} undefined: the application is not asked about clients
  */
-function createConnect ({ config, base, status }, lease) {
+function createConnect ({ config, base, status, tenants }, lease) {
   const { auth: { connectUrl: url, connectHeaders: headers }, uplink: { secrets } } = config
   if (url === undefined) return undefined
-  const connect = new ConnectService({ ...base, url, headers, secrets, orderTime: () => lease.time.now() })
+  const connect = new ConnectService({
+    ...base, url, headers, secrets, tenants: tenants?.names, orderTime: () => lease.time.now()
+  })
   status.addWarnings(() => connect.warnings())
   return connect
 }

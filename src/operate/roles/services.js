@@ -4,6 +4,7 @@ import { createDurability } from '../../redis/durability/durability.js'
 import { createInspectParts } from '../../watch/inspect/parts.js'
 import { createRedisTransport } from '../../watch/inspect/redis-transport.js'
 import { createRedisOverview } from '../../watch/overview/redis-overview.js'
+import { TenantBudgets } from '../../people/tenants/budgets.js'
 import { createReport } from '../../watch/overview/report.js'
 
 /**
@@ -24,12 +25,15 @@ export async function createServices (context, name, connect) {
   const redis = createRedis({ ...base, ...config.redis, connect, name, onWaits })
   status.addCheck(() => redis.trouble)
   const overview = createRedisOverview({ redis })
+  const { tenants: settings } = config.limits
   return {
     ...context,
     base,
     rules: createDocumentRules({ ...base, history: config.history, path: config.documents.rulesFile }),
     redis,
     overview,
+    /** undefined: there are none, and nothing is counted. */
+    tenants: settings && new TenantBudgets({ ...base, redis, settings }),
     inspector: context.inspects
       ? createInspectParts({
           ...base, transport: createRedisTransport({ redis, log }), process: context.name, host: host.name,

@@ -30,11 +30,12 @@ const MAX_CACHED_LENGTH = 2048
  * @param {Readonly<{ secret?: string, keys?: import('../../config/access-settings.js').PublicKeys, allowAnonymous?:
  *   boolean, issuers?: readonly string[], audiences?: readonly string[] }>} dependencies.settings config.auth; at most
  *   one of the first two
+ * @param {import('../tenants/names.js').TenantNames} [dependencies.tenants]
  * @param {import('../../base/common/log.js').Log} dependencies.log
  * @param {import('../../base/common/clock.js').Clock} dependencies.clock
  * @param {import('../../base/common/random.js').Random} dependencies.random
  */
-export function createAuthenticator ({ settings, log, clock, random }) {
+export function createAuthenticator ({ settings, tenants, log, clock, random }) {
   const { secret, keys, allowAnonymous = false, issuers = [], audiences = [] } = settings
   const expected = issuers.length > 0 || audiences.length > 0 ? { issuers, audiences } : undefined
   /** @type {LruCache<Identity>} by hash of the token: tokens are credentials, and long */
@@ -60,7 +61,7 @@ export function createAuthenticator ({ settings, log, clock, random }) {
   function verify (token, key, digest) {
     const claims = key.verify(token)
     if (expected !== undefined) checkIssuedFor(claims, expected)
-    const { identity, notBefore } = identityFromClaims(claims, keySet === null ? undefined : key)
+    const { identity, notBefore } = identityFromClaims(claims, keySet === null ? undefined : key, tenants)
     const now = clock.now()
     if (now < notBefore - CLOCK_TOLERANCE) throw new InkcastError('unauthorized', 'the token is not valid yet')
     const expiresAt = (identity.expiresAt ?? Infinity) + CLOCK_TOLERANCE

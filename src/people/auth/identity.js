@@ -104,11 +104,13 @@ function parseClaims (payload) {
 /**
  * @param {unknown} payload the claims of a token whose signature was verified; claims not named here are ignored
  * @param {import('./keys.js').VerificationKey} [key] see Identity
+ * @param {import('../tenants/names.js').TenantNames} [tenants] default: the claim `tenant` means nothing
  * @returns {{ identity: Identity, notBefore: number }} notBefore in ms since 1970, -Infinity without an `nbf` claim
  * @throws {InkcastError} unauthorized, naming the claim that is wrong
  */
-export function identityFromClaims (payload, key) {
+export function identityFromClaims (payload, key, tenants) {
   const { sub, exp, nbf, name, tier, documents } = isPlain(payload) ? payload : parseClaims(payload)
+  if (tenants !== undefined) tenants.check(/** @type {{ tenant?: unknown }} */ (payload).tenant, sub)
   // earlier versions ignored this claim, so no token is refused because of it
   const { iat } = /** @type {{ iat?: unknown }} */ (payload)
   /** @type {Identity} */
@@ -132,15 +134,17 @@ const frozen = (documents) =>
 /**
  * @param {Record<string, unknown>} given answer of the application; a field that is null counts as absent
  * @param {number} askedAt ms since 1970: the answer is as old as its question
+ * @param {import('../tenants/names.js').TenantNames} [tenants] default: its field `tenant` means nothing
  * @returns {{ identity: Identity, refreshInMs: number }} refreshInMs: how long the answer holds for the same question
  * @throws {InkcastError} unauthorized, naming the field that is wrong
  */
-export function identityFromAnswer (given, askedAt) {
+export function identityFromAnswer (given, askedAt, tenants) {
   const fields = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
   const { value, problem } = parse(answer, fields)
   if (problem !== undefined)
     throw new InkcastError('unauthorized', `the answer of the application, ${problem.path.join('.')}: ${problem.message}`)
   const { uid, name, documents, data, expiresAt = null, refreshInMs = 0 } = value
+  if (tenants !== undefined) tenants.check(fields.tenant, uid)
   /** @type {Identity} */
   const identity = { uid, grants: frozen(documents), issuedAt: askedAt / 1000, expiresAt, anonymous: false }
   if (name !== undefined) identity.name = name

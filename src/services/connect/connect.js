@@ -58,6 +58,7 @@ export class ConnectService {
    * @property {readonly string[]} headers names, in lower case
    * @property {readonly string[]} secrets config.uplink.secrets
    * @property {() => number} orderTime ms since 1970 by the clock that sets the times of orders
+   * @property {import('../../people/tenants/names.js').TenantNames} [tenants]
    * @property {typeof fetch} [request] for tests
    */
   constructor (parts) {
@@ -126,7 +127,7 @@ export class ConnectService {
 
   /** @param {string} key @param {string} body @returns {Promise<Identity>} */
   async #post (key, body) {
-    const { clock, metrics, random, orderTime, log } = this.#parts
+    const { clock, metrics, random, orderTime, log, tenants } = this.#parts
     const began = clock.monotonic()
     const askedAt = orderTime()
     /** @type {Record<string, unknown>} */
@@ -145,7 +146,7 @@ export class ConnectService {
       metrics.connect_seconds.observe((clock.monotonic() - began) / 1000)
     }
     try {
-      const { identity, refreshInMs } = identityFromAnswer(given, askedAt)
+      const { identity, refreshInMs } = identityFromAnswer(given, askedAt, tenants)
       const left = (identity.expiresAt ?? Infinity) - clock.now()
       if (left <= 0) throw new InkcastError('token_expired', 'the answer of the application has expired already')
       const keptFor = Math.min(refreshInMs, MAX_REFRESH, left)

@@ -12,6 +12,7 @@ import { WrongPacket, answerTo } from './undecoded.js'
  *
  * @typedef {object} Sender
  * @property {() => boolean} mayHandle counts an event; false: it is refused
+ * @property {typeof RATE_LIMITED} [limited] why, if it has a reason of its own
  * @property {boolean} overworked its packets must not be decoded now
  * @property {(ms: number) => void} decoded counts CPU time
  * @property {(ackId: number) => void} acknowledged
@@ -149,7 +150,7 @@ class Decoder extends json.Decoder {
       return connection.disconnect('bad_value', undefined, answer.error.message)
     // a small packet of msgpack is counted after it was decoded
     const counted = this.codec === 'json' || data.length > LARGE || connection.mayHandle()
-    this.#refuse(head, counted ? answer : RATE_LIMITED)
+    this.#refuse(head, counted ? answer : connection.limited ?? RATE_LIMITED)
     this.#passingOver = head.attachments
   }
 
@@ -212,7 +213,7 @@ class Decoder extends json.Decoder {
    * @returns {object | undefined} the refusal, if it must not be decoded
    */
   #objection (connection, text) {
-    if (!connection.mayHandle()) return RATE_LIMITED
+    if (!connection.mayHandle()) return connection.limited ?? RATE_LIMITED
     if (text.length <= DEEP_FROM) return undefined
     const kind = isNestedDeeper(text, MAX_DEPTH) ? 'depth' : hasMoreValues(text, MAX_JSON_VALUES) ? 'values' : undefined
     if (kind === undefined) return undefined
@@ -247,7 +248,7 @@ class Decoder extends json.Decoder {
     const { connection } = this
     const head = connection !== undefined && data.length > LARGE ? msgpackHead(data) : undefined
     if (head?.type === json.PacketType.EVENT) {
-      if (!connection?.mayHandle()) return this.#refuse(head, RATE_LIMITED)
+      if (!connection?.mayHandle()) return this.#refuse(head, connection?.limited ?? RATE_LIMITED)
     } else if (head !== undefined && connection?.overworked)
       return this.#drop(head, head.nsp === '/' ? head.id : undefined)
     let read
@@ -263,7 +264,7 @@ class Decoder extends json.Decoder {
     const event = packet.type === json.PacketType.EVENT
     this.#check(packet.type === json.PacketType.CONNECT)
     if (head === undefined && event && connection !== undefined && !connection.mayHandle())
-      return this.#refuse({ id: packet.id, nsp: packet.nsp, event: packet.data[0] }, RATE_LIMITED)
+      return this.#refuse({ id: packet.id, nsp: packet.nsp, event: packet.data[0] }, connection.limited ?? RATE_LIMITED)
     if (packet.type === json.PacketType.ACK && packet.nsp === '/') this.#acknowledge(packet.id)
     if (event && packet.nsp === '/' && (extensions || data.length > LARGE)) rememberPacket(packet.data, data)
     this.#listener?.(packet)

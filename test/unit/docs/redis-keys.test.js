@@ -37,7 +37,7 @@ const OTHERS = [
   'documentKeys', 'documentNewest', 'requestState', 'userOrders', 'userOrdered', 'workerOrders', 'orderReport',
   'receiptParts', 'workerReceipts', 'sourceMark', 'sourceHealing',
   // processes
-  'nodeMarker', 'start', 'workers', 'reports', 'presenceForgotten', 'checkKey',
+  'nodeMarker', 'start', 'workers', 'reports', 'tenants', 'presenceForgotten', 'checkKey',
   // channels
   'documentChannel', 'workerChannel', 'everyoneChannel', 'watchesChannel', 'inspectChannel', 'echoChannel'
 ]

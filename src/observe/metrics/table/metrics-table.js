@@ -15,6 +15,7 @@ import { RECEIPT_METRICS } from './receipt-metrics.js'
 import { REDIS_METRICS } from './redis-metrics.js'
 import { REPAIR_METRICS } from './repair-metrics.js'
 import { SLOW_CONNECTION_METRICS } from './slow-connection-metrics.js'
+import { TENANT_METRICS } from './tenant-metrics.js'
 import { UPLINK_METRICS } from './uplink-metrics.js'
 
 /**
@@ -26,6 +27,7 @@ export const METRICS = Object.freeze({
   ...CONNECTION_METRICS,
   ...ADMISSION_METRICS,
   ...CONNECT_METRICS,
+  ...TENANT_METRICS,
   ...SLOW_CONNECTION_METRICS,
   ...HEARTBEAT_METRICS,
   ...DELIVERY_METRICS,

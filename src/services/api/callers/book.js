@@ -9,6 +9,7 @@ export const WEBHOOK = 'webhook'
  *
  * @typedef {object} Entry
  * @property {string} name
+ * @property {string} [tenant]
  * @property {import('./rights.js').Rights} rights
  * @property {import('../../../base/common/token-bucket.js').Rate | undefined} rate of all its publications
  * @property {ReadonlyMap<string, import('../../../base/common/token-bucket.js').Rate>} [rates] of single operations and

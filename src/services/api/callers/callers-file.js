@@ -26,10 +26,11 @@ const MIN_SECRET = 32 // RFC 7518, 3.2
  * @param {string} options.path
  * @param {ReadText} options.readText
  * @param {ReadonlySet<string>} options.taken names in API_TOKENS
+ * @param {Pick<import('../../../people/tenants/names.js').TenantNames, 'has'>} [options.tenants]
  * @param {ReadonlyMap<string, import('./issuers.js').KeySet>} options.keySets those that are there, by URL
  * @param {(url: string) => import('./issuers.js').KeySet} options.newKeySet
  */
-export async function loadCallers ({ path, readText, taken, keySets, newKeySet }) {
+export async function loadCallers ({ path, readText, taken, tenants, keySets, newKeySet }) {
   /** @type {Map<string, import('./issuers.js').KeySet>} */
   const used = new Map()
   const contents = await readCallers({
@@ -37,6 +38,7 @@ export async function loadCallers ({ path, readText, taken, keySets, newKeySet }
     folder: dirname(path),
     readText,
     taken,
+    tenants,
     keySetAt (url) {
       const keySet = used.get(url) ?? keySets.get(url) ?? newKeySet(url)
       used.set(url, keySet)
@@ -55,11 +57,12 @@ export async function loadCallers ({ path, readText, taken, keySets, newKeySet }
  * @param {string} options.folder of the file: paths in it are relative to it
  * @param {ReadText} options.readText
  * @param {ReadonlySet<string>} options.taken names in API_TOKENS
+ * @param {Pick<import('../../../people/tenants/names.js').TenantNames, 'has'>} [options.tenants]
  * @param {(url: string) => import('./issuers.js').KeySet} options.keySetAt
  * @returns {Promise<import('./book.js').Contents & { entries: Entry[] }>}
  * @throws {Error} (rejects) that names what is wrong; never with a credential
  */
-export async function readCallers ({ text, folder, readText, taken, keySetAt }) {
+export async function readCallers ({ text, folder, readText, taken, tenants, keySetAt }) {
   const { callers, issuers: issuerSettings } = parseCallers(text)
   let files = 0
   const read = (/** @type {string} */ path) => {
@@ -97,8 +100,11 @@ export async function readCallers ({ text, folder, readText, taken, keySetAt }) 
     const at = `caller "${name}"`
     if (taken.has(name)) throw new Error(`${at}: API_TOKENS has this name too, with all rights; take it out there`)
     if (entries.some((entry) => entry.name === name)) throw new Error(`${at}: it is there twice`)
+    if (rights.tenant !== undefined && !tenants?.has(rights.tenant))
+      throw new Error(`${at}: tenant: TENANTS has no ${JSON.stringify(rights.tenant.slice(0, 64))}`)
     const entry = {
       name,
+      tenant: rights.tenant,
       rights: rightsOf(rights),
       rate: rate && withBurst(rate),
       rates: new Map(Object.entries(rates).map(([what, one]) => [what, withBurst(one)]))

@@ -95,6 +95,7 @@ const caller = v.pipe(
     guids: some(pattern),
     uids: some(pattern),
     groups: some(pattern),
+    tenant: optionalText,
     rate: v.optional(rate),
     rates: v.optional(record(rate, oneOf(rated)))
   }),

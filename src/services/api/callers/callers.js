@@ -46,6 +46,7 @@ export class Callers {
   #local
   #webhook
   #files
+  #tenants
 
   /**
    * @param {Pick<import('../../../observe/services.js').Services, 'log' | 'clock' | 'random'> & Own} dependencies
@@ -54,11 +55,13 @@ export class Callers {
    * @property {Readonly<{ tokens: readonly string[], callersFile?: string }>} settings config.api; tokens as
    *   `name:token`, where one name may have several, to change them without a gap
    * @property {boolean} production config.production
+   * @property {Pick<import('../../../people/tenants/budgets.js').TenantBudgets, 'names' | 'publishes'>} [tenants]
    * @property {Pick<import('../../../observe/metrics/metrics.js').Metrics, 'api_calls' | 'settings_file_wrong' |
    *   'settings_file_loads'>} metrics
    * @property {number} [reloadEvery] ms, for tests
    */
-  constructor ({ settings, production, log, metrics, clock, random, reloadEvery }) {
+  constructor ({ settings, production, tenants, log, metrics, clock, random, reloadEvery }) {
+    this.#tenants = tenants
     this.#production = production
     this.#log = log
     this.#metrics = metrics
@@ -79,7 +82,9 @@ export class Callers {
     const newKeySet = (/** @type {string} */ url) => new KeySet({ url, log, clock, random, onChange () {} })
     this.#files = path === undefined ? undefined : createReloadedFiles({
       setting: 'API_CALLERS_FILE', path, log, metrics, every: reloadEvery, clock,
-      load: (readText) => loadCallers({ path, readText, taken, keySets: this.#keySets, newKeySet }),
+      load: (readText) => loadCallers({
+        path, readText, taken, tenants: tenants?.names, keySets: this.#keySets, newKeySet
+      }),
       apply: (loaded) => this.#apply(loaded)
     })
   }
@@ -183,9 +188,10 @@ export class Callers {
    */
   admit (caller, request) {
     try {
-      const { name, rights } = caller.entryIn(this.#book, this.#clock)
+      const { name, rights, tenant } = caller.entryIn(this.#book, this.#clock)
       checkRights(name, rights, request)
       this.rates.take(name, request)
+      if (tenant !== undefined && 'operator' in request) this.#tenants?.publishes(tenant)
       this.#metrics.api_calls.count(name, 'admitted')
     } catch (error) {
       if (error instanceof InkcastError) this.#metrics.api_calls.count(caller.name, error.code)

@@ -41,9 +41,14 @@ export class Patterns {
   #prefixes = []
   /** @type {string[]} */
   #others = []
+  #start
 
-  /** @param {readonly string[]} patterns */
-  constructor (patterns) {
+  /**
+   * @param {readonly string[]} patterns
+   * @param {string} [start] every id must begin with it as well
+   */
+  constructor (patterns, start = '') {
+    this.#start = start
     for (const pattern of patterns) {
       const star = pattern.indexOf('*')
       if (star === -1) this.#ids.add(pattern)
@@ -51,17 +56,18 @@ export class Patterns {
       else this.#others.push(pattern)
     }
     /** Whether every id matches. */
-    this.all = this.#prefixes.includes('')
+    this.all = start === '' && this.#prefixes.includes('')
   }
 
   /** @param {string} id */
   match (id) {
-    return this.all || this.#ids.has(id) || this.#prefixes.some((prefix) => id.startsWith(prefix)) ||
-      this.#others.some((pattern) => matches(pattern, id))
+    if (this.all) return true
+    return id.startsWith(this.#start) && (this.#ids.has(id) || this.#prefixes.some((prefix) => id.startsWith(prefix)) ||
+      this.#others.some((pattern) => matches(pattern, id)))
   }
 
   /** @param {string} prefix @returns {boolean} whether every id that begins with it matches */
   covers (prefix) {
-    return this.all || this.#prefixes.some((own) => prefix.startsWith(own))
+    return this.all || (prefix.startsWith(this.#start) && this.#prefixes.some((own) => prefix.startsWith(own)))
   }
 }

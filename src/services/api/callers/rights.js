@@ -1,4 +1,5 @@
 import { InkcastError } from '../../../base/common/errors.js'
+import { startOf } from '../../../people/tenants/names.js'
 import { targetsOf } from '../../../wire/publication.js'
 import { Patterns } from './pattern.js'
 
@@ -33,17 +34,22 @@ export const ALL_RIGHTS = Object.freeze({ operators: null, operations: null, gui
 
 /**
  * @param {{ operators?: readonly string[], operations?: readonly string[], guids?: readonly string[], uids?: readonly
- *   string[], groups?: readonly string[] }} settings of one caller in API_CALLERS_FILE; `*` for all
+ *   string[], groups?: readonly string[], tenant?: string }} settings of one caller in API_CALLERS_FILE; `*` for all;
+ *   tenant: only its documents and users
  * @returns {Rights}
  */
-export function rightsOf ({ operators = [], operations = [], guids = ['*'], uids = ['*'], groups = ['*'] }) {
+export function rightsOf ({
+  operators = [], operations = [], guids = ['*'], uids = ['*'], groups = ['*'], tenant
+}) {
+  const start = tenant === undefined ? '' : startOf(tenant)
   const set = (/** @type {readonly string[]} */ names) => names.includes('*') ? null : new Set(names)
   return {
     operators: set(operators),
     operations: set(operations),
-    guids: new Patterns(guids),
-    uids: new Patterns(uids),
-    groups: new Patterns(groups)
+    guids: new Patterns(guids, start),
+    uids: new Patterns(uids, start),
+    // the events of a group are those of all tenants
+    groups: new Patterns(tenant === undefined ? groups : [])
   }
 }
 
