@@ -106,9 +106,9 @@ module.exports = {
     {
       name: 'core-loads-parts-on-demand',
       severity: 'error',
-      comment: 'the outbox and the devtools are loaded with import() only, and the stores by bindings',
+      comment: 'the outbox and the devtools are loaded with import() only, the stores by bindings, react-native by apps',
       from: { path: '^client/[^/]+\\.js$' },
-      to: { path: '^client/(outbox|devtools|stores)/', dynamic: false }
+      to: { path: '^client/(outbox|devtools|stores|react-native)/', dynamic: false }
     },
     {
       name: 'packages-stand-alone',
@@ -160,12 +160,12 @@ module.exports = {
     onlyIn('commander', 'operate/cli'),
     onlyIn('luaparse', 'redis/store')
   ],
-  // exports: ours as well, so that examples import the client as others do. Not examples/vite and examples/next, which
-  // have dependencies of their own
+  // exports: ours as well, so that examples import the client as others do. Not those of examples that
+  // have dependencies of their own: vite, next, react-native
   options: {
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: false,
-    exclude: { path: '^(packages/demo|src/operate/admin)/page/|^examples/(vite|next)/|/dist/' }
+    exclude: { path: '^(packages/demo|src/operate/admin)/page/|^examples/(vite|next|react-native)/|/dist/' }
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -15,6 +15,7 @@ import { spawnGuarded } from '../services/guard.js'
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
 const REACT_18 = '18.3.1'
+const [MAJOR, MINOR] = process.versions.node.split('.').map(Number)
 
 /** Builds of the examples by tools that projects use, from the tarballs of the packages. */
 describe('builds of the examples', { skip: noBrowser, timeout: 800_000 }, () => {
@@ -125,6 +126,14 @@ describe('builds of the examples', { skip: noBrowser, timeout: 800_000 }, () => 
       }
     })
   }
+
+  const tooOld = MAJOR < 22 || (MAJOR === 22 && MINOR < 13) ? 'Expo 58 needs Node.js 22.13' : false
+  test('Expo: the types of React Native, and the code that Hermes runs', { skip: tooOld }, async (t) => {
+    const folder = await build(t, 'react-native', undefined)
+    if (folder === undefined) return
+    const code = readdirSync(join(folder, 'dist'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.hbc'))
+    assert.equal(code.length, 1, 'bytecode of Hermes')
+  })
 })
 
 /** @returns {Promise<number>} */
