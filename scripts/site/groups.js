@@ -65,6 +65,7 @@ const GROUPS = [
         'react.md': 'hooks for React',
         'vue.md': 'composables for Vue',
         'svelte.md': 'stores for Svelte',
+        'phones.md': 'React Native and Expo; resuming with the Socket.IO clients for Java, Python, Swift and Dart',
         'outbox.md': 'edits that survive lost connections and page reloads, and that the gateway accepts once',
         'shared-tabs.md': 'all tabs of a browser on one connection, as one member of the presence',
         'yjs.md': 'shared documents with Yjs: provider, awareness, offline, the service',

@@ -16,6 +16,7 @@ import { createEmitterMessages } from '../../../src/transport/socketio/emitter-m
 import { startAdmin } from '../../helpers/admin.js'
 import { COMMANDS } from '../../helpers/documented-commands.js'
 import { codeBlocks, commandsOf, pages, runBlock } from '../../helpers/code-blocks.js'
+import { phoneScenarios } from '../../helpers/phone-blocks.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -123,11 +124,9 @@ const SCENARIOS = {
 
   ...serviceScenarios({ server, load, publish }),
 
-  ...publisherScenarios({ load }),
+  ...publisherScenarios({ load }), ...phoneScenarios({ load }),
 
-  ...yjsScenarios({ server, load }),
-
-  ...userLogScenarios({ server, load }),
+  ...yjsScenarios({ server, load }), ...userLogScenarios({ server, load }),
 
   ...howToScenarios({ server, load, publish }),
 
@@ -367,14 +366,14 @@ describe('commands', () => {
   }
 })
 
-/** Languages of docs/how-to/publish-from-your-framework.md: test/process/package/frameworks.test.js runs them. */
-const PUBLISHERS = ['python', 'java', 'ruby', 'go']
+/** Run by frameworks.test.js and test/integration/resume-in-languages.test.js; Swift and Dart are not run. */
+const OTHERS = ['python', 'java', 'ruby', 'go', 'swift', 'dart']
 
 describe('other blocks', () => {
   test('have a known language', () => {
     // typescript: declarations
     const KNOWN = [
-      'js', 'jsx', 'vue', 'svelte', 'ts', 'typescript', 'sh', 'json', 'env', 'ini', 'mermaid', 'text', 'yaml', ...PUBLISHERS
+      'js', 'jsx', 'vue', 'svelte', 'ts', 'typescript', 'sh', 'json', 'env', 'ini', 'mermaid', 'text', 'yaml', ...OTHERS
     ]
     assert.deepEqual(
       blocks.filter(({ language }) => !KNOWN.includes(language))

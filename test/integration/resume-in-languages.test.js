@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { promisify } from 'node:util'
+import { startCluster } from '../helpers/cluster.js'
+import { codeBlocks } from '../helpers/code-blocks.js'
+import { javaClasspath, lacksJavaSocketio } from '../helpers/java-socketio.js'
+import { gatewayKiller } from '../helpers/processes.js'
+import { pythonEnvironment } from '../helpers/python-environment.js'
+import { startRelay } from '../helpers/relay.js'
+import { waitFor } from '../helpers/wait.js'
+import { spawnGuarded } from '../services/guard.js'
+
+/** The programs of docs/phones.md: cuts of their connections, and kills of the gateway's processes. */
+
+const aioPython = pythonEnvironment(['aiohttp==3.14.5', 'python-socketio==5.18.1'])
+const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** @param {string} language @returns {string} the block of the page */
+function block (language) {
+  const found = codeBlocks().filter((one) => one.file === 'docs/phones.md' && one.language === language)
+  assert.equal(found.length, 1, language)
+  return found[0].code
+}
+
+/**
+ * Each returns the command that runs the program, or why it cannot run here.
+ * @type {Record<string, (url: string) => Promise<string[] | string>>}
+ */
+const PROGRAMS = {
+  async python (url) {
+    const lacks = await aioPython.lacks()
+    if (lacks) return lacks
+    const file = join(folder, 'resume.py')
+    writeFileSync(file, [
+      block('python').replace('http://localhost:3000', url), 'def show(payload):', '    print(payload, flush=True)', '',
+      'def reload():', '    print("reload", flush=True)', '', 'asyncio.run(main())', ''
+    ].join('\n'))
+    return [aioPython.python, file]
+  },
+  async java (url) {
+    const lacks = await lacksJavaSocketio()
+    if (lacks) return lacks
+    writeFileSync(join(folder, 'Resume.java'), block('java'))
+    writeFileSync(join(folder, 'Main.java'), `class Main { public static void main(String[] none) { new Resume("${url}"); } }`)
+    await promisify(execFile)('javac', ['-Xlint:all,-path', '-Werror', '-cp', javaClasspath, 'Resume.java', 'Main.java'], { cwd: folder })
+    return ['java', '-cp', `${folder}:${javaClasspath}`, 'Main']
+  }
+}
+
+test('the lines for Java and Python get every record once and in order, over cuts and kills', async (t) => {
+  /** @type {Set<import('node:net').Socket>} */
+  const sockets = new Set()
+  const cluster = await startCluster(t, { WORKERS: '2' })
+  const line = await startRelay(Number(cluster.port), (client, upstream) => {
+    client.pipe(upstream).pipe(client)
+    sockets.add(client)
+    return () => { sockets.delete(client) }
+  })
+  t.after(() => line.stop())
+  /** @type {{ language: string, shown: () => string[] }[]} */
+  const programs = []
+  for (const [language, make] of Object.entries(PROGRAMS)) {
+    const command = await make(`http://127.0.0.1:${line.port}`)
+    if (typeof command === 'string') {
+      t.diagnostic(`${language} is not tested: ${command}`)
+      continue
+    }
+    const log = join(folder, `${language}.log`)
+    const run = spawnGuarded(command[0], command.slice(1), { log })
+    t.after(() => run.stop(1000))
+    programs.push({ language, shown: () => readFileSync(log, 'utf8').split('\n').filter((text) => text !== '') })
+  }
+  if (programs.length === 0) return t.skip('there is neither Java nor Python')
+
+  let n = 0
+  const publish = async () => {
+    n++
+    assert.equal((await cluster.post('/v1/documents/minutes/broadcast', n)).status, 202)
+  }
+  const message = () => ({ n, ...Object.fromEntries(programs.map(({ language, shown }) => [language, shown().join(' ')])) })
+  const allShow = () =>
+    waitFor(() => programs.every(({ shown }) => shown().at(-1) === String(n)), { timeout: 30_000, message })
+  await waitFor(async () => {
+    await publish()
+    return programs.every(({ shown }) => shown().length > 0)
+  }, { timeout: 30_000, message })
+  await allShow()
+  const workers = gatewayKiller(cluster.pid, 2)
+  for (let round = 0; round < 4; round++) {
+    await workers.allRun()
+    // those that lose their worker, and those that only lose their connection
+    if (round % 2 === 0) workers.kill(round / 2)
+    else for (const socket of sockets) socket.destroy()
+    for (let i = 0; i < 3; i++) await publish()
+    await allShow()
+  }
+  for (const { language, shown } of programs) {
+    const [first] = shown()
+    const all = Array.from({ length: n - Number(first) + 1 }, (_, i) => String(Number(first) + i))
+    assert.deepEqual(shown(), all, language)
+  }
+})
