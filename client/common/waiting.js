@@ -17,12 +17,12 @@ export class Waiting {
    * @returns {Promise<void>} rejects with too_many_waiting, timeout, or the error of `reject`
    */
   async wait (timeout) {
-    if (this.size >= MAX_WAITING) throw passing('too_many_waiting', 'too many requests are queued')
+    if (this.size >= MAX_WAITING) throw passing('too_many_waiting', 'too many requests wait')
     /** @type {any} */
     let caller
     const turn = new Promise((resolve, reject) => this.#callers.add(caller = { resolve, reject }))
     try {
-      await within(turn, { timeout }, 'no connection; it was not sent')
+      await within(turn, { timeout }, 'no connection: it was not sent')
     } finally {
       this.#callers.delete(caller)
     }
