@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const EXAMPLES = ['examples', 'examples/document-service', 'examples/rooms', 'examples/yjs']
-const FOLDERS = ['', 'docs', 'docs/internals', 'docs/internals/decisions', 'docs/how-to', 'docs/tutorials', ...EXAMPLES, 'deploy', 'bench']
+const FOLDERS = ['', 'docs', 'docs/internals', 'docs/internals/decisions', 'docs/how-to', 'docs/operations', 'docs/tutorials',
+  ...EXAMPLES, 'deploy', 'bench']
 
 /** @typedef {{ file: string, line: number, language: string, code: string }} CodeBlock */
 

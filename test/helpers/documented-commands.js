@@ -47,6 +47,8 @@ export const COMMANDS = [
       for (const [, name] of profiles.matchAll(/--profile (\w+)/g)) assert.ok(text.includes(`profiles: [${name}]`), name)
     }
   ],
+  // test/cluster/prefixes.test.js runs it
+  [/^redis-cli ACL SETUSER \w+ /, () => {}],
   [/^kafka-configs\.sh --bootstrap-server \S+ --alter /, () => {}],
   [/^docker (?:build -t \S+ \.|push \S+)$/, () => {}],
   [/^kubectl (?:-n \w+ )?create (?:namespace|secret generic) \w+( --from-literal=[A-Z_]+=\S+)*$/, () => {}],
