@@ -49,6 +49,7 @@ export const COMMANDS = [
   ],
   // test/cluster/prefixes.test.js runs it
   [/^redis-cli ACL SETUSER \w+ /, () => {}],
+  [/^redis-cli bgsave$/, () => {}],
   [/^kafka-configs\.sh --bootstrap-server \S+ --alter /, () => {}],
   [/^docker (?:build -t \S+ \.|push \S+)$/, () => {}],
   [/^kubectl (?:-n \w+ )?create (?:namespace|secret generic) \w+( --from-literal=[A-Z_]+=\S+)*$/, () => {}],

@@ -5,6 +5,7 @@ import { freePort } from '../services/ports.js'
 import { runBlock } from './code-blocks.js'
 import { startEmbedded } from './embedded.js'
 import { waitFor } from './wait.js'
+import { tokenScenarios } from './token-blocks.js'
 import { SECRET } from './webhook-service.js'
 
 /**
@@ -17,6 +18,8 @@ import { SECRET } from './webhook-service.js'
  * @returns {Record<string, (code: string, t: import('node:test').TestContext) => Promise<void>>}
  */
 export const serviceScenarios = ({ server, load, publish }) => ({
+  ...tokenScenarios,
+
   'docs/client.md: show(\'reconnecting…\')': async (code, t) => {
     /** @type {string[]} */
     const seen = []
