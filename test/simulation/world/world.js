@@ -89,6 +89,9 @@ export class World {
   /** @param {(process: SimProcess | null) => void} run */
   onTurnEnd (run) { this.#onTurnEnd.push(run) }
 
+  /** Runs in progress: a test may publish beside what it waits for. */
+  #runs = 0
+
   /**
    * @param {number} until virtual time, ms
    * @param {() => boolean} [isOver] asked after each turn; true: earlier than that
@@ -97,8 +100,10 @@ export class World {
   run (until, isOver = () => false) {
     const failed = (/** @type {unknown} */ error) => this.#failed(error)
     process.on('uncaughtException', failed).on('unhandledRejection', failed)
-    enterWorld(this)
-    this.#checks?.begin()
+    if (this.#runs++ === 0) {
+      enterWorld(this)
+      this.#checks?.begin()
+    }
     return new Promise((resolve) => {
       let ended = false
       let ahead = 0
@@ -110,8 +115,10 @@ export class World {
           return
         }
         ended = true
-        this.#checks?.end()
-        enterWorld(undefined)
+        if (--this.#runs === 0) {
+          this.#checks?.end()
+          enterWorld(undefined)
+        }
         process.off('uncaughtException', failed).off('unhandledRejection', failed)
         resolve()
       }
@@ -141,7 +148,7 @@ export class World {
     for (;;) {
       const next = this.#heap.peek()
       if (next === undefined || next.at > until) {
-        this.time = until
+        this.time = Math.max(this.time, until)
         return false
       }
       this.#heap.pop()
