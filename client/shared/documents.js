@@ -236,7 +236,7 @@ export class SharedDocuments {
  */
 function presenceOf ({ parts }) {
   const all = [...parts.values()]
-  const state = all.findLast((part) => part.state)?.state
+  const state = all.filter((part) => part.state).at(-1)?.state
   if (state) return { state }
   const members = all.some((part) => part.members === true) || (all.some((part) => part.members) && 'watch')
   return members ? { members } : {}
