@@ -128,6 +128,13 @@ module.exports = {
       to: { path: '.', pathNot: '^packages/publisher/|^crypto$' }
     },
     {
+      name: 'yjs-server-stands-alone',
+      severity: 'error',
+      comment: 'installed, it cannot import files of inkcast',
+      from: { path: '^packages/yjs-server/' },
+      to: { path: '.', pathNot: '^packages/(yjs-server|publisher)/|^[\\w:/]+$|node_modules/(@msgpack/msgpack|yjs)/' }
+    },
+    {
       name: 'demo-and-load-stand-alone',
       severity: 'error',
       comment: 'installed, they cannot import files of inkcast: it hands over what the demo uses (src/operate/roles/demo-parts.js)',
@@ -166,6 +173,6 @@ module.exports = {
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: false,
-    exclude: { path: '^(packages/demo|src/operate/admin)/page/|^examples/(vite|next|react-native)/|/dist/' }
+    exclude: { path: '^(packages/demo|src/operate/admin)/page/|^examples/(vite|next|react-native|tiptap)/|/dist/' }
   }
 }

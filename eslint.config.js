@@ -191,6 +191,7 @@ export default [
       'scripts/**',
       'bench/**',
       'examples/**',
+      'packages/yjs-server/{command,yjs}.js',
       '*.config.js'
     ],
     rules: { 'no-restricted-properties': 'off' }
@@ -230,7 +231,7 @@ export default [
   },
   {
     files: [
-      ...PAGES, 'client/**', 'packages/{react,svelte,vue,yjs}/**', 'examples/yjs/page/**', 'docs/.vitepress/theme/**',
+      ...PAGES, 'client/**', 'packages/{react,svelte,vue,yjs}/**', 'examples/yjs/page/**', 'examples/tiptap/**', 'docs/.vitepress/theme/**',
       'test/simulation/diagram/browser.js'
     ],
     languageOptions: { globals: globals.browser }

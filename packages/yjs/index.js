@@ -1,5 +1,5 @@
 /**
- * Yjs provider for inkcast: shared documents over the gateway, which stores none of them.
+ * Yjs provider for inkcast: shared documents over the gateway, which holds none of them in memory.
  *
  *   import { connect } from 'inkcast-client'
  *   import { InkcastProvider } from 'inkcast-yjs'
@@ -7,7 +7,7 @@
  *
  *   const doc = new Y.Doc()
  *   const client = connect('https://gateway.example.com')
- *   const provider = new InkcastProvider(client, 'minutes', doc, { load: 'https://documents.example.com/minutes' })
+ *   const provider = new InkcastProvider(client, 'minutes', doc)
  *
  * Reference: docs/yjs.md
  */

@@ -4,6 +4,7 @@ import * as Y from 'yjs'
 import { AwarenessLink } from './awareness-link.js'
 import { toBytes } from './bytes.js'
 import { Emitter } from './emitter.js'
+import { createGatewayService } from './gateway.js'
 import { missingFrom } from './missing.js'
 import { Outgoing } from './outgoing.js'
 import { pauseAfter } from './pause.js'
@@ -11,6 +12,10 @@ import { createService } from './service.js'
 
 /** Record with which a service asks pages to load the document again, and to send what it lacks. */
 const RELOAD = 'yjs:load'
+/** A part of an update that is too large for a record. */
+const PART = 'yjs:part'
+/** Says that an update of this page was refused. */
+const REFUSED = 'yjs:refused'
 /** Pages load again at random within this time, ms. */
 const SPREAD = 1000
 /** Interval of records, ms. */
@@ -27,8 +32,8 @@ const PAUSE = { min: 500, max: 15_000 }
 /**
  * @typedef {object} Options
  * @property {string | URL | ((request: { guid: string, signal: AbortSignal, reason: string,
- *   position: import('inkcast-client').Position }) => Promise<Snapshot>)} load the document at the service: its URL
- *   (examples/yjs shows the format), or a function
+ *   position: import('inkcast-client').Position }) => Promise<Snapshot>) | undefined} [load] the document at a service
+ *   of your own: its URL, or a function. Default: at inkcast-yjs-server, through the gateway
  * @property {Store | undefined} [store] stores an update that is too large for a record; the service then publishes
  *   `yjs:load`. Default: `POST` to the URL
  * @property {(() => Record<string, string> | Promise<Record<string, string>>) | undefined} [headers] of requests to the
@@ -66,7 +71,7 @@ export class InkcastProvider extends Emitter {
   #client
   #options
   #event
-  /** @type {{ load: Extract<Options['load'], Function>, store: Store | undefined }} */
+  /** @type {{ load: Extract<NonNullable<Options['load']>, Function>, store: Store | undefined }} */
   #service
   #outgoing
   /** @type {AwarenessLink | null} */
@@ -90,28 +95,33 @@ export class InkcastProvider extends Emitter {
   #destroyed = false
   /** @type {() => void} */
   #resolveSynced = () => {}
-  #removeStateListener
+  #removeListeners
 
   /**
    * @param {import('inkcast-client').Client} client one provider for each document of a client
    * @param {string} guid
    * @param {Y.Doc} doc
-   * @param {Options} options
+   * @param {Options} [options]
    */
-  constructor (client, guid, doc, options) {
+  constructor (client, guid, doc, options = {}) {
     super()
     const { load, store, headers = () => ({}), awareness, presence = true, state = {}, presenceFields = ['user'] } =
-      options ?? {}
-    if (typeof load !== 'function' && typeof load !== 'string' && !(load instanceof URL))
-      throw new TypeError('InkcastProvider needs the option `load`: the URL of the service with the document, or a function')
+      options
+    if (load !== undefined && typeof load !== 'function' && typeof load !== 'string' && !(load instanceof URL))
+      throw new TypeError('the option `load` must be the URL of the service with the document, or a function')
     this.guid = guid
     this.doc = doc
     this.#client = client
     this.#options = options
     this.#event = options.event ?? 'yjs'
-    this.#service = typeof load === 'function'
-      ? { load, store }
-      : { ...createService(load, headers), ...(store !== undefined && { store }) }
+    if (typeof load === 'function') {
+      this.#service = { load, store }
+    } else {
+      const service = load === undefined
+        ? createGatewayService(client, (part) => this.#send(part, PART))
+        : createService(load, headers)
+      this.#service = { ...service, ...(store !== undefined && { store }) }
+    }
     this.#outgoing = new Outgoing({
       send: (update) => this.#send(update),
       store: this.#service.store && ((update) => this.#store(update)),
@@ -128,7 +138,15 @@ export class InkcastProvider extends Emitter {
     this.whenSynced = /** @type {Promise<void>} */ (new Promise((resolve) => { this.#resolveSynced = resolve }))
     doc.on('update', this.#onUpdate)
     doc.on('destroy', this.#onDocDestroyed)
-    this.#removeStateListener = client.on('state', () => this.#checkStatus())
+    this.#removeListeners = [
+      client.on('state', () => this.#checkStatus()),
+      client.on(REFUSED, (/** @type {any} */ refusal) => {
+        if (refusal?.guid === guid) this.#onRefused(refusal.reason)
+      }),
+      client.on(RELOAD, (/** @type {any} */ asked) => {
+        if (asked?.guid === guid) this.#document?.reload().catch(() => {})
+      })
+    ]
     const page = /** @type {any} */ (globalThis)
     page.addEventListener?.('pagehide', this.#onPageHide)
     page.addEventListener?.('pageshow', this.#onPageShow)
@@ -187,7 +205,7 @@ export class InkcastProvider extends Emitter {
     if (this.#options.awareness === undefined) this.awareness.destroy()
     this.doc.off('update', this.#onUpdate)
     this.doc.off('destroy', this.#onDocDestroyed)
-    this.#removeStateListener()
+    for (const remove of this.#removeListeners) remove()
     const page = /** @type {any} */ (globalThis)
     page.removeEventListener?.('pagehide', this.#onPageHide)
     page.removeEventListener?.('pageshow', this.#onPageShow)
@@ -313,12 +331,19 @@ export class InkcastProvider extends Emitter {
 
   #onPageShow = (/** @type {{ persisted?: boolean }} */ { persisted }) => { if (persisted) this.#link?.comeBack() }
 
-  /** @param {Uint8Array} update */
-  async #send (update) {
+  /** The others do not have this update: what this page edits from now on would build on it. @param {unknown} reason */
+  #onRefused (reason) {
+    const error = new Error(String(reason))
+    this.emit('error', Object.assign(error, { code: 'update_refused', retryable: false }))
+    this.disconnect()
+  }
+
+  /** @param {Uint8Array | object} data @param {string} [event] */
+  async #send (data, event = this.#event) {
     if (this.#document === null)
       throw new ClientError({ code: 'closed', message: 'the document is not open', retryable: true })
-    const { queue = false } = this.#options
-    return this.#document.send(update, { event: this.#event, queue })
+    const queue = event === this.#event && (this.#options.queue ?? false)
+    return this.#document.send(data, { event, queue })
   }
 
   /** @param {Uint8Array} update */

@@ -1,5 +1,5 @@
 /**
- * The service that stores the snapshots, over HTTP (examples/yjs):
+ * A service that stores the snapshots, over HTTP:
  *
  * - `GET <url>` answers the document as one update, with the header `x-position: <epoch>:<offset>` of the last record
  *   in it; without the header, or with 404, there is none yet.

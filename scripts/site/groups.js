@@ -68,7 +68,7 @@ const GROUPS = [
         'phones.md': 'React Native and Expo; resuming with the Socket.IO clients for Java, Python, Swift and Dart',
         'outbox.md': 'edits that survive lost connections and page reloads, and that the gateway accepts once',
         'shared-tabs.md': 'all tabs of a browser on one connection, as one member of the presence',
-        'yjs.md': 'shared documents with Yjs: provider, awareness, offline, the service',
+        'yjs.md': 'shared documents with Yjs: storage in one command, provider, awareness, offline',
         'webhooks.md': 'messages of clients and life-cycle events to a service by POST; how a service refuses a message; an outage of ' +
           'the service',
         'document-rules.md': 'settings for kinds of documents: history, presence, signals, rate; a log that keeps only the newest ' +

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
 import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import sirv from 'sirv'
 import { noBrowser } from '../helpers/browser.js'
 import { startCluster } from '../helpers/cluster.js'
 import { redisUrl } from '../helpers/env.js'
@@ -9,7 +12,7 @@ import { fileScope } from '../helpers/file-scope.js'
 import { childrenOf } from '../helpers/processes.js'
 import { sharedBrowser } from '../helpers/shared-browser.js'
 import { waitFor } from '../helpers/wait.js'
-import { startYjsService } from '../helpers/yjs-service.js'
+import { startYjsService, yjsGateway } from '../helpers/yjs-service.js'
 import { freePort } from '../services/ports.js'
 
 const PAGE = fileURLToPath(new URL('../../examples/yjs/page/', import.meta.url))
@@ -26,13 +29,19 @@ describe('the Yjs page in a cluster', { skip: noBrowser, timeout: 540_000 }, () 
   let service
   /** @type {import('playwright-core').Browser} */
   let browser
+  let pages = ''
   before(async () => {
     // as in its README
     await build({
       entryPoints: [`${PAGE}main.js`], bundle: true, format: 'esm', outfile: `${PAGE}dist/main.js`, logLevel: 'silent'
     })
-    inkcast = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl() })
-    service = await startYjsService(scope, { apiUrl: inkcast.apiUrl })
+    const { port, env } = await yjsGateway()
+    inkcast = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), ...env })
+    service = await startYjsService(scope, { apiUrl: inkcast.apiUrl, port })
+    const server = http.createServer(sirv(PAGE, { dev: true })).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    scope.after(() => { server.close(); server.closeAllConnections() })
+    pages = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`
     browser = await sharedBrowser()
   }, { timeout: 360_000 })
 
@@ -50,7 +59,7 @@ describe('the Yjs page in a cluster', { skip: noBrowser, timeout: 540_000 }, () 
     page.on('pageerror', (error) => wrong.push(String(error)))
     t.after(() => assert.deepEqual(wrong, []))
     const go = async (/** @type {string} */ gateway) => {
-      await page.goto(`${service.url}/?document=${guid}&gateway=${gateway}`)
+      await page.goto(`${pages}/?document=${guid}&gateway=${gateway}`)
       await page.waitForSelector('body[data-ready]')
     }
     /** @returns {Promise<string>} */

@@ -2,20 +2,16 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { InkcastProvider } from 'inkcast-yjs'
-import * as Y from 'yjs'
 import { startCluster } from '../helpers/cluster.js'
 import { connectClient, connectToWorkers } from '../helpers/clients.js'
 import { startCollector } from '../helpers/collector.js'
 import { startDocumentService } from '../helpers/document-service.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
-import { startClient } from '../helpers/inkcast-client.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
 import { waitFor } from '../helpers/wait.js'
 import { SECRET } from '../helpers/webhook-service.js'
-import { startYjsService } from '../helpers/yjs-service.js'
 import { freePort } from '../services/ports.js'
 
 /** The services of the examples, as programs of their own, and the traces of a whole cluster. */
@@ -122,42 +118,6 @@ describe('services over Kafka', () => {
       changesOf(client).map(({ version, id }) => [version, id]),
       Array.from({ length: edits }, (_, i) => [i + 1, `ada:${i + 1}`]))
     assert.equal((await load(cluster, guid)).document.cells.A2, String(edits))
-  })
-
-  test('the Yjs service relays updates, merges and cuts, also when it is killed', { timeout: 180_000 }, async (t) => {
-    const yjs = await startYjsService(t, {
-      apiUrl: cluster.apiUrl,
-      env: { ...topics.env, YJS_TOPIC: topics.uplink, YJS_GROUP_ID: `yjs-${topics.env.KAFKA_GROUP_ID}` }
-    })
-    const guid = 'minutes'
-    const pages = await Promise.all([1, 2].map(async () => {
-      const doc = new Y.Doc()
-      const provider = new InkcastProvider(startClient(t, cluster.url), guid, doc, { load: yjs.load(guid) })
-      t.after(() => provider.destroy())
-      await provider.whenSynced
-      return { provider, text: doc.getText('text') }
-    }))
-    const [ada, grace] = pages
-    const has = (/** @type {string} */ content) =>
-      waitFor(() => pages.every(({ text }) => text.toString() === content), {
-        timeout: 30_000, message: () => `${content}: ${pages.map(({ text }) => text)}; ${yjs.output()}`
-      })
-    for (const character of 'one ') ada.text.insert(ada.text.length, character)
-    await has('one ')
-    for (const character of 'two ') grace.text.insert(grace.text.length, character)
-    await has('one two ')
-    await waitFor(async () => {
-      const answer = await fetch(`${cluster.apiUrl}/v1/documents/${guid}/history`)
-      return /** @type {any} */ (await answer.json()).records.length === 0
-    }, { timeout: 30_000, message: () => `the log to be cut; ${yjs.output()}` })
-
-    await yjs.stop('SIGKILL')
-    ada.text.insert(0, 'zero ')
-    await waitFor(() => !ada.provider.unsent, { timeout: 20_000, message: 'Kafka to have it' })
-    await yjs.start()
-    await has('zero one two ')
-    await waitFor(async () => await yjs.text(guid) === 'zero one two ', { timeout: 20_000 })
-    assert.deepEqual(pages.map(({ provider }) => provider.synced), [true, true])
   })
 
   // last: the cluster ends

@@ -29,7 +29,7 @@ const NO_REGISTRY = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETU
 
 export const PACKAGE_NAMES = /** @type {const} */ ([
   'inkcast', 'inkcast-client', 'inkcast-demo', 'inkcast-load', 'inkcast-publisher', 'inkcast-react', 'inkcast-svelte', 'inkcast-vue',
-  'inkcast-yjs'
+  'inkcast-yjs', 'inkcast-yjs-server'
 ])
 
 /** npm cannot reach its registry: a reason to skip a test. */

@@ -26,6 +26,7 @@ export async function use (doc: Doc): Promise<void> {
   provider.on('synk', () => {})
   // @ts-expect-error no such status
   if (provider.status === 'online') provider.destroy()
-  // @ts-expect-error without `load`
-  console.log(new InkcastProvider(connect('http://localhost:3000'), 'minutes', doc, {}))
+  console.log(new InkcastProvider(connect('http://localhost:3000'), 'minutes', doc))
+  // @ts-expect-error neither a URL nor a function
+  console.log(new InkcastProvider(connect('http://localhost:3000'), 'minutes', doc, { load: 1 }))
 }

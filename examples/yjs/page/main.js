@@ -21,10 +21,7 @@ const doc = new Y.Doc()
 const text = doc.getText('text')
 const persistence = new IndexeddbPersistence(`yjs:${guid}`, doc)
 const client = connect(query.get('gateway') ?? 'http://localhost:3000')
-const provider = new InkcastProvider(client, guid, doc, {
-  load: new URL(`/documents/${encodeURIComponent(guid)}`, location.href),
-  persistence
-})
+const provider = new InkcastProvider(client, guid, doc, { persistence })
 
 // who
 const color = COLORS[doc.clientID % COLORS.length]

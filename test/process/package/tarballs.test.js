@@ -218,6 +218,7 @@ describe('the packages of frameworks', () => {
       'inkcast-svelte': tarballs['inkcast-svelte'],
       'inkcast-vue': tarballs['inkcast-vue'],
       'inkcast-yjs': tarballs['inkcast-yjs'],
+      'inkcast-yjs-server': tarballs['inkcast-yjs-server'],
       react,
       svelte,
       vue,
@@ -230,7 +231,7 @@ describe('the packages of frameworks', () => {
     // svelte and vue bring their compilers
     assert.deepEqual(installed.packages.filter((name) => /inkcast|socket\.io|^(?:react|yjs|y-|lib0|isomorphic)/.test(name)), [
       ...SOCKET_IO_CLIENT.filter((name) => /socket\.io/.test(name)),
-      ...['inkcast-client', 'inkcast-publisher', 'inkcast-react', 'inkcast-svelte', 'inkcast-vue', 'inkcast-yjs'],
+      ...['inkcast-client', 'inkcast-publisher', 'inkcast-react', 'inkcast-svelte', 'inkcast-vue', 'inkcast-yjs', 'inkcast-yjs-server'],
       ...['isomorphic.js', 'lib0', 'react', 'y-protocols', 'yjs']
     ].sort())
   })
@@ -239,6 +240,14 @@ describe('the packages of frameworks', () => {
     if (installed === undefined) return t.skip('not installed')
     const { folder } = installed
     for (const name of ['publisher', 'react', 'svelte', 'vue', 'yjs']) await assertSameExports(folder, `inkcast-${name}`)
+  })
+
+  test('have the command that stores Yjs documents, which explains itself', async (t) => {
+    if (installed === undefined) return t.skip('not installed')
+    const { folder } = installed
+    assert.match(await node(folder, join('node_modules', '.bin', 'inkcast-yjs-server'), '--help'), /--directory/)
+    const extension = await import(createRequire(join(folder, 'x.js')).resolve('inkcast-yjs-server'))
+    assert.equal(typeof extension.default, 'function')
   })
 
   test('keep the directive for React Server Components, as modules and as CommonJS', (t) => {

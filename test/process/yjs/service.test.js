@@ -1,23 +1,42 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { InkcastProvider } from 'inkcast-yjs'
 import msgpackParser from 'socket.io-msgpack-parser'
 import * as Y from 'yjs'
 import { startEmbedded } from '../../helpers/embedded.js'
+import { fileScope } from '../../helpers/file-scope.js'
 import { startClient } from '../../helpers/inkcast-client.js'
 import { waitFor } from '../../helpers/wait.js'
-import { startYjsService } from '../../helpers/yjs-service.js'
+import { startYjsService, yjsGateway } from '../../helpers/yjs-service.js'
 
 const TIMEOUT = { timeout: 20_000 }
 
-describe('the Yjs service of the examples', () => {
+/** Rules of a product. */
+const HOOK = `export default ({ guid, update }) => {
+  if (guid === 'ruled' && Buffer.from(update).includes('forbidden')) return 'a word is forbidden'
+}`
+
+describe('inkcast-yjs-server', () => {
+  const scope = fileScope()
+  /** @type {Awaited<ReturnType<typeof startEmbedded>>} */
+  let gateway
+  /** @type {Awaited<ReturnType<typeof startYjsService>>} */
+  let service
+  before(async () => {
+    const { port, env } = await yjsGateway()
+    const folder = mkdtempSync(join(tmpdir(), 'inkcast-yjs-hook-'))
+    scope.after(() => rmSync(folder, { recursive: true }))
+    writeFileSync(join(folder, 'rules.mjs'), HOOK)
+    gateway = await startEmbedded(scope, { LOG_LEVEL: 'silent', ...env })
+    service = await startYjsService(scope, { apiUrl: gateway.apiUrl, port, args: ['--hook', join(folder, 'rules.mjs')] })
+  })
+
   /** @param {import('node:test').TestContext} t */
-  async function start (t) {
-    const gateway = await startEmbedded(t, { LOG_LEVEL: 'silent' })
-    const service = await startYjsService(t, { apiUrl: gateway.apiUrl })
+  function start (t) {
     let number = 0
 
     /**
@@ -28,7 +47,7 @@ describe('the Yjs service of the examples', () => {
      */
     async function open (guid, doc = new Y.Doc(), { parser, outbox, ...options } = {}) {
       const client = startClient(t, gateway.url, { ...parser && { parser }, ...outbox && { outbox } })
-      const provider = new InkcastProvider(client, guid, doc, { load: service.load(guid), ...options })
+      const provider = new InkcastProvider(client, guid, doc, options)
       t.after(() => provider.destroy())
       provider.awareness.setLocalStateField('user', { name: `page ${++number}` })
       /** @type {any[]} */
@@ -51,11 +70,11 @@ describe('the Yjs service of the examples', () => {
       const answer = await fetch(`${gateway.apiUrl}/v1/documents/${guid}/history?limit=1000`)
       return /** @type {any} */ (await answer.json())
     }
-    return { gateway, service, open, history }
+    return { open, history }
   }
 
   test('merges what pages type, stores it with its position, cuts the log, and continues after a kill', async (t) => {
-    const { gateway, service, open, history } = await start(t)
+    const { open, history } = start(t)
     const ada = await open('minutes')
     const grace = await open('minutes', new Y.Doc(), { parser: msgpackParser })
     ada.type('from Ada, ')
@@ -65,15 +84,11 @@ describe('the Yjs service of the examples', () => {
     await waitFor(async () => (await history('minutes')).records.length === 0, {
       ...TIMEOUT, message: () => `the log to be cut; ${service.output()}`
     })
-    const [file] = readdirSync(service.directory)
-    const [head] = readFileSync(join(service.directory, file)).toString('latin1').split('\n')
-    const { position } = await (await fetch(`${gateway.apiUrl}/v1/documents/minutes/position`)).json()
-    assert.deepEqual(JSON.parse(head), { guid: 'minutes', position }, 'snapshot and position are one file')
-
     await service.stop('SIGKILL')
     ada.type('while it was down')
-    await grace.has('from Ada, from Grace, while it was down')
+    await waitFor(() => !ada.provider.unsent, { ...TIMEOUT, message: 'the gateway to keep it' })
     await service.start()
+    await grace.has('from Ada, from Grace, while it was down')
     const alan = await open('minutes')
     assert.equal(alan.text.toString(), 'from Ada, from Grace, while it was down')
     assert.equal(await service.text('minutes'), 'from Ada, from Grace, while it was down')
@@ -81,7 +96,7 @@ describe('the Yjs service of the examples', () => {
   })
 
   test('a page that was offline while the log was cut loads the document again, and sends its edits', async (t) => {
-    const { service, open, history } = await start(t)
+    const { open, history } = start(t)
     const [ada, grace] = [await open('offline'), await open('offline')]
     ada.client.drop(1500)
     ada.type('offline ')
@@ -98,10 +113,10 @@ describe('the Yjs service of the examples', () => {
   })
 
   test('edits of an earlier session are sent when the document is opened, and only those', async (t) => {
-    const { open, history, service } = await start(t)
-    const first = await open('session')
+    const { open, history } = start(t)
+    const [first, other] = [await open('session'), await open('session')]
     first.type('known ')
-    await waitFor(() => !first.provider.unsent, TIMEOUT)
+    await other.has('known ')
     first.provider.destroy()
     const stored = Y.encodeStateAsUpdate(first.doc)
 
@@ -122,7 +137,7 @@ describe('the Yjs service of the examples', () => {
   })
 
   test('with an outbox, edits without a connection are queued as a few records, and arrive', async (t) => {
-    const { open, service } = await start(t)
+    const { open } = start(t)
     const ada = await open('queued', new Y.Doc(), { outbox: { user: 'ada' }, queue: true })
     const grace = await open('queued')
     const dropped = performance.now()
@@ -142,7 +157,7 @@ describe('the Yjs service of the examples', () => {
   })
 
   test('an update above the record limit goes to the service, and reaches the others', async (t) => {
-    const { open, history, service } = await start(t)
+    const { open, history } = start(t)
     const [ada, grace] = [await open('large'), await open('large')]
     const large = 'x'.repeat(3_000_000)
     ada.text.insert(0, large)
@@ -154,8 +169,31 @@ describe('the Yjs service of the examples', () => {
     assert.ok(JSON.stringify(records).length < 10_000, 'no record has the large update')
   })
 
+  test('an update that the hook refuses reaches no other page, and its page stops', async (t) => {
+    const { open } = start(t)
+    const [ada, grace] = [await open('ruled'), await open('ruled')]
+    ada.type('fine')
+    await grace.has('fine')
+    ada.text.insert(0, 'forbidden ')
+    await waitFor(() => ada.errors.length === 1 && ada.provider.status === 'disconnected', TIMEOUT)
+    assert.deepEqual([ada.errors[0].code, ada.errors[0].message], ['update_refused', 'a word is forbidden'])
+    grace.type('!')
+    const again = await open('ruled')
+    await again.has('fine!')
+    await grace.has('fine!')
+  })
+
+  test('strangers get nothing: a signature is needed, and for a page the right to read', async (t) => {
+    const { open } = start(t)
+    const answer = await fetch(`${service.url}/load`, { method: 'POST', body: '{"guid":"minutes"}' })
+    assert.equal(answer.status, 401)
+    const { client } = await open('own')
+    const { error } = await client.socket.timeout(5000).emitWithAck('yjs:load', { guid: 'minutes' })
+    assert.equal(error.code, 'not_joined')
+  })
+
   test('pages see each other: who at once, cursors as they move, and goodbye', async (t) => {
-    const { open } = await start(t)
+    const { open } = start(t)
     const [ada, grace] = [await open('aware'), await open('aware')]
     /** @param {typeof ada} page */
     const others = ({ provider: { awareness } }) =>
@@ -172,5 +210,24 @@ describe('the Yjs service of the examples', () => {
     await waitFor(() => ada.client.state === 'connected' && ada.provider.synced, TIMEOUT)
     ada.provider.awareness.setLocalStateField('cursor', { at: 2 })
     await waitFor(() => others(alan)[0]?.cursor.at === 2 && others(ada)[0]?.user.name === 'page 3', TIMEOUT)
+  })
+
+  // last: the gateway ends
+  test('documents are there after a restart of everything, with a log that is lost', async (t) => {
+    const ada = await start(t).open('restart')
+    ada.type('kept')
+    await waitFor(async () => await service.text('restart') === 'kept', TIMEOUT)
+    ada.client.close()
+    await service.stop()
+    await gateway.stop()
+    const { port, env } = await yjsGateway()
+    gateway = await startEmbedded(t, { LOG_LEVEL: 'silent', ...env })
+    service = await startYjsService(t, { apiUrl: gateway.apiUrl, port, directory: service.directory })
+    const { open } = start(t)
+    const [grace, alan] = [await open('restart'), await open('restart')]
+    assert.equal(grace.text.toString(), 'kept')
+    grace.type(' on')
+    await alan.has('kept on')
+    await waitFor(async () => await service.text('restart') === 'kept on', TIMEOUT)
   })
 })

@@ -260,9 +260,9 @@ describe('a provider', () => {
     assert.deepEqual(events.slice(2), ['bad_update'])
   })
 
-  test('needs a service, and leaves nothing behind when it is destroyed', async (t) => {
+  test('checks `load`, and leaves nothing behind when it is destroyed', async (t) => {
     const { open, pass, timers } = setUp(t)
-    assert.throws(() => open({ load: undefined }), /needs the option `load`/)
+    assert.throws(() => open({ load: /** @type {any} */ (1) }), /the option `load` must be/)
     const { provider, doc, page } = open({ presence: true })
     await pass()
     doc.getText('text').insert(0, 'x')

@@ -74,11 +74,11 @@ describe('a service', () => {
     })
   }
 
-  for (const load of [undefined, null, 5, {}, [], true]) {
+  for (const load of [null, 5, {}, [], true]) {
     test(`that is ${JSON.stringify(load)} is refused`, (t) => {
       const { client } = scriptedClient(t)
       assert.throws(() => new InkcastProvider(client, 'doc', new Y.Doc(), { load: /** @type {any} */ (load) }), {
-        name: 'TypeError', message: /needs the option `load`/
+        name: 'TypeError', message: /^the option `load` must be the URL/
       })
     })
   }
