@@ -191,7 +191,7 @@
  * @property {(query: { before?: number | undefined, limit?: number | undefined }) => Promise<HistoryPage>} history
  * @property {(argument: { event?: string, data: unknown }) => Promise<{ traceId?: string }>} queue
  * @property {(event: string, data: unknown, combine: boolean) => boolean} signal
- * @property {(state: object) => Promise<void>} setState
+ * @property {(use: (part: any) => Promise<any>) => Promise<any>} withPart
  * @property {(document: any) => void} close
  * @property {() => void} dealtWith
  * @property {(what: string, detail?: import('./common/log.js').LogEntry['detail']) => void} log

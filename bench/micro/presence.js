@@ -25,6 +25,7 @@ function createStore () {
     documents: async () => [],
     sweep: async () => {},
     forget: async () => {},
+    left: async () => ({ users: [], full: false }),
     versions: async (guids) => guids.map(() => 1),
     page: async () => ({ version: 1, count: 1, countOnly: false, members: [] }),
     update: async (guid) =>
@@ -76,7 +77,7 @@ for (const perDocument of [1, 5, 100, 5000]) {
   const before = heap()
   await Promise.all(
     participants.map((participant, i) =>
-      presence.join(participant, guids[Math.floor(i / perDocument)], places[i], { color: '#1e90ff', n: i })
+      presence.join(participant, guids[Math.floor(i / perDocument)], places[i], { state: { color: '#1e90ff', n: i } })
     )
   )
   // until no work is due

@@ -190,8 +190,33 @@ export class Document {
    * @throws {import('../common/error.js').ClientError}
    */
   async setState (state) {
+    await this.#withPart((part) => part.setState(state))
+  }
+
+  /**
+   * Tells the other members whether this one is idle, for example while the page is hidden. The client says it again
+   * after each reconnect.
+   *
+   * @param {boolean} idle
+   * @returns {Promise<void>} resolves when the gateway knows; at once if this client takes no part in the presence
+   * @throws {import('../common/error.js').ClientError}
+   */
+  async setIdle (idle) {
+    await this.#withPart((part) => part.setIdle(idle))
+  }
+
+  /**
+   * The users who have left the presence within a day, the last one first; 100 at most. The gateway notes them from the
+   * first call on, until nobody has called for a day.
+   * @returns {Promise<import('../presence/presence.js').Left[]>}
+   * @throws {import('../common/error.js').ClientError}
+   */
+  async left () { return this.#withPart((part) => part.left()) }
+
+  /** @param {(part: import('../presence/participation.js').Participation) => Promise<any>} use */
+  async #withPart (use) {
     if (this.#inbox.closed) throw closedError()
-    await this.#membership.setState(state)
+    return this.#membership.withPart(use)
   }
 
   /**

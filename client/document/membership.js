@@ -363,10 +363,12 @@ export class Membership {
     return this.#part
   }
 
-  /** @param {object} state */
-  async setState (state) {
-    const part = this.#part ?? this.takePart((await import('../presence/participation.js')).Participation)
-    return part.setState(state)
+  /**
+   * @param {(part: import('../presence/participation.js').Participation) => Promise<any>} use this client's part in the
+   *   presence
+   */
+  async withPart (use) {
+    return use(this.#part ?? this.takePart((await import('../presence/participation.js')).Participation))
   }
 
   /** @param {string} event @param {unknown[]} args */

@@ -12,14 +12,16 @@ export class OwnState {
     this.#state = this.#accepted = state
     /** Whether this client takes part in the presence, or watches it. @type {boolean | 'watch'} */
     this.listed = presence
+    this.idle = false
   }
 
   get current () { return this.#state }
 
-  /** The fields of a join. @returns {{ state?: object, members?: true | 'watch' }} */
+  /** The fields of a join. @returns {{ state?: object, members?: true | 'watch', idle?: true }} */
   get fields () {
-    if (this.#state !== undefined) return { state: this.#state }
-    return this.listed ? { members: this.listed } : {}
+    const idle = this.idle && { idle: /** @type {const} */ (true) }
+    if (this.#state !== undefined) return { state: this.#state, ...idle }
+    return this.listed ? { members: this.listed, ...idle } : {}
   }
 
   /** Called when a join is about to be sent. */

@@ -91,12 +91,30 @@ export class Participation {
     const state = Participation.copyOf(given)
     const { accept, refuse } = this.#own.set(state)
     try {
-      await this.#takePart('doc:state', { state })
+      await this.#takePart('doc:state', { state, ...(this.#own.idle && { idle: true }) })
       accept()
     } catch (error) {
       // if the gateway may have accepted the state, or may later, the next join sends it again
       const { retryable } = /** @type {import('../common/error.js').ClientError} */ (error)
       if (!retryable) refuse()
+      throw error
+    }
+  }
+
+  /** @returns {Promise<import('./presence.js').Left[]>} */
+  async left () { return (await this.#membership.request('doc:members', { limit: 1, left: true })).left ?? [] }
+
+  /** @param {boolean} idle */
+  async setIdle (idle) {
+    const before = this.#own.idle
+    this.#own.idle = idle
+    // without a part in the presence it counts from the first one on
+    if (idle === before || !this.#own.listed) return
+    try {
+      await this.#membership.request('doc:state', { idle })
+    } catch (error) {
+      // otherwise the next join says it again
+      if (!(/** @type {import('../common/error.js').ClientError} */ (error).retryable)) this.#own.idle = before
       throw error
     }
   }

@@ -12,7 +12,8 @@
  * @property {string} id connection id; with several tabs, that of the newest one
  * @property {string} [name] name of the user, from the token
  * @property {State} [state] set by the page of the user; with several tabs, by the newest one
- * @property {{ id: string, state?: State }[]} [connections] one entry for each tab, if there are several
+ * @property {true} [idle] present if the page has called `setIdle(true)`; with several tabs, if all of them have
+ * @property {{ id: string, state?: State, idle?: true }[]} [connections] one entry for each tab, if there are several
  */
 
 /**
@@ -22,6 +23,14 @@
  * @property {Member<State>[]} left users who are no longer in the list
  * @property {Member<State>[]} changed members with another state, name or tab than before
  * @property {number} count current number of members, also above `PRESENCE_MAX_MEMBERS`
+ */
+
+/**
+ * A user who was a member.
+ * @typedef {object} Left
+ * @property {string} uid
+ * @property {string} [name]
+ * @property {number} lastSeen when the user left, ms since 1970
  */
 
 /** @typedef {{ members: Member[], count: number, version: number, cursor?: string }} Page */

@@ -36,6 +36,11 @@ export function createPresenceStore (doc) {
     async setState (state) {
       if (doc === null) throw new Error('the document is not open yet')
       await doc.setState(state)
+    },
+    /** @param {boolean} idle whether others see this member as idle */
+    async setIdle (idle) {
+      if (doc === null) throw new Error('the document is not open yet')
+      await doc.setIdle(idle)
     }
   }
 }

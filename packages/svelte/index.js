@@ -97,7 +97,7 @@ export function useDocument (guid, options = {}) {
  * @template {object} Presence
  * @param {Readable<DocumentSnapshot<any, Presence, any, any>>} document of useDocument
  * @returns {Readable<import('inkcast-client/stores').PresenceSnapshot<Presence>> & {
- *   setState: (state: Presence) => Promise<void> }} setState: what others see of this member
+ *   setState: (state: Presence) => Promise<void>, setIdle: (idle: boolean) => Promise<void> }} for others to see
  */
 export function usePresence (document) {
   let store = createPresenceStore(/** @type {import('inkcast-client').Document<any, Presence, any> | null} */ (null))
@@ -105,7 +105,7 @@ export function usePresence (document) {
     store = createPresenceStore(doc)
     return following(store, set)
   }, EMPTY)
-  return { subscribe, setState: (state) => store.setState(state) }
+  return { subscribe, setState: (state) => store.setState(state), setIdle: (idle) => store.setIdle(idle) }
 }
 
 /**

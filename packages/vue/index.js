@@ -98,14 +98,15 @@ export function useDocument (guid, options = {}) {
  * @param {import('vue').MaybeRefOrGetter<import('inkcast-client').Document<any, Presence, any> | null>} doc of
  *   useDocument
  * @returns {Refs<import('inkcast-client/stores').PresenceSnapshot<Presence>> & {
- *   setState: (state: Presence) => Promise<void> }} setState: what others see of this member
+ *   setState: (state: Presence) => Promise<void>, setIdle: (idle: boolean) => Promise<void> }} for others to see
  */
 export function usePresence (doc) {
   const snapshot = useStore(() => toValue(doc), createPresenceStore, EMPTY)
   return {
     members: computed(() => snapshot.value.members),
     count: computed(() => snapshot.value.count),
-    setState: (state) => createPresenceStore(toValue(doc)).setState(state)
+    setState: (state) => createPresenceStore(toValue(doc)).setState(state),
+    setIdle: (idle) => createPresenceStore(toValue(doc)).setIdle(idle)
   }
 }
 

@@ -3,7 +3,7 @@ import { TOO_MANY_VALUES, UNREADABLE } from '../transport/admission/rate-limit.j
 import { InkcastError, publicError } from '../base/common/errors.js'
 import { boolean, custom, isRecord, object, parse, strictObject, string } from '../base/common/schema.js'
 import { isId } from '../wire/publication.js'
-import { guid, last, members, parseInput, positionFields, state } from './handlers/input.js'
+import { guid, idle, last, members, parseInput, positionFields, state } from './handlers/input.js'
 
 /** @typedef {{ epoch?: string, offset?: number }} PositionFields */
 
@@ -17,7 +17,11 @@ const positionOf = ({ epoch, offset }) => epoch === undefined || offset === unde
 /** Like the argument of doc:join, without the guid, and with the fields of a position in place of `position`. */
 const opening = v.nullable(v.pipe(
   strictObject({
-    ...positionFields, last: v.optional(last), state: v.optional(state), members: v.optional(members)
+    ...positionFields,
+    last: v.optional(last),
+    state: v.optional(state),
+    idle: v.optional(idle),
+    members: v.optional(members)
   }),
   // a function of its own keeps the types of the other fields
   v.check((fields) => isWhole(fields), NOT_WHOLE),

@@ -208,6 +208,16 @@ export function createKeys (prefix = DEFAULT_PREFIX) {
     return [present, `${present}:order`, `${present}:meta`, `${present}:diffs`]
   }
 
+  /**
+   * Users who have left the presence of a document, while clients ask for them (left.lua).
+   * @param {string} guid
+   * @returns {[times: string, names: string]} sorted set and hash, by uid
+   */
+  function documentLeft (guid) {
+    const left = `${start}{d:${guid}}:present:left`
+    return [left, `${left}:names`]
+  }
+
   /** @param {number} workerNumber @returns {string} set: documents in which connections of a worker are present */
   const workerPresence = (workerNumber) => `${start}{w:${workerNumber}}:present`
 
@@ -229,6 +239,8 @@ export function createKeys (prefix = DEFAULT_PREFIX) {
   const workerDocuments = (incarnation) => `${workerUsers(incarnation)}:documents`
   /** @param {string} uid @returns {string} hash, one field (''): the holders of a user (hold.lua) */
   const userHolders = (uid) => `${start}{u:${uid}}:held`
+  /** @param {string} uid @returns {string} string: when the last connection of a user ended, ms */
+  const userSeen = (uid) => `${start}{u:${uid}}:seen`
   /**
    * @param {string} guid
    * @returns {string} hash: by user, the holders of this member; in the field '' the holders of the document (hold.lua)
@@ -244,6 +256,6 @@ export function createKeys (prefix = DEFAULT_PREFIX) {
     sourceHealing, nodeMarker, workerChannel, everyoneChannel, userWorkers, userOrders, userOrdered,
     workerOrders, orderReport, requestState, uplinkPart, uplinkQueueMarks, receiptParts, workerReceipts,
     watchesChannel, inspectChannel, echoChannel, workers, reports, tenants, documentPresence, workerPresence,
-    presenceForgotten, workerUsers, workerDocuments, userHolders, documentHolders, checkKey
+    presenceForgotten, workerUsers, workerDocuments, userHolders, documentHolders, checkKey, documentLeft, userSeen
   })
 }

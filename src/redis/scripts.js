@@ -46,6 +46,7 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<[newest: string, nextExpiry: number, ended: string[],
  *   claimed: string[]]>} watch
  * @property {(keys: string[], args: Argument[]) => Promise<string>} presence
+ * @property {(keys: string[], args: Argument[]) => Promise<[stored: string, ...users: string[]]>} left
  * @property {(keys: string[], args: Argument[]) => Promise<[version: string, count: string, countOnly: '0' | '1',
  *   cursor: string, ...connections: string[]]>} members
  * @property {(keys: string[], args: Argument[]) => Promise<(string | null)[]>} versions

@@ -11,7 +11,7 @@ import { createKeys } from '../../src/redis/keys.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { presenceContract } from './presence.js'
 
-const { documentPresence } = createKeys()
+const { documentLeft, documentPresence } = createKeys()
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 const metrics = createMetrics({ processMetrics: false })
@@ -53,9 +53,10 @@ for (const [name, url] of BACKENDS) {
       const redis = createRedis({ urls: url().split(','), name: 'test', log, clock: systemClock, random: systemRandom })
       t.after(() => redis.stop())
       await redis.start()
-      const keys = documentPresence(randomUUID())
+      const guid = randomUUID()
+      const keys = [...documentPresence(guid), ...documentLeft(guid)]
       const change = (/** @type {string} */ op) =>
-        redis.scripts.presence(keys, [6, 0.9, 10, 'i', 3600, 60, op, 'id', 'ada', op === '+' ? 'client' : '', '{}'])
+        redis.scripts.presence(keys, [6, 0.9, 10, 'i', 3600, 60, 86_400, 100, op, 'id', 'ada', op === '+' ? 'client' : '', '{}'])
       await change('+')
       const [seconds] = await redis.client.time()
       const ahead = (Number(seconds) + step) * 1000

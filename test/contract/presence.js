@@ -176,6 +176,29 @@ export function presenceContract (name, open) {
       assert.deepEqual([diff.joined, diff.left, diff.closed, diff.changed.map(({ id }) => id)], [[], [], [], [b]])
     })
 
+    test('users who left are listed while somebody asks, with name and time, until they are back; the last 100', async () => {
+      const guid = fresh()
+      const id = await enter(guid, 'early')
+      await one.update(guid, [change('-', 'early', id)])
+      assert.deepEqual(await reader.left(guid), { users: [], full: false })
+      const before = Date.now()
+      const [tab, other, eve] = [await enter(guid), await enter(guid), await enter(guid, 'eve')]
+      await one.update(guid, [change('-', 'ada', tab), change('~', 'eve', eve)])
+      assert.deepEqual((await reader.left(guid)).users.map(({ uid }) => uid), ['eve'])
+      await one.update(guid, [change('-', 'ada', other)])
+      const { users } = await reader.left(guid)
+      assert.deepEqual(users.map(({ uid, name }) => [uid, name]).sort(), [['ada', 'name of ada'], ['eve', 'name of eve']])
+      for (const { lastSeen } of users) assert.ok(Math.abs(lastSeen - before) < 60_000, `${lastSeen}`)
+      await enter(guid, 'eve')
+      assert.deepEqual((await reader.left(guid)).users.map(({ uid }) => uid), ['ada'])
+      const many = Array.from({ length: 120 }, (_, i) => change('+', `user-${i}`, ids[0]()))
+      await one.update(guid, many)
+      await one.update(guid, many.map(({ id, uid }) => change('-', uid, id)))
+      const last = await reader.left(guid)
+      assert.equal(last.full, true)
+      assert.equal(last.users.length, 100)
+    })
+
     test('pages count users, also with many connections', async () => {
       const guid = fresh()
       const uids = ['a', 'aa', 'b', 'ä', 'z']

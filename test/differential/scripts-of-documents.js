@@ -2,7 +2,7 @@ import { createKeys } from '../../src/redis/keys.js'
 import { EMPTY, EPOCHS, GUIDS, IDS, QUEUES, SOURCES, UIDS } from './world.js'
 
 const {
-  documentChannel, documentKeys, documentLog, documentMeta, documentNewest, documentPresence, queueMarks,
+  documentChannel, documentKeys, documentLeft, documentLog, documentMeta, documentNewest, documentPresence, queueMarks,
   sourceHealing, sourceMark
 } = createKeys()
 
@@ -116,11 +116,12 @@ export const DOCUMENT_CALLS = {
   ...LOG_CALLS,
   presence (draw) {
     const uid = () => draw.mostly(0.01, () => draw.pick(UIDS))
+    const guid = draw.pick(GUIDS)
     return {
-      keys: documentPresence(draw.pick(GUIDS)),
+      keys: [...documentPresence(guid), ...documentLeft(guid)],
       args: [
         draw.pick(['1', '2', '2', '100']), '0.5', draw.pick(['0', '1', '2', '100', '100']), draw.pick(['1.100', '1.200', '7.5']),
-        draw.pick(['5', '3600']), draw.pick(['10', '3600']),
+        draw.pick(['5', '3600']), draw.pick(['10', '3600']), draw.pick(['5', '86400']), draw.pick(['1', '2', '100']),
         ...draw.list(1, 3, () => {
           const op = draw.pick(['+', '+', '=', '-', '~'])
           const gone = op === '-' || op === '~'
@@ -136,6 +137,10 @@ export const DOCUMENT_CALLS = {
     keys: documentPresence(draw.pick(GUIDS)).slice(0, 3),
     args: [draw.pick(['', '', ...UIDS]), draw.pick(['1', '2', '100']), draw.pick(['1', '2', '100']), draw.pick(['1', '20', '100000'])]
   }),
+  left (draw) {
+    const guid = draw.pick(GUIDS)
+    return { keys: [...documentLeft(guid), documentPresence(guid)[1]], args: [draw.pick(['5', '86400'])] }
+  },
   mine: (draw) => ({
     keys: [documentPresence(draw.pick(GUIDS))[0]], args: [draw.pick(['c', '7.', ''])], unordered: 'pairs'
   }),

@@ -1,9 +1,9 @@
 import { createKeys } from '../../src/redis/keys.js'
 
 const {
-  documentChannel, documentHolders, documentKeys, documentLog, documentMeta, documentNewest, documentPresence,
-  emptyEpoch, everyoneChannel: EVERYONE_CHANNEL, nodeMarker, orderReport, queueMarks, receiptParts, reports: REPORTS,
-  tenants: TENANTS,
+  documentChannel, documentHolders, documentKeys, documentLeft, documentLog, documentMeta, documentNewest,
+  documentPresence, emptyEpoch, everyoneChannel: EVERYONE_CHANNEL, nodeMarker, orderReport, queueMarks, receiptParts,
+  reports: REPORTS, tenants: TENANTS,
   requestState, sourceHealing, sourceMark, uplinkPart, uplinkQueueMarks, userHolders, userOrdered, userOrders,
   userWorkers, workerChannel, workerDocuments, workerOrders, workerPresence, workers: WORKERS
 } = createKeys()
@@ -31,6 +31,7 @@ export const KEYS = {
     ...GUIDS.flatMap((guid) =>
       [
         documentMeta(guid), documentNewest(guid), queueMarks(guid, 'ada'), documentPresence(guid)[0], documentPresence(guid)[2],
+        documentLeft(guid)[1],
         documentHolders(guid)
       ]), workerOrders(1),
     requestState('r1'), UPLINK.meta, uplinkQueueMarks('up', 0, 'doc', 'ada'), receiptParts('p1'), WORKERS.owners, WORKERS.slots,
@@ -39,8 +40,8 @@ export const KEYS = {
     userHolders('ada')
   ],
   zset: [
-    ...GUIDS.map(documentKeys), userWorkers('ada'), userOrders('ada'), WORKERS.expiry, WORKERS.ended, WORKERS.unclean,
-    REPORTS.times, TENANTS.seen
+    ...GUIDS.map(documentKeys), ...GUIDS.map((guid) => documentLeft(guid)[0]), userWorkers('ada'), userOrders('ada'),
+    WORKERS.expiry, WORKERS.ended, WORKERS.unclean, REPORTS.times, TENANTS.seen
   ],
   // members are read in their order, which is that of Redis for equal scores only
   zset0: [...GUIDS.map((guid) => documentPresence(guid)[1]), workerDocuments('1.100')],

@@ -76,7 +76,10 @@ export async function startApi (
           cut: async () => null
         },
         presence: { page: async () => ({ version: 0, count: 0, countOnly: false, members: [] }) },
-        sessions: { sessions: async () => [], session: async () => null, documents: async () => [], ...sessions },
+        sessions: {
+          sessions: async () => [], lastSeen: async () => null, session: async () => null, documents: async () => [],
+          ...sessions
+        },
         overview: { read: async () => [...reports] }
       },
       certificate

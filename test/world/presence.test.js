@@ -224,3 +224,41 @@ test('one node of Redis Cluster comes back empty after a worker was killed: its 
     await cluster.pass(30_000)
     assert.equal(await uids(), 'bob')
   }))
+
+test('idle members of two workers stay idle after a kill, and users who leave have a last seen', () =>
+  inCluster({ env: { PRESENCE_GRACE: '1000' } }, async (cluster) => {
+    const [here, there] = cluster.gateways
+    const auth = { documents: { doc: { state: {}, idle: true } } }
+    const watcher = await cluster.connect('watcher', { on: here })
+    await watcher.ask('doc:join', { guid: 'doc', members: true })
+    const left = async () => (await watcher.ask('doc:members', { guid: 'doc', left: true })).left
+    assert.deepEqual(await left(), [])
+    const ada = await cluster.connect('ada', { on: there, auth })
+    const bob = await cluster.connect('bob', { on: there, auth, socket: { reconnection: false } })
+    const idle = async () => (await listed(cluster)).members
+      .filter((/** @type {any} */ member) => member.idle).map((/** @type {any} */ { uid }) => uid)
+    await cluster.until(() => watcher.got('doc:presence').at(-1)?.count === 3)
+    assert.deepEqual(await idle(), ['ada', 'bob'])
+    await cluster.pass(1000)
+    const { body: online } = await cluster.request('GET', '/v1/users/bob')
+    assert.deepEqual([online.online, online.connections], [true, 1])
+    const [seconds] = /** @type {any} */ (await cluster.command('TIME'))
+    const killedAt = 1000 * seconds
+    cluster.kill(there)
+    await cluster.until(() => ada.connected && !bob.connected)
+    await cluster.pass(20_000)
+    assert.deepEqual(await idle(), ['ada'])
+    const [gone, ...more] = await left()
+    assert.deepEqual([gone.uid, more], ['bob', []])
+    const { body: bobs } = await cluster.request('GET', '/v1/users/bob')
+    assert.deepEqual([bobs.online, bobs.connections], [false, 0])
+    // the end of the lease, 10 s, and the time until others notice it
+    for (const at of [gone.lastSeen, bobs.lastSeen])
+      assert.ok(at - killedAt > -1000 && at - killedAt <= 12_000, `${at - killedAt} ms`)
+    await ada.close()
+    await cluster.pass(3000)
+    const { body: adas } = await cluster.request('GET', '/v1/users/ada')
+    assert.equal(adas.online, false)
+    assert.ok(adas.lastSeen > killedAt)
+    assert.equal((await cluster.request('GET', '/v1/users/somebody')).body.lastSeen, null)
+  }))

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { InkcastError } from '../../base/common/errors.js'
-import { custom, isRecord, parse, strictObject, string, wholeNumber } from '../../base/common/schema.js'
+import { boolean, custom, isRecord, parse, strictObject, string, wholeNumber } from '../../base/common/schema.js'
 import { encodeMsgpack } from '../../wire/msgpack.js'
 import { withoutArrayBuffers } from '../../wire/msgpack-extensions.js'
 import { isId, isReservedEvent, reservedEvent } from '../../wire/publication.js'
@@ -34,6 +34,7 @@ export const members = custom(
   ((value) => typeof value === 'boolean' || value === 'watch'),
   'must be true, false or "watch"'
 )
+export const idle = boolean()
 /** presence.checkState checks the fields; it knows the limits. */
 export const state = custom(isRecord, 'must be an object')
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { InkcastError } from '../../base/common/errors.js'
 import { strictObject } from '../../base/common/schema.js'
-import { guid, isGuidOnly, last, members as asksForMembers, position, state } from './input.js'
+import { guid, idle, isGuidOnly, last, members as asksForMembers, position, state } from './input.js'
 import { leaveDocument } from './leave.js'
 
 export const schema = strictObject({
@@ -9,6 +9,7 @@ export const schema = strictObject({
   position: v.nullish(position),
   last: v.optional(last),
   state: v.optional(state),
+  idle: v.optional(idle),
   members: v.optional(asksForMembers)
 })
 export const isPlain = isGuidOnly
@@ -38,15 +39,16 @@ const followers = new WeakMap()
  * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
-export async function handle (connection, { guid, position, last, state, members }, context) {
+export async function handle (connection, { guid, position, last, ...part }, context) {
   const { feeds, access, connectionListeners, presence, rulesOf } = context
+  const { state } = part
   const known = connection.document(guid)
   if (known !== undefined && !known.joined)
-    return follow(connection, { guid, position, state, members }, known, context)
+    return follow(connection, { guid, position, ...part }, known, context)
   // before the first await: a leave or revoke that follows must find it
   const document = known ?? connection.addDocument(guid)
   if (document === null) throw new InkcastError('too_many_documents')
-  const takesPart = isPart(state, members) && rulesOf(guid).presence
+  const takesPart = isPart(part) && rulesOf(guid).presence
   try {
     if (state !== undefined) presence.checkState(state)
     const asked = mayRead(connection, guid, access)
@@ -55,7 +57,7 @@ export async function handle (connection, { guid, position, last, state, members
     if (known !== undefined) {
       const resumed = await resume(connection, guid, position, document, feeds)
       const answer = { guid, ...resumed, ...readOnly(connection, guid, context) }
-      return takesPart ? await takePart(connection, document, { state, members }, answer, context) : answer
+      return takesPart ? await takePart(connection, document, part, answer, context) : answer
     }
     document.sent = position ?? null
     let answer = await feeds.join(guid, connection, position ?? undefined, () => document.wanted, last)
@@ -71,7 +73,7 @@ export async function handle (connection, { guid, position, last, state, members
     }
     tellFollowers(document, ({ resolve }) => resolve(answer))
     const joined = { guid, ...answer, ...readOnly(connection, guid, context) }
-    return takesPart ? await takePart(connection, document, { state, members }, joined, context) : joined
+    return takesPart ? await takePart(connection, document, part, joined, context) : joined
   } catch (error) {
     // the document was left or revoked meanwhile: report that, not the join's own error
     const shown = document.wanted ? error : leftMeanwhile()
@@ -91,9 +93,9 @@ export async function handle (connection, { guid, position, last, state, members
  * @param {OpenDocument} document whose join is in progress
  * @param {import('./context.js').HandlerContext} context
  */
-async function follow (connection, { guid, position, state, members }, document, context) {
+async function follow (connection, { guid, position, ...part }, document, context) {
   const { feeds, presence, rulesOf } = context
-  if (state !== undefined) presence.checkState(state)
+  if (part.state !== undefined) presence.checkState(part.state)
   const waiting = followers.get(document) ?? []
   if (waiting.length >= MAX_FOLLOWERS) throw new InkcastError('rate_limited', 'this document is being joined already')
   followers.set(document, waiting)
@@ -112,8 +114,8 @@ async function follow (connection, { guid, position, state, members }, document,
       : await resume(connection, guid, position, document, feeds)),
     ...readOnly(connection, guid, context)
   }
-  return isPart(state, members) && rulesOf(guid).presence
-    ? takePart(connection, document, { state, members }, answer, context)
+  return isPart(part) && rulesOf(guid).presence
+    ? takePart(connection, document, part, answer, context)
     : answer
 }
 
@@ -151,22 +153,29 @@ function tellFollowers (document, tell) {
   waiting.forEach(tell)
 }
 
-/** @param {object | undefined} state @param {boolean | 'watch' | undefined} members */
-const isPart = (state, members) => state !== undefined || members === true || members === 'watch'
+/**
+ * What a join says about the presence.
+ * @typedef {{ state?: object | undefined, idle?: boolean | undefined, members?: boolean | 'watch' | undefined }} Part
+ */
+
+/** @param {Part} part */
+const isPart = ({ state, members }) => state !== undefined || members === true || members === 'watch'
 
 /**
  * Await this last: no event for the members may be sent between this answer and the client's.
  * @template {Joined & { guid: string }} T
  * @param {import('../connection.js').Connection} connection
  * @param {OpenDocument} document
- * @param {{ state: object | undefined, members: boolean | 'watch' | undefined }} part
+ * @param {Part} part
  * @param {T} joined
  * @param {Pick<import('./context.js').HandlerContext, 'presence' | 'feeds'>} context
  */
-async function takePart (connection, document, { state, members }, joined, { presence, feeds }) {
+async function takePart (connection, document, { state, idle, members }, joined, { presence, feeds }) {
   const { guid } = joined
   assertWanted(document)
-  const answer = await presence.join(connection, guid, document, state, members === 'watch' && state === undefined)
+  const answer = await presence.join(connection, guid, document, {
+    state, idle, watches: members === 'watch' && state === undefined
+  })
   assertWanted(document)
   return { ...inLog(joined, feeds.position(guid, connection)), ...answer }
 }

@@ -217,7 +217,9 @@ const rehearse = ({ config, launcher, base, rules }, { lease, mayAct, connect })
  *   & { uplink: import('../../log/publish/uplink.js').Uplink }} parts
  */
 function watchWorkers ({ config, base, log, redis }, { uplink, presenceStore, sessionStore }) {
-  const cleanUp = createCleaning({ ...base, store: sessionStore, uplink })
+  const cleanUp = createCleaning({
+    ...base, store: sessionStore, uplink, silence: config.heartbeat.network.max + config.heartbeat.network.timeout
+  })
   const closeReceipts = createOrphans({ ...base, redis, uplink, timeout: config.limits.receiptTimeout })
   return new WorkerWatch({
     ...base,

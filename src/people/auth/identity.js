@@ -27,6 +27,8 @@ import { isId } from '../../wire/publication.js'
 
 /** Prefix of anonymous user ids; no token may name such a user. */
 const ANONYMOUS_PREFIX = 'anonymous:'
+/** @param {string} uid @returns {boolean} whether it is of one connection that gave no token */
+export const isAnonymous = (uid) => uid.startsWith(ANONYMOUS_PREFIX)
 
 /** Maximum grants in a token; for more use a prefix or the access service. */
 const MAX_GRANTS = 1000

@@ -53,6 +53,14 @@
  */
 
 /**
+ * @typedef {object} Left a user who was a member
+ * @property {string} uid
+ * @property {string} [name]
+ * @property {number} lastSeen when the last connection of the user left the list, ms since 1970: for a lost one after
+ *   the grace, for one of a crashed worker after its lease
+ */
+
+/**
  * @typedef {object} PresenceHandlers
  * @property {(guid: string, diff: Diff) => void} onDiff of a watched document, in the order of their versions; some may
  *   be missing
@@ -71,6 +79,8 @@
  *   connections, all or none. After a rejection the outcome is unknown: the same changes may be applied again
  * @property {(guid: string, query: { after?: string, limit: number }) => Promise<Page>} page the members after a uid;
  *   fewer than `limit` if their states are large
+ * @property {(guid: string) => Promise<{ users: Left[], full: boolean }>} left users who have left within a day, the
+ *   last one first. A document that no client has asked about for a day has none; full: earlier ones may be missing
  * @property {(guids: string[]) => Promise<(number | null)[]>} versions null: no members, as far as the store knows
  * @property {(guid: string) => Promise<string[]>} mine connections of this worker number in the document
  * @property {() => Promise<string[]>} documents those in which the store has connections of this worker number, and
@@ -88,5 +98,9 @@ export const MAX_CONNECTIONS = 20
 export const PAGE_BYTES = 2 ** 18
 /** Share of maxMembers below which clients get the list again. */
 export const LIST_AGAIN = 0.9
+/** How long users who have left are kept, and the list of them after it was asked for, s. */
+export const LEFT_TTL = 86_400
+/** Users who have left a document; above it the one who left first is dropped. */
+export const MAX_LEFT = 100
 /** How long the version of a document without members is kept, s. */
 export const EMPTY_TTL = 60

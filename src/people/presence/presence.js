@@ -1,7 +1,7 @@
 import { Backoff } from '../../base/common/backoff.js'
 import { InkcastError } from '../../base/common/errors.js'
 import { throughOutages } from '../../redis/through-outages.js'
-import { encodeBody } from './member-view.js'
+import { encodeBody, isIdle } from './member-view.js'
 import { Lapsing } from './membership.js'
 import { joinAnswer } from './event-payload.js'
 import { CYCLE, Repair } from './repair.js'
@@ -12,6 +12,8 @@ import { checkState } from './state-check.js'
  * @typedef {import('./membership.js').Membership} Membership
  * @typedef {import('./membership.js').Participant} Participant
  * @typedef {{ presence: Membership | null }} Place a connection's state for a document that it has open
+ * @typedef {{ state?: object, idle?: boolean }} OwnPart what others see of a connection; undefined: as before. The
+ *   state is checked
  */
 
 /** Interval of the work of busy rooms, ms. */
@@ -100,20 +102,19 @@ export class Presence {
    * @param {Participant} participant
    * @param {string} guid
    * @param {Place} place
-   * @param {object | undefined} state checked
-   * @param {boolean} [watches] without being in the list; no effect on a member
+   * @param {OwnPart & { watches?: boolean }} [part] watches: without being in the list; no effect on a member
    * @returns {Promise<{ members?: import('./contract.js').Member[], count?: number, version?: number, cursor?:
    *   string, countOnly?: boolean }>} without members if the store cannot be read; then the list follows later. The
    *   caller must send the answer without another await, so that the next message follows it
    */
-  async join (participant, guid, place, state, watches = false) {
-    const body = encodeBody(participant.identity.name, state)
+  async join (participant, guid, place, { watches = false, ...own } = {}) {
     let membership = place.presence
     if (membership === null) {
+      const body = encodeBody(participant.identity.name, own.state, own.idle)
       membership = place.presence = this.#roomOf(guid).join(participant, body, watches)
       if (!watches) this.#listed(membership)
-    } else if (state !== undefined || (membership.watches && !watches)) {
-      this.#setBody(membership, body)
+    } else if (own.state !== undefined || own.idle !== undefined || (membership.watches && !watches)) {
+      this.#setOwn(membership, participant, own, watches && own.state === undefined)
     }
     try {
       await membership.room.written(membership)
@@ -127,17 +128,28 @@ export class Presence {
   /**
    * @param {Participant} participant
    * @param {Place} place of a document with this participant
-   * @param {object} state checked
+   * @param {OwnPart} own one that watches becomes a member with a state
    */
-  setState (participant, { presence }, state) {
-    if (presence !== null) this.#setBody(presence, encodeBody(participant.identity.name, state))
+  setOwn (participant, { presence }, own) {
+    if (presence !== null) this.#setOwn(presence, participant, own, own.state === undefined)
   }
 
-  /** @param {Membership} membership of a member, or of one that watches and becomes a member @param {string} body */
-  #setBody (membership, body) {
-    const { watches } = membership
+  /**
+   * @param {Membership} membership
+   * @param {Participant} participant
+   * @param {OwnPart} own
+   * @param {boolean} watches whether one that watches continues to
+   */
+  #setOwn (membership, { identity: { name } }, { state, idle }, watches) {
+    const before = membership.body
+    const body = encodeBody(name, state ?? JSON.parse(before).state, idle ?? isIdle(before))
+    if (membership.watches && watches) {
+      membership.body = body
+      return
+    }
+    const isNew = membership.watches
     membership.room.setState(membership, body)
-    if (watches) this.#listed(membership)
+    if (isNew) this.#listed(membership)
   }
 
   /** @param {Membership} membership that is in the list from now on */
@@ -184,6 +196,17 @@ export class Presence {
       }
       return { ...page, ...(countOnly ? { countOnly: true } : {}) }
     }
+  }
+
+  /**
+   * @param {string} guid
+   * @returns {Promise<import('./contract.js').Left[]>} see PresenceStore
+   * @throws {InkcastError} unavailable
+   */
+  async left (guid) {
+    const { users, full } = await this.#store.left(guid)
+    this.#shared.metrics.presence_left.inc({ result: full ? 'full' : 'complete' })
+    return users
   }
 
   /**

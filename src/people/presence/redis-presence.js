@@ -4,7 +4,7 @@ import { createAttempt } from '../../redis/errors.js'
 import { groupBySlot, slotIn } from '../../redis/hash-slot.js'
 import { prefixOfWorker } from '../../wire/session-id.js'
 import { incarnationName, liveIncarnations } from '../workers/worker-watch.js'
-import { EMPTY_TTL, LIST_AGAIN, MAX_CONNECTIONS, PAGE_BYTES } from './contract.js'
+import { EMPTY_TTL, LEFT_TTL, LIST_AGAIN, MAX_CONNECTIONS, MAX_LEFT, PAGE_BYTES } from './contract.js'
 import { makeMember } from './member-view.js'
 import { NotedDocuments, TTL } from './noted-documents.js'
 
@@ -143,6 +143,19 @@ export class RedisPresence {
     })
   }
 
+  /** @param {string} guid */
+  left (guid) {
+    return this.#attempt('left', async () => {
+      const [, order] = this.#keys.documentPresence(guid)
+      const [stored, ...flat] = await this.#parts.redis.scripts.left([...this.#keys.documentLeft(guid), order], [LEFT_TTL])
+      const users = Array.from({ length: flat.length / 3 }, (_, i) => {
+        const [uid, at, name] = flat.slice(3 * i)
+        return { uid, ...(name !== '' && { name }), lastSeen: Number(at) }
+      })
+      return { users, full: Number(stored) >= MAX_LEFT }
+    })
+  }
+
   /** @param {string[]} guids */
   versions (guids) {
     return this.#attempt('versions', async () => {
@@ -217,13 +230,15 @@ export class RedisPresence {
   /** @param {string} guid @param {PresenceChange[]} changes */
   async #change (guid, changes) {
     const { redis, maxMembers } = this.#parts
-    await redis.scripts.presence(this.#keys.documentPresence(guid), [
+    await redis.scripts.presence([...this.#keys.documentPresence(guid), ...this.#keys.documentLeft(guid)], [
       maxMembers,
       LIST_AGAIN,
       MAX_CONNECTIONS,
       this.#incarnation(),
       TTL,
       EMPTY_TTL,
+      LEFT_TTL,
+      MAX_LEFT,
       ...changes.flatMap(({ op, id, uid, client, body }) => [op, id, uid, client, body])
     ])
   }

@@ -10,6 +10,8 @@ import { incarnationName } from '../workers/worker-watch.js'
  * @typedef {import('./life-cycle-events.js').Happening} Happening
  */
 
+/** Interval at which a worker writes that its connections are open (registry.js), ms. */
+const SEEN_EVERY = 15_000
 /** Maximum number of events in progress at the uplink. */
 const MAX_TELLING = 2000
 /** The reason in events of sessions whose worker has not reported another one. */
@@ -21,10 +23,14 @@ const REASON = 'worker_gone'
  * @param {Pick<import('../../log/publish/uplink.js').Uplink, 'send'>} dependencies.uplink
  * @param {import('../../base/common/log.js').Log} dependencies.log
  * @param {import('../../base/common/clock.js').Clock} dependencies.clock
+ * @param {number} dependencies.silence time without a packet after which a connection is closed, ms
  * @param {import('../../wire/headers.js').TraceIdSource} dependencies.random
  * @returns {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} see WorkerWatch
  */
-export function createCleaning ({ store, uplink, log, clock, random }) {
+export function createCleaning ({ store, uplink, log, clock, random, silence }) {
+  /** A connection was open for at most this time after its `lastSeen`, ms: if no worker was left to notice. */
+  const unheard = silence + SEEN_EVERY
+
   /**
    * @param {string} name of the incarnation
    * @param {{ change: HoldingChange, happening: Happening }[]} entries its holdings
@@ -80,6 +86,8 @@ export function createCleaning ({ store, uplink, log, clock, random }) {
         }
         entries.push({ change: { uid, op: '-', told: '' }, happening: { uid, ...ended } })
       }
+      await store.ended(page.map(([uid, { sessions, end }]) =>
+        [uid, end?.at ?? Math.min(began, Math.max(0, ...sessions.map(({ lastSeen }) => lastSeen)) + unheard)]))
       users += page.length
       await letGo(name, entries)
     }

@@ -3,6 +3,7 @@ import { groupBySlot, slotIn } from '../../redis/hash-slot.js'
 import { createRedisLists } from './redis-lists.js'
 import { asSeen, decodeUser, encodeUser } from './user-encoding.js'
 import { liveIncarnations } from '../workers/worker-watch.js'
+import { isAnonymous } from '../auth/identity.js'
 
 /** Maximum number of changes per call of the script, so that a call blocks Redis for a short time only. */
 const HOLD_BATCH = 200
@@ -10,6 +11,8 @@ const HOLD_BATCH = 200
 const WRITE_BATCH = 500
 /** Lifetime of the table of a worker's users, s: `write` and `seen` extend it; it expires if no process deletes it. */
 const TTL = 86_400
+/** How long it is known when a user was connected last, s. */
+const LAST_SEEN_TTL = 86_400
 /** Number of users per read. */
 const PAGE = 1000
 /** Field in the table of users: all of them were heard from at this time, or later. A uid is never empty. */
@@ -54,6 +57,19 @@ export function createRedisSessions ({ redis, services = true }) {
           client.expire(key, TTL)
         ])
       }
+    },
+
+    async ended (users) {
+      for (let at = 0; at < users.length; at += WRITE_BATCH) {
+        const batch = users.slice(at, at + WRITE_BATCH)
+        await Promise.all(batch.map(([uid, time]) =>
+          isAnonymous(uid) ? undefined : client.set(keys.userSeen(uid), Math.trunc(time), 'EX', LAST_SEEN_TTL)))
+      }
+    },
+
+    async lastSeen (uid) {
+      const time = await client.get(keys.userSeen(uid))
+      return time === null ? null : Number(time)
     },
 
     async seen (incarnation, at) {

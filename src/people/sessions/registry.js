@@ -188,10 +188,13 @@ export class Sessions {
     for (const user of changed) user.flags &= ~DIRTY
     const gone = changed.filter((user) => user.over)
     try {
-      await this.#parts.store.write(
-        this.#name,
-        changed.map((user) => [user.uid, user.over ? null : this.#describe(user)])
-      )
+      await Promise.all([
+        this.#parts.store.write(
+          this.#name,
+          changed.map((user) => [user.uid, user.over ? null : this.#describe(user)])
+        ),
+        gone.length > 0 && this.#parts.store.ended(gone.map(({ uid, at }) => [uid, this.#wallTime(at)]))
+      ])
     } catch (error) {
       for (const user of changed) this.#touch(user)
       throw error

@@ -3,10 +3,11 @@
 -- KEYS  1 connections (hash: id -> uid \0 client \0 incarnation \0 body; a body is JSON)
 --       2 order (sorted set, all scores 0: uid \0 id), to find the connections of a user and to page members
 --       3 meta (hash: "v" version, "n" members, "c" 1: count-only)
---       4 channel (sharded)
+--       4 channel (sharded)  5, 6 users who have left (left.lua): written only while clients ask for them
 -- ARGV  1 number of members above which the document becomes count-only  2 share of it at which lists begin again
 --       3 maximum number of listed connections per member  4 incarnation of the worker  5 seconds to keep all keys
 --       6 seconds to keep the version of a document without members, or more: see `kept`
+--       7 seconds to keep users who have left  8 maximum number of them
 --       then five for each change: op ('+' '=' '-' '~', see src/people/presence/contract.js), id, uid, client, body; with '-'
 --       and '~' the client is the incarnation that the connection must have, '' for any
 -- Returns the version.
@@ -39,22 +40,23 @@ local function touch (uid)
   return users[uid]
 end
 
-local function remove (id, uid)
+local function remove (id, uid, body)
   local user = touch(uid)
+  user.body = body
   user.gone[#user.gone + 1] = id
   removed[#removed + 1] = id
   redis.call('HDEL', connections, id)
   redis.call('ZREM', order, uid .. '\0' .. id)
 end
 
-for i = 7, #ARGV, 5 do
+for i = 9, #ARGV, 5 do
   local op, id, uid, client, body = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   local entry = redis.call('HGET', connections, id)
   if op == '-' or op == '~' then
     if entry then
-      local theirs, _, theirIncarnation = parse(entry)
+      local theirs, _, theirIncarnation, last = parse(entry)
       if client == '' or client == theirIncarnation then
-        remove(id, theirs)
+        remove(id, theirs, last)
         if op == '-' then closed[#closed + 1] = {id, theirs} end
       end
     end
@@ -66,8 +68,8 @@ for i = 7, #ARGV, 5 do
         for _, other in ipairs(idsOf(uid, 100)) do
           local theirs = other ~= id and redis.call('HGET', connections, other)
           if theirs then
-            local _, theirClient = parse(theirs)
-            if theirClient == client then remove(other, uid) end
+            local _, theirClient, _, last = parse(theirs)
+            if theirClient == client then remove(other, uid, last) end
           end
         end
       end
@@ -97,12 +99,32 @@ local function member (uid, ids)
   return '[' .. quote(uid) .. ',' .. list(items) .. ']'
 end
 
+local time = redis.call('TIME')
+local wall = time[1] * 1000 + math.floor(time[2] / 1000)
 local before = count
-local now = {}
+local now, gone = {}, {}
 for _, uid in ipairs(touched) do
   now[uid] = idsOf(uid, maxListed)
-  if users[uid].before and #now[uid] == 0 then count = count - 1 end
+  if users[uid].before and #now[uid] == 0 then
+    count = count - 1
+    gone[#gone + 1] = uid
+  end
   if not users[uid].before and #now[uid] > 0 then count = count + 1 end
+end
+if #gone > 0 and redis.call('ZSCORE', KEYS[5], '') then
+  for _, uid in ipairs(gone) do
+    local name = cjson.decode(users[uid].body).name
+    redis.call('ZADD', KEYS[5], string.format('%.0f', wall), uid)
+    if name then redis.call('HSET', KEYS[6], uid, name) else redis.call('HDEL', KEYS[6], uid) end
+  end
+  redis.call('EXPIRE', KEYS[6], ARGV[7])
+  local old = redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', string.format('%.0f', wall - ARGV[7] * 1000))
+  local over = redis.call('ZCARD', KEYS[5]) - 1 - ARGV[8]
+  if over > #old then old = redis.call('ZRANGE', KEYS[5], 0, over - 1) end
+  for _, uid in ipairs(old) do
+    redis.call('ZREM', KEYS[5], uid)
+    redis.call('HDEL', KEYS[6], uid)
+  end
 end
 local wasCountOnly = countOnly
 countOnly = count > maxMembers * (wasCountOnly and tonumber(ARGV[2]) or 1)
@@ -110,8 +132,6 @@ local kind = countOnly and 'count' or (wasCountOnly and 'list' or 'diff')
 
 for _, key in ipairs({connections, order}) do redis.call('EXPIRE', key, ARGV[5]) end
 -- A version begins with the time, so it must be kept until the time is later: also after the clock was set back.
-local time = redis.call('TIME')
-local wall = time[1] * 1000 + math.floor(time[2] / 1000)
 local kept = math.max(tonumber(count > 0 and ARGV[5] or ARGV[6]), math.ceil((version - wall) / 1000) + 1)
 local ttl = string.format('%.0f', kept)
 if kind == 'count' and wasCountOnly and count == before and #removed == 0 then

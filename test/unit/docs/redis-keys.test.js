@@ -19,6 +19,8 @@ const OF_CLIENTS = {
   documentHolders: [keys.documentHolders('<guid>')],
   emptyEpoch: [keys.emptyEpoch('<slot>')],
   documentPresence: keys.documentPresence('<guid>').filter((key) => !key.endsWith(':diffs')),
+  documentLeft: keys.documentLeft('<guid>'),
+  userSeen: [keys.userSeen('<uid>')],
   workerPresence: [keys.workerPresence(/** @type {any} */ ('<worker>'))],
   documentLog: [keys.documentLog('<guid>')],
   documentMeta: [keys.documentMeta('<guid>')],

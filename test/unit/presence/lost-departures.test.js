@@ -34,7 +34,7 @@ test('members whose departure Redis has lost leave, also of documents that nobod
   const join = async (/** @type {string} */ uid, /** @type {string} */ guid) => {
     const place = { presence: null }
     const participant = { id: newId(), uid, client: undefined, identity: {}, deliver: () => {} }
-    await presence.join(/** @type {any} */ (participant), guid, place, {})
+    await presence.join(/** @type {any} */ (participant), guid, place, { state: {} })
     return place
   }
   const guids = ['a', 'b', 'c', 'd']

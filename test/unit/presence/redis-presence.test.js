@@ -50,7 +50,7 @@ async function setUp () {
     keys: createKeys(),
     scripts: {
       mine: async () => [...connections].flat(),
-      presence: async (/** @type {string[]} */ _keys, /** @type {any[]} */ [, , , , , , op, id]) => {
+      presence: async (/** @type {string[]} */ _keys, /** @type {any[]} */ [, , , , , , , , op, id]) => {
         if (op === '~') connections.delete(id)
       }
     }

@@ -100,7 +100,7 @@ export async function cluster (t) {
       sessions,
       metrics,
       connect,
-      clean: () => createCleaning({ store, uplink, log, clock, random: systemRandom })(
+      clean: () => createCleaning({ store, uplink, log, clock, random: systemRandom, silence: 45_000 })(
         number, 1000, new AbortController().signal
       )
     }

@@ -28,6 +28,13 @@ export const PRESENCE_METRICS = Object.freeze({
       'missed changes).',
     worry: '`list` that grows: see `presence_repairs`.'
   },
+  presence_left: {
+    type: 'counter',
+    labels: ['result'],
+    help: 'Lists of users who have left a document that clients asked for: `complete`, or `full` (100 users; users who left before them ' +
+      'are dropped).',
+    worry: 'Nothing.'
+  },
   presence_repairs: {
     type: 'counter',
     labels: ['reason'],

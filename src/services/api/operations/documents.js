@@ -127,13 +127,14 @@ export const documentOperations = [
             id: { type: 'string', description: 'Id of the newest connection of the member' },
             name: { type: 'string', description: 'From the token' },
             state: { type: 'object', description: 'State of the newest connection' },
+            idle: { const: true, description: 'Only of a member whose connections all say that they are idle' },
             connections: {
               type: 'array',
               description: 'All connections of the member, if there are several; 20 at most',
               items: {
                 type: 'object',
                 required: ['id'],
-                properties: { id: { type: 'string' }, state: { type: 'object' } }
+                properties: { id: { type: 'string' }, state: { type: 'object' }, idle: { const: true } }
               }
             }
           }

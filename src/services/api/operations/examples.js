@@ -66,6 +66,7 @@ export const EXAMPLES = {
   cut: { ids: { guid: GUID }, body: POSITION, answer: { ok: true, guid: GUID, position: POSITION, removed: 41 } },
   sessions: { ids: { uid: UID }, answer: { ok: true, uid: UID, sessions: [CONNECTION] } },
   session: { ids: { sid: SID }, answer: { ok: true, uid: UID, session: CONNECTION } },
+  user: { ids: { uid: UID }, answer: { ok: true, uid: UID, online: false, connections: 0, lastSeen: 1763750042000 } },
   userHistory: {
     ids: { uid: UID },
     query: { limit: 100 },

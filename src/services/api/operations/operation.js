@@ -54,8 +54,8 @@
  * @property {(count?: number) => void} refused charges the caller for publications that were refused before `admit`
  * @property {Pick<import('../../../log/bus/contract.js').Bus, 'positions' | 'history' | 'cut'>} bus
  * @property {Pick<import('../../../people/presence/contract.js').PresenceStore, 'page'>} presence
- * @property {Pick<import('../../../people/sessions/contract.js').SessionStore, 'sessions' | 'session' | 'documents'>}
- *   sessions
+ * @property {Pick<import('../../../people/sessions/contract.js').SessionStore,
+ *   'sessions' | 'lastSeen' | 'session' | 'documents'>} sessions
  * @property {Pick<import('../../../watch/overview/contract.js').OverviewStore, 'read'>} overview
  */
 
