@@ -147,7 +147,8 @@ export class RedisPresence {
   left (guid) {
     return this.#attempt('left', async () => {
       const [, order] = this.#keys.documentPresence(guid)
-      const [stored, ...flat] = await this.#parts.redis.scripts.left([...this.#keys.documentLeft(guid), order], [LEFT_TTL])
+      const keys = [...this.#keys.documentLeft(guid), order]
+      const [stored, ...flat] = await this.#parts.redis.scripts.left(keys, [LEFT_TTL])
       const users = Array.from({ length: flat.length / 3 }, (_, i) => {
         const [uid, at, name] = flat.slice(3 * i)
         return { uid, ...(name !== '' && { name }), lastSeen: Number(at) }
