@@ -323,14 +323,14 @@ export class Client {
     socket.on('doc:presence', (update) => membershipOf(update)?.onPresence(update))
     socket.on('doc:revoked', (revoked) =>
       membershipOf(revoked)?.fail(
-        new ClientError({ code: 'forbidden', message: 'access was revoked' })
+        new ClientError({ code: 'forbidden', message: 'access revoked' })
       )
     )
     socket.on('doc:closed', (closed) =>
       membershipOf(closed)?.fail(
         new ClientError({
           code: 'not_joined',
-          message: closed.reason ?? 'the service has closed the document',
+          message: closed.reason ?? 'the service closed it',
           serviceCode: closed.code
         })
       )

@@ -33,7 +33,7 @@ export function within (promise, { signal, timeout }, message) {
 export function throwIfAborted (signal) { if (signal?.aborted) throw signal.reason ?? abortError() }
 
 /** Before browsers had `signal.reason`. */
-const abortError = () => Object.assign(new Error('this operation was aborted'), { name: 'AbortError' })
+const abortError = () => Object.assign(new Error('aborted'), { name: 'AbortError' })
 
 /**
  * @param {number} ms

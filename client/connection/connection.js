@@ -273,7 +273,7 @@ export class Connection {
     } catch (error) {
       if (attempt !== this.#attempt) return
       if (hasToken) this.#unreachable(error)
-      else this.#failed(passing('token_unavailable', 'the token function failed', error))
+      else this.#failed(passing('token_unavailable', 'the token failed', error))
       return
     }
     if (attempt !== this.#attempt) return

@@ -48,7 +48,7 @@ const MAX_REPAIRS = 20
 /** Maximum queued sends that are listed. */
 const MAX_PENDING = 50
 /** Log entries that belong to the repairs of a document. */
-const REPAIR = /^(resync|too many records held|load failed|join refused)/
+const REPAIR = /^(resync|overflow|load failed|join refused)/
 
 /**
  * @typedef {object} Memory of one document

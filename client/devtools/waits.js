@@ -12,7 +12,7 @@
 const HOLDERS = {
   'no listener': 'doc.on(…): the document has no listener yet',
   'load': '`load` to finish',
-  'a listener of resync': 'a listener of `resync` to finish'
+  resync: 'a listener of `resync` to finish'
 }
 
 const JOIN = 'the answer of the gateway to its join'

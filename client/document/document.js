@@ -189,9 +189,7 @@ export class Document {
    * @returns {Promise<void>} resolves when the gateway has the state
    * @throws {import('../common/error.js').ClientError}
    */
-  async setState (state) {
-    await this.#withPart((part) => part.setState(state))
-  }
+  setState (state) { return this.#withPart((part) => part.setState(state)) }
 
   /**
    * Tells the other members whether this one is idle, for example while the page is hidden. The client says it again
@@ -201,9 +199,7 @@ export class Document {
    * @returns {Promise<void>} resolves when the gateway knows; at once if this client takes no part in the presence
    * @throws {import('../common/error.js').ClientError}
    */
-  async setIdle (idle) {
-    await this.#withPart((part) => part.setIdle(idle))
-  }
+  setIdle (idle) { return this.#withPart((part) => part.setIdle(idle)) }
 
   /**
    * The users who have left the presence within a day, the last one first; 100 at most. The gateway notes them from the
@@ -211,7 +207,7 @@ export class Document {
    * @returns {Promise<import('../presence/presence.js').Left[]>}
    * @throws {import('../common/error.js').ClientError}
    */
-  async left () { return this.#withPart((part) => part.left()) }
+  left () { return this.#withPart((part) => part.left()) }
 
   /** @param {(part: import('../presence/participation.js').Participation) => Promise<any>} use */
   async #withPart (use) {

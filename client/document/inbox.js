@@ -11,7 +11,7 @@ const MAX_QUEUED = 10_000
 
 /** Reasons to hold events. */
 const NO_LISTENER = 'no listener'
-const RESYNC = 'a listener of resync'
+const RESYNC = 'resync'
 
 /**
  * Incoming events of one opened Document: its listeners and loops, and the events that are held for them. The Document
@@ -142,7 +142,7 @@ export class Inbox {
   }
 
   #overflow () {
-    this.#membership.log('too many records held', [...this.held.reasons].join())
+    this.#membership.log('overflow', [...this.held.reasons].join())
     // the log has what is dropped: a load in progress reads it there
     if (this.#loader?.loading) this.held.replace()
     else if (this.#loader !== null) this.#loader.start('overflow')

@@ -342,7 +342,7 @@ export class Membership {
     if (this.#queue === null)
       throw badRequest('`queue` needs the option `outbox` of connect')
     const queue = await this.#queue.catch((cause) => {
-      throw new ClientError({ code: 'storage_failed', message: 'the outbox cannot be opened' }, { cause })
+      throw new ClientError({ code: 'storage_failed', message: 'the outbox failed' }, { cause })
     })
     return queue.add(argument)
   }

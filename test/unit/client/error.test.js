@@ -13,7 +13,7 @@ test('the types of the client name every code of the gateway', () => {
 test('the error of a document that a service closed has the code and the reason of the service', async (t) => {
   for (const [told, expected] of /** @type {const} */ ([
     [{ code: 'moved', reason: 'It is elsewhere' }, { serviceCode: 'moved', message: 'It is elsewhere' }],
-    [{ code: 'removed' }, { serviceCode: 'removed', message: 'the service has closed the document' }]
+    [{ code: 'removed' }, { serviceCode: 'removed', message: 'the service closed it' }]
   ])) {
     const scripted = scriptedClient(t)
     const doc = await openDoc(scripted, { epoch: 'e', offset: 5 })
