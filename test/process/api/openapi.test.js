@@ -93,6 +93,7 @@ test('it describes every operation once, with its parameters', async (t) => {
     'GET /v1/documents/{guid}/presence',
     'GET /v1/overview',
     'GET /v1/sockets/{sid}',
+    'GET /v1/users/{uid}',
     'GET /v1/users/{uid}/history',
     'GET /v1/users/{uid}/sessions',
     'POST /v1/broadcast',
