@@ -27,7 +27,8 @@ const skip = await lacksHosts() || await lacks(['haproxy', 'redis-server'])
 const scope = fileScope()
 const here = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url))
 const { ca } = certificate
-const [, documented] = /```env\n(NODE_ENV=[^`]*)```/.exec(readFileSync(here('../../docs/deployment.md'), 'utf8')) ?? []
+const [, documented] = /^## Several machines\n[^]*?```env\n(NODE_ENV=[^`]*)```/m
+  .exec(readFileSync(here('../../docs/deployment.md'), 'utf8')) ?? []
 const settings = /** @type {Record<string, string>} */ (parseEnv(documented))
 
 /** @typedef {Awaited<ReturnType<typeof startMachine>>} Machine */

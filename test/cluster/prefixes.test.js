@@ -91,7 +91,7 @@ async function assertApart (applications) {
     assert.deepEqual((await ask('/v1/users/ada/history')).records.map(sender), [prefix])
     const { members } = await ask(`/v1/documents/${guid}/presence`)
     assert.deepEqual(members.map((/** @type {any} */ { uid, state }) => [uid, state.of]), [['ada', prefix]])
-    assert.equal((await ask('/v1/users/ada/sessions')).sessions.length, 1)
+    await waitFor(async () => (await ask('/v1/users/ada/sessions')).sessions.length === 1)
     await waitFor(() => receiptsOf(service).length > 0, { message: () => JSON.stringify(service.events) })
   }
   const [first, second] = applications
