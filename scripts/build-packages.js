@@ -71,8 +71,10 @@ export async function bundleCore () {
 export async function bundlePages (outdir) {
   const common = { ...MINIFIED, sourcemap: true }
   const client = { ...common, entryPoints: [CLIENT] }
-  await build({ ...client, outfile: join(outdir, 'inkcast-client.min.js') })
-  await build({ ...client, format: 'iife', globalName: 'inkcast', outfile: join(outdir, 'inkcast-client.global.min.js') })
+  const files = ['inkcast-client.min.js', 'inkcast-client.global.min.js'].map((name) => join(outdir, name))
+  await build({ ...client, outfile: files[0] })
+  await build({ ...client, format: 'iife', globalName: 'inkcast', outfile: files[1] })
+  for (const file of files) leaveOutOwnSources(`${file}.map`)
   const devtools = `${ROOT}client/devtools/index.js`
   if (existsSync(devtools)) {
     // all its sources are in the package
@@ -83,6 +85,14 @@ export async function bundlePages (outdir) {
       outfile: join(outdir, 'inkcast-devtools.min.js')
     })
   }
+}
+
+/** Those of the package itself are in it; those of its dependencies stay. @param {string} file a source map */
+function leaveOutOwnSources (file) {
+  const map = JSON.parse(readFileSync(file, 'utf8'))
+  map.sourcesContent = map.sources.map((/** @type {string} */ source, /** @type {number} */ i) =>
+    source.includes('node_modules/') ? map.sourcesContent[i] : null)
+  writeFileSync(file, JSON.stringify(map))
 }
 
 /** @param {string} folder @returns {string[]} absolute paths of the package's modules */

@@ -139,7 +139,7 @@ describe('inkcast-client', () => {
     const packed = statSync(tarballs['inkcast-client']).size
     t.diagnostic(`${installed.packages.length} packages, ${Math.round(size / 1000)} kB, tarball ${packed} bytes`)
     assert.ok(size < 5_000_000, `${size} bytes installed`)
-    assert.ok(packed < 620_000, `${packed} bytes packed`)
+    assert.ok(packed < 520_000, `${packed} bytes packed`)
   })
 
   test('is imported and required, with the same exports', async (t) => {
