@@ -1,5 +1,5 @@
 /**
- * What an attempt to connect does on pages with rare options, loaded there only.
+ * Steps of an attempt to connect for rare options, loaded on pages that have them.
  *
  * @param {any} manager Socket.IO's
  * @param {import('./options.js').ClientOptions} options

@@ -13,7 +13,7 @@ const MAX_UNREAD = 5000
 const browser = globalThis
 
 export class HubTab {
-  /** What its handshake contained; undefined: there is none yet. @type {any} */
+  /** Content of its handshake; undefined: there is none yet. @type {any} */
   auth
   /** Whether its handshake was accepted. */
   connected = false

@@ -13,7 +13,7 @@ import { Senders } from './senders.js'
  */
 
 /**
- * What the hub uses of a connection (connection.js).
+ * The part of a connection (connection.js) that the hub uses.
  * @typedef {object} HubConnection
  * @property {import('socket.io-client').Socket} socket
  * @property {boolean} up

@@ -26,7 +26,7 @@ const MIN_APPENDED = 65_536
  *   isWhole: the last part of an update. isIncomplete: updates before it are missing
  */
 
-/** One document: its file, and its content in memory. What it confirms, the disk has. */
+/** One document: its file, and its content in memory. The disk has all that it confirms. */
 export class Document {
   #parts
   /** @type {{ file: Awaited<ReturnType<import('./store.js').Store['open']>>['file'], content: Content } | null} */

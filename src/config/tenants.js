@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { parse, record, strictObject, wholeNumber } from '../base/common/schema.js'
 
 /**
- * What one application may use of a cluster, all processes together.
+ * The budget of one application in a cluster, over all processes.
  * @typedef {object} TenantLimits
  * @property {number} [connections] absent: any number
  * @property {number} [events] of clients, per second

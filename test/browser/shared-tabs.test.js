@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import http from 'node:http'
 import { before, describe, test } from 'node:test'
-import { build } from 'esbuild'
 import { fileURLToPath } from 'node:url'
 import { noBrowser } from '../helpers/browser.js'
+import { serveBundled } from '../helpers/bundled-page.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { sharedBrowser } from '../helpers/shared-browser.js'
@@ -30,23 +28,7 @@ describe('tabs that share a connection', { skip: noBrowser, timeout: 240_000 }, 
 
   before(async () => {
     inkcast = await startEmbedded(scope, { ALLOWED_ORIGINS: '*', AUTH_JWT_SECRET: SECRET, MAX_CONNECTIONS_PER_USER: '2' })
-    const { outputFiles: [script] } = await build({
-      stdin: { contents: PAGE, resolveDir: ROOT },
-      bundle: true, format: 'esm', target: 'es2022', write: false, logLevel: 'silent'
-    })
-    const server = http.createServer((req, res) => {
-      const [type, body] = req.url === '/page.js'
-        ? ['text/javascript', script.contents]
-        : ['text/html', '<!doctype html><title>page</title><script type="module" src="/page.js"></script>']
-      res.writeHead(200, { 'content-type': type }).end(body)
-    })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    scope.after(() => {
-      server.close()
-      server.closeAllConnections()
-    })
-    origin = `http://127.0.0.1:${/** @type {import('net').AddressInfo} */ (server.address()).port}`
+    origin = await serveBundled(scope, PAGE)
     context = await (await sharedBrowser()).newContext()
     scope.after(() => context.close())
   })

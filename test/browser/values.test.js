@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import http from 'node:http'
 import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import parser from 'socket.io-msgpack-parser'
 import { newTab, noBrowser } from '../helpers/browser.js'
+import { serveBundled } from '../helpers/bundled-page.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { startClient } from '../helpers/inkcast-client.js'
@@ -78,22 +76,7 @@ describe('values that a browser sends and receives', { skip: noBrowser, timeout:
     gateway = await startEmbedded(scope, {
       ALLOWED_ORIGINS: '*', MAX_EVENTS_PER_SECOND: '100000', MAX_BYTES_PER_SECOND: '1000000000'
     })
-    const { outputFiles: [script] } = await build({
-      stdin: { contents: PAGE, resolveDir: ROOT }, bundle: true, format: 'esm', target: 'es2022', write: false, logLevel: 'silent'
-    })
-    const server = http.createServer((req, res) => {
-      const [type, body] = req.url === '/page.js'
-        ? ['text/javascript', script.contents]
-        : ['text/html', '<!doctype html><title>page</title><link rel="icon" href="data:,"><script type="module" src="/page.js"></script>']
-      res.writeHead(200, { 'content-type': type }).end(body)
-    })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    scope.after(() => {
-      server.close()
-      server.closeAllConnections()
-    })
-    origin = `http://127.0.0.1:${/** @type {import('net').AddressInfo} */ (server.address()).port}`
+    origin = await serveBundled(scope, PAGE)
   })
 
   for (const from of /** @type {const} */ (['json', 'msgpack'])) {

@@ -154,7 +154,7 @@ function tellFollowers (document, tell) {
 }
 
 /**
- * What a join says about the presence.
+ * Fields of a join about the presence.
  * @typedef {{ state?: object | undefined, idle?: boolean | undefined, members?: boolean | 'watch' | undefined }} Part
  */
 

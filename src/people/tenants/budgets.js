@@ -17,7 +17,7 @@ const PER_CALL = 200
 
 /** @typedef {{ resolve: () => void, reject: (error: unknown) => void }} Waiter */
 
-/** What one tenant uses of its budgets in this process. */
+/** Use of one tenant's budgets in this process. */
 class Tenant {
   /** Admitted connections. */
   connections = 0

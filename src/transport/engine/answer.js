@@ -34,7 +34,7 @@ export class Answer extends EventEmitter {
   #status = 200
   #fields = ''
   #hasLength = false
-  /** What was written before the end. @type {Buffer[] | null} */
+  /** Written before the end. @type {Buffer[] | null} */
   #parts = null
   /** Bytes of the next request. @type {Buffer | null} */
   #next = null
