@@ -17,7 +17,8 @@ const FULL_RATES = 5
  */
 const WORK = 250
 /**
- * Documents in which one user may begin to send messages: each leaves keys in Redis for up to 30 days (docs/limits.md).
+ * Documents in which one user may begin to send messages: each leaves keys in Redis for up to 30 days
+ * (docs/internals/redis-keys.md).
  */
 const DOCUMENTS = Object.freeze({ perSecond: 0.1, burst: 1000 })
 /** Only decoding is measured; checking, transcoding and delivery take about twice as long again. */

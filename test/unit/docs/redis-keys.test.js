@@ -6,8 +6,8 @@ import { createKeys } from '../../../src/redis/keys.js'
 const keys = createKeys()
 
 /**
- * Keys in Redis that clients create, in src/redis/keys.js and in the table of docs/limits.md: each key of one must be
- * in the other.
+ * Keys in Redis that clients create, in src/redis/keys.js and in the table of docs/internals/redis-keys.md: each key of
+ * one must be in the other.
  */
 
 /** Keys of clients, as the table writes them. @type {Record<string, string[]>} */
@@ -44,8 +44,8 @@ const OTHERS = [
   'documentChannel', 'workerChannel', 'everyoneChannel', 'watchesChannel', 'inspectChannel', 'echoChannel'
 ]
 
-test('keys that clients create have a row each in docs/limits.md, and no other key is missing from the list of others', () => {
-  const page = readFileSync(new URL('../../../docs/limits.md', import.meta.url), 'utf8')
+test('keys that clients create have a row each in internals/redis-keys.md, and the list of others has all others', () => {
+  const page = readFileSync(new URL('../../../docs/internals/redis-keys.md', import.meta.url), 'utf8')
   const [, section] = page.split('\n## Keys in Redis\n')
   const documented = section.split('\n').filter((line) => line.startsWith('| `'))
     .flatMap((line) => [...line.matchAll(/`(inkcast:[^`]+)`/g)].map(([, key]) => key))
