@@ -5,6 +5,7 @@
  *   npm run proof                      about two and a half hours on two cores
  *   npm run proof -- --quick           about 20 minutes
  *   npm run proof -- --only faults,soak
+ *   npm run proof -- --continue        after an interruption: what ran to its end is not run again
  *
  * Exit code: 0 nothing was lost, 1 something was, or a part did not run to its end, 2 wrong arguments, 130 interrupted.
  */
@@ -23,9 +24,10 @@ const USAGE = `Usage: npm run proof -- [options]
   --quick         about 20 minutes in place of two and a half hours
   --only NAMES    ${PARTS.map(({ name }) => name).join(',')} (all)
   --folder PATH   for the results of the parts and the report (dist/proof)
+  --continue      do not run parts again that ran to their end with results in the folder
   --publish       also write docs/proof.md`
 
-/** @returns {{ quick: boolean, parts: typeof PARTS, folder: string, publish: boolean }} */
+/** @returns {{ quick: boolean, parts: typeof PARTS, folder: string, publish: boolean, goOn: boolean }} */
 function readOptions () {
   const { values } = parseArgs({
     options: {
@@ -33,6 +35,7 @@ function readOptions () {
       only: { type: 'string' },
       folder: { type: 'string', default: 'dist/proof' },
       publish: { type: 'boolean', default: false },
+      continue: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false }
     }
   })
@@ -44,7 +47,7 @@ function readOptions () {
   const unknown = names?.filter((name) => !PARTS.some((part) => part.name === name)) ?? []
   if (unknown.length > 0) throw new Error(`--only: there is no part ${unknown.join(', ')}`)
   return {
-    quick: values.quick, publish: values.publish, folder: path.resolve(values.folder),
+    quick: values.quick, publish: values.publish, goOn: values.continue, folder: path.resolve(values.folder),
     parts: PARTS.filter(({ name }) => names?.includes(name) ?? true)
   }
 }
@@ -69,7 +72,7 @@ async function main () {
     console.error(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
     return 2
   }
-  const { quick, parts, folder, publish } = options
+  const { quick, parts, folder, publish, goOn } = options
   const scale = quick ? 'quick' : 'full'
   mkdirSync(folder, { recursive: true })
   const where = environment(await serviceVersions())
@@ -77,7 +80,7 @@ async function main () {
   // Ctrl-C reaches the running part as well
   for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(name, () => interruption.abort())
 
-  const outcomes = await runParts(parts, { scale, folder, signal: interruption.signal, say: console.log })
+  const outcomes = await runParts(parts, { scale, folder, signal: interruption.signal, say: console.log, goOn })
   if (interruption.signal.aborted) return 130
   const page = proofPage(outcomes, where, scale)
   const files = { [path.join(folder, 'proof.md')]: page, [path.join(folder, 'proof.html')]: htmlOf(page) }

@@ -12,7 +12,7 @@ import { lostOf } from './run.js'
  * @param {'full' | 'quick'} scale
  * @returns {string}
  */
-export function proofPage (outcomes, { date, machine, versions, command }, scale) {
+export function proofPage (outcomes, { machine, versions, command }, scale) {
   const lost = outcomes.flatMap(lostOf)
   const minutes = outcomes.reduce((sum, outcome) => sum + outcome.minutes, 0)
   return `# Proof
@@ -23,7 +23,7 @@ ${lost.length === 0 ? '**Lost: 0.**' : `**Lost: ${lost.length} findings, listed 
 lost, doubled or disordered record on this machine, and writes this page: \`npm run proof\`, or \`npm run proof -- --quick\` in about 20 \
 minutes.
 
-Last run: ${date.slice(0, 16).replace('T', ' ')} UTC, \`${command}\` (${scale}), ${Math.round(minutes)} minutes on ${machine.cores} cores \
+Last run: ${datesOf(outcomes)} UTC, \`${command}\` (${scale}), ${Math.round(minutes)} minutes on ${machine.cores} cores \
 (${machine.cpu}, ${machine.memoryGb} GB, ${machine.kernel}), Node.js ${versions.node}, Redis ${versions.redis}, Kafka ${versions.kafka}.
 
 ${markdownTable(['part', 'question', 'what ran', 'lost', 'minutes'], outcomes.map((outcome) => [
@@ -40,6 +40,12 @@ ${outcomes.map(({ part, command: own }) => `- ${part.name}: \`${own}\``).join('\
 A record counts as lost if a client neither got it nor a \`doc:resync\` in its place. docs/internals/promises.md names \
 the check that holds each promise, and docs/internals/simulation.md says how seeds work.
 `
+}
+
+/** @param {Outcome[]} outcomes @returns {string} the ends of the first and of the last part to run, in minutes */
+function datesOf (outcomes) {
+  const dates = outcomes.map(({ date }) => date.slice(0, 16).replace('T', ' ')).sort()
+  return [...new Set([dates[0], dates.at(-1)])].join(' to ')
 }
 
 /** @param {Outcome} outcome @returns {string[]} */

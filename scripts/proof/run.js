@@ -3,7 +3,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
 /**
@@ -12,6 +12,7 @@ import path from 'node:path'
  * @typedef {object} Outcome
  * @property {Part} part
  * @property {string} command
+ * @property {string} date of its end, ISO 8601
  * @property {number} minutes
  * @property {import('./parts.js').Shown | undefined} shown undefined: it did not run to its end
  * @property {number | null} code exit code of the command; null: it was ended by a signal
@@ -24,16 +25,17 @@ import path from 'node:path'
  * @param {string} options.folder for the results of the parts; what they had there before is removed
  * @param {AbortSignal} options.signal aborted: the running part is interrupted, and no further one begins
  * @param {(text: string) => void} options.say
+ * @param {boolean} [options.goOn] a part whose command ran to its end with results in this folder is not run again
  * @returns {Promise<Outcome[]>} of those that ran
  */
-export async function runParts (parts, { scale, folder, signal, say }) {
+export async function runParts (parts, { scale, folder, signal, say, goOn = false }) {
   let left = parts.reduce((sum, part) => sum + part[scale].minutes, 0)
   /** @type {Outcome[]} */
   const outcomes = []
   for (const part of parts) {
     if (signal.aborted) break
     say(`\n== ${part.name}: ${part.question} (${outcomes.length + 1} of ${parts.length}, about ${left} min remain)`)
-    outcomes.push(await runPart(part, { scale, folder, signal }))
+    outcomes.push((goOn && earlier(part, scale, folder)) || await runPart(part, { scale, folder, signal }))
     left -= part[scale].minutes
   }
   return outcomes
@@ -46,8 +48,8 @@ export async function runParts (parts, { scale, folder, signal, say }) {
  */
 async function runPart (part, { scale, folder, signal }) {
   const { args } = part[scale]
-  const json = path.join(folder, `${part.results}.json`)
-  rmSync(json, { force: true })
+  const files = filesOf(part, folder)
+  for (const file of Object.values(files)) rmSync(file, { force: true })
   const begin = performance.now()
   const env = { ...process.env, ...part.env, RESULTS_FOLDER: folder }
   const child = spawn(process.execPath, args, { stdio: 'inherit', env })
@@ -55,13 +57,37 @@ async function runPart (part, { scale, folder, signal }) {
   signal.addEventListener('abort', interrupt)
   const [code] = await once(child, 'exit')
   signal.removeEventListener('abort', interrupt)
-  return {
-    part, code,
-    command: ['node', ...args].join(' '),
-    minutes: (performance.now() - begin) / 60_000,
-    // a test or a limit may fail although all was measured: the results say what
-    shown: signal.aborted || !existsSync(json) ? undefined : part.read(JSON.parse(readFileSync(json, 'utf8')))
+  const ran = {
+    command: commandOf(part, scale), code,
+    date: new Date().toISOString(), minutes: (performance.now() - begin) / 60_000
   }
+  // a test or a limit may fail although all was measured: the results say what
+  if (signal.aborted || !existsSync(files.results)) return { part, ...ran, shown: undefined }
+  writeFileSync(files.ran, JSON.stringify(ran))
+  return { part, ...ran, shown: part.read(JSON.parse(readFileSync(files.results, 'utf8'))) }
+}
+
+/** @param {Part} part @param {'full' | 'quick'} scale */
+const commandOf = (part, scale) => ['node', ...part[scale].args].join(' ')
+
+/** @param {Part} part @param {string} folder */
+const filesOf = (part, folder) => ({
+  results: path.join(folder, `${part.results}.json`),
+  ran: path.join(folder, `${part.name}.ran.json`)
+})
+
+/**
+ * @param {Part} part
+ * @param {'full' | 'quick'} scale
+ * @param {string} folder
+ * @returns {Outcome | undefined} of an earlier run with the same command
+ */
+function earlier (part, scale, folder) {
+  const files = filesOf(part, folder)
+  if (!existsSync(files.ran) || !existsSync(files.results)) return
+  const ran = JSON.parse(readFileSync(files.ran, 'utf8'))
+  if (ran.command !== commandOf(part, scale)) return
+  return { part, ...ran, shown: part.read(JSON.parse(readFileSync(files.results, 'utf8'))) }
 }
 
 /**

@@ -82,6 +82,14 @@ test('the page says what was lost, also if a part did not run to its end, and a 
   assert.match(page, /## Limits that were exceeded, with nothing lost\n\n- good: the heap grew\n/)
   assert.match(proofPage(outcomes.slice(0, 1), environment(), 'full'), /\*\*Lost: 0\.\*\*/)
 
+  const again = await runParts(parts, {
+    scale: 'quick', folder, signal: new AbortController().signal, say () {}, goOn: true
+  })
+  const dates = (/** @type {typeof outcomes} */ of) => of.map(({ date }) => date)
+  assert.deepEqual(again.map((outcome) => lostOf(outcome).length), [0, 1, 1, 1])
+  assert.deepEqual(dates(again).map((date, i) => date === outcomes[i].date), [true, true, false, true],
+    'continued: a part without results runs again')
+
   const interrupted = AbortSignal.abort()
   assert.deepEqual(await runParts(parts, { scale: 'quick', folder, signal: interrupted, say () {} }), [])
 })
