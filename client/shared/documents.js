@@ -1,5 +1,6 @@
 import { readNewest } from '../document/last.js'
 import { readBetween } from '../document/load.js'
+import { isExcepted, tabOf, takeExcept } from './except.js'
 
 /**
  * The documents of the tabs: each is joined once over the shared connection. A tab that opens a document which is open
@@ -123,12 +124,19 @@ export class SharedDocuments {
    * @param {string} event
    * @param {unknown} payload
    * @param {any} meta
+   * @param {string[]} except client ids of the tabs that do not get it
    * @returns {HubTab[]} the tabs that get it now
    */
-  onRecord (event, payload, meta) {
-    const document = /** @type {SharedDocument} */ (this.#documents.get(meta.guid))
-    if (meta.offset !== undefined) document.position = { epoch: document.position?.epoch ?? '', offset: meta.offset }
-    return this.#level(document, [event, payload, meta])
+  onRecord (event, payload, meta, except) {
+    const { guid, offset } = meta
+    const document = /** @type {SharedDocument} */ (this.#documents.get(guid))
+    if (offset !== undefined) document.position = { epoch: document.position?.epoch ?? '', offset }
+    if (except.length === 0) return this.#level(document, [event, payload, meta])
+    const passed = [...document.parts].filter(([tab, { held }]) => held === null && isExcepted(tab, except))
+    // they continue after it
+    if (offset !== undefined && document.position?.epoch)
+      this.#hub.emitAll(passed.map(([tab]) => tab), 'doc:position', { guid, position: document.position })
+    return this.#level(document, [event, payload, meta], except)
   }
 
   /** @param {string} guid @param {SharedDocument} document that is joined no longer, maybe of an earlier connection */
@@ -136,10 +144,16 @@ export class SharedDocuments {
     if (document.parts.size === 0 && this.#documents.get(guid) === document) this.#documents.delete(guid)
   }
 
-  /** @param {SharedDocument} document @param {any[]} event @returns {HubTab[]} those that get it now; others hold it */
-  #level ({ parts }, event) {
-    for (const { held } of parts.values()) if (held && held.length <= MAX_HELD) held.push(event)
-    return [...parts].filter(([, { held }]) => held === null).map(([tab]) => tab)
+  /**
+   * @param {SharedDocument} document
+   * @param {any[]} event
+   * @param {string[]} [except] client ids of the tabs that do not get it
+   * @returns {HubTab[]} those that get it now; others hold it
+   */
+  #level ({ parts }, event, except = []) {
+    const tabs = [...parts].filter(([tab]) => !isExcepted(tab, except))
+    for (const [, { held }] of tabs) if (held && held.length <= MAX_HELD) held.push(event)
+    return tabs.filter(([, { held }]) => held === null).map(([tab]) => tab)
   }
 
   /**
@@ -161,7 +175,7 @@ export class SharedDocuments {
     // what it held came for a tab whose join has failed
     part.held = null
     document.position = join.position ?? null
-    const answer = await this.#hub.request('doc:join', { ...join, ...presenceOf(document) })
+    const answer = await this.#hub.request('doc:join', { ...join, ...presenceOf(document), ...tabOf(tab) })
     if (answer.ok) {
       document.joined = true
       this.#reach(document, answer.position)
@@ -175,7 +189,7 @@ export class SharedDocuments {
   /** @param {SharedDocument} document @param {HubTab} tab @param {any} join @returns {Promise<any>} the answer */
   async #follow (document, tab, { guid, position, last }) {
     // the access of today, and the members
-    const answer = await this.#hub.request('doc:join', { guid, ...presenceOf(document) })
+    const answer = await this.#hub.request('doc:join', { guid, ...presenceOf(document), ...tabOf(tab) })
     const part = document.parts.get(tab)
     if (part === undefined) return gone(guid)
     if (!answer.ok) {
@@ -218,7 +232,8 @@ export class SharedDocuments {
       this.#hub.emit(tab, 'doc:resync', { guid, position: end, reason: position?.epoch === end.epoch ? 'trimmed' : 'epoch' })
       return false
     }
-    for (const { event, payload, meta } of records) this.#hub.emit(tab, event, payload, meta)
+    for (const { event, payload, meta } of records)
+      if (!isExcepted(tab, takeExcept(meta))) this.#hub.emit(tab, event, payload, meta)
     return position !== undefined
   }
 

@@ -88,6 +88,9 @@ export class HubTab {
   }
 
   get id () { return this.#id }
+
+  /** Id of its client: `client.id`. @type {string | undefined} */
+  get client () { return this.auth?.client }
 }
 
 /** @param {any} manager @param {Packet} packet @returns {unknown[]} messages that can be posted */

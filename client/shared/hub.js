@@ -3,6 +3,7 @@ import { randomId } from '../common/random-id.js'
 import { delayBefore } from '../connection/delay.js'
 import { HubTab, PACKET, encodeWith } from './hub-tab.js'
 import { SharedDocuments } from './documents.js'
+import { isExcepted, tabOf, takeExcept } from './except.js'
 import { keyOf } from './key.js'
 import { Senders } from './senders.js'
 
@@ -37,8 +38,8 @@ const TIMEOUT = 30_000
 /** Maximum requests of receipts without an answer. */
 const MAX_RECEIPTS = 1000
 
-/** Event of the gateway that says where the connection is in the log of the user. */
-const OPENED = 'user'
+/** Events of the gateway that say where the connection is in the log of the user, at first and later. */
+const [OPENED, PASSED] = ['user', 'position']
 /** Answer to a new token with other rights. */
 const OTHER_CLAIMS = { code: 'forbidden', message: 'tabs with other claims share no connection', retryable: false }
 
@@ -266,12 +267,15 @@ export class Hub {
       if (/^gateway:(user|resync|position)$/.test(event)) return this.#onUser(event, payload)
       if (/^(gateway|auth):/.test(event)) return this.#emitAll(this.#admitted, [event, payload])
       if (event.startsWith('doc:')) return this.#documents.onEvent(event, payload)
-      if (meta?.user) return this.#onUserRecord(event, payload, meta)
+      const except = takeExcept(meta)
+      if (meta?.user) return this.#onUserRecord(event, payload, meta, except)
       const id = acknowledge && this.#receiptOf(acknowledge)
       const sender = this.#senders.of(meta, socket.id)
       if (meta?.guid === undefined || !this.#documents.has(meta.guid))
-        return this.#emitAll(this.#admitted, [event, payload, meta], id)
-      const tabs = this.#documents.onRecord(event, payload, meta)
+        return this.#emitAll(this.#admitted.filter((tab) => !isExcepted(tab, except)), [event, payload, meta], id)
+      const tabs = this.#documents.onRecord(event, payload, meta, except)
+      // the tab that caused it needs none
+      if (tabs.length === 0 && except.length > 0) acknowledge?.()
       if (sender === undefined) return this.#emitAll(tabs, [event, payload, meta], id)
       // to the other tabs it is the message of another client
       this.#emitAll(tabs.filter(({ number }) => number === sender), [event, payload, meta], id)
@@ -290,13 +294,15 @@ export class Hub {
     }
   }
 
-  /** @param {string} event @param {unknown} payload @param {any} meta */
-  #onUserRecord (event, payload, meta) {
+  /** @param {string} event @param {unknown} payload @param {any} meta @param {string[]} except */
+  #onUserRecord (event, payload, meta, except) {
     const { epoch, offset } = meta.user
     this.#reached = { epoch, offset }
     const tabs = this.#admitted.filter(({ user }) => user !== null && !(user && !isBefore(user, this.#reached)))
     for (const tab of tabs) if (tab.user) tab.user = this.#reached
-    this.#emitAll(tabs, [event, payload, meta])
+    this.#emitAll(tabs.filter((tab) => !isExcepted(tab, except)), [event, payload, meta])
+    const passed = tabs.filter((tab) => tab.user && isExcepted(tab, except))
+    this.#emitAll(passed, [`gateway:${PASSED}`, { position: this.#reached }])
   }
 
   /** @param {Function} acknowledge @returns {number} */
@@ -333,7 +339,13 @@ export class Hub {
       this.#refresh = null
       return { ok: true }
     }
-    if (event === 'doc:send') return this.#request(event, this.#senders.mark(argument, tab.number))
+    if (event === 'doc:send')
+      return this.#request(event, { ...this.#senders.mark(argument, tab.number), ...tabOf(tab) })
+    if (event === 'doc:history') {
+      const answer = await this.#request(event, argument)
+      for (const { meta } of answer.records ?? []) takeExcept(meta)
+      return answer
+    }
     if (event !== 'doc:signal') return this.#request(event, argument)
     const answer = isAsked ? await this.#request(event, argument) : { ok: true }
     if (!isAsked) connection.tell(event, argument)

@@ -8,6 +8,7 @@ import { encodePacket } from '../transport/socketio/codec.js'
 import { OpenDocument } from './open-document.js'
 import { ACK, answeredBy, noteDocument, noteWrites, sizeOf, takeBack } from './queued-packets.js'
 import { senderId } from './sender.js'
+import { Tabs } from './tabs.js'
 
 /**
  * Property of a Socket.IO socket that holds its Connection (on its Engine.IO socket: `kOwner`). Not in `socket.data`,
@@ -77,6 +78,8 @@ export class Connection {
   expiresIn = 0
   /** @type {string | undefined} */
   #sender
+  /** Usually undefined: a connection of one client. @type {Tabs | undefined} */
+  tabs
   /** Why the gateway closes the connection. @type {import('../base/common/errors.js').ErrorCode | null} */
   endCode = null
 
@@ -114,6 +117,15 @@ export class Connection {
   get sender () {
     return this.#sender ??= this.client === undefined ? this.id : senderId(this.identity, this.client)
   }
+
+  /**
+   * The id that excludes one of the tabs that share this connection, or without a tab this client.
+   * @param {string} [tab] its client id
+   */
+  senderOf (tab) { return tab === undefined ? this.sender : senderId(this.identity, tab) }
+
+  /** @param {string} tab client id of one of the tabs that share this connection */
+  isSharedBy (tab) { (this.tabs ??= new Tabs(this.identity)).add(tab) }
 
   get open () { return this.socket.connected }
   get transport () { return this.conn.transport.name }
@@ -205,7 +217,8 @@ export class Connection {
   deliver (given, anyway = false) {
     const { conn, codec, context } = this
     if (conn.readyState !== 'open') return
-    const delivery = given.receipt?.sampled && !this.acknowledges ? given.plain : given
+    const asked = given.receipt?.sampled && !this.acknowledges ? given.plain : given
+    const delivery = this.tabs === undefined ? asked : asked.forTabs(this.tabs)
     if (this.backlog !== null && !anyway && !this.backlog.admits(delivery)) {
       delivery.trace?.tell(this, 'withheld')
       return false

@@ -5,6 +5,7 @@ import { noBrowser } from '../helpers/browser.js'
 import { serveBundled } from '../helpers/bundled-page.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { rulesFile } from '../helpers/rules-file.js'
 import { sharedBrowser } from '../helpers/shared-browser.js'
 import { SECRET, signToken } from '../helpers/tokens.js'
 import { waitFor } from '../helpers/wait.js'
@@ -27,7 +28,10 @@ describe('tabs that share a connection', { skip: noBrowser, timeout: 240_000 }, 
   let origin = ''
 
   before(async () => {
-    inkcast = await startEmbedded(scope, { ALLOWED_ORIGINS: '*', AUTH_JWT_SECRET: SECRET, MAX_CONNECTIONS_PER_USER: '2' })
+    const rules = rulesFile(scope, { rules: [{ prefix: 'quiet', echo: false }] })
+    inkcast = await startEmbedded(scope, {
+      ALLOWED_ORIGINS: '*', AUTH_JWT_SECRET: SECRET, MAX_CONNECTIONS_PER_USER: '2', DOCUMENT_RULES_FILE: rules.path
+    })
     origin = await serveBundled(scope, PAGE)
     context = await (await sharedBrowser()).newContext()
     scope.after(() => context.close())
@@ -117,6 +121,19 @@ describe('tabs that share a connection', { skip: noBrowser, timeout: 240_000 }, 
     })
     await allSee([tabs[0]], ['from the second', 'cursor'])
     assert.deepEqual(await seenOn(tabs[1]), [])
+  })
+
+  test('get a record that excludes another tab, and a message that its sender does not get back', async (t) => {
+    const [first, second] = await openTabs(t, 2, { uid: 'kim', guid: 'quiet', open: { echo: true } })
+    await second.evaluate(() => /** @type {any} */ (globalThis).doc.send('sent'))
+    const id = await second.evaluate(() => /** @type {any} */ (globalThis).client.id)
+    await inkcast.post('/v1/documents/quiet/broadcast', 'excluded', { 'x-except': id })
+    await publish('quiet', 'all')
+    await allSee([first], ['sent', 'excluded', 'all'])
+    await allSee([second], ['all'])
+    const [{ offset }, other] = await Promise.all([first, second].map((page) =>
+      page.evaluate(() => /** @type {any} */ (globalThis).doc.position)))
+    assert.equal(other.offset, offset)
   })
 
   test('send the edits that a closed tab has left', async (t) => {

@@ -39,6 +39,19 @@ export class Delivery {
     if (receipt?.sampled) this.meta.sampled = true
   }
 
+  /**
+   * @param {{ metaOf: (except: string[]) => { except?: string[] } }} tabs that share the connection of a receiver
+   * @returns {Delivery} with the tabs that the record excludes
+   */
+  forTabs (tabs) {
+    const { except } = tabs.metaOf(this.publication.except)
+    if (except === undefined) return this
+    const delivery = new Delivery(this.publication, 0, this.receipt)
+    delivery.meta = { ...this.meta, except }
+    delivery.trace = this.trace
+    return delivery
+  }
+
   /** @param {Codec} codec @returns {EncodedMessage[]} more than one only for JSON with binary attachments */
   messages (codec) {
     return codec === 'json'
@@ -128,7 +141,7 @@ function binaryAsText (key, value) {
 function metaOf ({ guid, traceId, traceparent, timestamp, from }, offset, after) {
   /**
    * @type {{ guid?: string, offset?: number, after?: number, traceId?: string, traceparent?: string, ts?: number,
-   *   from?: string, sampled?: true }}
+   *   from?: string, sampled?: true, except?: string[] }}
    */
   const meta = {}
   if (guid !== undefined) meta.guid = guid

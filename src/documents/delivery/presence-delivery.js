@@ -29,6 +29,9 @@ export class PresenceDelivery {
     return codec === 'json' ? (this.#json ??= this.#make('json')) : (this.#msgpack ??= this.#make('msgpack'))
   }
 
+  /** No tab is excluded from it. */
+  forTabs () { return this }
+
   /** Size of the larger encoding; 0: it was never encoded. */
   get bytes () {
     return Math.max(...[this.#json, this.#msgpack].map((messages) => messages?.[0].frame.length ?? 0))

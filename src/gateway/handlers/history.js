@@ -33,7 +33,7 @@ export async function handle (connection, { guid, before, limit = DEFAULT_LIMIT 
   return {
     guid,
     records: payloads.map((payload, i) => {
-      const { offset, after, lost, publication: { event, traceId, timestamp, from } } = records[left + i]
+      const { offset, after, lost, publication: { event, traceId, timestamp, from, except } } = records[left + i]
       return {
         event,
         payload,
@@ -44,7 +44,8 @@ export async function handle (connection, { guid, before, limit = DEFAULT_LIMIT 
           ...(lost && { lost }),
           traceId,
           ts: timestamp,
-          ...(from !== undefined && { from })
+          ...(from !== undefined && { from }),
+          ...connection.tabs?.metaOf(except)
         }
       }
     }),

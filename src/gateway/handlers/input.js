@@ -24,6 +24,11 @@ const MAX_LAST = 1000
 export const last = wholeNumber(1, MAX_LAST)
 /** Fields of an object, in place of a position. */
 export const positionFields = { epoch: v.optional(epoch), offset: v.optional(offset) }
+/** Client id of one of several tabs that share the connection. */
+export const tab = custom(
+  /** @type {(value: unknown) => value is string} */ (isId),
+  'must be a string of 1 to 256 bytes without control characters'
+)
 export const data = custom(
   /** @type {(value: unknown) => value is unknown} */ ((value) => value !== undefined),
   'is missing'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { InkcastError } from '../../base/common/errors.js'
 import { strictObject } from '../../base/common/schema.js'
-import { guid, idle, isGuidOnly, last, members as asksForMembers, position, state } from './input.js'
+import { guid, idle, isGuidOnly, last, members as asksForMembers, position, state, tab } from './input.js'
 import { leaveDocument } from './leave.js'
 
 export const schema = strictObject({
@@ -10,7 +10,8 @@ export const schema = strictObject({
   last: v.optional(last),
   state: v.optional(state),
   idle: v.optional(idle),
-  members: v.optional(asksForMembers)
+  members: v.optional(asksForMembers),
+  tab: v.optional(tab)
 })
 export const isPlain = isGuidOnly
 
@@ -39,9 +40,10 @@ const followers = new WeakMap()
  * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
-export async function handle (connection, { guid, position, last, ...part }, context) {
+export async function handle (connection, { guid, position, last, tab, ...part }, context) {
   const { feeds, access, connectionListeners, presence, rulesOf } = context
   const { state } = part
+  if (tab !== undefined) connection.isSharedBy(tab)
   const known = connection.document(guid)
   if (known !== undefined && !known.joined)
     return follow(connection, { guid, position, ...part }, known, context)

@@ -7,7 +7,7 @@ import { withStandardDates } from '../../wire/msgpack-extensions.js'
 import { parseTraceparent } from '../../wire/traceparent.js'
 import { takeEvent } from '../document-rate.js'
 import { assertMayAct } from './standing.js'
-import { checkEventName, data, encodeData, event, guid } from './input.js'
+import { checkEventName, data, encodeData, event, guid, tab } from './input.js'
 import { inOrder } from './queued-edits.js'
 
 export const schema = strictObject({
@@ -16,6 +16,7 @@ export const schema = strictObject({
   data,
   // as W3C Trace Context has it; another one is ignored
   traceparent: v.optional(v.pipe(string(), v.maxCodePoints(100))),
+  tab: v.optional(tab),
   queue: v.optional(strictObject({
     id: v.pipe(string(), v.regex(/^[\w-]{16,64}$/, 'must have 16 to 64 letters, digits, hyphens or underscores')),
     seq: wholeNumber(1)
@@ -58,6 +59,7 @@ async function send (connection, input, context) {
   }
   const standard = contentType === 'application/msgpack' ? withStandardDates(value) : value
   const parent = parseTraceparent(input.traceparent)
+  const sender = connection.senderOf(input.tab)
   const traceId = parent?.traceId ?? newTraceId(random)
   /** @type {import('../../log/publish/uplink.js').UplinkRecord} */
   const record = {
@@ -72,8 +74,8 @@ async function send (connection, input, context) {
     contentType,
     value: standard,
     ...(standard === value ? {} : { asSent: value }),
-    sender: connection.sender,
-    ...(echo === false && { except: [connection.sender] }),
+    sender,
+    ...(echo === false && { except: [sender] }),
     ...(queue && {
       // an anonymous user is another one after a reconnect
       queue: { id: queue.id, number: queue.seq, ...(!connection.identity.anonymous && { uid: connection.uid }) }

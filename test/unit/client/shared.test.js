@@ -54,7 +54,7 @@ test('a tab that joins later gets the log from its position, then what arrived m
   for (const tab of [first, second]) sent.set(tab, [])
   const arrives = (/** @type {number} */ offset) => {
     const event = ['message', offset, { guid: 'doc', offset }]
-    for (const tab of documents.onRecord(/** @type {any} */ (event[0]), event[1], event[2])) emit(tab, ...event)
+    for (const tab of documents.onRecord(/** @type {any} */ (event[0]), event[1], event[2], [])) emit(tab, ...event)
   }
   await documents.join(first, { guid: 'doc', position: at(2) })
   arrives(3)
@@ -80,4 +80,28 @@ test('a message that the gateway publishes is of the tab that sent it, also with
   assert.equal(senders.of({ from: 'me', traceId: traceparent.slice(3, 35) }, 'me'), 7)
   assert.equal(senders.of({ from: 'me', traceId: 'a'.repeat(32) }, 'me'), 8)
   assert.equal(senders.of({ from: 'other', traceId: 'a'.repeat(32) }, 'me'), undefined)
+})
+
+test('a record that excludes a tab reaches the others, live and from the log; the tab gets its position', async () => {
+  /** @type {any[][]} */
+  const sent = []
+  /** @type {any[][]} */
+  const asked = []
+  const emit = (/** @type {any} */ tab, /** @type {any[]} */ ...event) => sent.push([tab.client, ...event])
+  const records = [{ event: 'message', payload: 'older', meta: { guid: 'doc', offset: 2, except: ['b'] } }]
+  const documents = new SharedDocuments({
+    request: async (event, argument) => {
+      asked.push([event, argument.tab])
+      return event === 'doc:history' ? { ok: true, records, position: at(2) } : { ok: true, guid: 'doc', position: at(2) }
+    },
+    emit,
+    emitAll: (tabs, ...event) => { for (const tab of tabs) emit(tab, ...event) }
+  })
+  const [first, second] = /** @type {any[]} */ ([{ client: 'a' }, { client: 'b' }])
+  await documents.join(first, { guid: 'doc', position: at(2) })
+  await documents.join(second, { guid: 'doc', position: at(1) })
+  assert.deepEqual(asked, [['doc:join', 'a'], ['doc:join', 'b'], ['doc:history', undefined]])
+  const tabs = documents.onRecord('message', 'newer', { guid: 'doc', offset: 3 }, ['b'])
+  assert.deepEqual(tabs, [first])
+  assert.deepEqual(sent, [['b', 'doc:position', { guid: 'doc', position: at(3) }]])
 })
