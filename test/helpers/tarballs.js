@@ -89,18 +89,21 @@ export async function packAll (t, names) {
   const building = names.includes('inkcast')
     ? ['inkcast']
     : names.filter((name) => name !== 'inkcast-client' || names.length === 1)
-  const inOrder = [...names].sort((a, b) => Number(building.includes(b)) - Number(building.includes(a)))
-  for (const name of inOrder) {
+  // one npm for those that need no script: it takes longer to start than to pack
+  for (const group of [building, names.filter((name) => !building.includes(name))]) {
+    if (group.length === 0) continue
     const { stdout } = await npm(
       copy,
       'pack',
       '--pack-destination',
       folder,
-      ...(building.includes(name) ? [] : ['--ignore-scripts']),
-      ...(name === 'inkcast' ? [] : ['--workspace', name])
+      ...(group === building ? [] : ['--ignore-scripts']),
+      ...group.flatMap((name) => name === 'inkcast' ? [] : ['--workspace', name])
     )
-    tarballs[name] = join(folder, /** @type {string} */ (stdout.trim().split('\n').at(-1)))
-    if (name === 'inkcast') {
+    const packed = stdout.trim().split('\n')
+    for (const name of group)
+      tarballs[name] = join(folder, /** @type {string} */ (packed.findLast((line) => new RegExp(`^${name}-\\d.*\\.tgz$`).test(line))))
+    if (group.includes('inkcast')) {
       // as it is published: .github/workflows/release.yml
       execFileSync(process.execPath, ['scripts/stage-package.js', join(folder, 'staged')], { cwd: copy })
       await npm(join(folder, 'staged'), 'pack', '--pack-destination', folder)
