@@ -24,7 +24,7 @@ export function positionOf (position) {
  * The positions of a page in its documents, kept over reloads. Written with each record: a write to sessionStorage
  * takes microseconds.
  *
- * @param {Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined} storage
+ * @param {import('../connection/options.js').PositionStorage | undefined} storage
  * @param {string} url of the gateway
  */
 export function createPositions (storage, url) {

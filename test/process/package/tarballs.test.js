@@ -274,6 +274,24 @@ describe('the packages of frameworks', () => {
   })
 })
 
+test('inkcast-client gives its types to an app, where nothing of the Web has a type', async (t) => {
+  const installed = await install(t, { 'inkcast-client': tarballs['inkcast-client'] })
+  if (installed === undefined) return
+  const { folder } = installed
+  writeFileSync(join(folder, 'app.mts'), `import { connect } from 'inkcast-client/react-native'
+connect('http://localhost', {}, {}).close()
+// what react-native has itself
+declare global {
+  interface AbortSignal {}
+  interface Headers {}
+  function setTimeout (): number
+}
+`)
+  const compilerOptions = { ...COMPILER_OPTIONS, module: 'nodenext', lib: ['es2022'] }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.mts'] }))
+  compile(folder)
+})
+
 describe('inkcast', () => {
   /** inkcast, and what it depends on and the registry may not have yet. */
   const withOwn = () => ({
