@@ -162,6 +162,14 @@ export function sessionsContract (name, open) {
       for await (const page of two.users(first)) assert.fail(`${page.length} are left`)
     })
 
+    test('of the times at which workers let go of a user the latest stays, in whatever order they are written', async () => {
+      const { one, two } = await open()
+      const [ada, bob, cyd] = [fresh('ada'), fresh('bob'), fresh('cyd')]
+      await one.ended([[ada, 2000], [bob, 1000.5]])
+      await two.ended([[ada, 1999], [bob, 3000]])
+      assert.deepEqual(await Promise.all([ada, bob, cyd].map((uid) => one.lastSeen(uid))), [2000, 3000, null])
+    })
+
     test('the first holder must report the begin to the services, and the last one the end', async () => {
       const { one, two, first, second } = await open()
       for (const what of [{ uid: fresh('user') }, { uid: fresh('user'), guid: fresh('doc') }]) {

@@ -3,7 +3,8 @@ import { NUMBERS, QUEUES, UIDS, UPLINK } from './world.js'
 
 const {
   documentHolders, nodeMarker, orderReport, receiptParts, reports: REPORTS, requestState, uplinkQueueMarks,
-  tenants: TENANTS, userHolders, userOrdered, userOrders, userWorkers, workerChannel, workerOrders, workers: WORKERS
+  tenants: TENANTS, userHolders, userOrdered, userOrders, userSeen, userWorkers, workerChannel, workerOrders,
+  workers: WORKERS
 } = createKeys()
 
 /** @typedef {import('./scripts-of-documents.js').Calls} Calls */
@@ -112,6 +113,10 @@ export const PEOPLE_CALLS = {
       draw.pick(ORDERS), 'message', draw.pick(['2', '60']), draw.pick(['1', '2', '100']), draw.pick(['', '1', '1'])
     ]
   }),
+  ended (draw) {
+    const uids = draw.list(1, 3, () => draw.pick(UIDS))
+    return { keys: uids.map(userSeen), args: [draw.pick(['2', '60']), ...uids.map(() => draw.pick(['0', '9', '10', '1790000000000']))] }
+  },
   drop: (draw) => ({ keys: [workerOrders(1)], args: ['dropped', draw.pick(['2', '60'])] }),
   carried: (draw) => {
     const id = draw.pick(ORDERS)

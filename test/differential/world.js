@@ -4,7 +4,7 @@ const {
   documentChannel, documentHolders, documentKeys, documentLeft, documentLog, documentMeta, documentNewest,
   documentPresence, emptyEpoch, everyoneChannel: EVERYONE_CHANNEL, nodeMarker, orderReport, queueMarks, receiptParts,
   reports: REPORTS, tenants: TENANTS,
-  requestState, sourceHealing, sourceMark, uplinkPart, uplinkQueueMarks, userHolders, userOrdered, userOrders,
+  requestState, sourceHealing, sourceMark, uplinkPart, uplinkQueueMarks, userHolders, userOrdered, userOrders, userSeen,
   userWorkers, workerChannel, workerDocuments, workerOrders, workerPresence, workers: WORKERS
 } = createKeys()
 
@@ -59,6 +59,6 @@ export const ALL = Object.values(KEYS).flat()
 
 /** Keys that scripts make besides. */
 export const OTHERS = [
-  ...UIDS.flatMap((uid) => [userWorkers(uid), userOrders(uid), userOrdered(uid)]),
+  ...UIDS.flatMap((uid) => [userWorkers(uid), userOrders(uid), userOrdered(uid), userSeen(uid)]),
   ...['o1', 'o2', 'o3'].map((id) => orderReport(1, id))
 ]

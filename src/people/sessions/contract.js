@@ -44,7 +44,7 @@
  * @property {(incarnation: string) => Promise<void>} forget deletes its users
  * @property {(users: [uid: string, at: number][]) => Promise<void>} ended when the last connections of users on a
  *   worker have ended, ms since 1970; not kept of anonymous users
- * @property {(uid: string) => Promise<number | null>} lastSeen the latest time of `ended`; null: not within a day
+ * @property {(uid: string) => Promise<number | null>} lastSeen the latest time of all `ended`; null: not within a day
  * @property {(uid: string) => Promise<(Session & { worker: number })[]>} sessions of a user
  * @property {(sid: string) => Promise<(Session & { worker: number, uid: string }) | null>} session looks through the
  *   users of the worker that the id names, up to all of them

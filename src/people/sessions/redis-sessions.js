@@ -5,7 +5,7 @@ import { asSeen, decodeUser, encodeUser } from './user-encoding.js'
 import { liveIncarnations } from '../workers/worker-watch.js'
 import { isAnonymous } from '../auth/identity.js'
 
-/** Maximum number of changes per call of the script, so that a call blocks Redis for a short time only. */
+/** Maximum number of changes or users per call of a script, so that a call blocks Redis for a short time only. */
 const HOLD_BATCH = 200
 /** Maximum number of users per write command. */
 const WRITE_BATCH = 500
@@ -60,11 +60,11 @@ export function createRedisSessions ({ redis, services = true }) {
     },
 
     async ended (users) {
-      for (let at = 0; at < users.length; at += WRITE_BATCH) {
-        const batch = users.slice(at, at + WRITE_BATCH)
-        await Promise.all(batch.map(([uid, time]) =>
-          isAnonymous(uid) ? undefined : client.set(keys.userSeen(uid), Math.trunc(time), 'EX', LAST_SEEN_TTL)))
-      }
+      const named = users.filter(([uid]) => !isAnonymous(uid))
+      const calls = groupBySlot(named, ([uid]) => slotIn(redis, keys.userSeen(uid)), HOLD_BATCH)
+      await Promise.all(calls.map((call) => redis.scripts.ended(
+        call.map(([uid]) => keys.userSeen(uid)), [LAST_SEEN_TTL, ...call.map(([, time]) => Math.trunc(time))]
+      )))
     },
 
     async lastSeen (uid) {
