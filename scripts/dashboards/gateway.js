@@ -104,6 +104,17 @@ export const gateway = {
         ['records left out', perSecond('sampled_records_total', 'result="left_out"')]
       ])
     ],
+    Tenants: [
+      graph('Connections by tenant', 'Of TENANTS only. At the budget, further clients are refused.', 'short', [
+        ['{{tenant}}', total('tenant_connections', '', 'tenant')]
+      ]),
+      graph('Used by tenant', 'Connections, events and publications. Compare with the budgets in TENANTS.', 'short', [
+        ['{{tenant}} {{budget}}', perSecond('tenant_admitted_total', '', 'tenant, budget')]
+      ]),
+      graph('Refused by tenant', 'Above a budget. Any growth: raise the budget, or find who floods.', 'short', [
+        ['{{tenant}} {{budget}}', perSecond('tenant_refused_total', '', 'tenant, budget')]
+      ])
+    ],
     Certificates: [
       graph('Days left', 'Until a certificate expires. Below 14: renewal does not work.', 'short', [
         ['{{setting}} {{instance}}', lowest('tls_certificate_days_left', '', 'setting, instance')]

@@ -105,12 +105,13 @@ describe('expressions of alerts and dashboards', () => {
     assert.deepEqual(wrong, [])
   })
 
-  test('cover what docs/metrics.md calls an alert', () => {
+  test('cover what docs/metrics.md calls an alert, and tenants', () => {
     const used = new Set(expressions.flatMap(({ text }) => readExpression(text).selectors.map(({ name }) => name)))
     const series = Object.entries(METRICS).map(([name, { type }]) =>
       `inkcast_${name}${type === 'counter' ? '_total' : type === 'histogram' ? '_bucket' : ''}`)
     const unused = series.filter((name) => !used.has(name))
     assert.ok(unused.length < series.length / 4, `in no dashboard: ${unused.join(', ')}`)
+    assert.deepEqual(unused.filter((name) => name.startsWith('inkcast_tenant_')), [])
   })
 })
 
