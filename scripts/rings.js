@@ -45,13 +45,15 @@ export const RINGS = {
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
   process: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 345, together: 8,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 345, together: 16,
     apart: [
       'test/process/simulation/',
       // measures the heap of its process
       'test/process/admission/limits.test.js',
       // listens to errors that nothing has caught
       'test/process/client/handed-over.test.js',
+      // sets the clock of its process, which does not come back
+      'test/process/gateway/control.test.js',
       // looks at all handles of its process
       'test/process/rehearsal/warm-up.test.js',
       // sets up what a process has once
