@@ -48,6 +48,8 @@ export const RINGS = {
     services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 345, together: 16,
     apart: [
       'test/process/simulation/',
+      // packs, installs and compiles: with others it would be a part that takes twice as long as the next one
+      'test/process/package/',
       // measures the heap of its process
       'test/process/admission/limits.test.js',
       // listens to errors that nothing has caught
