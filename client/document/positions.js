@@ -21,10 +21,18 @@ export function positionOf (position) {
 }
 
 /**
+ * The methods of the browser's `Storage` that are used; apps have none.
+ * @typedef {object} Kept
+ * @property {(key: string) => string | null} getItem
+ * @property {(key: string, value: string) => void} setItem
+ * @property {(key: string) => void} removeItem
+ */
+
+/**
  * The positions of a page in its documents, kept over reloads. Written with each record: a write to sessionStorage
  * takes microseconds.
  *
- * @param {import('../connection/options.js').PositionStorage | undefined} storage
+ * @param {Kept | undefined} storage
  * @param {string} url of the gateway
  */
 export function createPositions (storage, url) {

@@ -62,7 +62,7 @@ export class HubTab {
 
   /** @param {unknown[]} messages of one packet */
   sendEncoded (messages) {
-    if (this.#unread > MAX_UNREAD) return this.close()
+    if (this.#unread >= MAX_UNREAD) return this.close()
     this.#unread += messages.length
     for (const data of messages) this.#channel.postMessage({ data })
   }
