@@ -14,6 +14,7 @@ const NOT_OURS = /^(?:DOCUMENTS_UPLINK|NODE_OPTIONS|OTEL_\w+)$/
 export const COMMANDS = [
   [/^npm pack /, () => {}],
   [/^mkdir [\w./-]+$/, () => {}],
+  [/^until \[ -f [\w./-]+ \]; do sleep [\d.]+; done$/, () => {}],
   [
     /^npm (?!install )(?:run )?(?:--silent )?(?<script>[\w:]+)/,
     (script) => { assert.ok(script === 'ci' || script in scripts, `unknown script ${script}`) }
