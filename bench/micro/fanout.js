@@ -6,7 +6,7 @@ import { Server } from 'socket.io'
 import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { Feed } from '../../src/documents/feed.js'
-import { Connection } from '../../src/gateway/connection.js'
+import { SocketIoConnection } from '../../src/gateway/socketio-connection.js'
 import { Delivery } from '../../src/documents/delivery/delivery.js'
 import { ratesOf } from '../../src/transport/admission/rate-limit.js'
 import { TurnWrites } from '../../src/documents/delivery/turn-writes.js'
@@ -49,7 +49,7 @@ function inkcast (count) {
   for (let i = 0; i < count; i++) {
     const socket = /** @type {any} */ ({ id: `connection-${i}`, conn: engineSocket() })
     feed.members.add(
-      new Connection(socket, /** @type {any} */ ({ uid: `user-${i}` }), 'json', undefined, connectionContext)
+      new SocketIoConnection(socket, /** @type {any} */ ({ uid: `user-${i}` }), 'json', undefined, connectionContext)
     )
   }
   const record = { publication: publicationOf(value), epoch: '', offset: 0, ingestedAt: 0 }

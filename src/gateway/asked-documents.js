@@ -22,22 +22,22 @@ import { answerEvent } from './handlers/dispatch.js'
  */
 export async function openDocument (connection, guid, opening, context) {
   const { ok, ...answer } = await answerEvent(connection, 'doc:join', [{ guid, ...opening }], context)
-  if (ok) connection.about(guid, () => connection.socket.emit('doc:joined', answer))
+  if (ok) connection.about(guid, () => connection.send('doc:joined', answer))
   // not_joined: the document was left meanwhile, and may have been opened again since
   else if (answer.error.code !== 'not_joined')
-    connection.socket.emit('doc:refused', { guid, error: { ...answer.error, ...retryHint(answer.error, context.random) } })
+    connection.send('doc:refused', { guid, error: { ...answer.error, ...retryHint(answer.error, context.random) } })
   return ok
 }
 
 /** @param {Connection} connection @param {HandshakeParts} parts of its handshake @param {HandlerContext} context */
 export function openAsked (connection, { documents, refused }, context) {
-  for (const part of refused ?? []) connection.socket.emit('gateway:refused', part)
+  for (const part of refused ?? []) connection.send('gateway:refused', part)
   for (const [guid, opening] of documents ?? []) {
     if (!(opening instanceof InkcastError)) openDocument(connection, guid, opening, context)
     else {
       const error = publicError(opening)
       context.metrics.client_events.count('doc:join', error.code)
-      connection.socket.emit('doc:refused', { guid, error })
+      connection.send('doc:refused', { guid, error })
     }
   }
 }

@@ -4,14 +4,14 @@ import { happened } from '../observe/metrics/points.js'
 import { forgetHandshake, keepHandshake, keepWhileConnecting, runFirst } from '../transport/socketio/handshake-hooks.js'
 import { createSharedListeners } from '../transport/socketio/shared-listeners.js'
 import { openAsked } from './asked-documents.js'
-import { kConnection } from './connection.js'
 import { watchDocumentRooms } from './document-rooms.js'
 import { handleEvent, isKnownEvent } from './handlers/dispatch.js'
 import { leaveDocument } from './handlers/leave.js'
 import { endReason } from './connection-listeners.js'
 import { NamespaceConnection } from './namespace-connection.js'
+import { kConnection } from './socketio-connection.js'
 
-/** @typedef {import('./connection.js').Connection} Connection */
+/** @typedef {import('./socketio-connection.js').SocketIoConnection} Connection */
 
 /**
  * Listeners to Engine.IO and Socket.IO, from the first packet of a connection to its end. All connections share one

@@ -4,24 +4,21 @@ import { retryHint } from '../transport/admission/handshake-limit.js'
 import { RateLimit, refusal } from '../transport/admission/rate-limit.js'
 import { CloseCode } from '../transport/engine/frame-reader.js'
 import { happened } from '../observe/metrics/points.js'
-import { encodePacket } from '../transport/socketio/codec.js'
 import { OpenDocument } from './open-document.js'
-import { ACK, answeredBy, noteDocument, noteWrites, sizeOf, takeBack } from './queued-packets.js'
+import { noteDocument, noteWrites, sizeOf, takeBack } from './queued-packets.js'
 import { senderId } from './sender.js'
 import { Tabs } from './tabs.js'
 
 /**
- * Property of a Socket.IO socket that holds its Connection (on its Engine.IO socket: `kOwner`). Not in `socket.data`,
- * which is for extensions, and which `fetchSockets` sends to other processes.
- */
-export const kConnection = Symbol('connection')
-
-/**
  * One client connection: its user, its open documents, and the writing of records. A worker has very many of them, so a
- * Connection has no closure and no timer, and creates maps only when they are needed.
+ * Connection has no closure and no timer, and creates maps only when they are needed. Each protocol extends it:
+ * socketio-connection.js, plain/plain-connection.js.
  *
  * @typedef {import('../wire/packet.js').Codec} Codec
  * @typedef {import('../people/auth/authenticator.js').Identity} Identity
+ * @typedef {import('./queued-packets.js').Packet} Packet
+ * @typedef {import('../documents/delivery/delivery.js').Delivery |
+ *   import('../documents/delivery/presence-delivery.js').PresenceDelivery} Delivered
  */
 
 /**
@@ -55,6 +52,7 @@ const MAX_QUEUED = 2 ** 16
  */
 const NEXT_POLL = 1000
 
+/** @abstract */
 export class Connection {
   /** @type {Map<string, OpenDocument> | undefined} bounded by MAX_DOCUMENTS_PER_CONNECTION */
   #documents
@@ -84,16 +82,15 @@ export class Connection {
   endCode = null
 
   /**
-   * @param {import('socket.io').Socket} socket
+   * @param {{ id: string, conn: any }} socket the client's, with the session (transport/engine/link.js) as `conn`
    * @param {Identity} identity
    * @param {Codec} codec
    * @param {string | undefined} client stable id across reconnects
    * @param {ConnectionContext} context
    */
   constructor (socket, identity, codec, client, context) {
-    this.socket = socket
     this.id = socket.id
-    this.conn = /** @type {any} */ (socket).conn
+    this.conn = socket.conn
     this.identity = identity
     this.codec = codec
     this.client = client
@@ -127,9 +124,37 @@ export class Connection {
   /** @param {string} tab client id of one of the tabs that share this connection */
   isSharedBy (tab) { (this.tabs ??= new Tabs(this.identity)).add(tab) }
 
-  get open () { return this.socket.connected }
   get transport () { return this.conn.transport.name }
   get lastSeen () { return this.context.lastSeenOf(this.conn) }
+
+  // The part that depends on the protocol
+
+  /** Whether the client is connected. @abstract @returns {boolean} */
+  get open () { throw new Error('not implemented') }
+
+  /** Sends an event of the gateway. @abstract @param {string} _event @param {object} _payload */
+  send (_event, _payload) { throw new Error('not implemented') }
+
+  /** Closes the connection after what was written. @abstract */
+  endSession () { throw new Error('not implemented') }
+
+  /** Enters a room of extensions. @param {string} _room @returns {Promise<void> | void} */
+  enterRoom (_room) {}
+
+  /** @param {string} _room @returns {Promise<void> | void} */
+  leaveRoom (_room) {}
+
+  /** Its identity is another one: tells extensions. */
+  describe () {}
+
+  /** @abstract @param {Delivered} _delivery @returns {import('../wire/packet.js').EncodedMessage[]} */
+  messagesOf (_delivery) { throw new Error('not implemented') }
+
+  /** @abstract @param {Packet} _queued @returns {number | undefined} id of the request that it answers */
+  requestOf (_queued) { throw new Error('not implemented') }
+
+  /** @abstract @param {number} _id of a request @param {object} _answer */
+  answer (_id, _answer) { throw new Error('not implemented') }
 
   /** @param {string} guid */
   document (guid) { return this.#documents?.get(guid) }
@@ -209,8 +234,7 @@ export class Connection {
 
   /**
    * Writes a record at the end of this turn.
-   * @param {import('../documents/delivery/delivery.js').Delivery |
-   *   import('../documents/delivery/presence-delivery.js').PresenceDelivery} given
+   * @param {Delivered} given
    * @param {boolean} [anyway] write regardless of the backlog
    * @returns {false | void} false: the backlog is full
    */
@@ -225,7 +249,7 @@ export class Connection {
     }
     delivery.receipt?.ask(this)
     delivery.trace?.delivering(this, delivery)
-    for (const message of delivery.messages(codec)) {
+    for (const message of this.messagesOf(delivery)) {
       if (this.#queued === null) context.turnWrites.add(this)
       if (this.#queued === null || this.#queued === NOTHING) this.#queued = [message]
       else this.#queued.push(message)
@@ -308,10 +332,8 @@ export class Connection {
     for (const packet of taken) this.backlog?.withdrew(sizeOf(packet))
     const error = publicError(new InkcastError('not_joined'))
     for (const packet of taken) {
-      const id = answeredBy(packet.data, this.codec)
-      if (id === undefined) continue
-      for (const data of encodePacket(this.codec, { type: ACK, nsp: '/', id, data: [{ ok: false, error }] }))
-        this.conn.write(data)
+      const id = this.requestOf(packet)
+      if (id !== undefined) this.answer(id, { ok: false, error })
     }
   }
 
@@ -367,17 +389,17 @@ export class Connection {
    */
   resync (guid, position, reason) {
     if (happened.hasSubscribers) this.tell('resync', { guid, reason, ...position })
-    this.about(guid, () => this.socket.emit('doc:resync', { guid, position, reason }))
+    this.about(guid, () => this.send('doc:resync', { guid, position, reason }))
   }
 
   /** @param {string} guid @param {import('../wire/position.js').Position} position */
   passedOver (guid, position) {
-    this.about(guid, () => this.socket.emit('doc:position', { guid, position }))
+    this.about(guid, () => this.send('doc:position', { guid, position }))
   }
 
   /** Announces to the client that its worker drains, and when to reconnect. */
   tellDraining () {
-    this.socket.emit('gateway:draining', { reconnectInMs: Math.round(this.context.random.number() * 1000) })
+    this.send('gateway:draining', { reconnectInMs: Math.round(this.context.random.number() * 1000) })
   }
 
   /**
@@ -409,7 +431,7 @@ export class Connection {
     this.endCode ??= code
     if (happened.hasSubscribers) this.tell('closing', { reason: code }, this.documents())
     const hint = retryInMs === undefined ? retryHint({ retryable }, this.context.random) : { retryInMs }
-    this.socket.emit('gateway:disconnect', { code, message, retryable, ...hint })
-    this.socket.disconnect(true)
+    this.send('gateway:disconnect', { code, message, retryable, ...hint })
+    this.endSession()
   }
 }

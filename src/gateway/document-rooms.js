@@ -1,4 +1,5 @@
 import { leaveDocument } from './handlers/leave.js'
+import { SocketIoConnection } from './socketio-connection.js'
 
 /**
  * Each document has a room, `doc:<guid>`. A connection that an extension or another server removes from the room
@@ -11,14 +12,15 @@ export function watchDocumentRooms (io, directory, context) {
   io.of('/').adapter.on('leave-room', (/** @type {string} */ room, /** @type {string} */ id) => {
     if (!room.startsWith('doc:')) return
     const connection = directory.connection(id)
+    // other protocols have no rooms
     const guid = room.slice('doc:'.length)
     const document = connection?.document(guid)
-    if (connection === undefined || document === undefined) return
+    if (!(connection instanceof SocketIoConnection) || document === undefined) return
     // A closing connection leaves its rooms first: wait for the close.
     process.nextTick(() => {
       if (!connection.open || connection.document(guid) !== document || connection.socket.rooms.has(room)) return
       leaveDocument(connection, guid, 'revoked', context)
-      connection.socket.emit('doc:revoked', { guid })
+      connection.send('doc:revoked', { guid })
     })
   })
 }

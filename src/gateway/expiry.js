@@ -88,7 +88,7 @@ export class Expiry {
           // the withdrawal of its key was a mistake and has been reverted
           this.#put(connection, endsAt - WARNING)
         } else {
-          connection.socket.emit('auth:expiring', { inMs: endsAt - now })
+          connection.send('auth:expiring', { inMs: endsAt - now })
           this.#put(connection, endsAt)
         }
       }

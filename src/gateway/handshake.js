@@ -5,11 +5,11 @@ import { happened } from '../observe/metrics/points.js'
 import { useCodec } from '../transport/socketio/codec.js'
 import { assignId } from '../transport/socketio/handshake-hooks.js'
 import { noteStockListeners } from '../transport/socketio/shared-listeners.js'
-import { Connection, kConnection } from './connection.js'
 import { readAuth, readDocuments } from './handshake-auth.js'
 import { NamespaceAdmission } from './namespace-admission.js'
 import { openOwner, SessionOwners } from './session-owners.js'
 import { describeSocket } from './socket-data.js'
+import { SocketIoConnection, kConnection } from './socketio-connection.js'
 
 /**
  * The Socket.IO middlewares that admit a client, or refuse it with `err.data = { code, retryable, retryInMs? }`. They
@@ -31,10 +31,13 @@ export class Handshake {
   #namespaces
   /**
    * Parts of handshakes in progress; most have none.
-   * @type {WeakMap<Connection, import('./asked-documents.js').HandshakeParts>}
+   * @type {WeakMap<SocketIoConnection, import('./asked-documents.js').HandshakeParts>}
    */
   #asked = new WeakMap()
-  /** Replaced connection of another namespace, by its successor. @type {WeakMap<Connection, Connection>} */
+  /**
+   * Replaced connection of another namespace, by its successor.
+   * @type {WeakMap<SocketIoConnection, SocketIoConnection>}
+   */
   #replaced = new WeakMap()
 
   /**
@@ -152,7 +155,7 @@ export class Handshake {
       throw error
     }
     assignId(socket, this.#newConnectionId())
-    const connection = new Connection(socket, identity, codec, client ?? undefined, this.#connectionContext)
+    const connection = new SocketIoConnection(socket, identity, codec, client ?? undefined, this.#connectionContext)
     connection.acknowledges = acknowledges === true
     describeSocket(socket, connection)
     if (conn[kOwner] !== undefined) this.#replaced.set(connection, conn[kOwner])
@@ -163,8 +166,8 @@ export class Handshake {
 
   /**
    * Called when a client is connected: from here on the disconnect handler releases the user.
-   * @param {Connection} connection
-   * @returns {Connection | undefined} the connection that it replaces
+   * @param {SocketIoConnection} connection
+   * @returns {SocketIoConnection | undefined} the connection that it replaces
    */
   connected (connection) {
     this.#owners.keepUser(connection)
@@ -178,7 +181,7 @@ export class Handshake {
   }
 
   /**
-   * @param {Connection} connection connected
+   * @param {SocketIoConnection} connection connected
    * @returns {import('./asked-documents.js').HandshakeParts | undefined} what its handshake asked for, once; undefined:
    *   nothing
    */
@@ -188,7 +191,7 @@ export class Handshake {
     return parts
   }
 
-  /** @param {Socket} socket admitted to another namespace @returns {Connection} see NamespaceAdmission */
+  /** @param {Socket} socket admitted to another namespace @returns {SocketIoConnection} see NamespaceAdmission */
   standIn (socket) { return this.#namespaces.standIn(socket) }
 
   /** Undoes an admission when a middleware of an extension refuses the client. @param {Socket} socket */

@@ -63,7 +63,7 @@ export class Login {
 
   /**
    * A later token of a connection. The gateway has forgotten the headers of the handshake by then.
-   * @param {Socket} socket
+   * @param {Pick<Socket, 'conn'>} connection
    * @param {string} token
    * @returns {Identity | Promise<Identity>}
    * @throws {InkcastError} (or rejects with) as `identify`

@@ -1,10 +1,10 @@
 import { InkcastError } from '../base/common/errors.js'
 import { kOwner } from '../transport/engine/link.js'
 import { assignId } from '../transport/socketio/handshake-hooks.js'
-import { kConnection } from './connection.js'
 import { readAuth } from './handshake-auth.js'
 import { NamespaceConnection } from './namespace-connection.js'
 import { describeSocket } from './socket-data.js'
+import { kConnection } from './socketio-connection.js'
 
 /** Maximum namespaces per client. */
 const MAX_NAMESPACES = 100
@@ -14,7 +14,7 @@ const MAX_NAMESPACES = 100
  * connection; admissions of one client wait for each other.
  *
  * @typedef {import('socket.io').Socket} Socket
- * @typedef {import('./connection.js').Connection} Connection
+ * @typedef {import('./socketio-connection.js').SocketIoConnection} Connection
  */
 export class NamespaceAdmission {
   #login

@@ -1,14 +1,14 @@
 import { InkcastError } from '../base/common/errors.js'
 import { kOwner } from '../transport/engine/link.js'
-import { kConnection } from './connection.js'
 import { assertMayAct } from './handlers/standing.js'
+import { kConnection } from './socketio-connection.js'
 
 /**
  * The connection that owns a session (Engine.IO's socket), and its user: registered when the client is admitted, and
  * released if the session ends before the client is connected.
  *
  * @typedef {import('socket.io').Socket} Socket
- * @typedef {import('./connection.js').Connection} Connection
+ * @typedef {import('./socketio-connection.js').SocketIoConnection} Connection
  *
  * @typedef {object} Rights what clients may do on this worker
  * @property {ReturnType<typeof import('../documents/access.js').createAccess>} access

@@ -109,7 +109,7 @@ export class UserCommands {
 
   /** @param {Pick<Publication, 'operator' | 'uid' | 'sid'>} order @param {string} guid @returns {number} */
   #revoke (order, guid) {
-    return this.#takeOff(this.#targets(order), guid, 'revoked', ({ socket }) => socket.emit('doc:revoked', { guid }))
+    return this.#takeOff(this.#targets(order), guid, 'revoked', (connection) => connection.send('doc:revoked', { guid }))
   }
 
   /** @param {Publication} order @param {string} guid @returns {Promise<number>} */
@@ -143,7 +143,7 @@ export class UserCommands {
       case 'join': return this.#join(order, guid)
     }
     const farewell = { guid, code: operator === 'close' ? 'closed' : 'removed', ...readFarewell(order) }
-    return this.#takeOff(this.#targets(order), guid, 'left', ({ socket }) => socket.emit('doc:closed', farewell))
+    return this.#takeOff(this.#targets(order), guid, 'left', (connection) => connection.send('doc:closed', farewell))
   }
 
   /** @param {Publication} publication @param {string} [receiptId] */

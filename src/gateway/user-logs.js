@@ -35,10 +35,10 @@ class Reader {
   caughtUp () { this.connection.caughtUp() }
 
   /** @param {string} _ @param {Position} position @param {string} reason */
-  resync (_, position, reason) { this.connection.socket.emit('gateway:resync', { position, reason }) }
+  resync (_, position, reason) { this.connection.send('gateway:resync', { position, reason }) }
 
   /** @param {string} _ @param {Position} position */
-  passedOver (_, position) { this.connection.socket.emit('gateway:position', { position }) }
+  passedOver (_, position) { this.connection.send('gateway:position', { position }) }
 }
 
 export class UserLogs {
@@ -114,7 +114,7 @@ export class UserLogs {
     await retry(async () => {
       if (!wanted()) return
       const { position, recovered } = await this.#feeds.join(userLog(connection.uid), reader, since, wanted)
-      if (wanted()) connection.socket.emit('gateway:user', { position, recovered: recovered && resumes })
+      if (wanted()) connection.send('gateway:user', { position, recovered: recovered && resumes })
     }, {
       clock: this.#clock,
       backoff: new Backoff({ min: 100, random: this.#random }),

@@ -67,7 +67,7 @@ export async function handle (connection, { guid, position, last, tab, ...part }
     document.joined = true
     document.sent = null
     connectionListeners.joined(connection, guid, state)
-    const joining = connection.socket.join(`doc:${guid}`)
+    const joining = connection.enterRoom(`doc:${guid}`)
     if (joining !== undefined) {
       await joining
       assertWanted(document)

@@ -30,7 +30,7 @@ export function leaveDocument (connection, guid, reason, { feeds, connectionList
   connection.removeDocument(guid)
   presence.leave(document, lost)
   feeds.leave(guid, connection)
-  connection.socket.leave(`doc:${guid}`)
+  connection.leaveRoom(`doc:${guid}`)
   if (document.joined) connectionListeners.left(connection, guid, reason)
   return true
 }

@@ -1,6 +1,5 @@
 import { InkcastError } from '../../base/common/errors.js'
 import { strictObject, string } from '../../base/common/schema.js'
-import { describeSocket } from '../socket-data.js'
 import { leaveDocument } from './leave.js'
 
 export const schema = strictObject({ token: string() })
@@ -21,7 +20,7 @@ const newest = new WeakMap()
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, input, context) {
-  const identity = await context.login.refresh(connection.socket, input.token)
+  const identity = await context.login.refresh(connection, input.token)
   assertOpen(connection)
   if (identity.uid !== connection.uid) throw new InkcastError('forbidden', 'the token belongs to another user')
   newest.set(connection, input)
@@ -40,13 +39,12 @@ export async function handle (connection, input, context) {
     // no await between the last check and the last leave
     const before = connection.identity
     connection.identity = identity
-    const { sockets } = /** @type {any} */ (connection.socket).client
-    for (const socket of sockets.values()) describeSocket(socket, connection)
+    connection.describe()
     // a client that has no newer token yet would be warned again, and come again, every second
     if (identity.expiresAt !== before.expiresAt || identity.key !== before.key) context.expiry.watch(connection)
     for (const [guid, mayStay] of allowed) {
       if (!mayStay && leaveDocument(connection, guid, 'revoked', context))
-        connection.socket.emit('doc:revoked', { guid })
+        connection.send('doc:revoked', { guid })
     }
     return { expiresAt: identity.expiresAt }
   } finally {

@@ -7,7 +7,7 @@ import { holdableTime, holdTime } from '../../helpers/held-time.js'
 import { nothingLeft, stillServed, watchBus } from '../../helpers/left-over.js'
 import { rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
-import { kConnection } from '../../../src/gateway/connection.js'
+import { kConnection } from '../../../src/gateway/socketio-connection.js'
 import { RateLimit, ratesOf } from '../../../src/transport/admission/rate-limit.js'
 import { UserBudget } from '../../../src/transport/admission/user-budget.js'
 

@@ -4,7 +4,7 @@ import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { holdableTime } from '../../helpers/held-time.js'
 import { SECRET, signToken } from '../../helpers/tokens.js'
-import { kConnection } from '../../../src/gateway/connection.js'
+import { kConnection } from '../../../src/gateway/socketio-connection.js'
 
 /**
  * One user has one budget of bytes and CPU time per worker, over whatever connections. Time is held, so nothing is

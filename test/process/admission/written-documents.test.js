@@ -5,7 +5,7 @@ import { startEmbedded } from '../../helpers/embedded.js'
 import { holdableTime } from '../../helpers/held-time.js'
 import { SECRET, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
-import { kConnection } from '../../../src/gateway/connection.js'
+import { kConnection } from '../../../src/gateway/socketio-connection.js'
 
 /**
  * A document to which a user sends a message has keys in Redis afterwards, so a user begins to send to a limited number

@@ -5,7 +5,7 @@ import { startEmbedded } from '../../helpers/embedded.js'
 import { startClient } from '../../helpers/inkcast-client.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
-import { kConnection } from '../../../src/gateway/connection.js'
+import { kConnection } from '../../../src/gateway/socketio-connection.js'
 import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 
 const ASK = { 'x-receipt': 'true' }

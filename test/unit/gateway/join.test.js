@@ -20,7 +20,7 @@ async function joinWhileReplaced (argument, { waitsForRoom = false, isOpen = fal
     identity: {},
     document: () => isOpen ? open : undefined,
     addDocument: () => new OpenDocument(),
-    socket: { join: () => waitsForRoom ? replace() : undefined }
+    enterRoom: () => waitsForRoom ? replace() : undefined
   }
   const answerOf = (/** @type {any} */ recovered) => ({ position: { ...position }, recovered })
   return join(/** @type {any} */ (connection), /** @type {any} */ ({ guid: 'doc', ...argument }), /** @type {any} */ ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { InkcastError } from '../../../src/base/common/errors.js'
-import { Connection } from '../../../src/gateway/connection.js'
+import { SocketIoConnection } from '../../../src/gateway/socketio-connection.js'
 import { Expiry } from '../../../src/gateway/expiry.js'
 import { handle as join } from '../../../src/gateway/handlers/join.js'
 import { handle as refresh } from '../../../src/gateway/handlers/refresh.js'
@@ -33,7 +33,7 @@ async function setUp (t, ...open) {
   const identities = Object.fromEntries([['old', 10], ['new', 600], ['newer', 900]].map(([name, seconds]) =>
     [name, { uid: 'u', name, grants: null, anonymous: false, expiresAt: clock.now() + Number(seconds) * 1000 }]))
   const rates = ratesOf({ eventRates: { all: 100 }, maxBytesPerSecond: 1000, maxRecordBytes: 1000 })
-  const connection = new Connection(
+  const connection = new SocketIoConnection(
     /** @type {any} */ (socket),
     /** @type {any} */ (identities.old),
     'json',
