@@ -9,6 +9,7 @@ export const EXAMPLES = {
   WORKERS: '4',
   ALLOWED_ORIGINS: 'https://app.example.com,https://admin.example.com',
   SOCKET_PATH: '/realtime/',
+  LISTENERS: 'ws:/websocket/handshake',
   TLS_FILES: 'cert:/etc/inkcast/tls/fullchain.pem,key:/etc/inkcast/tls/key.pem',
   TLS_GROUPS: 'X25519:P-256',
   TLS_TICKET_SECRET: '0123456789abcdef0123456789abcdef0123456789abcdef',

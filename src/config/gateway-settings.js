@@ -1,7 +1,9 @@
 import { isIP } from 'node:net'
 import * as v from 'valibot'
 import { string } from '../base/common/schema.js'
-import { block, described, integer, listOf, longText, milliseconds, origins, pemFiles, port, socketPath, text } from './setting.js'
+import {
+  block, described, integer, listOf, listeners, longText, milliseconds, origins, pemFiles, port, socketPath, text
+} from './setting.js'
 import { DEFAULT_SOCKET_PATH } from './socket-path.js'
 
 const production =
@@ -61,6 +63,14 @@ export const gateway = block('Gateway', {
     describe:
       'Path at which clients connect, as `/realtime/`; slashes at its ends make no difference. All gateways have the same one, clients ' +
       'name it with their option `path` (`socket: { path }` of inkcast-client), and proxies pass it on (docs/deployment.md).'
+  },
+  LISTENERS: {
+    as: 'listeners',
+    type: listeners(),
+    default: '',
+    describe:
+      'Doors besides that of Socket.IO. `ws:/websocket/handshake` lets clients without a Socket.IO library open a plain WebSocket at ' +
+      'this path of `PORT` (docs/websocket.md). Extensions do not see these clients.'
   },
   TLS_FILES: {
     as: 'tls',

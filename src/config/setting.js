@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { oneOf, string } from '../base/common/schema.js'
 import { originOf, problemOfOrigin } from './origin-text.js'
 import { problemOfRedisPrefix } from './redis-prefix.js'
+import { listenerOf, problemOfListener } from './listeners.js'
 import { problemOfRedisUrl, socketPathOf as unixSocketOf, splitRedisUrls } from './redis-url.js'
 import { problemOfSocketPath, socketPathOf } from './socket-path.js'
 
@@ -167,6 +168,12 @@ export const socketPath = () => described('path', v.pipe(
   string(),
   v.check((value) => problemOfSocketPath(value) === undefined, ({ input }) => problemOfSocketPath(input) ?? ''),
   v.transform(socketPathOf)
+))
+export const listeners = () => described('list of `ws:/path`, comma separated', v.pipe(
+  list(),
+  v.maxLength(1, 'must be one door: every client of this protocol can use it'),
+  v.checkItems((entry) => problemOfListener(entry) === undefined, ({ input }) => problemOfListener(input) ?? ''),
+  v.transform((entries) => entries.map(listenerOf))
 ))
 export const redisPrefix = () => described('letters, digits, and `-` `_` `.` `:`', v.pipe(
   string(),

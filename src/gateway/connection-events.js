@@ -11,7 +11,10 @@ import { endReason } from './connection-listeners.js'
 import { NamespaceConnection } from './namespace-connection.js'
 import { kConnection } from './socketio-connection.js'
 
-/** @typedef {import('./socketio-connection.js').SocketIoConnection} Connection */
+/**
+ * @typedef {import('./socketio-connection.js').SocketIoConnection} Connection
+ * @typedef {import('./connection.js').Connection} AnyConnection of any protocol
+ */
 
 /**
  * Listeners to Engine.IO and Socket.IO, from the first packet of a connection to its end. All connections share one
@@ -124,7 +127,7 @@ export class ConnectionEvents {
       this.#context.connectionListeners.connected(connection)
       if (happened.hasSubscribers)
         connection.tell('connected', { details: { transport: connection.transport, codec: connection.codec } })
-      if (this.#sentAway(connection)) return
+      if (this.sentAway(connection)) return
       this.#userLogs.join(connection)
       const parts = this.#handshake.takeParts(connection)
       if (parts !== undefined) openAsked(connection, parts, this.#context)
@@ -150,7 +153,7 @@ export class ConnectionEvents {
       /** @type {Connection} */
       const connection = isSecond ? this.#handshake.standIn(socket) : socket[kConnection]
       this.#admitted(connection)
-      this.#sentAway(connection)
+      this.sentAway(connection)
     })
   }
 
@@ -183,15 +186,15 @@ export class ConnectionEvents {
     }
     if (this.#extended) keepHandshake(socket)
     else forgetHandshake(socket)
-    this.#add(connection)
+    this.add(connection)
   }
 
   /**
    * Sends a client away if its admission was in progress when the drain was announced, or its user banned.
-   * @param {Connection} connection
+   * @param {AnyConnection} connection
    * @returns {boolean}
    */
-  #sentAway (connection) {
+  sentAway (connection) {
     if (this.#context.access.isBanned(connection.uid)) {
       connection.disconnect('banned')
       return true
@@ -213,17 +216,9 @@ export class ConnectionEvents {
     else this.#handshake.left(conn, socket.nsp.name)
     // The connection belongs to another namespace of the client.
     if (connection === undefined || !this.#isConnected(connection)) return
-    this.#remove(connection)
-    const ended = endReason(connection, reason, this.#drain.active)
-    if (happened.hasSubscribers)
-      connection.tell('closed', { reason: ended, details: { transport: reason } }, connection.documents())
-    if (!(connection instanceof NamespaceConnection)) {
-      // a client that was disconnected, or that left, is not expected back
-      const lost = reason !== 'client namespace disconnect' && reason !== 'server namespace disconnect'
-      for (const guid of [...connection.documents()]) leaveDocument(connection, guid, ended, this.#context, lost)
-      this.#userLogs.leave(connection)
-      this.#context.connectionListeners.disconnected(connection, ended)
-    }
+    // a client that was disconnected, or that left, is not expected back
+    const lost = reason !== 'client namespace disconnect' && reason !== 'server namespace disconnect'
+    this.ended(connection, reason, lost)
     if (next === undefined || conn.readyState !== 'open' || conn[kOwner] !== connection)
       return this.#users.release(connection.uid)
     const successor = new NamespaceConnection(
@@ -231,22 +226,42 @@ export class ConnectionEvents {
     )
     successor.continue(connection)
     conn[kOwner] = next[kConnection] = client.decoder.connection = successor
-    this.#add(successor)
+    this.add(successor)
   }
+
+  /**
+   * Leaves the documents of a connection that has ended. The user is released by the caller.
+   * @param {AnyConnection} connection
+   * @param {string} reason of its session's end
+   * @param {boolean} lost whether the client is expected back
+   */
+  ended (connection, reason, lost) {
+    this.#remove(connection)
+    const ended = endReason(connection, reason, this.#drain.active)
+    if (happened.hasSubscribers)
+      connection.tell('closed', { reason: ended, details: { transport: reason } }, connection.documents())
+    if (connection instanceof NamespaceConnection) return
+    for (const guid of [...connection.documents()]) leaveDocument(connection, guid, ended, this.#context, lost)
+    this.#userLogs.leave(connection)
+    this.#context.connectionListeners.disconnected(connection, ended)
+  }
+
+  /** The listener that keeps the order of records and other packets, for `packetCreate` of a session. */
+  get onPacketCreate () { return this.#listeners.onPacketCreate }
 
   /** @param {Connection | undefined} connection not one that is refused or has ended */
   #isConnected (connection) {
     return connection !== undefined && this.#directory.connection(connection.id) === connection
   }
 
-  /** @param {Connection} connection */
-  #add (connection) {
+  /** @param {AnyConnection} connection admitted */
+  add (connection) {
     this.#directory.add(connection)
     this.#context.expiry.watch(connection)
     this.#heartbeat.replan(connection.conn)
   }
 
-  /** @param {Connection} connection */
+  /** @param {AnyConnection} connection */
   #remove (connection) {
     this.#directory.remove(connection)
     this.#context.expiry.forget(connection)

@@ -17,6 +17,12 @@ import { SocketIoConnection, kConnection } from './socketio-connection.js'
  * it by a connection that can open documents.
  *
  * @typedef {import('socket.io').Socket} Socket
+ *
+ * @typedef {object} Admission
+ * @property {import('../people/auth/identity.js').Identity} identity whose user is registered
+ * @property {ReturnType<typeof readAuth>} auth
+ * @property {import('./asked-documents.js').HandshakeParts | undefined} parts to open or refuse once it is connected
+ * @property {import('./user-logs.js').Beginning | undefined} since where the reading of the user's log begins
  */
 export class Handshake {
   #login
@@ -83,14 +89,19 @@ export class Handshake {
         next()
       },
       (error) => {
-        const { code, message, retryable } = publicError(error)
-        // an application may have any number of codes
-        this.#metrics.handshakes.count(error.refusal === undefined ? code : error.code)
-        if (code === 'internal') this.#log.error({ err: error }, 'handshake failed')
-        const hint = retryHint({ retryable }, this.#connectionContext.random)
-        next(Object.assign(new Error(message), { data: { code, retryable, ...hint } }))
+        const { message, ...data } = this.refusal(error)
+        next(Object.assign(new Error(message), { data }))
       }
     )
+  }
+
+  /** Counts a refused handshake. @param {any} error */
+  refusal (error) {
+    const { code, message, retryable } = publicError(error)
+    // an application may have any number of codes
+    this.#metrics.handshakes.count(error.refusal === undefined ? code : error.code)
+    if (code === 'internal') this.#log.error({ err: error }, 'handshake failed')
+    return { code, message, retryable, ...retryHint({ retryable }, this.#connectionContext.random) }
   }
 
   /** @param {Socket} socket @throws {InkcastError} draining */
@@ -133,7 +144,28 @@ export class Handshake {
     const { conn } = /** @type {any} */ (socket)
     const codec = useCodec(socket.client)
     this.#refuseWhileDraining(socket)
-    const { token, client, acknowledges, documents, user, refused } = readAuth(socket.handshake.auth)
+    const { identity, auth, parts, since } = await this.admitted(socket)
+    assignId(socket, this.#newConnectionId())
+    const connection =
+      new SocketIoConnection(socket, identity, codec, auth.client ?? undefined, this.#connectionContext)
+    connection.acknowledges = auth.acknowledges === true
+    describeSocket(socket, connection)
+    if (conn[kOwner] !== undefined) this.#replaced.set(connection, conn[kOwner])
+    this.#owners.own(connection, !this.#namespaces.has(conn))
+    if (parts !== undefined) this.#asked.set(connection, parts)
+    if (since !== undefined) this.#userLogs.prepare(connection, since)
+  }
+
+  /**
+   * Reads what a client asks for, tells which user it is of, and registers that user: the steps of every protocol.
+   * The caller releases the user, unless this rejects.
+   *
+   * @param {import('./session-owners.js').Admitted} socket
+   * @returns {Promise<Admission>} rejects with InkcastError
+   */
+  async admitted (socket) {
+    const auth = readAuth(socket.handshake.auth)
+    const { token, documents, user, refused } = auth
     if (documents && Object.keys(documents).length > this.#connectionContext.maxDocuments)
       throw new InkcastError('too_many_documents')
     // without a token it would be another anonymous user
@@ -154,14 +186,8 @@ export class Handshake {
       }
       throw error
     }
-    assignId(socket, this.#newConnectionId())
-    const connection = new SocketIoConnection(socket, identity, codec, client ?? undefined, this.#connectionContext)
-    connection.acknowledges = acknowledges === true
-    describeSocket(socket, connection)
-    if (conn[kOwner] !== undefined) this.#replaced.set(connection, conn[kOwner])
-    this.#owners.own(connection, !this.#namespaces.has(conn))
-    if (opened || refused !== undefined) this.#asked.set(connection, { documents: opened ?? undefined, refused })
-    if (since !== undefined) this.#userLogs.prepare(connection, since)
+    const parts = opened || refused !== undefined ? { documents: opened ?? undefined, refused } : undefined
+    return { identity, auth, parts, since }
   }
 
   /**

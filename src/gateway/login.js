@@ -42,7 +42,7 @@ export class Login {
    * The headers are those of the request that opened the session: later requests of the session, such as its upgrade,
    * may have other cookies, and change nothing.
    *
-   * @param {Socket} socket
+   * @param {Pick<Socket, 'conn' | 'handshake'>} socket
    * @param {string | null} [token] of `auth`
    * @returns {Identity | Promise<Identity>}
    * @throws {InkcastError} (or rejects with) what Authenticator and ConnectService have; origin_refused

@@ -63,6 +63,7 @@ const UNSUPPORTED_PROTOCOL = 5
  * @property {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [fallback] handles
  *   requests that are not for Socket.IO
  * @property {import('./public-port.js').PublicPort} [publicPort] default: HOST and PORT
+ * @property {typeof import('./plain/plain-door.js').PlainDoor} [PlainDoor] default: no door for plain WebSockets
  * @property {boolean} [alone] whether no other process takes over connections when this one stops accepting; default
  *   false
  *
@@ -119,10 +120,7 @@ export class Gateway {
     const userLogs = new UserLogs({ ...services, feeds: this.feeds, bus })
     this.expiry = new Expiry(services)
     authenticator.onWithdrawn(() => this.#keyWithdrawn())
-    this.heartbeat = new Heartbeat({
-      ...services, settings: config.heartbeat.network, tierOf: (conn) => conn[kOwner]?.identity.tier
-    })
-
+    this.heartbeat = new Heartbeat({ ...services, settings: config.heartbeat.network, tierOf })
     this.moves = new Moves({ ...services, directory })
     this.overload = new Overload({
       ...services, enabled: config.production, memory: createMemoryMeter(config.gateway.workers), directory
@@ -130,7 +128,7 @@ export class Gateway {
     this.drain = new Drain({
       directory, misrouted, alone, clock,
       port: publicPort, server: () => this.httpServer, timeout: config.gateway.drainTimeout,
-      sessions: () => this.engine.clientsCount
+      sessions: () => this.engine.clientsCount + (this.plain?.size ?? 0)
     })
     const admission = createAdmission(services, {
       config, isOverloaded: () => this.overload.active, open: () => publicPort.connections(this.httpServer)
@@ -155,14 +153,14 @@ export class Gateway {
       authenticator, connect, cookie: config.auth.cookie,
       addressOf: createWholeAddressOf(proxyList(config.gateway.trustedProxies))
     })
+    const backlogs = new Backlogs({ ...limits, ...bounds }, metrics, clock)
+    const connectionContext = this.#connectionContext(services, { limits, rates, tenants, turnWrites, backlogs })
     this.handshake = new Handshake(services, {
       rights: { access, mayAct }, login,
       users: this.users, userLogs, drain: this.drain,
       maxPerUser: limits.maxConnectionsPerUser,
       newConnectionId: newId,
-      connectionContext: this.#connectionContext(services, {
-        limits, rates, tenants, turnWrites, backlogs: new Backlogs({ ...limits, ...bounds }, metrics, clock)
-      })
+      connectionContext
     })
     const context = {
       ...services,
@@ -175,12 +173,16 @@ export class Gateway {
       directory, users: this.users, heartbeat: this.heartbeat, inputLimits: admission.inputLimits,
       handshake: this.handshake, userLogs, drain: this.drain, extended: extensions !== undefined
     })
+    const undecoded = createUndecoded({ metrics, log, clock })
+    this.plain = this.#openPlainDoor(door, config, context, {
+      admission, connectionContext, events: this.#events, userLogs, undecoded
+    })
     this.#arrivals = new Arrivals(services, {
       feeds: this.feeds,
       userCommands: new UserCommands(context, { directory, receipts: this.receipts, users: this.users, userLogs }),
       directory, tally: this.#tally, turnWrites
     })
-    this.io = this.#createServer(services, config)
+    this.io = this.#createServer(undecoded, config)
     this.emitterMessages = this.rooms.listenToEmitters(this.io)
     metrics.onCollect(() => this.#collect(metrics))
   }
@@ -198,6 +200,11 @@ export class Gateway {
       fallback: (req, res) => {
         if (isHealth(req)) answerHealth(req, res, isReady() && !this.drain.active)
         else if (!origins.refuseHost(req, res)) fallback(req, res)
+      },
+      other: {
+        isFor: (req) => this.plain?.isFor(req) ?? false,
+        take: (...request) => this.plain?.take(...request) ?? false,
+        handleUpgrade: (...request) => this.plain?.handleUpgrade(...request)
       },
       certificate,
       isDraining: () => this.drain.active,
@@ -226,9 +233,21 @@ export class Gateway {
     }
   }
 
-  /** @param {Services} services @param {Config} config */
-  #createServer ({ metrics, log, clock }, { limits: { maxDocumentsPerConnection }, gateway: { socketPath } }) {
-    const undecoded = createUndecoded({ metrics, log, clock })
+  /**
+   * @param {Door} door
+   * @param {Config} config
+   * @param {import('./handlers/context.js').HandlerContext} context
+   * @param {Pick<ConstructorParameters<typeof import('./plain/plain-door.js').PlainDoor>[1],
+   *   'admission' | 'connectionContext' | 'events' | 'userLogs' | 'undecoded'>} parts
+   */
+  #openPlainDoor ({ PlainDoor, newId }, { gateway: { listeners: [listener] } }, context, parts) {
+    if (PlainDoor === undefined || listener === undefined) return undefined
+    const { handshake, users, heartbeat, drain } = this
+    return new PlainDoor(context, { ...parts, path: listener.path, newId, handshake, users, heartbeat, drain })
+  }
+
+  /** @param {ReturnType<typeof createUndecoded>} undecoded @param {Config} config */
+  #createServer (undecoded, { limits: { maxDocumentsPerConnection }, gateway: { socketPath } }) {
     this.engine.on('connection_error', ({ code, context }) => {
       if (code === UNSUPPORTED_PROTOCOL)
         undecoded('protocol', `EIO=${context.protocol}: a client of Socket.IO 2, which needs version 3 or 4`)
@@ -236,7 +255,7 @@ export class Gateway {
     const io = new Server({
       // requests are routed by the HTTP server: this is what `io.path()` says to extensions
       path: socketPath,
-      parser: parserFor(maxDocumentsPerConnection, clock, undecoded),
+      parser: parserFor(maxDocumentsPerConnection, this.engine.clock, undecoded),
       serveClient: false,
       connectTimeout: 20_000,
       adapter: this.rooms.adapter,
@@ -283,7 +302,7 @@ export class Gateway {
    * @returns {import('../base/process/lifecycle.js').Parts}
    */
   get parts () {
-    const { bus, presence, io, httpServer, extensions, publicPort, drain } = this
+    const { bus, presence, io, plain, httpServer, extensions, publicPort, drain } = this
     return {
       bus: { start: () => bus.start(this.#arrivals), stop: () => bus.stop() },
       uplink: this.uplink,
@@ -293,6 +312,7 @@ export class Gateway {
       'Socket.IO': {
         async stop () {
           await io.close()
+          plain?.close()
           httpServer.closeAllConnections()
         }
       },
@@ -316,6 +336,9 @@ export class Gateway {
     }
   }
 }
+
+/** @param {any} conn a session @returns {string | undefined} tier of its user; undefined: not known yet */
+const tierOf = (conn) => conn[kOwner]?.identity.tier
 
 /**
  * @param {import('../documents/receipts/receipts.js').Receipts} receipts

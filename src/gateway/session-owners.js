@@ -10,6 +10,8 @@ import { kConnection } from './socketio-connection.js'
  * @typedef {import('socket.io').Socket} Socket
  * @typedef {import('./socketio-connection.js').SocketIoConnection} Connection
  *
+ * @typedef {Pick<Socket, 'id' | 'conn' | 'handshake'>} Admitted the part of a client that its admission uses
+ *
  * @typedef {object} Rights what clients may do on this worker
  * @property {ReturnType<typeof import('../documents/access.js').createAccess>} access
  * @property {() => boolean} mayAct whether clients may use their rights now (people/workers/standing.js)
@@ -41,7 +43,7 @@ export class SessionOwners {
 
   /**
    * Registers the user of a new connection.
-   * @param {Socket} socket
+   * @param {Pick<Socket, 'conn'>} socket
    * @param {string} uid
    */
   async register (socket, uid) {

@@ -1,5 +1,6 @@
 import { decodeValue, jsonMessage, msgpackMessage, plainMessage } from '../../wire/packet.js'
 import { encodeMsgpack } from '../../wire/msgpack.js'
+import { bytesAsText, plainJson, plainMsgpack, plainText } from '../../wire/plain-message.js'
 import { encodePacket } from '../../transport/socketio/codec.js'
 
 /**
@@ -19,6 +20,8 @@ export class Delivery {
   #json
   /** @type {EncodedMessage[] | undefined} */
   #msgpack
+  /** For plain WebSockets. @type {Partial<Record<Codec, EncodedMessage[]>> | undefined} */
+  #plain
   /** @type {import('../../observe/metrics/points.js').DeliveryTrace | undefined} */
   trace = undefined
 
@@ -59,6 +62,26 @@ export class Delivery {
       : this.#msgpack ??= this.#named(this.#makeMsgpack())
   }
 
+  /** @param {Codec} codec @returns {EncodedMessage[]} for a plain WebSocket: one */
+  plainMessages (codec) {
+    this.#plain ??= {}
+    return this.#plain[codec] ??= this.#named([this.#makePlain(codec)])
+  }
+
+  /** @param {Codec} codec */
+  #makePlain (codec) {
+    const { event, value, contentType } = this.publication
+    const ackId = this.receipt?.ackId
+    if (codec === 'msgpack') return plainMsgpack(event, this.#valueAsMsgpack(), this.meta, ackId)
+    const json = contentType === 'application/json' ? value : Buffer.from(plainText(decodeValue(value, contentType)))
+    return plainJson(event, json, this.meta, ackId)
+  }
+
+  #valueAsMsgpack () {
+    const { value, contentType } = this.publication
+    return contentType === 'application/msgpack' ? value : encodeMsgpack(decodeValue(value, contentType))
+  }
+
   /** @param {EncodedMessage[]} messages */
   #named (messages) {
     const { operator, guid } = this.publication
@@ -78,15 +101,7 @@ export class Delivery {
   }
 
   #makeMsgpack () {
-    const { event, value, contentType } = this.publication
-    return [
-      msgpackMessage(
-        event,
-        contentType === 'application/msgpack' ? value : encodeMsgpack(decodeValue(value, contentType)),
-        this.meta,
-        this.receipt?.ackId
-      )
-    ]
+    return [msgpackMessage(this.publication.event, this.#valueAsMsgpack(), this.meta, this.receipt?.ackId)]
   }
 }
 
@@ -104,7 +119,7 @@ export function payloadFor (codec, { value, contentType }) {
   const attachments = countAttachments(payload)
   return attachments <= MAX_ATTACHMENTS
     ? { payload, attachments }
-    : { payload: JSON.parse(JSON.stringify(payload, binaryAsText)), attachments: 0 }
+    : { payload: JSON.parse(JSON.stringify(payload, bytesAsText)), attachments: 0 }
 }
 
 /**
@@ -118,18 +133,6 @@ function countAttachments (value) {
   let count = 0
   for (const item of Object.values(value)) count += countAttachments(item)
   return count
-}
-
-/**
- * Replacer for JSON.stringify that encodes binary as base64.
- * @this {any} @param {string} key @param {unknown} value
- */
-function binaryAsText (key, value) {
-  // `value` of a Buffer is the result of its toJSON, so read the original
-  const binary = this[key]
-  return ArrayBuffer.isView(binary)
-    ? Buffer.from(binary.buffer, binary.byteOffset, binary.byteLength).toString('base64')
-    : value
 }
 
 /**

@@ -1,4 +1,5 @@
 import { plainMessage } from '../../wire/packet.js'
+import { plainMessageOf } from '../../wire/plain-message.js'
 import { encodePacket } from '../../transport/socketio/codec.js'
 
 /**
@@ -14,6 +15,8 @@ export class PresenceDelivery {
   #json
   /** @type {EncodedMessage[] | undefined} */
   #msgpack
+  /** For plain WebSockets. @type {Partial<Record<Codec, EncodedMessage[]>> | undefined} */
+  #plain
   receipt = null
   /** The inspector does not show it. @type {undefined} */
   trace = undefined
@@ -32,9 +35,17 @@ export class PresenceDelivery {
   /** No tab is excluded from it. */
   forTabs () { return this }
 
+  /** @param {Codec} codec @returns {EncodedMessage[]} for a plain WebSocket: one */
+  plainMessages (codec) {
+    this.#plain ??= {}
+    return this.#plain[codec] ??=
+      [{ ...plainMessageOf(codec, { event: 'doc:presence', payload: this.payload }), guid: this.guid }]
+  }
+
   /** Size of the larger encoding; 0: it was never encoded. */
   get bytes () {
-    return Math.max(...[this.#json, this.#msgpack].map((messages) => messages?.[0].frame.length ?? 0))
+    const made = [this.#json, this.#msgpack, this.#plain?.json, this.#plain?.msgpack]
+    return Math.max(...made.map((messages) => messages?.[0].frame.length ?? 0))
   }
 
   /** @param {Codec} codec */

@@ -91,7 +91,9 @@ export async function composeGateway (context, one) {
       misrouted,
       isReady: () => status.notReady().length === 0,
       fallback: demo?.handler,
-      alone: one !== undefined
+      alone: one !== undefined,
+      // loaded where it is used
+      ...(config.gateway.listeners.length > 0 && await import('../../gateway/plain/plain-door.js'))
     },
     extensions: createExtensions({ config, services: { ...base, ...shared } })
   })

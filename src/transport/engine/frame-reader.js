@@ -20,6 +20,7 @@ export const CloseCode = Object.freeze({
   PROTOCOL_ERROR: 1002,
   NO_CODE: 1005,
   INVALID_TEXT: 1007,
+  POLICY: 1008,
   TOO_BIG: 1009,
   TRY_AGAIN_LATER: 1013
 })
@@ -37,6 +38,7 @@ export class FrameError extends Error {
  * @typedef {object} FrameSink
  * @property {(message: string | Buffer) => void} onMessage text, or a view of the received bytes
  * @property {(payload: Buffer) => void} onPing a view of the received bytes
+ * @property {() => void} [onPong]
  * @property {(payload: Buffer) => void} onCloseFrame code and reason are checked
  */
 
@@ -195,6 +197,7 @@ export class FrameReader {
     const opcode = first & 0x0f
     if (opcode >= CLOSE) {
       if (opcode === PING) sink.onPing(payload)
+      else if (opcode === PONG) sink.onPong?.()
       else if (opcode === CLOSE) sink.onCloseFrame(checkClose(payload))
       return false
     }

@@ -8,6 +8,14 @@ import { upgradesSession } from './request.js'
 import { UsualRequests } from './usual-requests.js'
 
 /**
+ * A door for WebSockets of another protocol at the same port.
+ * @typedef {object} OtherDoor
+ * @property {(request: { url?: string }) => boolean} isFor
+ * @property {Parameters<typeof readFirstBytes>[3]['upgrade']} take
+ * @property {(req: any, socket: any, head: Buffer) => void} handleUpgrade
+ */
+
+/**
  * The HTTP server in front of Engine.IO. The engine serves the Socket.IO path, `fallback` everything else (the demo in
  * development).
  *
@@ -15,13 +23,15 @@ import { UsualRequests } from './usual-requests.js'
  * @param {import('./engine.js').Engine} options.engine
  * @param {string} options.socketPath config.gateway.socketPath
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback
+ * @param {OtherDoor} [options.other] default: none
  * @param {import('../../config/tls/certificate.js').Certificate} [options.certificate] started; default: no TLS
  * @param {import('../../base/common/log.js').Log} options.log
  * @param {() => boolean} options.isDraining a draining server closes each connection after its response
  * @param {import('../../base/process/socket-times.js').Times} [options.times]
  * @returns {http.Server | https.Server}
  */
-export function createHttpServer ({ engine, socketPath, fallback, certificate, isDraining, times = TIMES, log }) {
+export function createHttpServer (options) {
+  const { engine, socketPath, fallback, other, certificate, isDraining, times = TIMES, log } = options
   class Response extends http.ServerResponse {
     /** @override @param {[any, any]} args */
     writeHead (...args) {
@@ -36,8 +46,8 @@ export function createHttpServer ({ engine, socketPath, fallback, certificate, i
   if (server instanceof https.Server) certificate?.serve(server)
   const { clock } = engine
   endSockets(server, times, clock)
-  const guard = serveEngine(server, { engine, socketPath, fallback, name: 'gateway', times, log, clock })
-  readUsual(server, { engine, guard, socketPath, isDraining, times }, {
+  const guard = serveEngine(server, { engine, socketPath, fallback, other, name: 'gateway', times, log, clock })
+  readUsual(server, { engine, guard, socketPath, isDraining, times, other }, {
     request: (req, res) => engine.handleRequest(req, res),
     upgrade: (request, netSocket, rest) => engine.takeWebSocket(request, netSocket, rest),
     upgradeSession: guard.upgrade((request, netSocket, rest) => engine.handleUpgrade(request, netSocket, rest))
@@ -55,19 +65,22 @@ export function createHttpServer ({ engine, socketPath, fallback, certificate, i
  * @param {string} of.socketPath config.gateway.socketPath
  * @param {() => boolean} of.isDraining
  * @param {import('../../base/process/socket-times.js').Times} of.times
+ * @param {OtherDoor} [of.other]
  * @param {object} handle
  * @param {(req: any, res: any) => void} handle.request
  * @param {Parameters<typeof readFirstBytes>[3]['upgrade']} handle.upgrade of a request for Socket.IO's path
  * @param {Parameters<typeof readFirstBytes>[3]['upgradeSession']} handle.upgradeSession
  */
-export function readUsual (server, { engine, guard, socketPath, isDraining, times }, handle) {
+export function readUsual (server, { engine, guard, socketPath, isDraining, times, other }, handle) {
   const { request, upgrade, upgradeSession } = handle
   const { closing, clock } = engine
   const isEngines = isBelow(socketPath)
   readFirstBytes(server, { patience: times.headers, closing, clock }, guard, {
     requests: new UsualRequests({ times, isDraining, closing, clock }, guard.request(request)),
     isTaken: (req) => isEngines(req) && engine.takesUsual,
-    upgrade: (req, netSocket, rest) => isEngines(req) && upgrade(req, netSocket, rest),
+    upgrade: (req, netSocket, rest) => isEngines(req)
+      ? upgrade(req, netSocket, rest)
+      : other !== undefined && other.isFor(req) && other.take(req, netSocket, rest),
     isSessions: (req) => isEngines(req) && engine.takesUsual && upgradesSession(req),
     upgradeSession
   })
@@ -104,13 +117,14 @@ const hasStrayBody = ({ method = '', headers }) =>
  *   }} options.engine
  * @param {string} options.socketPath config.gateway.socketPath
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback for other paths
+ * @param {OtherDoor} [options.other]
  * @param {string} options.name of the listener, for the log
  * @param {import('../../base/process/socket-times.js').Times} [options.times]
  * @param {import('../../base/common/log.js').Log} options.log
  * @param {import('../../base/common/clock.js').Clock} options.clock
  * @returns {import('../../base/process/listener-guard.js').ListenerGuard}
  */
-export function serveEngine (server, { engine, socketPath, fallback, name, times = TIMES, log, clock }) {
+export function serveEngine (server, { engine, socketPath, fallback, other, name, times = TIMES, log, clock }) {
   const isEngines = isBelow(socketPath)
   const guard = createListenerGuard({ name, log, clock })
   const ignoreUpgrade = createIgnoredUpgrades(server)
@@ -120,9 +134,11 @@ export function serveEngine (server, { engine, socketPath, fallback, name, times
     res.writeHead(400, { 'content-type': 'application/json', connection: 'close' }).end(STRAY_BODY)
   }))
   server.on('upgrade', guard.upgrade((req, socket, head) => {
+    const isOthers = !isEngines(req) && other !== undefined && other.isFor(req)
     if (!asksForWebSocket(req)) ignoreUpgrade(req, socket, head)
-    else if (!isEngines(req)) endSocket(socket, responseOf(404), clock, times.linger)
+    else if (!isEngines(req) && !isOthers) endSocket(socket, responseOf(404), clock, times.linger)
     else if (hasStrayBody(req)) endSocket(socket, responseOf(400, STRAY_BODY), clock, times.linger)
+    else if (isOthers) other.handleUpgrade(req, socket, head)
     else engine.handleUpgrade(req, socket, head)
   }))
   return guard

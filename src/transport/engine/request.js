@@ -201,14 +201,19 @@ function lowerCase (name) {
  * @param {Upgrade} request
  * @returns {boolean} whether it is a valid request for a new session on WebSocket
  */
-export function beginsWebSocket ({ method, headers, _query }) {
+export function beginsWebSocket (request) {
+  const { EIO, transport, sid } = request._query
+  return EIO === '4' && transport === 'websocket' && sid === undefined && hasKey(request) && asksForWebSocket(request)
+}
+
+/** @param {Upgrade} request @returns {boolean} whether it has what the answer is made from (RFC 6455, 4.2.1) */
+export const hasKey = ({ headers }) =>
+  headers['sec-websocket-version'] === '13' && KEY.test(headers['sec-websocket-key'] ?? '')
+
+/** @param {Upgrade} request @returns {boolean} whether it asks for a WebSocket in the usual form */
+export function asksForWebSocket ({ method, headers }) {
   return (
-    _query.EIO === '4' &&
-    _query.transport === 'websocket' &&
-    _query.sid === undefined &&
     method === 'GET' &&
-    headers['sec-websocket-version'] === '13' &&
-    KEY.test(headers['sec-websocket-key'] ?? '') &&
     headers.host !== undefined &&
     headers.upgrade?.toLowerCase() === 'websocket' &&
     headers.connection !== undefined &&
@@ -220,16 +225,7 @@ export function beginsWebSocket ({ method, headers, _query }) {
  * @param {Upgrade} request without a body
  * @returns {boolean} whether it asks to upgrade a session to WebSocket
  */
-export function upgradesSession ({ method, headers, _query }) {
-  return (
-    _query.sid !== undefined &&
-    method === 'GET' &&
-    headers.host !== undefined &&
-    headers.upgrade?.toLowerCase() === 'websocket' &&
-    headers.connection !== undefined &&
-    UPGRADE.test(headers.connection)
-  )
-}
+export const upgradesSession = (request) => request._query.sid !== undefined && asksForWebSocket(request)
 
 /** The last URL: nearly all clients request the same one. @type {{ url: string, query: Record<string, string> }} */
 let last = { url: '', query: {} }

@@ -1,0 +1,287 @@
+import { InkcastError, publicError } from '../../base/common/errors.js'
+import { endSocket, responseOf } from '../../base/process/socket-times.js'
+import { happened } from '../../observe/metrics/points.js'
+import { RATE_LIMITED } from '../../transport/admission/rate-limit.js'
+import { CloseCode } from '../../transport/engine/frame-reader.js'
+import { kOwner } from '../../transport/engine/link.js'
+import { headSize } from '../../transport/engine/request.js'
+import { createClosing } from '../../transport/engine/socket-reader.js'
+import { opensWebSocket, readOffer } from '../../transport/plain/handshake-request.js'
+import { PlainSocket } from '../../transport/plain/plain-socket.js'
+import { WrongPacket, answerTo } from '../../transport/socketio/undecoded.js'
+import { plainMessageOf } from '../../wire/plain-message.js'
+import { openAsked } from '../asked-documents.js'
+import { handleEvent } from '../handlers/dispatch.js'
+import { PlainConnection } from './plain-connection.js'
+import { idOf, readPlain } from './plain-reader.js'
+
+/** The first message of a client that asks for it with `auth=message`: its argument is that of Socket.IO's `auth`. */
+const CONNECT = 'gateway:connect'
+const PING = 'gateway:ping'
+/** The same frames for all clients. */
+const PONG = {
+  json: plainMessageOf('json', { event: 'gateway:pong' }).frame,
+  msgpack: plainMessageOf('msgpack', { event: 'gateway:pong' }).frame
+}
+/** Decoding is measured, and counted before, from this size on: bytes, as in transport/socketio/decoder.js. */
+const LARGE = 1024
+/** The answer to a request that opens no WebSocket. */
+const HOW = JSON.stringify({
+  code: 'bad_request',
+  message: 'this path is for WebSockets of version 13, with the subprotocol inkcast.json, inkcast.msgpack or none'
+})
+
+/**
+ * The door for plain WebSockets: clients with a few lines of their own, in place of a Socket.IO library
+ * (docs/websocket.md).
+ * Walls before and after the login are those of Socket.IO's door; what a client may do is in the same handlers.
+ *
+ * @typedef {import('../../transport/engine/request.js').Upgrade} Upgrade
+ * @typedef {import('../../transport/plain/plain-socket.js').PlainServer} PlainServer
+ */
+
+/** @implements {PlainServer} */
+export class PlainDoor {
+  #path
+  #parts
+  #context
+  #newId
+  /** @type {Set<PlainSocket>} bounded by MAX_CONNECTIONS */
+  #sessions = new Set()
+
+  /**
+   * @param {import('../handlers/context.js').HandlerContext} context
+   * @param {object} parts
+   * @param {string} parts.path where clients open their WebSocket
+   * @param {() => string} parts.newId of connections
+   * @param {ReturnType<typeof import('../admission.js').createAdmission>} parts.admission
+   * @param {import('../handshake.js').Handshake} parts.handshake
+   * @param {import('../connection.js').ConnectionContext} parts.connectionContext
+   * @param {import('../connection-events.js').ConnectionEvents} parts.events
+   * @param {import('../local-users.js').LocalUsers} parts.users
+   * @param {import('../user-logs.js').UserLogs} parts.userLogs
+   * @param {import('../../transport/heartbeat/heartbeat.js').Heartbeat} parts.heartbeat
+   * @param {Pick<import('../leaving/drain.js').Drain, 'active'>} parts.drain
+   * @param {import('../../transport/socketio/undecoded.js').NoteUndecoded} parts.undecoded
+   */
+  constructor (context, parts) {
+    const { path, newId, admission } = parts
+    this.#path = path
+    this.#newId = newId
+    this.#parts = parts
+    this.#context = context
+    this.maxBytes = admission.maxBytes
+    this.inputLimits = admission.inputLimits
+    this.clock = context.clock
+    this.closing = createClosing(context.clock)
+  }
+
+  /** Open sessions. */
+  get size () { return this.#sessions.size }
+
+  close () { for (const session of [...this.#sessions]) session.close(true) }
+
+  /** @param {{ url?: string }} request @returns {boolean} whether it is for this door */
+  isFor ({ url = '' }) {
+    const at = url.indexOf('?')
+    return (at === -1 ? url : url.slice(0, at)) === this.#path
+  }
+
+  /**
+   * @param {Upgrade} request
+   * @param {import('net').Socket} netSocket
+   * @param {Buffer} rest bytes after the request
+   * @returns {boolean} false: it is refused, by `handleUpgrade`
+   */
+  take (request, netSocket, rest) {
+    const { admission } = this.#parts
+    const offer = readOffer(request.headers)
+    if (offer === null || !opensWebSocket(request) || !admission.origins.mayConnect(request.headers)) return false
+    admission.handshakeLimit.enter(
+      netSocket, undefined, () => { if (!netSocket.destroyed) this.#open(request, netSocket, offer, rest) }, request
+    )
+    return true
+  }
+
+  /**
+   * A request that Node has read.
+   * @param {any} req
+   * @param {any} netSocket
+   * @param {Buffer} rest
+   */
+  handleUpgrade (req, netSocket, rest) {
+    req._query = Object.fromEntries(new URLSearchParams(req.url.split('?')[1] ?? ''))
+    if (this.#parts.admission.origins.refuse(req, netSocket) || this.take(req, netSocket, rest)) return
+    endSocket(netSocket, responseOf(400, HOW), this.clock)
+  }
+
+  /**
+   * @param {Upgrade} request
+   * @param {import('net').Socket} netSocket
+   * @param {import('../../transport/plain/handshake-request.js').Offer} offer
+   * @param {Buffer} rest
+   */
+  #open (request, netSocket, { codec, protocol, token }, rest) {
+    const { admission, heartbeat } = this.#parts
+    const session = new PlainSocket(this.#newId(), this, request, netSocket, codec)
+    this.#sessions.add(session)
+    admission.connectionLimits.opened(session)
+    admission.inputLimits.enter(session, headSize(request))
+    heartbeat.watch(session)
+    session.writeNow(session.answer(protocol))
+    const { auth, id } = request._query
+    if (auth !== 'message') {
+      const client = id === undefined || id === '' ? {} : { client: id }
+      this.#admit(session, token === undefined ? client : { ...client, token })
+    }
+    if (rest.length > 0) session.received(Buffer.from(rest))
+  }
+
+  /** @param {PlainSocket} session @param {any} auth as of Socket.IO's handshake; anything */
+  async #admit (session, auth) {
+    session.handshake.auth = auth
+    session.asked = true
+    try {
+      if (this.#parts.drain.active) throw new InkcastError('draining')
+      const admission = await this.#parts.handshake.admitted(/** @type {any} */ (session))
+      this.#connect(session, admission)
+    } catch (error) {
+      this.#refuse(session, this.#parts.handshake.refusal(error))
+    }
+  }
+
+  /** @param {PlainSocket} session @param {import('../handshake.js').Admission} admission */
+  #connect (session, { identity, auth, parts: asked, since }) {
+    const { connectionContext, events, userLogs } = this.#parts
+    const { metrics, connectionListeners } = this.#context
+    const connection =
+      new PlainConnection(session, identity, session.codec, auth.client ?? undefined, connectionContext)
+    connection.acknowledges = auth.acknowledges === true
+    Object.assign(session, { [kOwner]: connection })
+    if (since !== undefined) userLogs.prepare(connection, since)
+    metrics.handshakes.count('ok')
+    this.inputLimits.admit(session)
+    session.admit()
+    session.on('packetCreate', events.onPacketCreate)
+    events.add(connection)
+    connection.send('gateway:connected', { id: connection.id, uid: connection.uid })
+    connectionListeners.connected(connection)
+    if (happened.hasSubscribers)
+      connection.tell('connected', { details: { transport: connection.transport, codec: connection.codec } })
+    if (events.sentAway(connection)) return
+    userLogs.join(connection)
+    if (asked !== undefined) openAsked(connection, asked, this.#context)
+  }
+
+  /**
+   * @param {PlainSocket} session not admitted
+   * @param {{ code: string, message: string, retryable: boolean }} refusal
+   */
+  #refuse (session, refusal) {
+    session.writeFrames(plainMessageOf(session.codec, { event: 'gateway:disconnect', payload: refusal }).frame)
+    session.closeWith(refusal.retryable ? CloseCode.TRY_AGAIN_LATER : CloseCode.POLICY, refusal.code)
+  }
+
+  // PlainServer
+
+  /** @param {PlainSocket} session @param {number} frames */
+  onFrames (session, frames) { this.#parts.events.count(session, frames, 0) }
+
+  /** @param {PlainSocket} session */
+  onPong (session) { this.#parts.heartbeat.heard(session, 'pong') }
+
+  /** @param {any} session */
+  ended (session) {
+    const { admission, heartbeat } = this.#parts
+    admission.connectionLimits.ended(session)
+    admission.inputLimits.leave(session)
+    heartbeat.forget(session)
+    this.#sessions.delete(session)
+  }
+
+  /** @param {any} session @param {string} reason */
+  onEnd (session, reason) {
+    /** @type {PlainConnection | undefined} */
+    const connection = session[kOwner]
+    if (connection === undefined) return
+    this.#parts.events.ended(connection, reason, !session.left && connection.endCode === null)
+    this.#parts.users.release(connection.uid)
+  }
+
+  /** @param {any} session @param {string | Buffer} message */
+  onMessage (session, message) {
+    const { events, heartbeat } = this.#parts
+    heartbeat.heard(session, 'message')
+    events.count(session, 1, message.length)
+    if (session.readyState !== 'open') return
+    /** @type {PlainConnection | undefined} */
+    const connection = session[kOwner]
+    if (connection === undefined) this.#first(session, message)
+    else if (message.length <= LARGE) this.#read(connection, message)
+    else this.#readLarge(connection, message)
+  }
+
+  /** @param {PlainSocket} session not admitted @param {string | Buffer} message */
+  #first (session, message) {
+    try {
+      if (session.asked) throw new WrongPacket('connect', 'a message before the connection is admitted')
+      const read = readPlain(message, session.codec, true)
+      if (!('event' in read) || read.event !== CONNECT)
+        throw new WrongPacket('connect', `the first message must be ${CONNECT}`)
+      this.#admit(session, read.payload ?? {})
+    } catch (error) {
+      this.#note(error)
+      this.#refuse(session, { ...publicError(new InkcastError('bad_value', /** @type {Error} */ (error).message)) })
+    }
+  }
+
+  /** @param {PlainConnection} connection @param {string | Buffer} message that is counted before it is decoded */
+  #readLarge (connection, message) {
+    if (!connection.mayHandle()) {
+      const id = idOf(message)
+      if (id === undefined) return connection.disconnect('rate_limited')
+      return connection.answer(id, connection.limited ?? RATE_LIMITED)
+    }
+    const before = this.clock.cpu()
+    try {
+      this.#read(connection, message, true)
+    } finally {
+      connection.decoded(this.clock.cpu() - before)
+    }
+  }
+
+  /** @param {PlainConnection} connection @param {string | Buffer} message @param {boolean} [counted] */
+  #read (connection, message, counted = false) {
+    /** @type {ReturnType<typeof readPlain>} */
+    let read
+    try {
+      read = readPlain(message, connection.codec, false)
+    } catch (error) {
+      return this.#wrong(connection, message, error)
+    }
+    if ('ack' in read) return connection.acknowledged(read.ack)
+    const { event, payload, id } = read
+    if (event === PING) return void connection.conn.write(undefined, { wsPreEncodedFrame: [PONG[connection.codec]] })
+    const respond = (/** @type {object} */ answer) => { if (id !== undefined) connection.answer(id, answer) }
+    if (!counted && !connection.mayHandle()) return respond(connection.limited ?? RATE_LIMITED)
+    const args = payload === undefined ? [respond] : [payload, respond]
+    handleEvent(connection, event, args, this.#context)
+      .catch((error) => this.#context.log.error({ err: error }, 'event failed'))
+  }
+
+  /** @param {PlainConnection} connection @param {string | Buffer} message @param {unknown} error */
+  #wrong (connection, message, error) {
+    const { kind, text } = this.#note(error, connection)
+    const id = kind === 'depth' || kind === 'values' ? idOf(message) : undefined
+    if (id === undefined) connection.disconnect('bad_value', undefined, text)
+    else connection.answer(id, answerTo(kind, error))
+  }
+
+  /** @param {unknown} error @param {PlainConnection} [connection] */
+  #note (error, connection) {
+    const kind = error instanceof WrongPacket ? error.kind : 'values'
+    const text = /** @type {Error} */ (error).message
+    this.#parts.undecoded(kind, text, connection)
+    return { kind, text }
+  }
+}

@@ -1,0 +1,84 @@
+import { WebSocketLink } from '../engine/websocket-link.js'
+
+/** A ping of the WebSocket protocol without a payload (RFC 6455, 5.5.2): clients answer it by themselves. */
+const PING = Buffer.from([0x89, 0])
+/** The client has closed on purpose, and is not expected back (RFC 6455, 7.4.1). */
+const NORMAL = 1000
+
+/**
+ * The WebSocket of a plain client: a message is one event or one answer. What it means is the door's matter.
+ *
+ * @typedef {import('../engine/link.js').Link} Link
+ *
+ * @typedef {import('../engine/websocket-link.js').SessionServer & {
+ *   onMessage: (session: PlainSocket, message: string | Buffer) => void,
+ *   onPong: (session: PlainSocket) => void,
+ *   onEnd: (session: PlainSocket, reason: string) => void }} PlainServer
+ */
+
+/** @implements {Link} */
+export class PlainSocket extends WebSocketLink {
+  /** Whether its admission has begun. */
+  asked = false
+  /** Whether the client closed on purpose. */
+  left = false
+  /** What the login reads: of the request, and of the first message. */
+  /** @type {{ headers: import('http').IncomingHttpHeaders, query: Record<string, string>, auth: any }} */
+  handshake
+
+  /**
+   * @param {string} id
+   * @param {PlainServer} server
+   * @param {import('../engine/request.js').Upgrade} request checked
+   * @param {import('net').Socket} netSocket
+   * @param {import('../../wire/packet.js').Codec} codec
+   */
+  constructor (id, server, request, netSocket, codec) {
+    super(id, server, request, netSocket)
+    this.plainServer = server
+    this.codec = codec
+    this.handshake = { headers: request.headers, query: request._query, auth: {} }
+  }
+
+  /** The session of the client's connection: itself. */
+  get conn () { return this }
+
+  /** Frees what only the handshake needs. */
+  admit () {
+    this.request = null
+    this.handshake = { headers: {}, query: {}, auth: {} }
+  }
+
+  /** @override @param {string | Buffer} message */
+  onMessage (message) { if (this.readyState === 'open') this.plainServer.onMessage(this, message) }
+
+  onPong () { this.plainServer.onPong(this) }
+
+  /** @override @param {Buffer} payload */
+  onCloseFrame (payload) {
+    this.left = payload.length > 0 && payload.readUInt16BE(0) === NORMAL
+    super.onCloseFrame(payload)
+  }
+
+  /**
+   * Queues or writes a message.
+   * @param {unknown} _data not needed: the frames are made
+   * @param {{ wsPreEncodedFrame: Buffer[], answers?: number }} options answers: id of the request that it answers
+   */
+  write (_data, options) { this.sendPacket('message', undefined, options) }
+
+  /** @override @param {import('../engine/websocket-link.js').Packet} packet @returns {Buffer} */
+  frameOf ({ options }) {
+    const frames = /** @type {Buffer[]} */ (options?.wsPreEncodedFrame)
+    return frames.length === 1 ? frames[0] : Buffer.concat(frames)
+  }
+
+  sendPing () { this.writeFrames(PING) }
+
+  /** @override @param {string} reason @param {unknown} [description] */
+  onClose (reason, description) {
+    if (this.readyState === 'closed') return
+    super.onClose(reason, description)
+    this.plainServer.onEnd(this, reason)
+  }
+}
