@@ -140,7 +140,7 @@ export class PlainDoor {
   /** @param {PlainSocket} session @param {any} auth as of Socket.IO's handshake; anything */
   async #admit (session, auth) {
     session.handshake.auth = auth
-    session.asked = true
+    session.early = []
     try {
       if (this.#parts.drain.active) throw new InkcastError('draining')
       const admission = await this.#parts.handshake.admitted(/** @type {any} */ (session))
@@ -154,6 +154,8 @@ export class PlainDoor {
   #connect (session, { identity, auth, parts: asked, since }) {
     const { connectionContext, events, userLogs } = this.#parts
     const { metrics, connectionListeners } = this.#context
+    const early = session.early ?? []
+    session.early = null
     const connection =
       new PlainConnection(session, identity, session.codec, auth.client ?? undefined, connectionContext)
     connection.acknowledges = auth.acknowledges === true
@@ -171,6 +173,10 @@ export class PlainDoor {
     if (events.sentAway(connection)) return
     userLogs.join(connection)
     if (asked !== undefined) openAsked(connection, asked, this.#context)
+    for (const message of early) {
+      this.inputLimits.holds(session, -message.length)
+      this.#receive(connection, message)
+    }
   }
 
   /**
@@ -216,15 +222,24 @@ export class PlainDoor {
     if (session.readyState !== 'open') return
     /** @type {PlainConnection | undefined} */
     const connection = session[kOwner]
-    if (connection === undefined) this.#first(session, message)
-    else if (message.length <= LARGE) this.#read(connection, message)
+    if (connection !== undefined) this.#receive(connection, message)
+    else if (session.early === null) this.#first(session, message)
+    else {
+      this.inputLimits.holds(session, message.length)
+      session.early.push(typeof message === 'string' ? message : Buffer.from(message))
+    }
+  }
+
+  /** @param {PlainConnection} connection @param {string | Buffer} message counted as input */
+  #receive (connection, message) {
+    if (!connection.open) return
+    if (message.length <= LARGE) this.#read(connection, message)
     else this.#readLarge(connection, message)
   }
 
   /** @param {PlainSocket} session not admitted @param {string | Buffer} message */
   #first (session, message) {
     try {
-      if (session.asked) throw new WrongPacket('connect', 'a message before the connection is admitted')
       const read = readPlain(message, session.codec, true)
       if (!('event' in read) || read.event !== CONNECT)
         throw new WrongPacket('connect', `the first message must be ${CONNECT}`)

@@ -18,8 +18,8 @@ const NORMAL = 1000
 
 /** @implements {Link} */
 export class PlainSocket extends WebSocketLink {
-  /** Whether its admission has begun. */
-  asked = false
+  /** Messages that came during its admission; null: the admission has not begun. @type {(string | Buffer)[] | null} */
+  early = null
   /** Whether the client closed on purpose. */
   left = false
   /** What the login reads: of the request, and of the first message. */

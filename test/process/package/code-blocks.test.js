@@ -24,12 +24,13 @@ import { serviceScenarios } from '../../helpers/service-blocks.js'
 import { userLogScenarios } from '../../helpers/user-log-blocks.js'
 import { howToScenarios } from '../../helpers/how-to-blocks.js'
 import { publisherScenarios } from '../../helpers/publisher-blocks.js'
+import { websocketScenarios } from '../../helpers/websocket-blocks.js'
 import { yjsScenarios } from '../../helpers/yjs-blocks.js'
 
 /** Code that readers copy has to run: each code block of the pages is checked according to its language. */
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-const server = await startEmbedded({ after })
+const server = await startEmbedded({ after }, { LISTENERS: 'ws:/websocket/handshake' })
 const admin = await startAdmin({ after })
 /** The files and commands of tutorials are one program: test/browser/tutorials.test.js follows them. */
 const blocks = codeBlocks().filter(({ file }) => !file.startsWith('docs/tutorials/'))
@@ -124,7 +125,7 @@ const SCENARIOS = {
 
   ...serviceScenarios({ server, load, publish }),
 
-  ...publisherScenarios({ load }), ...phoneScenarios({ load }),
+  ...publisherScenarios({ load }), ...phoneScenarios({ load }), ...websocketScenarios({ load, publish }),
 
   ...yjsScenarios({ server, load }), ...userLogScenarios({ server, load }),
 

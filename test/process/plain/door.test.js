@@ -60,7 +60,7 @@ describe('the door for plain WebSockets', () => {
     assert.equal((await message.event('doc:joined')).payload.guid, guid)
   })
 
-  test('refused clients are told why, and closed', async (t) => {
+  test('a refused client gets the reason, and is closed', async (t) => {
     const none = await plainClient(t, inkcast.url)
     assert.equal((await none.event('gateway:disconnect')).payload.code, 'unauthorized')
     assert.deepEqual(await none.closed, { code: 1008, reason: 'unauthorized' })
@@ -80,14 +80,16 @@ describe('the door for plain WebSockets', () => {
 
   test('rights are those of Socket.IO: documents of the token, an order that ends it, and no message before a join', async (t) => {
     const guid = randomUUID()
-    const client = await plainClient(t, inkcast.url, { query: `?token=${await token('limited', { documents: [{ guid, access: 'read' }] })}` })
+    const limited = await token('limited', { documents: [{ guid, access: 'read' }] })
+    const client = await plainClient(t, inkcast.url, { query: `?token=${limited}` })
     assert.equal((await client.ask('doc:join', { guid: randomUUID() })).error.code, 'forbidden')
     assert.equal((await client.ask('doc:send', { guid, data: 1 })).error.code, 'not_joined')
     assert.equal((await client.ask('doc:join', { guid })).access, 'read')
     assert.equal((await client.ask('doc:send', { guid, data: 1 })).error.code, 'forbidden')
     assert.equal((await client.ask('no:event', {})).error.code, 'unknown_event')
-    await inkcast.post('/v1/users/limited/revoke', { guid }, {})
-    await inkcast.post('/v1/users/limited/kick', {})
+    await inkcast.post(`/v1/documents/${guid}/revoke`, {}, { 'x-uid': 'limited' })
+    assert.equal((await client.event('doc:revoked')).payload.guid, guid)
+    await fetch(`${inkcast.apiUrl}/v1/users/limited/connections`, { method: 'DELETE' })
     assert.equal((await client.event('gateway:disconnect')).payload.code, 'kicked')
     await client.closed
   })

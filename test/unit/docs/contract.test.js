@@ -54,7 +54,9 @@ const server = sources('src')
 const client = sources('client')
 const dispatch = 'src/gateway/handlers/dispatch.js'
 const handled = sorted(server.flatMap(({ file, code }) => file === dispatch ? found(code, /'([a-z]+:[a-z]+)': /g) : []))
-const emitted = sorted(server.flatMap(({ file, code }) => file === dispatch ? [] : found(code, EVENT))
+/** Events of the door without Socket.IO, which has a page of its own. */
+const plain = 'src/gateway/plain/'
+const emitted = sorted(server.flatMap(({ file, code }) => file === dispatch || file.startsWith(plain) ? [] : found(code, EVENT))
   .filter((name) => !handled.includes(name)))
 
 describe('events', () => {
@@ -65,6 +67,13 @@ describe('events', () => {
   test('that the gateway sends are those under "Server to client"', () => {
     const listed = firstColumn(section('docs/protocol.md', 'Server to client')).filter((name) => name.includes(':'))
     assert.deepEqual(listed.sort(), emitted)
+  })
+
+  test('of plain WebSockets are on their page', () => {
+    const page = readFileSync(`${ROOT}docs/websocket.md`, 'utf8')
+    const names = sorted(server.flatMap(({ file, code }) => file.startsWith(plain) ? found(code, EVENT) : []))
+    assert.ok(names.length > 4)
+    assert.deepEqual(names.filter((name) => !page.includes(name)), [])
   })
 
   test('the client package sends and handles no others', () => {
