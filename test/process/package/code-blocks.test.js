@@ -54,7 +54,6 @@ function recordingConsole () {
     }
   }
 }
-
 const load = (/** @type {string} */ specifier) => import(specifier)
 
 /** @param {string} guid @param {unknown} value @param {Record<string, string>} [headers] */
@@ -126,7 +125,6 @@ const SCENARIOS = {
   ...serviceScenarios({ server, load, publish }),
 
   ...publisherScenarios({ load }), ...phoneScenarios({ load }), ...websocketScenarios({ load, publish }),
-
   ...yjsScenarios({ server, load }), ...userLogScenarios({ server, load }),
 
   ...howToScenarios({ server, load, publish }),
