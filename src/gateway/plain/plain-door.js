@@ -110,7 +110,6 @@ export class PlainDoor {
    * @param {Buffer} rest
    */
   handleUpgrade (req, netSocket, rest) {
-    req._query = Object.fromEntries(new URLSearchParams(req.url.split('?')[1] ?? ''))
     if (this.#parts.admission.origins.refuse(req, netSocket) || this.take(req, netSocket, rest)) return
     endSocket(netSocket, responseOf(400, HOW), this.clock)
   }
@@ -129,7 +128,7 @@ export class PlainDoor {
     admission.inputLimits.enter(session, headSize(request))
     heartbeat.watch(session)
     session.writeNow(session.answer(protocol))
-    const { auth, id } = request._query
+    const { auth, id } = session.handshake.query
     if (auth !== 'message') {
       const client = id === undefined || id === '' ? {} : { client: id }
       this.#admit(session, token === undefined ? client : { ...client, token })

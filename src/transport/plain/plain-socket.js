@@ -1,3 +1,4 @@
+import { queryOf } from '../engine/request.js'
 import { WebSocketLink } from '../engine/websocket-link.js'
 
 /** A ping of the WebSocket protocol without a payload (RFC 6455, 5.5.2): clients answer it by themselves. */
@@ -37,7 +38,7 @@ export class PlainSocket extends WebSocketLink {
     super(id, server, request, netSocket)
     this.plainServer = server
     this.codec = codec
-    this.handshake = { headers: request.headers, query: request._query, auth: {} }
+    this.handshake = { headers: request.headers, query: queryOf(request.url), auth: {} }
   }
 
   /** The session of the client's connection: itself. */

@@ -123,11 +123,8 @@ const SCENARIOS = {
   },
 
   ...serviceScenarios({ server, load, publish }),
-
   ...publisherScenarios({ load }), ...phoneScenarios({ load }), ...websocketScenarios({ load, publish }),
-  ...yjsScenarios({ server, load }), ...userLogScenarios({ server, load }),
-
-  ...howToScenarios({ server, load, publish }),
+  ...yjsScenarios({ server, load }), ...userLogScenarios({ server, load }), ...howToScenarios({ server, load, publish }),
 
   'docs/client.md: { last: 3 })': async (code, t) => {
     const { console, printed } = recordingConsole()

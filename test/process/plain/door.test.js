@@ -87,7 +87,7 @@ describe('the door for plain WebSockets', () => {
     assert.equal((await client.ask('doc:join', { guid })).access, 'read')
     assert.equal((await client.ask('doc:send', { guid, data: 1 })).error.code, 'forbidden')
     assert.equal((await client.ask('no:event', {})).error.code, 'unknown_event')
-    await inkcast.post(`/v1/documents/${guid}/revoke`, {}, { 'x-uid': 'limited' })
+    await inkcast.post(`/v1/documents/${guid}/revoke`, { uid: 'limited' })
     assert.equal((await client.event('doc:revoked')).payload.guid, guid)
     await fetch(`${inkcast.apiUrl}/v1/users/limited/connections`, { method: 'DELETE' })
     assert.equal((await client.event('gateway:disconnect')).payload.code, 'kicked')
