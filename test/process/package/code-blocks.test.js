@@ -122,9 +122,9 @@ const SCENARIOS = {
     assert.match(String(traceparent), /^00-4bf92f3577b34da6a3ce929d0e0e4736-[0-9a-f]{16}-01$/)
   },
 
-  ...serviceScenarios({ server, load, publish }),
+  ...serviceScenarios({ server, load, publish }), ...howToScenarios({ server, load, publish }),
   ...publisherScenarios({ load }), ...phoneScenarios({ load }), ...websocketScenarios({ load, publish }),
-  ...yjsScenarios({ server, load }), ...userLogScenarios({ server, load }), ...howToScenarios({ server, load, publish }),
+  ...yjsScenarios({ server, load }), ...userLogScenarios({ server, load }),
 
   'docs/client.md: { last: 3 })': async (code, t) => {
     const { console, printed } = recordingConsole()
