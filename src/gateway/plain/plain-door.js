@@ -143,7 +143,8 @@ export class PlainDoor {
     try {
       if (this.#parts.drain.active) throw new InkcastError('draining')
       const admission = await this.#parts.handshake.admitted(/** @type {any} */ (session))
-      this.#connect(session, admission)
+      if (session.readyState === 'open') this.#connect(session, admission)
+      else this.#parts.users.release(admission.identity.uid)
     } catch (error) {
       this.#refuse(session, this.#parts.handshake.refusal(error))
     }

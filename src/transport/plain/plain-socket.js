@@ -6,6 +6,9 @@ const PING = Buffer.from([0x89, 0])
 /** The client has closed on purpose, and is not expected back (RFC 6455, 7.4.1). */
 const NORMAL = 1000
 
+/** The handshake of a client that is admitted: the same object for all. */
+const NOTHING = Object.freeze({ headers: {}, query: {}, auth: {} })
+
 /**
  * The WebSocket of a plain client: a message is one event or one answer. What it means is the door's matter.
  *
@@ -47,7 +50,7 @@ export class PlainSocket extends WebSocketLink {
   /** Frees what only the handshake needs. */
   admit () {
     this.request = null
-    this.handshake = { headers: {}, query: {}, auth: {} }
+    this.handshake = NOTHING
   }
 
   /** @override @param {string | Buffer} message */
