@@ -27,10 +27,8 @@ function setUp (t) {
         heard,
         /** @type {{ expiresAt: number | null }} */
         identity: { expiresAt: expiresIn === null ? null : START + expiresIn },
-        socket: {
-          emit: (/** @type {string} */ event, /** @type {{ inMs: number }} */ { inMs }) => {
-            heard.push(event, inMs)
-          }
+        send: (/** @type {string} */ event, /** @type {{ inMs: number }} */ { inMs }) => {
+          heard.push(event, inMs)
         },
         disconnect (/** @type {string} */ code) {
           heard.push(code)
