@@ -7,6 +7,7 @@ import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { startCluster } from '../helpers/cluster.js'
 import { codeBlocks } from '../helpers/code-blocks.js'
+import { startEmbedded } from '../helpers/embedded.js'
 import { javaClasspath, lacksJavaSocketio } from '../helpers/java-socketio.js'
 import { gatewayKiller } from '../helpers/processes.js'
 import { pythonEnvironment } from '../helpers/python-environment.js'
@@ -14,7 +15,7 @@ import { startRelay } from '../helpers/relay.js'
 import { waitFor } from '../helpers/wait.js'
 import { spawnGuarded } from '../services/guard.js'
 
-/** The programs of docs/phones.md: cuts of their connections, and kills of the gateway's processes. */
+/** The programs of docs/phones.md and docs/websocket.md, over cuts of their connections and kills of workers. */
 
 const aioPython = pythonEnvironment(['aiohttp==3.14.5', 'python-socketio==5.18.1'])
 const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
@@ -104,4 +105,39 @@ test('the lines for Java and Python get every record once and in order, over cut
     const all = Array.from({ length: n - Number(first) + 1 }, (_, i) => String(Number(first) + i))
     assert.deepEqual(shown(), all, language)
   }
+})
+
+test('the Python of docs/websocket.md gets every record once and in order, over cuts of its connection', async (t) => {
+  const lacks = await aioPython.lacks()
+  if (lacks) return t.skip(lacks)
+  const inkcast = await startEmbedded(t, { LISTENERS: 'ws:/websocket/handshake' })
+  /** @type {Set<import('node:net').Socket>} */
+  const sockets = new Set()
+  const line = await startRelay(Number(new URL(inkcast.url).port), (client, upstream) => {
+    client.pipe(upstream).pipe(client)
+    sockets.add(client)
+    return () => { sockets.delete(client) }
+  })
+  t.after(() => line.stop())
+  const [block] = codeBlocks().filter(({ file, language }) => file === 'docs/websocket.md' && language === 'python')
+  const log = join(folder, 'websocket.log')
+  writeFileSync(join(folder, 'sensor.py'),
+    `${block.code.replace('localhost:3000', `127.0.0.1:${line.port}`)}\n\nasyncio.run(main())\n`)
+  const run = spawnGuarded(aioPython.python, [join(folder, 'sensor.py')], { log })
+  t.after(() => run.stop(1000))
+
+  const shown = () => readFileSync(log, 'utf8').split('\n').filter((text) => /^\d+$/.test(text)).map(Number)
+  let n = 0
+  const publish = () => inkcast.post('/v1/documents/board/broadcast', ++n)
+  await waitFor(async () => {
+    await publish()
+    return shown().length > 0
+  }, { timeout: 30_000, message: () => readFileSync(log, 'utf8') })
+  for (let round = 0; round < 2; round++) {
+    for (const socket of sockets) socket.destroy()
+    for (let i = 0; i < 3; i++) await publish()
+    await waitFor(() => shown().at(-1) === n, { timeout: 30_000, message: () => readFileSync(log, 'utf8') })
+  }
+  const [first] = shown()
+  assert.deepEqual(shown(), Array.from({ length: n - first + 1 }, (_, i) => first + i))
 })
