@@ -8,14 +8,12 @@ import { rawValue } from '../../wire/raw-value.js'
 import { checkValue } from '../../wire/value.js'
 
 /** Parts of the schemas of client events. */
-export const guid = custom(
+const id = custom(
   /** @type {(value: unknown) => value is string} */ (isId),
   'must be a string of 1 to 256 bytes without control characters'
 )
-export const event = custom(
-  /** @type {(value: unknown) => value is string} */ (isId),
-  'must be a string of 1 to 256 bytes without control characters'
-)
+export const guid = id
+export const event = id
 const epoch = v.pipe(string(), v.maxCodePoints(64))
 const offset = wholeNumber(0)
 export const position = strictObject({ epoch, offset })
@@ -25,10 +23,7 @@ export const last = wholeNumber(1, MAX_LAST)
 /** Fields of an object, in place of a position. */
 export const positionFields = { epoch: v.optional(epoch), offset: v.optional(offset) }
 /** Client id of one of several tabs that share the connection. */
-export const tab = custom(
-  /** @type {(value: unknown) => value is string} */ (isId),
-  'must be a string of 1 to 256 bytes without control characters'
-)
+export const tab = id
 export const data = custom(
   /** @type {(value: unknown) => value is unknown} */ ((value) => value !== undefined),
   'is missing'

@@ -1,6 +1,7 @@
 import { InkcastError, publicError } from '../../base/common/errors.js'
 import { endSocket, responseOf } from '../../base/process/socket-times.js'
 import { happened } from '../../observe/metrics/points.js'
+import { LARGE, earlyValuesFor } from '../../transport/admission/message-bounds.js'
 import { RATE_LIMITED } from '../../transport/admission/rate-limit.js'
 import { CloseCode } from '../../transport/engine/frame-reader.js'
 import { kOwner } from '../../transport/engine/link.js'
@@ -23,8 +24,6 @@ const PONG = {
   json: plainMessageOf('json', { event: 'gateway:pong' }).frame,
   msgpack: plainMessageOf('msgpack', { event: 'gateway:pong' }).frame
 }
-/** Decoding is measured, and counted before, from this size on: bytes, as in transport/socketio/decoder.js. */
-const LARGE = 1024
 /** The answer to a request that opens no WebSocket. */
 const HOW = JSON.stringify({
   code: 'bad_request',
@@ -33,8 +32,7 @@ const HOW = JSON.stringify({
 
 /**
  * The door for plain WebSockets: clients with a few lines of their own, in place of a Socket.IO library
- * (docs/websocket.md).
- * Walls before and after the login are those of Socket.IO's door; what a client may do is in the same handlers.
+ * (docs/websocket.md). Walls before and after the login are those of Socket.IO's door, and so are the handlers.
  *
  * @typedef {import('../../transport/engine/request.js').Upgrade} Upgrade
  * @typedef {import('../../transport/plain/plain-socket.js').PlainServer} PlainServer
@@ -46,6 +44,7 @@ export class PlainDoor {
   #parts
   #context
   #newId
+  #earlyValues
   /** @type {Set<PlainSocket>} bounded by MAX_CONNECTIONS */
   #sessions = new Set()
 
@@ -70,6 +69,7 @@ export class PlainDoor {
     this.#newId = newId
     this.#parts = parts
     this.#context = context
+    this.#earlyValues = earlyValuesFor(parts.connectionContext.maxDocuments)
     this.maxBytes = admission.maxBytes
     this.inputLimits = admission.inputLimits
     this.clock = context.clock
@@ -240,7 +240,7 @@ export class PlainDoor {
   /** @param {PlainSocket} session not admitted @param {string | Buffer} message */
   #first (session, message) {
     try {
-      const read = readPlain(message, session.codec, true)
+      const read = readPlain(message, session.codec, this.#earlyValues)
       if (!('event' in read) || read.event !== CONNECT)
         throw new WrongPacket('connect', `the first message must be ${CONNECT}`)
       this.#admit(session, read.payload ?? {})
@@ -270,7 +270,7 @@ export class PlainDoor {
     /** @type {ReturnType<typeof readPlain>} */
     let read
     try {
-      read = readPlain(message, connection.codec, false)
+      read = readPlain(message, connection.codec)
     } catch (error) {
       return this.#wrong(connection, message, error)
     }

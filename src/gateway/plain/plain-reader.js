@@ -1,6 +1,7 @@
 import { isRecord } from '../../base/common/schema.js'
 import { TooManyValues, checkMsgpack, decodeMsgpack } from '../../wire/msgpack.js'
 import { MAX_VALUES as MAX_JSON_VALUES, hasMoreValues, isNestedDeeper } from '../../wire/value.js'
+import { DEEP_FROM, MAX_DEPTH, MAX_MSGPACK_VALUES } from '../../transport/admission/message-bounds.js'
 import { WrongPacket } from '../../transport/socketio/undecoded.js'
 
 /**
@@ -10,23 +11,15 @@ import { WrongPacket } from '../../transport/socketio/undecoded.js'
  * @typedef {{ event: string, payload: unknown, id: number | undefined }} PlainEvent
  */
 
-/** The same limits as of Socket.IO's packets (transport/socketio/decoder.js). */
-const MAX_DEPTH = 1000
-const MAX_MSGPACK_VALUES = 50_000
-/** Values in the first message; one that opens documents has few. */
-const EARLY_VALUES = 3000
-/** From this length on JSON is checked before it is decoded, characters. */
-const CHECKED_FROM = 16_384
-
 /**
  * @param {string | Buffer} message
  * @param {Codec} codec
- * @param {boolean} early whether its client is not admitted yet
+ * @param {number} [earlyValues] that it may have, if its client is not admitted yet
  * @returns {PlainEvent | { ack: number }}
  * @throws {WrongPacket | TooManyValues} it is none, or exceeds a limit
  */
-export function readPlain (message, codec, early) {
-  const read = codec === 'json' ? readText(message, early) : readBytes(message, early)
+export function readPlain (message, codec, earlyValues) {
+  const read = codec === 'json' ? readText(message, earlyValues) : readBytes(message, earlyValues)
   if (!isRecord(read)) throw new WrongPacket(codec, 'a message is an object')
   const { event, payload, id, ack } = read
   if (ack !== undefined) {
@@ -41,11 +34,11 @@ export function readPlain (message, codec, early) {
 /** @param {unknown} value @returns {value is number} */
 const isNumber = (value) => Number.isSafeInteger(value) && Number(value) >= 0
 
-/** @param {string | Buffer} message @param {boolean} early */
-function readText (message, early) {
+/** @param {string | Buffer} message @param {number} [earlyValues] */
+function readText (message, earlyValues) {
   if (typeof message !== 'string') throw new WrongPacket('json', 'bytes from a client that uses JSON')
-  const max = early ? EARLY_VALUES : MAX_JSON_VALUES
-  if (early || message.length > CHECKED_FROM) {
+  const max = earlyValues ?? MAX_JSON_VALUES
+  if (earlyValues !== undefined || message.length > DEEP_FROM) {
     if (isNestedDeeper(message, MAX_DEPTH)) throw new WrongPacket('depth', `more than ${MAX_DEPTH} levels`)
     if (hasMoreValues(message, max)) throw new TooManyValues(max)
   }
@@ -56,11 +49,11 @@ function readText (message, early) {
   }
 }
 
-/** @param {string | Buffer} message @param {boolean} early */
-function readBytes (message, early) {
+/** @param {string | Buffer} message @param {number} [earlyValues] */
+function readBytes (message, earlyValues) {
   if (typeof message === 'string') throw new WrongPacket('msgpack', 'text from a client that uses msgpack')
   try {
-    checkMsgpack(message, MAX_DEPTH, early ? EARLY_VALUES : MAX_MSGPACK_VALUES)
+    checkMsgpack(message, MAX_DEPTH, earlyValues ?? MAX_MSGPACK_VALUES)
     return decodeMsgpack(message)
   } catch (error) {
     if (error instanceof TooManyValues) throw error

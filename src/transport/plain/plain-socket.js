@@ -10,7 +10,7 @@ const NORMAL = 1000
 const NOTHING = Object.freeze({ headers: {}, query: {}, auth: {} })
 
 /**
- * The WebSocket of a plain client: a message is one event or one answer. What it means is the door's matter.
+ * The WebSocket of a plain client: a message is one event or one answer, which the door reads.
  *
  * @typedef {import('../engine/link.js').Link} Link
  *
@@ -26,8 +26,10 @@ export class PlainSocket extends WebSocketLink {
   early = null
   /** Whether the client closed on purpose. */
   left = false
-  /** What the login reads: of the request, and of the first message. */
-  /** @type {{ headers: import('http').IncomingHttpHeaders, query: Record<string, string>, auth: any }} */
+  /**
+   * The part of the request, and of the first message, that the login reads.
+   * @type {{ headers: import('http').IncomingHttpHeaders, query: Record<string, string>, auth: any }}
+   */
   handshake
 
   /**
@@ -56,7 +58,8 @@ export class PlainSocket extends WebSocketLink {
   /** @override @param {string | Buffer} message */
   onMessage (message) { if (this.readyState === 'open') this.plainServer.onMessage(this, message) }
 
-  onPong () { this.plainServer.onPong(this) }
+  // the rest of a chunk is read after the end as well
+  onPong () { if (this.readyState === 'open') this.plainServer.onPong(this) }
 
   /** @override @param {Buffer} payload */
   onCloseFrame (payload) {

@@ -2,6 +2,7 @@ import * as json from 'socket.io-parser'
 import { TooManyValues } from '../../wire/msgpack.js'
 import { rememberPacket } from '../../wire/raw-value.js'
 import { MAX_VALUES as MAX_JSON_VALUES, hasMoreValues, isNestedDeeper } from '../../wire/value.js'
+import { DEEP_FROM, LARGE, MAX_DEPTH, MAX_MSGPACK_VALUES, earlyValuesFor } from '../admission/message-bounds.js'
 import { kRefused, RATE_LIMITED, TOO_MANY_VALUES, UNREADABLE } from '../admission/rate-limit.js'
 import { readMsgpackPacket } from './msgpack-packet.js'
 import { connectHead, jsonHead, msgpackHead } from './packet-head.js'
@@ -28,25 +29,6 @@ import { WrongPacket, answerTo } from './undecoded.js'
 
 /** CONNECT packets per connection: a refused client may retry, and each attempt verifies a token. */
 const MAX_CONNECTS = 10
-/** Protects the decoder's stack; handlers allow less. */
-const MAX_DEPTH = 1000
-
-/**
- * Values in a msgpack packet of an admitted client, with keys: this many empty ArrayBuffers take 0.15 s until clients
- * of both codecs have received them, no longer than a megabyte of JSON.
- */
-const MAX_VALUES = 50_000
-/** Values in a packet before admission, and additional values per document of the handshake. */
-const [EARLY_VALUES, EARLY_VALUES_PER_DOCUMENT] = [1000, 20]
-/** Decoding is measured from this size on, bytes: smaller packets cost no more than the measurement. */
-const LARGE = 1024
-
-/**
- * The depth of JSON is checked before decoding from this length on, characters: a megabyte of brackets takes 100 MB.
- * The depth of shorter text is checked by handlers.
- */
-const DEEP_FROM = 16_384
-
 /** Attachments of an event. */
 const MAX_ATTACHMENTS = 10
 /** The defaults of socket.io-parser, in one object for all connections. */
@@ -253,7 +235,8 @@ class Decoder extends json.Decoder {
       return this.#drop(head, head.nsp === '/' ? head.id : undefined)
     let read
     try {
-      read = readMsgpackPacket(data, MAX_DEPTH, connection === undefined ? this.#settings.earlyValues : MAX_VALUES)
+      const maxValues = connection === undefined ? this.#settings.earlyValues : MAX_MSGPACK_VALUES
+      read = readMsgpackPacket(data, MAX_DEPTH, maxValues)
     } catch (error) {
       const { type, nsp } = head ?? msgpackHead(data)
       this.#check(type === json.PacketType.CONNECT)
@@ -329,4 +312,4 @@ const isEvent = ({ type }) => type === json.PacketType.EVENT || type === json.Pa
  * @param {import('./undecoded.js').NoteUndecoded} [note]
  */
 export const decoderFor = (maxDocuments, clock, note = () => {}) =>
-  Decoder.bind(null, { earlyValues: EARLY_VALUES + EARLY_VALUES_PER_DOCUMENT * maxDocuments, note, clock })
+  Decoder.bind(null, { earlyValues: earlyValuesFor(maxDocuments), note, clock })

@@ -127,6 +127,21 @@ describe('the door for plain WebSockets', () => {
     await client.closed
   })
 
+  test('a client that reads nothing for a while gets all records from the log, once and in order', async (t) => {
+    const guid = randomUUID()
+    const client = await plainClient(t, inkcast.url, { query: `?token=${await token('slow')}` })
+    await client.ask('doc:join', { guid })
+    client.ws.pause()
+    const text = 'x'.repeat(100_000)
+    for (let i = 1; i <= 200; i++) await inkcast.post(`/v1/documents/${guid}/broadcast`, { i, text })
+    const [connection] = inkcast.gateway.directory.user('slow')
+    await waitFor(() => (connection.backlog?.behind ?? 0) > 0, { message: () => connection.backlog?.bytes })
+    client.ws.resume()
+    const shown = () => client.received.filter(({ event }) => event === 'message').map(({ meta }) => meta.offset)
+    await waitFor(() => shown().length >= 200, { timeout: 20_000, message: () => shown().length })
+    assert.deepEqual(shown(), Array.from({ length: 200 }, (_, i) => i + 1))
+  })
+
   test('a handshake that comes in pieces is taken as well, and a request that opens no WebSocket is not', async (t) => {
     const { port } = new URL(inkcast.url)
     const pieces = await token('pieces')
@@ -141,9 +156,18 @@ describe('the door for plain WebSockets', () => {
       socket.on('data', (data) => { text += data })
       const bytes = head(String(version))
       socket.write(bytes.slice(0, 40))
-      await waitFor(() => inkcast.gateway.publicPort !== undefined)
       setImmediate(() => socket.write(bytes.slice(40)))
       await waitFor(() => /** @type {RegExp} */ (pattern).test(text), { message: () => text })
     }
   })
+})
+
+test('a gateway that stops announces it to plain clients, and closes them', async (t) => {
+  const own = await startEmbedded(t, { LISTENERS: 'ws:/websocket/handshake' })
+  const client = await plainClient(t, own.url)
+  await client.event('gateway:connected')
+  await own.stop()
+  assert.equal(typeof (await client.event('gateway:draining')).payload.reconnectInMs, 'number')
+  await client.closed
+  assert.equal(own.gateway.connections, 0)
 })

@@ -22,15 +22,3 @@ for (const library of ['engine.io', 'socket.io']) {
   const { generateId } = base64id
   base64id.generateId = () => drawn()?.bytes(15).toString('base64url') ?? generateId.call(base64id)
 }
-
-// ioredis joins the list of nodes of each of 16,384 hash slots whenever it reads them, and it reads them often while a
-// shard is gone: a list of one node needs no call of Node's own
-const { join: joinAll } = Array.prototype
-Object.defineProperty(Array.prototype, 'join', {
-  configurable: true,
-  writable: true,
-  /** @this {any[]} @param {string} [separator] */
-  value: function join (separator) {
-    return this.length === 1 && typeof this[0] === 'string' ? this[0] : joinAll.call(this, separator)
-  }
-})

@@ -6,7 +6,7 @@ import { Hub } from '../../../client/shared/hub.js'
 import { SharedReceipts } from '../../../client/shared/receipts.js'
 import { settle } from '../../helpers/scripted-socket.js'
 
-/** What docs/shared-tabs.md says of its limits, without a browser: messages between tabs arrive at once. */
+/** The limits of docs/shared-tabs.md, without a browser: messages between tabs arrive at once. */
 
 /** @type {Set<Channel>} */
 const channels = new Set()
