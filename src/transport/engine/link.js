@@ -1,6 +1,6 @@
 /**
- * The link to one client, as admission, heartbeat and gateway use it. Two kinds of session implement it as methods:
- * inkcast's EngineSocket, and Engine.IO's own Socket (engine-io-socket.js), on polling or WebSocket.
+ * The link to one client, as admission, heartbeat and gateway use it. Sessions implement it as methods:
+ * EngineSocket, PlainSocket, and Engine.IO's own Socket (engine-io-socket.js), on polling or WebSocket.
  *
  * @typedef {object} Link
  * @property {(light: boolean) => void} begin called once the session is open; `light`: its request may be replaced by a
@@ -12,6 +12,7 @@
  * @property {(code: number, reason: string) => void} closeWith closes a WebSocket with a close code and a reason of
  *   less than 124 bytes
  * @property {() => void} sendPing
+ * @property {boolean} [answersAtOnce] its round trips set the time-out of the heartbeat; default false
  * @property {() => void} stopTimers stops Engine.IO's own heartbeat
  * @property {(reason?: string) => void} terminate ends the session at once, without a close frame; frees all its memory
  *   in Engine.IO and ws

@@ -1,4 +1,4 @@
-import { Beat, answered, dueAt, isDead, pinged } from './policy.js'
+import { Beat, answered, dueAt, isDead, measured, pinged } from './policy.js'
 import { TICK, TimingWheel } from './wheel.js'
 
 /** Where a connection has its Beat. */
@@ -71,7 +71,10 @@ export class Heartbeat {
     const beat = conn[kBeat]
     const time = beat.heard = this.#uptime()
     if (beat.awaited < 0) return
-    if (type === 'pong') this.metrics.heartbeat_seconds.observe((time - beat.awaited) / 1000)
+    if (type === 'pong') {
+      this.metrics.heartbeat_seconds.observe((time - beat.awaited) / 1000)
+      if (conn.answersAtOnce) measured(beat, time)
+    }
     if (answered(beat, this.#figuresOf(conn), time)) this.metrics.late_heartbeats.inc()
     this.#plan(beat)
   }

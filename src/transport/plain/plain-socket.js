@@ -48,6 +48,8 @@ export class PlainSocket extends WebSocketLink {
 
   /** The session of the client's connection: itself. */
   get conn () { return this }
+  /** Pings are answered by its WebSocket library, not by a page that may sleep: their round trips set the time-out. */
+  get answersAtOnce () { return true }
 
   /** Frees what only the handshake needs. */
   admit () {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { TICK } from '../../../src/transport/heartbeat/wheel.js'
+import { onLossyNetwork } from './lossy-network.js'
 import { simulate } from './simulation.js'
 
 /** @param {number[]} times @param {number} from @returns {number[]} ms between consecutive times */
@@ -203,6 +204,44 @@ describe('the heartbeat', () => {
     simulation.heartbeat.forget(conn)
     simulation.pass(30_000)
     assert.deepEqual(simulation.expired, [conn])
+  })
+
+  test('waits for a device as long as four retransmissions take, at least a quarter of the time-out', () => {
+    for (const [roundTrip, timeout] of [[20, 5000], [600, 9100], [4000, 20_000]]) {
+      const simulation = simulate()
+      const conn = Object.assign(simulation.connect(), { answersAtOnce: true })
+      let answers = 0
+      const ticks = roundTrip / 20
+      for (let i = 0, due = -1; answers < 20; i++) {
+        const { length } = conn.pings
+        simulation.pass(20)
+        if (conn.pings.length > length) due = i + ticks
+        if (i !== due) continue
+        simulation.hear(conn)
+        answers++
+      }
+      simulation.pass(120_000)
+      const waited = (conn.expiredAt ?? Infinity) - conn.pings[20]
+      assert.ok(Math.abs(waited - timeout) <= 1000, `round trips of ${roundTrip} ms: ${waited} ms`)
+    }
+  })
+
+  test('waits for the whole time-out if a page answers the pings, or no pong was measured', () => {
+    for (const [answersAtOnce, type] of /** @type {const} */ ([[false, 'pong'], [true, 'message']])) {
+      const simulation = simulate()
+      const conn = Object.assign(simulation.connect(), { answersAtOnce })
+      simulation.onPing((conn) => { if (conn.pings.length < 10) simulation.hear(conn, type) })
+      simulation.pass(400_000)
+      assert.equal(about((conn.expiredAt ?? 0) - conn.pings[9]), 20_000)
+    }
+  })
+
+  test('notices the end of devices sooner over a lossy network, and closes no living one', () => {
+    const [usual, measured] = [false, true].map((measured) => onLossyNetwork({ measured, devices: 200, hours: 5 }))
+    const median = (/** @type {number[]} */ values) => values[values.length >> 1]
+    assert.deepEqual([usual.falseCloses, measured.falseCloses], [0, 0])
+    assert.equal(measured.noticed.length, 200)
+    assert.ok(median(measured.noticed) < 0.8 * median(usual.noticed), `${median(measured.noticed)} of ${median(usual.noticed)}`)
   })
 
   test('measures the round trip and the time without packets', async () => {

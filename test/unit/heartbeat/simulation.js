@@ -16,6 +16,8 @@ class FakeConn {
   /** @type {string | undefined} */
   tier
   ownTimers = true
+  /** Whether its round trips are measured. */
+  answersAtOnce = false
   #simulation
 
   /** @param {{ onPing: (conn: FakeConn) => void, onEnd: (conn: FakeConn) => void }} simulation */
