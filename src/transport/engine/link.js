@@ -12,7 +12,7 @@
  * @property {(code: number, reason: string) => void} closeWith closes a WebSocket with a close code and a reason of
  *   less than 124 bytes
  * @property {() => void} sendPing
- * @property {boolean} [answersAtOnce] its round trips set the time-out of the heartbeat; default false
+ * @property {boolean} [answersAtOnce] its round trips set the timeout of the heartbeat; default false
  * @property {() => void} stopTimers stops Engine.IO's own heartbeat
  * @property {(reason?: string) => void} terminate ends the session at once, without a close frame; frees all its memory
  *   in Engine.IO and ws

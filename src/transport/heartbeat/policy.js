@@ -27,7 +27,7 @@ const LATE = 1 / 4
  */
 const RETRANSMISSIONS = 15
 const FIRST_RETRANSMISSION = 200
-/** The shortest time-out is this share of the tier's: a round trip says little about a pause of the radio. */
+/** The shortest timeout is this share of the tier's: a round trip says little about a pause of the radio. */
 const SHORTEST = 1 / 4
 /** Pings are sent this much before the advertised interval ends, ms: two ticks of the wheel, and a busy event loop. */
 const MARGIN = 700

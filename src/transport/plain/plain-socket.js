@@ -48,7 +48,7 @@ export class PlainSocket extends WebSocketLink {
 
   /** The session of the client's connection: itself. */
   get conn () { return this }
-  /** Pings are answered by its WebSocket library, not by a page that may sleep: their round trips set the time-out. */
+  /** Pings are answered by its WebSocket library, not by a page that may sleep: their round trips set the timeout. */
   get answersAtOnce () { return true }
 
   /** Frees what only the handshake needs. */

@@ -206,7 +206,7 @@ describe('the heartbeat', () => {
     assert.deepEqual(simulation.expired, [conn])
   })
 
-  test('waits for a device as long as four retransmissions take, at least a quarter of the time-out', () => {
+  test('waits for a device as long as four retransmissions take, at least a quarter of the timeout', () => {
     for (const [roundTrip, timeout] of [[20, 5000], [600, 9100], [4000, 20_000]]) {
       const simulation = simulate()
       const conn = Object.assign(simulation.connect(), { answersAtOnce: true })
@@ -226,7 +226,7 @@ describe('the heartbeat', () => {
     }
   })
 
-  test('waits for the whole time-out if a page answers the pings, or no pong was measured', () => {
+  test('waits for the whole timeout if a page answers the pings, or no pong was measured', () => {
     for (const [answersAtOnce, type] of /** @type {const} */ ([[false, 'pong'], [true, 'message']])) {
       const simulation = simulate()
       const conn = Object.assign(simulation.connect(), { answersAtOnce })

@@ -11,7 +11,7 @@ const STEP = 50
  * Devices that answer each ping at once over a lossy network; at the end all of them vanish without a word.
  *
  * @param {object} options
- * @param {boolean} options.measured whether their round trips set the time-outs
+ * @param {boolean} options.measured whether their round trips set the timeouts
  * @param {number} options.devices
  * @param {number} options.hours of life
  * @returns {{ falseCloses: number, noticed: number[] }} noticed: ms from the end of a device to
