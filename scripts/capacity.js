@@ -8,7 +8,7 @@ import { markdownTable } from './markdown-table.js'
 
 /** docs/capacity.md: how many processes and machines for how many connections. */
 
-/** Editors and readers of the worked examples; docs/how-to/sizing.md has their results. */
+/** Editors and readers of the worked examples; docs/how-to/sizing.md has the result of the editors. */
 const EDITORS = 60_000
 const READERS = 200_000
 
