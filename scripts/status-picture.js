@@ -40,6 +40,8 @@ try {
   await delay(MINUTES * 60_000)
   const { page, reads } = await openStatus(scope, await startBrowser(scope), adminUrl)
   await reads('#tiles', /Deliveries\/s\s+[1-9]/)
+  // the legends have no values before the second answer
+  await reads('#plots figure:nth-child(1) .u-legend', /open:?\s*[1-9]/)
   const picture = join(folder, 'status.png')
   await page.screenshot({ path: picture, fullPage: true })
   execFileSync('cwebp', ['-quiet', '-q', '82', '-m', '6', picture, '-o', FILE])
