@@ -1,13 +1,13 @@
 import { ERRORS, InkcastError, publicError } from '../base/common/errors.js'
-import { takesCompressed } from '../transport/engine/bytes/compression.js'
 import { retryHint } from '../transport/admission/handshake-limit.js'
 import { RateLimit, refusal } from '../transport/admission/rate-limit.js'
 import { CloseCode } from '../transport/engine/frame-reader.js'
 import { happened } from '../observe/metrics/points.js'
 import { OpenDocument } from './open-document.js'
-import { noteDocument, noteWrites, sizeOf, takeBack } from './queued-packets.js'
+import { sizeOf, takeBack } from './queued-packets.js'
 import { senderId } from './sender.js'
 import { Tabs } from './tabs.js'
+import { TurnQueue } from './turn-queue.js'
 
 /**
  * One client connection: its user, its open documents, and the writing of records. A worker has very many of them, so a
@@ -39,30 +39,17 @@ import { Tabs } from './tabs.js'
  * @property {(conn: any) => number} lastSeenOf when an Engine.IO socket last received something, ms since 1970
  */
 
-/** The queue was written before the end of the turn. @type {import('../wire/packet.js').EncodedMessage[]} */
-const NOTHING = []
-/**
- * The queue for the end of the turn is written early when it reaches this size, bytes: joining more frames saves
- * nothing.
- */
-const MAX_QUEUED = 2 ** 16
 /**
  * Time that a polling client of a draining worker has for its next poll, ms. When all workers stop, that poll never
  * arrives.
  */
 const NEXT_POLL = 1000
 
-/** @abstract */
-export class Connection {
+/** @abstract @extends {TurnQueue<ConnectionContext>} */
+export class Connection extends TurnQueue {
   /** @type {Map<string, OpenDocument> | undefined} bounded by MAX_DOCUMENTS_PER_CONNECTION */
   #documents
   #rateLimit
-  /**
-   * Written at the end of the turn; null: this connection is not in the list of the turn.
-   * @type {import('../wire/packet.js').EncodedMessage[] | null}
-   */
-  #queued = null
-  #queuedBytes = 0
   /** Null while nothing is queued. @type {import('../documents/delivery/backlog.js').Backlog | null} */
   backlog = null
   /**
@@ -89,12 +76,11 @@ export class Connection {
    * @param {ConnectionContext} context
    */
   constructor (socket, identity, codec, client, context) {
+    super(socket.conn, context)
     this.id = socket.id
-    this.conn = socket.conn
     this.identity = identity
     this.codec = codec
     this.client = client
-    this.context = context
     this.#rateLimit = new RateLimit(context.rates, context.budgetOf(identity.uid), context.clock.monotonic())
   }
 
@@ -249,52 +235,9 @@ export class Connection {
     }
     delivery.receipt?.ask(this)
     delivery.trace?.delivering(this, delivery)
-    for (const message of this.messagesOf(delivery)) {
-      if (this.#queued === null) context.turnWrites.add(this)
-      if (this.#queued === null || this.#queued === NOTHING) this.#queued = [message]
-      else this.#queued.push(message)
-      context.tally.bytes += message.frame.length
-      this.#queuedBytes += message.frame.length
-    }
+    for (const message of this.messagesOf(delivery)) this.queue(message)
     context.tally[codec]++
-    if (this.#queuedBytes >= MAX_QUEUED) this.flush()
-  }
-
-  /** Called at the end of the turn. */
-  turnEnds () {
-    this.flush()
-    this.#queued = null
-  }
-
-  /** Writes what is queued. Called at the end of a turn, and before anything else is written. */
-  flush () {
-    const messages = this.#queued
-    if (messages === null || messages === NOTHING) return
-    this.#queued = NOTHING
-    this.#queuedBytes = 0
-    const { conn, context } = this
-    if (conn.readyState !== 'open') return
-    const { turnWrites } = context
-    const compressed = turnWrites.compresses && takesCompressed(conn)
-    if (conn.writeFrames(turnWrites.join(messages, compressed))) {
-      if (turnWrites.traced) this.#tellFlushed(messages, 'written')
-      return
-    }
-    const before = conn.writeBuffer.length
-    for (const message of messages) {
-      const { data } = message
-      const frame = turnWrites.frameOf(message, compressed)
-      const queued = conn.writeBuffer.length
-      conn.write(data, { wsPreEncodedFrame: [frame], compress: false })
-      if (message.guid !== undefined && conn.writeBuffer.length > queued)
-        noteDocument(conn.writeBuffer.at(-1), message.guid)
-    }
-    if (turnWrites.traced) this.#tellFlushed(messages, conn.writeBuffer.length > before ? 'queued' : 'written')
-  }
-
-  /** @param {import('../wire/packet.js').EncodedMessage[]} messages @param {'written' | 'queued'} hop */
-  #tellFlushed (messages, hop) {
-    for (const { trace } of messages) trace?.tell(this, hop)
+    this.flushLarge()
   }
 
   /**
@@ -308,26 +251,12 @@ export class Connection {
   }
 
   /**
-   * Writes packets about a document, so that `withdraw` knows them.
-   * @param {string} guid
-   * @param {() => void} write
-   */
-  about (guid, write) {
-    this.flush()
-    noteWrites(this.conn, guid, write)
-  }
-
-  /**
    * Drops what was written about a document and is still queued in this process: the user may not have it any more.
    * Requests whose answers are dropped are answered `not_joined`.
    * @param {string} guid
    */
   withdraw (guid) {
-    const queued = this.#queued
-    if (queued !== null && queued !== NOTHING) {
-      this.#queued = queued.filter((message) => message.guid !== guid)
-      this.#queuedBytes = this.#queued.reduce((sum, { frame }) => sum + frame.length, 0)
-    }
+    this.withdrawQueued(guid)
     const taken = takeBack(this.conn, guid)
     for (const packet of taken) this.backlog?.withdrew(sizeOf(packet))
     const error = publicError(new InkcastError('not_joined'))

@@ -128,7 +128,7 @@ const PACKAGES = {
     parts: [
       {
         part: '`wsPreEncodedFrame` of `write`, an object with `toString` as data',
-        files: ['src/gateway/connection.js', 'src/wire/packet.js'],
+        files: ['src/gateway/turn-queue.js', 'src/wire/packet.js'],
         without: 'Each connection builds its own frame of a record.'
       },
       {
@@ -138,7 +138,7 @@ const PACKAGES = {
       },
       {
         part: '`conn.writeBuffer`, replaced after each handover to the transport',
-        files: ['src/documents/delivery/backlog.js', 'src/gateway/connection.js'],
+        files: ['src/documents/delivery/backlog.js', 'src/gateway/connection.js', 'src/gateway/turn-queue.js'],
         without: 'Slow consumers cannot be detected.'
       },
       {
