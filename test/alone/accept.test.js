@@ -168,7 +168,11 @@ describe('workers accept connections themselves', () => {
     const before = await workers()
     const lanes = Promise.all(Array.from({ length: 16 }, async () => {
       const outcomes = []
-      while (asking) outcomes.push(await ask(cluster.url))
+      while (asking) {
+        outcomes.push(await ask(cluster.url))
+        // leaves CPU time for the processes that start
+        await delay(100)
+      }
       return outcomes
     }))
     process.kill(cluster.pid, 'SIGHUP')

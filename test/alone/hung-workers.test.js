@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { connectClient, createClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
@@ -37,7 +38,7 @@ async function serve (t, url, transports) {
 }
 
 /**
- * Newcomers of all kinds, one after the other.
+ * Newcomers of all kinds, one after the other. A pause between two leaves CPU time for the cluster.
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {string} url
  * @param {() => boolean} more
@@ -47,6 +48,7 @@ async function newcomers (t, url, more) {
   for (let served = 0; ; served++) {
     await serve(t, url, KINDS[served % KINDS.length])
     if (!more()) return served
+    await delay(100)
   }
 }
 
