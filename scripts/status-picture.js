@@ -44,7 +44,7 @@ try {
   await reads('#plots figure:nth-child(1) .u-legend', /open:?\s*[1-9]/)
   const picture = join(folder, 'status.png')
   await page.screenshot({ path: picture, fullPage: true })
-  execFileSync('cwebp', ['-quiet', '-q', '82', '-m', '6', picture, '-o', FILE])
+  execFileSync('cwebp', ['-quiet', '-near_lossless', '0', '-q', '100', '-m', '6', picture, '-o', FILE])
   console.log(FILE)
 } finally {
   for (const stop of stops) await stop()
