@@ -69,8 +69,8 @@ export const gateway = block('Gateway', {
     type: listeners(),
     default: '',
     describe:
-      'Doors besides that of Socket.IO. `ws:/websocket/handshake` lets clients without a Socket.IO library open a plain WebSocket at ' +
-      'this path of `PORT` (docs/websocket.md). Extensions do not see these clients.'
+      'Doors besides that of Socket.IO, comma separated. `ws:/websocket/handshake` lets clients without a Socket.IO library open a ' +
+      'plain WebSocket at this path of `PORT` (docs/websocket.md). Extensions do not see these clients.'
   },
   TLS_FILES: {
     as: 'tls',

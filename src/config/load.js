@@ -5,6 +5,7 @@ import { isSimilar } from '../base/common/similar.js'
 import { anonymousByDefault, authProblems } from './auth-relations.js'
 import { BLOCKS } from './blocks.js'
 import { GONE } from './gone.js'
+import { listenerProblems } from './listeners.js'
 import { DEFAULT_PREFIX, prefixProblems } from './redis-prefix.js'
 import { secretFileOf, readSecret } from './secret-files.js'
 import { shownSetting } from './shown.js'
@@ -166,7 +167,7 @@ function relations ({ production, gateway, auth, api, redis, kafka, uplink, exte
       'REDIS_URL: required in production: the built-in store loses everything when its process ends (or WORKERS=1, one process without ' +
       'Redis, if that is meant)'
     )
-  problems.push(...tlsProblems({ gateway, kafka }))
+  problems.push(...tlsProblems({ gateway, kafka }), ...listenerProblems(gateway))
   if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536)
     problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
   problems.push(...authProblems({ production, gateway, auth }))

@@ -169,9 +169,8 @@ export const socketPath = () => described('path', v.pipe(
   v.check((value) => problemOfSocketPath(value) === undefined, ({ input }) => problemOfSocketPath(input) ?? ''),
   v.transform(socketPathOf)
 ))
-export const listeners = () => described('list of `ws:/path`, comma separated', v.pipe(
+export const listeners = () => described('list of listeners, comma separated', v.pipe(
   list(),
-  v.maxLength(1, 'must be one door: every client of this protocol can use it'),
   v.checkItems((entry) => problemOfListener(entry) === undefined, ({ input }) => problemOfListener(input) ?? ''),
   v.transform((entries) => entries.map(listenerOf))
 ))

@@ -22,6 +22,7 @@ import { createAdmission } from './admission.js'
 import { Arrivals } from './arrivals.js'
 import { ConnectionEvents } from './connection-events.js'
 import { Delivery } from '../documents/delivery/delivery.js'
+import { openDoors } from './doors.js'
 import { Drain } from './leaving/drain.js'
 import { Moves } from './leaving/moves.js'
 import { createMemoryMeter, Overload } from './leaving/overload.js'
@@ -63,7 +64,7 @@ const UNSUPPORTED_PROTOCOL = 5
  * @property {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [fallback] handles
  *   requests that are not for Socket.IO
  * @property {import('./public-port.js').PublicPort} [publicPort] default: HOST and PORT
- * @property {typeof import('./plain/plain-door.js').PlainDoor} [PlainDoor] default: no door for plain WebSockets
+ * @property {import('./doors.js').DoorClasses} [others] classes of doors besides Socket.IO's; default: none
  * @property {boolean} [alone] whether no other process takes over connections when this one stops accepting; default
  *   false
  *
@@ -128,7 +129,7 @@ export class Gateway {
     this.drain = new Drain({
       directory, misrouted, alone, clock,
       port: publicPort, server: () => this.httpServer, timeout: config.gateway.drainTimeout,
-      sessions: () => this.engine.clientsCount + (this.plain?.size ?? 0)
+      sessions: () => this.doors.reduce((sum, { size }) => sum + size, this.engine.clientsCount)
     })
     const admission = createAdmission(services, {
       config, isOverloaded: () => this.overload.active, open: () => publicPort.connections(this.httpServer)
@@ -145,9 +146,6 @@ export class Gateway {
         onEnded: (conn) => this.heartbeat.forget(conn)
       }
     })
-    this.httpServer = this.#createHttpServer(door, admission.origins, config, log)
-    this.connectionLimits.watch(this.httpServer)
-
     const turnWrites = new TurnWrites(config.delivery, clock)
     const login = new Login({
       authenticator, connect, cookie: config.auth.cookie,
@@ -174,9 +172,12 @@ export class Gateway {
       handshake: this.handshake, userLogs, drain: this.drain, extended: extensions !== undefined
     })
     const undecoded = createUndecoded({ metrics, log, clock })
-    this.plain = this.#openPlainDoor(door, config, context, {
-      admission, connectionContext, events: this.#events, userLogs, undecoded
+    this.doors = openDoors(config.gateway.listeners, door.others ?? new Map(), context, {
+      newId, admission, connectionContext, events: this.#events, userLogs, undecoded,
+      handshake: this.handshake, users: this.users, heartbeat: this.heartbeat, drain: this.drain
     })
+    this.httpServer = this.#createHttpServer(door, admission.origins, config, log)
+    this.connectionLimits.watch(this.httpServer)
     this.#arrivals = new Arrivals(services, {
       feeds: this.feeds,
       userCommands: new UserCommands(context, { directory, receipts: this.receipts, users: this.users, userLogs }),
@@ -201,11 +202,7 @@ export class Gateway {
         if (isHealth(req)) answerHealth(req, res, isReady() && !this.drain.active)
         else if (!origins.refuseHost(req, res)) fallback(req, res)
       },
-      other: {
-        isFor: (req) => this.plain?.isFor(req) ?? false,
-        take: (...request) => this.plain?.take(...request) ?? false,
-        handleUpgrade: (...request) => this.plain?.handleUpgrade(...request)
-      },
+      doorOf: (req) => this.doors.find((door) => door.isFor(req)),
       certificate,
       isDraining: () => this.drain.active,
       times: timesWithPolls(config.heartbeat.network),
@@ -231,19 +228,6 @@ export class Gateway {
       },
       lastSeenOf: (conn) => clock.now() - this.heartbeat.silence(conn)
     }
-  }
-
-  /**
-   * @param {Door} door
-   * @param {Config} config
-   * @param {import('./handlers/context.js').HandlerContext} context
-   * @param {Pick<ConstructorParameters<typeof import('./plain/plain-door.js').PlainDoor>[1],
-   *   'admission' | 'connectionContext' | 'events' | 'userLogs' | 'undecoded'>} parts
-   */
-  #openPlainDoor ({ PlainDoor, newId }, { gateway: { listeners: [listener] } }, context, parts) {
-    if (PlainDoor === undefined || listener === undefined) return undefined
-    const { handshake, users, heartbeat, drain } = this
-    return new PlainDoor(context, { ...parts, path: listener.path, newId, handshake, users, heartbeat, drain })
   }
 
   /** @param {ReturnType<typeof createUndecoded>} undecoded @param {Config} config */
@@ -302,7 +286,7 @@ export class Gateway {
    * @returns {import('../base/process/lifecycle.js').Parts}
    */
   get parts () {
-    const { bus, presence, io, plain, httpServer, extensions, publicPort, drain } = this
+    const { bus, presence, io, doors, httpServer, extensions, publicPort, drain } = this
     return {
       bus: { start: () => bus.start(this.#arrivals), stop: () => bus.stop() },
       uplink: this.uplink,
@@ -312,7 +296,7 @@ export class Gateway {
       'Socket.IO': {
         async stop () {
           await io.close()
-          plain?.close()
+          for (const door of doors) door.close()
           httpServer.closeAllConnections()
         }
       },

@@ -40,7 +40,6 @@ const HOW = JSON.stringify({
 
 /** @implements {PlainServer} */
 export class PlainDoor {
-  #path
   #parts
   #context
   #newId
@@ -50,22 +49,12 @@ export class PlainDoor {
 
   /**
    * @param {import('../handlers/context.js').HandlerContext} context
-   * @param {object} parts
-   * @param {string} parts.path where clients open their WebSocket
-   * @param {() => string} parts.newId of connections
-   * @param {ReturnType<typeof import('../admission.js').createAdmission>} parts.admission
-   * @param {import('../handshake.js').Handshake} parts.handshake
-   * @param {import('../connection.js').ConnectionContext} parts.connectionContext
-   * @param {import('../connection-events.js').ConnectionEvents} parts.events
-   * @param {import('../local-users.js').LocalUsers} parts.users
-   * @param {import('../user-logs.js').UserLogs} parts.userLogs
-   * @param {import('../../transport/heartbeat/heartbeat.js').Heartbeat} parts.heartbeat
-   * @param {Pick<import('../leaving/drain.js').Drain, 'active'>} parts.drain
-   * @param {import('../../transport/socketio/undecoded.js').NoteUndecoded} parts.undecoded
+   * @param {import('../../config/listeners.js').Listener} listener with a path
+   * @param {import('../doors.js').DoorParts} parts
    */
-  constructor (context, parts) {
-    const { path, newId, admission } = parts
-    this.#path = path
+  constructor (context, listener, parts) {
+    const { newId, admission } = parts
+    this.listener = listener
     this.#newId = newId
     this.#parts = parts
     this.#context = context
@@ -84,7 +73,7 @@ export class PlainDoor {
   /** @param {{ url?: string }} request @returns {boolean} whether it is for this door */
   isFor ({ url = '' }) {
     const at = url.indexOf('?')
-    return (at === -1 ? url : url.slice(0, at)) === this.#path
+    return (at === -1 ? url : url.slice(0, at)) === this.listener.path
   }
 
   /**

@@ -47,7 +47,7 @@ export async function openSandbox (config, { clock, random }, createParts) {
       ...config,
       history,
       // pages and requests of the sandbox itself
-      gateway: { ...config.gateway, allowedOrigins: [], socketPath: DEFAULT_SOCKET_PATH },
+      gateway: { ...config.gateway, allowedOrigins: [], socketPath: DEFAULT_SOCKET_PATH, listeners: [] },
       limits: { ...limits, maxHandshakesPerSecond: 1_000_000 }
     },
     shared, sessions, directory, uplink,

@@ -6,6 +6,7 @@ import { createPublicPort, createSlotPort } from '../../gateway/public-port.js'
 import { createHandovers } from '../../transport/peers/handover.js'
 import { createSessionListener } from '../../transport/peers/session-listener.js'
 import { Directory } from '../../gateway/directory.js'
+import { loadDoors } from '../../gateway/doors.js'
 import { Gateway } from '../../gateway/server.js'
 import { createMoveRoute } from '../../gateway/leaving/moves.js'
 import { QUICK, THOROUGH, warmUp } from '../../gateway/rehearsal/warm-up.js'
@@ -92,8 +93,7 @@ export async function composeGateway (context, one) {
       isReady: () => status.notReady().length === 0,
       fallback: demo?.handler,
       alone: one !== undefined,
-      // loaded where it is used
-      ...(config.gateway.listeners.length > 0 && await import('../../gateway/plain/plain-door.js'))
+      others: await loadDoors(config.gateway.listeners)
     },
     extensions: createExtensions({ config, services: { ...base, ...shared } })
   })

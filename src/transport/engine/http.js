@@ -13,6 +13,10 @@ import { UsualRequests } from './usual-requests.js'
  * @property {(request: { url?: string }) => boolean} isFor
  * @property {Parameters<typeof readFirstBytes>[3]['upgrade']} take
  * @property {(req: any, socket: any, head: Buffer) => void} handleUpgrade
+ *
+ * @callback DoorOf
+ * @param {{ url?: string }} request
+ * @returns {OtherDoor | undefined} undefined: none is for it
  */
 
 /**
@@ -23,7 +27,7 @@ import { UsualRequests } from './usual-requests.js'
  * @param {import('./engine.js').Engine} options.engine
  * @param {string} options.socketPath config.gateway.socketPath
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback
- * @param {OtherDoor} [options.other] default: none
+ * @param {DoorOf} [options.doorOf] default: no other doors
  * @param {import('../../config/tls/certificate.js').Certificate} [options.certificate] started; default: no TLS
  * @param {import('../../base/common/log.js').Log} options.log
  * @param {() => boolean} options.isDraining a draining server closes each connection after its response
@@ -31,7 +35,7 @@ import { UsualRequests } from './usual-requests.js'
  * @returns {http.Server | https.Server}
  */
 export function createHttpServer (options) {
-  const { engine, socketPath, fallback, other, certificate, isDraining, times = TIMES, log } = options
+  const { engine, socketPath, fallback, doorOf, certificate, isDraining, times = TIMES, log } = options
   class Response extends http.ServerResponse {
     /** @override @param {[any, any]} args */
     writeHead (...args) {
@@ -46,8 +50,8 @@ export function createHttpServer (options) {
   if (server instanceof https.Server) certificate?.serve(server)
   const { clock } = engine
   endSockets(server, times, clock)
-  const guard = serveEngine(server, { engine, socketPath, fallback, other, name: 'gateway', times, log, clock })
-  readUsual(server, { engine, guard, socketPath, isDraining, times, other }, {
+  const guard = serveEngine(server, { engine, socketPath, fallback, doorOf, name: 'gateway', times, log, clock })
+  readUsual(server, { engine, guard, socketPath, isDraining, times, doorOf }, {
     request: (req, res) => engine.handleRequest(req, res),
     upgrade: (request, netSocket, rest) => engine.takeWebSocket(request, netSocket, rest),
     upgradeSession: guard.upgrade((request, netSocket, rest) => engine.handleUpgrade(request, netSocket, rest))
@@ -65,13 +69,13 @@ export function createHttpServer (options) {
  * @param {string} of.socketPath config.gateway.socketPath
  * @param {() => boolean} of.isDraining
  * @param {import('../../base/process/socket-times.js').Times} of.times
- * @param {OtherDoor} [of.other]
+ * @param {DoorOf} [of.doorOf]
  * @param {object} handle
  * @param {(req: any, res: any) => void} handle.request
  * @param {Parameters<typeof readFirstBytes>[3]['upgrade']} handle.upgrade of a request for Socket.IO's path
  * @param {Parameters<typeof readFirstBytes>[3]['upgradeSession']} handle.upgradeSession
  */
-export function readUsual (server, { engine, guard, socketPath, isDraining, times, other }, handle) {
+export function readUsual (server, { engine, guard, socketPath, isDraining, times, doorOf = noDoor }, handle) {
   const { request, upgrade, upgradeSession } = handle
   const { closing, clock } = engine
   const isEngines = isBelow(socketPath)
@@ -80,7 +84,7 @@ export function readUsual (server, { engine, guard, socketPath, isDraining, time
     isTaken: (req) => isEngines(req) && engine.takesUsual,
     upgrade: (req, netSocket, rest) => isEngines(req)
       ? upgrade(req, netSocket, rest)
-      : other !== undefined && other.isFor(req) && other.take(req, netSocket, rest),
+      : doorOf(req)?.take(req, netSocket, rest) ?? false,
     isSessions: (req) => isEngines(req) && engine.takesUsual && upgradesSession(req),
     upgradeSession
   })
@@ -108,6 +112,9 @@ const hasStrayBody = ({ method = '', headers }) =>
   WITHOUT_BODY.includes(method) &&
   (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0)
 
+/** @type {DoorOf} */
+const noDoor = () => undefined
+
 /**
  * Serves requests and WebSockets of Engine.IO.
  *
@@ -117,14 +124,15 @@ const hasStrayBody = ({ method = '', headers }) =>
  *   }} options.engine
  * @param {string} options.socketPath config.gateway.socketPath
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback for other paths
- * @param {OtherDoor} [options.other]
+ * @param {DoorOf} [options.doorOf]
  * @param {string} options.name of the listener, for the log
  * @param {import('../../base/process/socket-times.js').Times} [options.times]
  * @param {import('../../base/common/log.js').Log} options.log
  * @param {import('../../base/common/clock.js').Clock} options.clock
  * @returns {import('../../base/process/listener-guard.js').ListenerGuard}
  */
-export function serveEngine (server, { engine, socketPath, fallback, other, name, times = TIMES, log, clock }) {
+export function serveEngine (server, options) {
+  const { engine, socketPath, fallback, doorOf = noDoor, name, times = TIMES, log, clock } = options
   const isEngines = isBelow(socketPath)
   const guard = createListenerGuard({ name, log, clock })
   const ignoreUpgrade = createIgnoredUpgrades(server)
@@ -134,12 +142,11 @@ export function serveEngine (server, { engine, socketPath, fallback, other, name
     res.writeHead(400, { 'content-type': 'application/json', connection: 'close' }).end(STRAY_BODY)
   }))
   server.on('upgrade', guard.upgrade((req, socket, head) => {
-    const isOthers = !isEngines(req) && other !== undefined && other.isFor(req)
+    const handler = isEngines(req) ? engine : doorOf(req)
     if (!asksForWebSocket(req)) ignoreUpgrade(req, socket, head)
-    else if (!isEngines(req) && !isOthers) endSocket(socket, responseOf(404), clock, times.linger)
+    else if (handler === undefined) endSocket(socket, responseOf(404), clock, times.linger)
     else if (hasStrayBody(req)) endSocket(socket, responseOf(400, STRAY_BODY), clock, times.linger)
-    else if (isOthers) other.handleUpgrade(req, socket, head)
-    else engine.handleUpgrade(req, socket, head)
+    else handler.handleUpgrade(req, socket, head)
   }))
   return guard
 }
