@@ -69,8 +69,9 @@ export const gateway = block('Gateway', {
     type: listeners(),
     default: '',
     describe:
-      'Doors besides that of Socket.IO, comma separated. `ws:/websocket/handshake` lets clients without a Socket.IO library open a ' +
-      'plain WebSocket at this path of `PORT` (docs/websocket.md). Extensions do not see these clients.'
+      'Listeners besides that of Socket.IO at `PORT`, comma separated (docs/deployment.md). `ws:/websocket/handshake` lets clients ' +
+      'without a Socket.IO library open a plain WebSocket at this path of `PORT` (docs/websocket.md); `ws://0.0.0.0:3101/devices` has a ' +
+      'port of its own, `wss://` with TLS. `socketio://0.0.0.0:3100` is Socket.IO at another port.'
   },
   TLS_FILES: {
     as: 'tls',

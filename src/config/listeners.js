@@ -20,7 +20,10 @@ export const MAIN = 'socketio'
 /** How many there may be: each has a socket in every worker, and a value of a label. */
 const MAX = 16
 
-/** By the part before the colon. @type {Record<string, Pick<Listener, 'protocol' | 'over' | 'tls'> & { form: string }>} */
+/**
+ * By the part before the colon.
+ * @type {Record<string, Pick<Listener, 'protocol' | 'over' | 'tls'> & { form: string }>}
+ */
 const SCHEMES = {
   socketio: { protocol: 'socketio', over: 'websocket', tls: false, form: 'socketio://0.0.0.0:3100' },
   socketios: { protocol: 'socketio', over: 'websocket', tls: true, form: 'socketios://0.0.0.0:3443' },
@@ -63,9 +66,8 @@ function problemOf (entry) {
   if (listener === undefined) return form
   const { protocol, over, tls, port, path } = listener
   if (protocol === 'mqtt') return 'this version has no MQTT'
-  if (port !== undefined) return 'this version has no listeners with ports of their own'
-  if (port === undefined && tls) return `${form}: PORT has TLS if TLS_FILES is set`
   const hasPath = protocol !== 'socketio' && over === 'websocket'
+  if (port === undefined && tls && hasPath) return `${form}: PORT has TLS if TLS_FILES is set`
   if (hasPath !== (path !== undefined) || (port === undefined && !hasPath)) return form
   if (port !== undefined && port > 65_535) return 'the port must be at most 65535'
   return path === undefined ? undefined : problemOfSocketPath(path)
@@ -74,19 +76,22 @@ function problemOf (entry) {
 /** @param {string} entry without a problem */
 export const listenerOf = (entry) => /** @type {Listener} */ (read(entry))
 
+/** @param {string} [text] of the setting, also a wrong one @returns {number} listeners with ports of their own */
+export const ownPortsIn = (text = '') => text.split('://').length - 1
+
 /**
  * Checks listeners against each other and other settings.
  * @param {{ listeners?: readonly Listener[], host?: string, port?: number, socketPath?: string, tls?: object }} gateway
  *   without those that could not be read
  * @returns {string[]} problems
  */
-export function listenerProblems ({ listeners = [], host, port, socketPath = '/', tls }) {
+export function listenerProblems ({ listeners = [], host, port, socketPath, tls }) {
   if (listeners.length > MAX) return [`LISTENERS: must have at most ${MAX} entries`]
   const problems = []
   for (const [index, one] of listeners.entries()) {
     const before = listeners.slice(0, index)
     const problem = problemBeside(one, before, { host, port }) ??
-      (`${one.path}/`.startsWith(socketPath) ? `is at SOCKET_PATH, ${socketPath}: give it another path` : undefined) ??
+      problemBesideSocketPath(one, socketPath) ??
       (one.tls && tls === undefined ? 'needs TLS_FILES' : undefined)
     if (problem !== undefined) problems.push(`LISTENERS: ${one.name}: ${problem}`)
   }
@@ -105,12 +110,19 @@ function problemBeside (one, before, main) {
       ? `another listener has the path ${one.path}`
       : undefined
   }
+  if (before.some(({ name }) => name === one.name)) return 'is there twice'
   // any free port
   if (one.port === 0) return undefined
   if (isSamePort(one, main))
     return `has the port of PORT: ${one.path === undefined ? 'give it another one' : `write ${sharedSchemeOf(one)}:${one.path}`}`
   return before.some((other) => isSamePort(one, other)) ? `another listener has the port ${one.port}` : undefined
 }
+
+/** @param {Listener} listener @param {string} [socketPath] with a slash at its end @returns {string | undefined} */
+const problemBesideSocketPath = ({ path }, socketPath) =>
+  path !== undefined && socketPath !== undefined && `${path}/`.startsWith(socketPath)
+    ? `is at SOCKET_PATH, ${socketPath}: give it another path`
+    : undefined
 
 /** @param {{ host?: string, port?: number }} one @param {{ host?: string, port?: number }} other */
 const isSamePort = (one, other) =>

@@ -5,14 +5,14 @@ import { isSimilar } from '../base/common/similar.js'
 import { anonymousByDefault, authProblems } from './auth-relations.js'
 import { BLOCKS } from './blocks.js'
 import { GONE } from './gone.js'
-import { listenerProblems } from './listeners.js'
+import { listenerProblems, ownPortsIn } from './listeners.js'
 import { DEFAULT_PREFIX, prefixProblems } from './redis-prefix.js'
 import { secretFileOf, readSecret } from './secret-files.js'
 import { shownSetting } from './shown.js'
 import { findIn, readSources } from './sources.js'
 import { tlsProblems } from './tls-relations.js'
 import { isSecret } from './uplink-settings.js'
-import { connectionsFor, descriptorLimit } from '../base/process/descriptors.js'
+import { connectionsFor, descriptorsBeside } from '../base/process/descriptors.js'
 
 /**
  * @typedef {{ [B in keyof typeof BLOCKS]: BlockValues<(typeof BLOCKS)[B]['settings']> } & { production: boolean, mode:
@@ -84,7 +84,7 @@ export function readSettings ({ env = process.env, file, envFile } = {}) {
   const context = {
     production,
     cores: os.availableParallelism(),
-    connections: connectionsFor(descriptorLimit()),
+    connections: connectionsFor(descriptorsBeside(ownPortsIn(findIn(sources, 'LISTENERS')?.value))),
     hasRedis: ['REDIS_URL', secretFileOf('REDIS_URL')].some((name) => Boolean(findIn(sources, name)?.value)),
     redisPrefix: findIn(sources, 'REDIS_PREFIX')?.value || DEFAULT_PREFIX
   }

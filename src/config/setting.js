@@ -169,7 +169,7 @@ export const socketPath = () => described('path', v.pipe(
   v.check((value) => problemOfSocketPath(value) === undefined, ({ input }) => problemOfSocketPath(input) ?? ''),
   v.transform(socketPathOf)
 ))
-export const listeners = () => described('list of listeners, comma separated', v.pipe(
+export const listeners = () => described('list of `ws:/path` or `protocol://host:port/path`, comma separated', v.pipe(
   list(),
   v.checkItems((entry) => problemOfListener(entry) === undefined, ({ input }) => problemOfListener(input) ?? ''),
   v.transform((entries) => entries.map(listenerOf))

@@ -2,6 +2,7 @@ import { ERRORS, InkcastError, publicError } from '../base/common/errors.js'
 import { retryHint } from '../transport/admission/handshake-limit.js'
 import { RateLimit, refusal } from '../transport/admission/rate-limit.js'
 import { CloseCode } from '../transport/engine/frame-reader.js'
+import { listenerOf } from '../transport/engine/link.js'
 import { happened } from '../observe/metrics/points.js'
 import { OpenDocument } from './open-document.js'
 import { sizeOf, takeBack } from './queued-packets.js'
@@ -111,6 +112,8 @@ export class Connection extends TurnQueue {
   isSharedBy (tab) { (this.tabs ??= new Tabs(this.identity)).add(tab) }
 
   get transport () { return this.conn.transport.name }
+  /** The name of its listener. */
+  get listener () { return listenerOf(this.conn) }
   get lastSeen () { return this.context.lastSeenOf(this.conn) }
 
   // The part that depends on the protocol

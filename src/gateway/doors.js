@@ -9,7 +9,9 @@
  * @property {number} size open sessions
  * @property {() => void} close ends all sessions
  *
- * @typedef {Door & import('../transport/engine/http.js').OtherDoor} WebSocketDoor
+ * @typedef {Door & import('../transport/engine/http.js').OtherDoor & {
+ *   accept?: (netSocket: import('net').Socket) => void }} OtherDoor accept: takes a connection of a protocol over TCP.
+ *   It is half-open: the door closes its side when the client has closed. Absent: the protocol needs WebSockets
  *
  * @typedef {object} DoorParts parts of the worker that its doors share; the walls before a login are in `admission`
  * @property {() => string} newId of connections
@@ -48,7 +50,7 @@ export async function loadDoors (listeners) {
  * @param {DoorClasses} classes
  * @param {import('./handlers/context.js').HandlerContext} context
  * @param {DoorParts} parts
- * @returns {WebSocketDoor[]}
+ * @returns {OtherDoor[]}
  */
 export const openDoors = (listeners, classes, context, parts) => listeners.flatMap((listener) => {
   const DoorClass = classes.get(listener.protocol)

@@ -1,6 +1,6 @@
 import { InkcastError, publicError } from '../base/common/errors.js'
 import { retryHint } from '../transport/admission/handshake-limit.js'
-import { kOwner } from '../transport/engine/link.js'
+import { kOwner, listenerOf } from '../transport/engine/link.js'
 import { happened } from '../observe/metrics/points.js'
 import { useCodec } from '../transport/socketio/codec.js'
 import { assignId } from '../transport/socketio/handshake-hooks.js'
@@ -76,30 +76,31 @@ export class Handshake {
   }
 
   /** The middleware of the main namespace. @param {Socket} socket @param {(error?: Error) => void} next */
-  middleware = (socket, next) => { this.#answer(this.#admit(socket), next) }
+  middleware = (socket, next) => { this.#answer(socket, this.#admit(socket), next) }
 
   /** The middleware of all other namespaces. @param {Socket} socket @param {(error?: Error) => void} next */
-  namespaceMiddleware = (socket, next) => { this.#answer(this.#admitToNamespace(socket), next) }
+  namespaceMiddleware = (socket, next) => { this.#answer(socket, this.#admitToNamespace(socket), next) }
 
-  /** @param {Promise<void>} admission @param {(error?: Error) => void} next */
-  #answer (admission, next) {
+  /** @param {Socket} socket @param {Promise<void>} admission @param {(error?: Error) => void} next */
+  #answer (socket, admission, next) {
+    const listener = listenerOf(socket.conn)
     admission.then(
       () => {
-        this.#metrics.handshakes.count('ok')
+        this.#metrics.handshakes.count('ok', listener)
         next()
       },
       (error) => {
-        const { message, ...data } = this.refusal(error)
+        const { message, ...data } = this.refusal(error, listener)
         next(Object.assign(new Error(message), { data }))
       }
     )
   }
 
-  /** Counts a refused handshake. @param {any} error */
-  refusal (error) {
+  /** Counts a refused handshake. @param {any} error @param {string} listener */
+  refusal (error, listener) {
     const { code, message, retryable } = publicError(error)
     // an application may have any number of codes
-    this.#metrics.handshakes.count(error.refusal === undefined ? code : error.code)
+    this.#metrics.handshakes.count(error.refusal === undefined ? code : error.code, listener)
     if (code === 'internal') this.#log.error({ err: error }, 'handshake failed')
     return { code, message, retryable, ...retryHint({ retryable }, this.#connectionContext.random) }
   }

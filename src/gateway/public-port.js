@@ -3,13 +3,20 @@ import { leavePort, stopListening } from '../base/process/leave-port.js'
 import { systemHost } from '../base/process/host.js'
 import { BACKLOG, listen } from '../base/process/listen.js'
 
-/** @typedef {import('http').Server | import('https').Server} Server */
+/** @typedef {import('net').Server} Server of HTTP, or of another protocol */
 /** @typedef {Pick<import('../base/process/host.js').Host, 'onMessage' | 'send' | 'exit'>} Launcher */
 
 /**
- * The port at which a gateway accepts connections.
+ * @typedef {object} Address
+ * @property {string} host
+ * @property {number} port
+ * @property {string} [name] of the listener; absent: HOST and PORT
+ *
+ * A port at which a gateway accepts connections.
  * @typedef {object} PublicPort
  * @property {(server: Server) => Promise<void>} open starts listening
+ * @property {(server: Server) => void} pause stops listening for a time; open connections stay
+ * @property {(server: Server) => Promise<void> | void} resume
  * @property {typeof leavePort} leave
  * @property {(server: Server) => number} connections number of open ones, over all listening sockets
  */
@@ -23,28 +30,23 @@ const countOf = (server) => server._connections
 
 /**
  * A port that node:cluster may share with other workers.
- * @param {{ host: string, port: number }} address
- * @param {Launcher} [launcher]
+ * @param {Address} address
  * @returns {PublicPort}
  */
-export function createPublicPort ({ host, port }, launcher = systemHost) {
+export function createPublicPort ({ host, port }) {
   let leaving = false
   let accepting = true
   return {
-    async open (server) {
+    open: (server) => listen(server, { host, port }, BACKLOG),
+    pause (server) {
+      accepting = false
+      if (!leaving && server.listening) stopListening(server)
+    },
+    async resume (server) {
+      if (accepting || leaving) return
+      accepting = true
       await listen(server, { host, port }, BACKLOG)
-      onAccepting(launcher, {
-        pause () {
-          accepting = false
-          if (!leaving && server.listening) stopListening(server)
-        },
-        async resume () {
-          if (accepting || leaving) return
-          accepting = true
-          await listen(server, { host, port }, BACKLOG)
-          if (!accepting && !leaving && server.listening) stopListening(server)
-        }
-      })
+      if (!accepting && !leaving && server.listening) stopListening(server)
     },
     leave (server, onEnd) {
       leaving = true
@@ -65,11 +67,11 @@ const DESCRIPTORS = 8
  * While another slot has no worker, this one also accepts at that slot's socket (stand-in).
  * Why: docs/internals/decisions/0004-accept-and-hang.md
  *
- * @param {{ port: number }} settings
+ * @param {Pick<Address, 'port' | 'name'>} address
  * @param {Launcher} [launcher]
  * @returns {PublicPort}
  */
-export function createSlotPort ({ port }, launcher = systemHost) {
+export function createSlotPort ({ port, name }, launcher = systemHost) {
   let leaving = false
   /** False while the launcher sends new connections to other workers. */
   let accepting = true
@@ -89,12 +91,12 @@ export function createSlotPort ({ port }, launcher = systemHost) {
 
   /** Listens at the socket of this slot. @param {Server} server */
   async function listenAtSlot (server) {
-    const socket = await askForSocket(launcher)
+    const socket = await askForSocket(launcher, name)
     if (!accepting || leaving) return socket.close()
     // Node does not know the port of a handle
     await listenAt(server, socket).catch((error) => { throw Object.assign(error, { port }) })
     while (others.length < DESCRIPTORS - 1 && accepting && !leaving) {
-      const handle = await askForSocket(launcher)
+      const handle = await askForSocket(launcher, name)
       if (!accepting || leaving) return handle.close()
       const other = passingOn(server)
       others.push(other)
@@ -109,19 +111,8 @@ export function createSlotPort ({ port }, launcher = systemHost) {
   return {
     async open (server) {
       await listenAtSlot(server)
-      onAccepting(launcher, {
-        pause () {
-          accepting = false
-          for (const one of [server, ...others.splice(0)]) if (one.listening) stopListening(one)
-        },
-        resume () {
-          if (accepting || leaving) return
-          accepting = true
-          return listenAtSlot(server)
-        }
-      })
-
       launcher.onMessage((message, handle) => {
+        if (message?.listener !== name) return
         if (message?.type === 'stand-down') {
           standIns.get(message.slot)?.close()
           standIns.delete(message.slot)
@@ -134,6 +125,17 @@ export function createSlotPort ({ port }, launcher = systemHost) {
           listenAt(standIn, handle).catch(() => standIn.close())
         }
       })
+    },
+
+    pause (server) {
+      accepting = false
+      for (const one of [server, ...others.splice(0)]) if (one.listening) stopListening(one)
+    },
+
+    resume (server) {
+      if (accepting || leaving) return
+      accepting = true
+      return listenAtSlot(server)
     },
 
     connections (server) {
@@ -159,29 +161,15 @@ export function createSlotPort ({ port }, launcher = systemHost) {
   }
 }
 
-/**
- * The launcher says when this worker stops accepting for a time, during a reload, and when it accepts again.
- * @param {Launcher} launcher
- * @param {{ pause: () => void, resume: () => Promise<void> | void }} actions
- */
-function onAccepting (launcher, { pause, resume }) {
-  launcher.onMessage((message) => {
-    if (message?.type === 'pause') pause()
-    else if (message?.type === 'resume')
-      // a worker that cannot listen again ends, and the launcher starts another one
-      Promise.resolve(resume()).then(() => launcher.send({ type: 'resumed' }), () => launcher.exit(1))
-  })
-}
-
-/** @param {Launcher} launcher @returns {Promise<any>} native handle */
-function askForSocket (launcher) {
+/** @param {Launcher} launcher @param {string | undefined} listener @returns {Promise<any>} native handle */
+function askForSocket (launcher, listener) {
   return new Promise((resolve, reject) => {
     const forget = launcher.onMessage((message, handle) => {
-      if (message?.type !== 'socket') return
+      if (message?.type !== 'socket' || message.listener !== listener) return
       forget()
       if (handle) resolve(handle)
       else reject(Object.assign(new Error(), message.error))
     })
-    launcher.send({ type: 'listen' })
+    launcher.send({ type: 'listen', listener })
   })
 }

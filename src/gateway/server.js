@@ -6,12 +6,12 @@ import { FairReads } from '../documents/fair-reads.js'
 import { Feeds } from '../documents/feeds.js'
 import { withoutRules } from '../documents/rules/rules.js'
 import { Engine } from '../transport/engine/engine.js'
-import { createHttpServer, notFound } from '../transport/engine/http.js'
+import { notFound } from '../transport/engine/http.js'
 import { kOwner } from '../transport/engine/link.js'
+import { MAIN } from '../config/listeners.js'
 import { Heartbeat } from '../transport/heartbeat/heartbeat.js'
 import { delivered } from '../observe/metrics/points.js'
 import { Presence } from '../people/presence/presence.js'
-import { timesWithPolls } from '../base/process/socket-times.js'
 import { Receipts } from '../documents/receipts/receipts.js'
 import { parserFor } from '../transport/socketio/codec.js'
 import { createUndecoded } from '../transport/socketio/undecoded.js'
@@ -28,14 +28,14 @@ import { Moves } from './leaving/moves.js'
 import { createMemoryMeter, Overload } from './leaving/overload.js'
 import { Expiry } from './expiry.js'
 import { Handshake } from './handshake.js'
-import { answerHealth, isHealth } from './health.js'
+import { createServers } from './listener-servers.js'
 import { memoryBounds } from './memory-bounds.js'
 import { ConnectionListeners } from './connection-listeners.js'
 import { LocalUsers } from './local-users.js'
 import { Login } from './login.js'
 import { TurnWrites } from '../documents/delivery/turn-writes.js'
 import { PresenceDelivery } from '../documents/delivery/presence-delivery.js'
-import { createPublicPort } from './public-port.js'
+import { Ports } from './ports.js'
 import { UserCommands } from './user-commands.js'
 import { UserLogs } from './user-logs.js'
 
@@ -63,7 +63,7 @@ const UNSUPPORTED_PROTOCOL = 5
  * @property {() => boolean} [isReady] the answer of the health route; default: ready
  * @property {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [fallback] handles
  *   requests that are not for Socket.IO
- * @property {import('./public-port.js').PublicPort} [publicPort] default: HOST and PORT
+ * @property {ConstructorParameters<typeof Ports>[0]} [ports]
  * @property {import('./doors.js').DoorClasses} [others] classes of doors besides Socket.IO's; default: none
  * @property {boolean} [alone] whether no other process takes over connections when this one stops accepting; default
  *   false
@@ -83,6 +83,7 @@ const UNSUPPORTED_PROTOCOL = 5
 export class Gateway {
   /** Deliveries and their bytes since the last collection of metrics. */
   #tally = { json: 0, msgpack: 0, bytes: 0 }
+  #listeners
   #events
   #arrivals
 
@@ -94,16 +95,17 @@ export class Gateway {
     const {
       authenticator, access, rulesOf = withoutRules(config.history), mayAct = () => true, connect, tenants
     } = rights
-    const { newId, misrouted, publicPort = createPublicPort(config.gateway), alone = false } = door
+    const { newId, misrouted, alone = false } = door
     const bounds = memoryBounds()
     const rates = ratesOf(limits)
+    this.#listeners = config.gateway.listeners
     this.bus = bus
     this.uplink = uplink
     this.sessions = sessions
     this.directory = directory
     this.extensions = extensions
     this.rooms = shared.rooms
-    this.publicPort = publicPort
+    this.ports = new Ports(door.ports)
     this.alone = alone
 
     this.receipts = new Receipts({
@@ -127,12 +129,11 @@ export class Gateway {
       ...services, enabled: config.production, memory: createMemoryMeter(config.gateway.workers), directory
     })
     this.drain = new Drain({
-      directory, misrouted, alone, clock,
-      port: publicPort, server: () => this.httpServer, timeout: config.gateway.drainTimeout,
+      directory, misrouted, alone, clock, ports: this.ports, timeout: config.gateway.drainTimeout,
       sessions: () => this.doors.reduce((sum, { size }) => sum + size, this.engine.clientsCount)
     })
     const admission = createAdmission(services, {
-      config, isOverloaded: () => this.overload.active, open: () => publicPort.connections(this.httpServer)
+      config, isOverloaded: () => this.overload.active, open: () => this.ports.connections
     })
     this.connectionLimits = admission.connectionLimits
     this.handshakeLimit = admission.handshakeLimit
@@ -176,8 +177,7 @@ export class Gateway {
       newId, admission, connectionContext, events: this.#events, userLogs, undecoded,
       handshake: this.handshake, users: this.users, heartbeat: this.heartbeat, drain: this.drain
     })
-    this.httpServer = this.#createHttpServer(door, admission.origins, config, log)
-    this.connectionLimits.watch(this.httpServer)
+    this.servers = this.#createServers(services, { config, door, origins: admission.origins })
     this.#arrivals = new Arrivals(services, {
       feeds: this.feeds,
       userCommands: new UserCommands(context, { directory, receipts: this.receipts, users: this.users, userLogs }),
@@ -189,25 +189,19 @@ export class Gateway {
   }
 
   /**
-   * @param {Door} door
-   * @param {ReturnType<typeof createAdmission>['origins']} origins
-   * @param {Config} config
-   * @param {Services['log']} log
+   * @param {Services} services
+   * @param {Pick<import('./listener-servers.js').ListenerParts, 'config' | 'origins'> & { door: Door }} parts
    */
-  #createHttpServer ({ certificate, isReady = () => true, fallback = notFound }, origins, config, log) {
-    return createHttpServer({
-      engine: this.engine,
-      socketPath: config.gateway.socketPath,
-      fallback: (req, res) => {
-        if (isHealth(req)) answerHealth(req, res, isReady() && !this.drain.active)
-        else if (!origins.refuseHost(req, res)) fallback(req, res)
-      },
-      doorOf: (req) => this.doors.find((door) => door.isFor(req)),
-      certificate,
-      isDraining: () => this.drain.active,
-      times: timesWithPolls(config.heartbeat.network),
-      log
+  #createServers (services, { config, origins, door: { certificate, isReady = () => true, fallback = notFound } }) {
+    const servers = createServers(services, {
+      config, origins, certificate, isReady, fallback,
+      engine: this.engine, doors: this.doors, isDraining: () => this.drain.active
     })
+    for (const { address, server } of servers.all) {
+      this.ports.add(address, server)
+      this.connectionLimits.watch(server)
+    }
+    return servers
   }
 
   /**
@@ -267,18 +261,29 @@ export class Gateway {
     metrics.deliveries.inc({ codec: 'msgpack' }, tally.msgpack)
     metrics.delivered_bytes.inc(tally.bytes)
     tally.json = tally.msgpack = tally.bytes = 0
-    const transports = { websocket: 0, polling: 0 }
-    for (const connection of this.directory.all())
-      transports[/** @type {keyof typeof transports} */ (connection.transport)]++
-    metrics.connections.set({ transport: 'websocket' }, transports.websocket)
-    metrics.connections.set({ transport: 'polling' }, transports.polling)
+    for (const [listener, transports] of Object.entries(this.connectionsByListener()))
+      for (const [transport, count] of Object.entries(transports))
+        metrics.connections.set({ transport, listener }, count)
     metrics.documents.set(this.feeds.size)
   }
 
-  /** @returns {number} the port it listens on */
-  port () { return /** @type {import('net').AddressInfo} */ (this.httpServer.address()).port }
+  get httpServer () { return this.servers.main }
+
+  /** @param {string} [name] of a listener; default: PORT @returns {number} the port it listens on */
+  port (name) { return this.ports.portOf(name) }
 
   get connections () { return this.directory.size }
+
+  /** @returns {Record<string, Record<string, number>>} numbers by listener and transport, also 0 */
+  connectionsByListener () {
+    /** @type {Record<string, Record<string, number>>} */
+    const counts = { [MAIN]: { websocket: 0, polling: 0 } }
+    for (const { name, protocol, over } of this.#listeners)
+      counts[name] = protocol === 'socketio' ? { websocket: 0, polling: 0 } : { [over]: 0 }
+    for (const { listener, transport } of this.directory.all())
+      counts[listener][transport] = (counts[listener][transport] ?? 0) + 1
+    return counts
+  }
 
   /**
    * Started in this order and stopped in reverse: the drain begins first, and parts that clients need stop last. The
@@ -286,7 +291,7 @@ export class Gateway {
    * @returns {import('../base/process/lifecycle.js').Parts}
    */
   get parts () {
-    const { bus, presence, io, doors, httpServer, extensions, publicPort, drain } = this
+    const { bus, presence, io, doors, extensions, ports, drain } = this
     return {
       bus: { start: () => bus.start(this.#arrivals), stop: () => bus.stop() },
       uplink: this.uplink,
@@ -297,7 +302,7 @@ export class Gateway {
         async stop () {
           await io.close()
           for (const door of doors) door.close()
-          httpServer.closeAllConnections()
+          ports.closeAllConnections()
         }
       },
       extensions: {
@@ -311,7 +316,7 @@ export class Gateway {
       heartbeat: this.heartbeat,
       'drain: remaining clients': { stop: () => drain.finish() },
       feeds: this.feeds,
-      'public port': { start: () => publicPort.open(httpServer), stop: () => drain.sendAway() },
+      'public ports': { start: () => ports.open(), stop: () => drain.sendAway() },
       expiry: this.expiry,
       overload: this.overload,
       'handshake limit': this.handshakeLimit,

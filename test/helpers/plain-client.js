@@ -14,10 +14,10 @@ class PlainClient {
   /** Called with each message that is no answer. May be replaced. @type {(message: any) => void} */
   onMessage = () => {}
 
-  /** @param {string} address @param {string[]} protocols @param {Record<string, string>} [headers] */
-  constructor (address, protocols, headers) {
+  /** @param {string} address @param {string[]} protocols @param {import('ws').ClientOptions} options */
+  constructor (address, protocols, options) {
     this.#binary = protocols.includes('inkcast.msgpack')
-    const ws = this.ws = new WebSocket(address, protocols, { headers })
+    const ws = this.ws = new WebSocket(address, protocols, options)
     ws.on('message', (/** @type {Buffer} */ data) => this.#receive(data))
     /** @type {Promise<{ code: number, reason: string }>} */
     this.closed = new Promise((resolve) =>
@@ -61,10 +61,14 @@ class PlainClient {
  * @param {string} [options.query] with its question mark
  * @param {string[]} [options.protocols]
  * @param {Record<string, string>} [options.headers]
+ * @param {string} [options.path] default: /websocket/handshake
+ * @param {import('ws').ClientOptions} [options.options] others
  * @returns {Promise<PlainClient>} open
  */
-export async function plainClient (t, url, { query = '', protocols = ['inkcast.json'], headers } = {}) {
-  const client = new PlainClient(`${url.replace('http', 'ws')}/websocket/handshake${query}`, protocols, headers)
+export async function plainClient (
+  t, url, { path = '/websocket/handshake', query = '', protocols = ['inkcast.json'], headers, options } = {}
+) {
+  const client = new PlainClient(`${url.replace('http', 'ws')}${path}${query}`, protocols, { ...options, headers })
   t.after(() => client.ws.terminate())
   await once(client.ws, 'open', { signal: AbortSignal.timeout(15_000) })
   client.ws.on('error', () => {})

@@ -5,6 +5,8 @@ const USUAL = 1024
 /** Descriptors reserved for listeners, Redis, Kafka, api, admin and files, plus this share of all. */
 const RESERVE = 64
 const RESERVED_SHARE = 0.05
+/** Of each port besides PORT, in each worker: its listening sockets (gateway/public-port.js), and two as a stand-in. */
+const PER_PORT = 10
 
 /** @returns {number} descriptors that this process may have open (`ulimit -n`) */
 export function descriptorLimit () {
@@ -17,6 +19,12 @@ export function descriptorLimit () {
     return Number(limits?.open_files?.soft) || USUAL
   }
 }
+
+/**
+ * @param {number} ports at which a worker listens besides PORT
+ * @returns {number} descriptors without theirs
+ */
+export const descriptorsBeside = (ports) => descriptorLimit() - PER_PORT * ports
 
 /**
  * @param {number} descriptors

@@ -17,7 +17,7 @@ export function stopListening (server, onEnd) {
  * it knows of the stop; a connection on its way when this process exits would hang until its client gives up. Node does
  * not report when the primary knows, but the primary answers in order: so send it a request.
  *
- * @param {import('http').Server | import('https').Server} server
+ * @param {net.Server} server
  * @param {() => void} [onEnd] called when the last connection has ended
  * @returns {Promise<void>} resolves when no further connection can arrive
  */

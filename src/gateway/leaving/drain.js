@@ -19,35 +19,32 @@ const IDLE_GRACE = 500
 
 export class Drain {
   #directory
-  #port
-  #server
+  #ports
   #sessions
   #misrouted
   #alone
   #timeout
   #clock
-  /** @type {'serving' | 'draining' | 'left'} left: draining, and the port is closed */
+  /** @type {'serving' | 'draining' | 'left'} left: draining, and the ports are closed */
   #state = 'serving'
   #begun = 0
 
   /**
    * @param {object} dependencies
    * @param {import('../directory.js').Directory} dependencies.directory
-   * @param {import('../public-port.js').PublicPort} dependencies.port
-   * @param {() => import('../public-port.js').Server} dependencies.server listens on the port
+   * @param {Pick<import('../ports.js').Ports, 'leave' | 'closeIdleConnections'>} dependencies.ports
    * @param {() => number} dependencies.sessions open Engine.IO sessions; other workers may still forward requests of
    *   polling sessions
    * @param {Pick<import('../../transport/peers/misrouted-requests.js').MisroutedRequests, 'releaseAll'>}
    *   [dependencies.misrouted]
-   * @param {boolean} dependencies.alone whether no other process takes over the port
+   * @param {boolean} dependencies.alone whether no other process takes over the ports
    * @param {number} dependencies.timeout DRAIN_TIMEOUT, ms
    * @param {Pick<import('../../base/common/clock.js').Clock, 'monotonic' | 'every' | 'soon' | 'sleep'>}
    *   dependencies.clock
    */
-  constructor ({ directory, port, server, sessions, misrouted, alone, timeout, clock }) {
+  constructor ({ directory, ports, sessions, misrouted, alone, timeout, clock }) {
     this.#directory = directory
-    this.#port = port
-    this.#server = server
+    this.#ports = ports
     this.#sessions = sessions
     this.#misrouted = misrouted
     this.#alone = alone
@@ -66,9 +63,9 @@ export class Drain {
     this.#begun = this.#clock.monotonic()
   }
 
-  /** Leaves the port, announces the drain to all clients, and closes their connections in batches. */
+  /** Leaves the ports, announces the drain to all clients, and closes their connections in batches. */
   async sendAway () {
-    const left = this.#port.leave(this.#server(), () => { this.#state = 'left' })
+    const left = this.#ports.leave(() => { this.#state = 'left' })
     for (const connection of this.#directory.all()) connection.tellDraining()
     const open = [...this.#directory.all()]
     const batch = Math.max(BATCH, Math.ceil((open.length * PAUSE) / Math.max(1, this.#timeout / 2)))
@@ -90,7 +87,7 @@ export class Drain {
       // requests that came by now are read first: this process may have had no time for them
       await new Promise((resolve) => { clock.soon(() => resolve(undefined)) })
       if (now >= end) break
-      if (now > this.#begun + IDLE_GRACE) this.#server().closeIdleConnections()
+      if (now > this.#begun + IDLE_GRACE) this.#ports.closeIdleConnections()
       await clock.sleep(10)
     }
     releasing.stop()

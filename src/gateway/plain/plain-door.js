@@ -135,7 +135,7 @@ export class PlainDoor {
       if (session.readyState === 'open') this.#connect(session, admission)
       else this.#parts.users.release(admission.identity.uid)
     } catch (error) {
-      this.#refuse(session, this.#parts.handshake.refusal(error))
+      this.#refuse(session, this.#parts.handshake.refusal(error, this.listener.name))
     }
   }
 
@@ -150,7 +150,7 @@ export class PlainDoor {
     connection.acknowledges = auth.acknowledges === true
     Object.assign(session, { [kOwner]: connection })
     if (since !== undefined) userLogs.prepare(connection, since)
-    metrics.handshakes.count('ok')
+    metrics.handshakes.count('ok', this.listener.name)
     this.inputLimits.admit(session)
     session.admit()
     session.on('packetCreate', events.onPacketCreate)

@@ -4,7 +4,7 @@ import { VERSION } from '../../base/process/version.js'
 /** The answer of `GET /status` (docs/status.md). */
 
 /** @param {Awaited<ReturnType<ReturnType<typeof import('./figures/samples.js').createSamples>['read']>>} read */
-export function statusAnswer ({ overview: { processes, reasons }, rows, partitions, samples }) {
+export function statusAnswer ({ overview: { processes, reasons }, rows, partitions, listeners, samples }) {
   return {
     version: VERSION,
     host: os.hostname(),
@@ -13,6 +13,7 @@ export function statusAnswer ({ overview: { processes, reasons }, rows, partitio
     warnings: processes.flatMap(({ name, warnings = [] }) => warnings.map((warning) => `${name}: ${warning}`)),
     processes: rows,
     partitions,
+    listeners,
     samples
   }
 }

@@ -3,7 +3,8 @@ import { EventEmitter, once } from 'node:events'
 /**
  * One process of a role, from its start to its end.
  *
- * Events: `ready`; `waits` with what its start waits for; `listen` when it asks for its slot's socket; `resumed` when
+ * Events: `ready`; `waits` with what its start waits for; `listen` when it asks for its slot's socket, with the name of
+ * the listener; `resumed` when
  * it accepts connections again; `leaving` when it takes no more; `answer` when it answers `ask`; `exit` with an End;
  * `handover` with a message and a connection's native handle.
  *
@@ -100,7 +101,7 @@ export class Child extends EventEmitter {
   #onMessage (message, handle) {
     if (message?.type === 'failed') this.#failure = message.message
     else if (message?.type === 'handover') this.emit('handover', message, handle)
-    else if (message?.type === 'listen') this.emit('listen')
+    else if (message?.type === 'listen') this.emit('listen', message.listener)
     else if (message?.type === 'waits') this.emit('waits', message.message)
     else if (message?.type === 'answer') {
       this.connections = message.connections

@@ -6,7 +6,7 @@ import { GATEWAY_FLAGS } from '../../base/process/runtime-flags.js'
 import { chooseAccepting } from './accepting.js'
 import { moveClients } from './paced-move.js'
 import { Slot } from './slot.js'
-import { createSlotSockets } from './slot-sockets.js'
+import { createPortSockets } from './slot-sockets.js'
 
 /** Maximum time for a new process to become ready during a reload, ms. */
 const READY_TIMEOUT = 30_000
@@ -78,7 +78,7 @@ export class Places {
       }, {
         onChange: () => this.#changed(),
         onWaits: events.onWaits,
-        onListen: (child) => this.sockets?.give(child),
+        onListen: (child, listener) => this.sockets?.give(child, listener),
         onHandover: (message, handle) => this.#handOver(message, handle),
         onReplaced: (child) => { if (role === 'gateway') this.#newest = child },
         onRetire: async (old, child) => { if (role === 'gateway') await this.#moveAway(old, child) },
@@ -92,7 +92,7 @@ export class Places {
       return slot
     })
     this.sockets = keepsSockets
-      ? createSlotSockets({ ...config.gateway, slots: this.slots.filter((slot) => slot.settings.role === 'gateway') })
+      ? createPortSockets(config.gateway, this.slots.filter((slot) => slot.settings.role === 'gateway'))
       : undefined
     this.hangWatch = new HangWatch({
       // a process that is starting or stopping has a timeout of its own

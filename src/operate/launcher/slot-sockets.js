@@ -9,9 +9,10 @@ import { bindTogether } from './reuse-port.js'
  * @param {object} options
  * @param {string} options.host
  * @param {number} options.port
+ * @param {string} [options.name] of the listener; absent: HOST and PORT
  * @param {import('./slot.js').Slot[]} options.slots
  */
-export function createSlotSockets ({ host, port, slots }) {
+export function createSlotSockets ({ host, port, name, slots }) {
   let address = host
   /** Of the slots, in their order; bound when the first worker wants to listen. @type {any[] | undefined} */
   let sockets
@@ -36,9 +37,9 @@ export function createSlotSockets ({ host, port, slots }) {
         sockets ??= bindTogether(address, port, slots.length)
       } catch (error) {
         const { message, code, address, port } = /** @type {any} */ (error)
-        return child.send({ type: 'socket', error: { message, code, address, port } })
+        return child.send({ type: 'socket', listener: name, error: { message, code, address, port } })
       }
-      child.send({ type: 'socket' }, sockets[child.slot])
+      child.send({ type: 'socket', listener: name }, sockets[child.slot])
     },
 
     /** Call it when a slot has got or lost its worker. */
@@ -48,7 +49,7 @@ export function createSlotSockets ({ host, port, slots }) {
       for (const [slot, child] of standIns) {
         if (serving[slot] === undefined && serving.includes(child)) continue
         standIns.delete(slot)
-        child.send({ type: 'stand-down', slot })
+        child.send({ type: 'stand-down', listener: name, slot })
       }
       /** @param {import('./child.js').Child} child */
       const duties = (child) => [...standIns.values()].filter((standIn) => standIn === child).length
@@ -58,7 +59,7 @@ export function createSlotSockets ({ host, port, slots }) {
         // connections wait for the first worker that restarts
         if (child === undefined) return
         standIns.set(slot, child)
-        child.send({ type: 'stand-in', slot }, socket)
+        child.send({ type: 'stand-in', listener: name, slot }, socket)
       }
     },
 
@@ -68,5 +69,41 @@ export function createSlotSockets ({ host, port, slots }) {
       for (const socket of sockets ?? []) socket.close()
       sockets = undefined
     }
+  }
+}
+
+/**
+ * The sockets of all ports of the gateway: PORT, and those of listeners with ports of their own.
+ *
+ * @param {Pick<import('../../config/load.js').Config['gateway'], 'host' | 'port' | 'listeners'>} gateway
+ * @param {import('./slot.js').Slot[]} slots
+ */
+export function createPortSockets ({ host, port, listeners }, slots) {
+  /** By the name of the listener. */
+  const all = new Map([[/** @type {string | undefined} */ (undefined), createSlotSockets({ host, port, slots })]])
+  for (const { name, host, port } of listeners)
+    if (host !== undefined && port !== undefined) all.set(name, createSlotSockets({ host, port, name, slots }))
+  return {
+    /** @throws {Error} if a host has no address */
+    async start () { for (const sockets of all.values()) await sockets.start() },
+
+    /**
+     * Answers a worker that wants to listen.
+     * @param {import('./child.js').Child} child
+     * @param {string} [listener]
+     */
+    give (child, listener) {
+      const sockets = all.get(listener)
+      if (sockets !== undefined) return sockets.give(child)
+      // its settings file has changed
+      const message = `the listener ${listener} is new in LISTENERS: restart inkcast, a reload opens no port`
+      child.send({ type: 'socket', listener, error: { message } })
+    },
+
+    /** Call it when a slot has got or lost its worker. */
+    cover () { for (const sockets of all.values()) sockets.cover() },
+
+    /** From now on a socket is closed when its worker closes it. */
+    stop () { for (const sockets of all.values()) sockets.stop() }
   }
 }

@@ -34,7 +34,8 @@ export class Slot {
    * @param {object} events
    * @param {() => void} events.onChange another process is ready here, or none
    * @param {(message: string) => void} events.onWaits what the start of a process waits for
-   * @param {(child: Child) => void} events.onListen it asks for the socket to listen on
+   * @param {(child: Child, listener?: string) => void} events.onListen it asks for the socket to listen on, of PORT or
+   *   of a listener
    * @param {(end: End) => void} events.onRestart it ended unexpectedly and is started again
    * @param {(child: Child) => void} [events.onReplaced] a reload has made it ready; the old one is retired next
    * @param {(old: Child, child: Child) => Promise<void>} [events.onRetire] the old one is stopped when this resolves
@@ -97,7 +98,7 @@ export class Slot {
     })
     for (const event of ['resumed', 'leaving']) child.on(event, () => this.events.onChange())
     child.on('waits', this.events.onWaits)
-    child.on('listen', () => this.events.onListen(child))
+    child.on('listen', (listener) => this.events.onListen(child, listener))
     child.on('handover', this.events.onHandover)
     child.on('answer', (inspected) => this.events.onAnswer?.(child, inspected))
     return child

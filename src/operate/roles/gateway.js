@@ -87,7 +87,10 @@ export async function composeGateway (context, one) {
     rights: { authenticator, access, rulesOf: rules.rulesOf, mayAct, connect, tenants },
     door: {
       newId: createSessionIds(lease.number, base),
-      publicPort: (launcher.keepsSockets ? createSlotPort : createPublicPort)(config.gateway, host),
+      ports: {
+        launcher: host,
+        createPort: launcher.keepsSockets ? (address) => createSlotPort(address, host) : createPublicPort
+      },
       certificate,
       misrouted,
       isReady: () => status.notReady().length === 0,
@@ -131,7 +134,7 @@ export async function composeGateway (context, one) {
       secrets: () => lease.secrets,
       times: timesWithPolls(config.heartbeat.network)
     }),
-    handovers: launcher.relaysHandles ? createHandovers(gateway.httpServer) : undefined,
+    handovers: launcher.relaysHandles ? createHandovers(gateway.servers.adopting) : undefined,
     ...gateway.parts,
     'requests of peers': { start: () => peers?.serve(gateway.engine, () => lease.secrets) },
     // stopped first: cleaning up needs presence and the uplink

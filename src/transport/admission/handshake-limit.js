@@ -1,6 +1,7 @@
 import { InkcastError, publicError } from '../../base/common/errors.js'
 import { TokenBucket } from '../../base/common/token-bucket.js'
 import { endSocket, responseOf } from '../../base/process/socket-times.js'
+import { listenerOf } from '../engine/link.js'
 import { readableByAnyPage } from './origin.js'
 
 /** @typedef {import('../../base/common/random.js').Random} Random */
@@ -143,7 +144,7 @@ export class HandshakeLimit {
    * @param {InkcastError} [error]
    */
   #refuse (socket, res, error = new InkcastError('unavailable', 'too many clients at the moment')) {
-    this.metrics.handshakes.inc({ result: 'refused' })
+    this.metrics.handshakes.inc({ result: 'refused', listener: listenerOf(socket) })
     const { code, message, retryable } = publicError(error)
     const body = JSON.stringify({ code, message, retryable })
     const headers = { 'Retry-After': Math.round(retryInMs(this.random) / 1000) }

@@ -1,6 +1,7 @@
 import { InkcastError, publicError } from '../../base/common/errors.js'
 import { isLoopbackOrigin, isPublicName } from '../../base/process/host-name.js'
 import { endSocket, responseOf } from '../../base/process/socket-times.js'
+import { listenerOf } from '../engine/link.js'
 import { AllowedOrigins } from './allowed-origins.js'
 
 /**
@@ -70,9 +71,9 @@ export function createOrigins ({ allowed, development = false, anonymous = false
     return `pages of ${shown(origin)} may not connect: add this origin to ALLOWED_ORIGINS`
   }
 
-  /** @param {string} reason @param {Headers} headers */
-  function report (reason, { origin, host, referer }) {
-    metrics.handshakes.inc({ result: 'origin_refused' })
+  /** @param {string} reason @param {Headers} headers @param {string} listener */
+  function report (reason, { origin, host, referer }, listener) {
+    metrics.handshakes.inc({ result: 'origin_refused', listener })
     const key = shown(origin ?? host)
     if (logged.has(key) || logged.size >= MAX_LOGGED) return
     logged.add(key)
@@ -91,7 +92,7 @@ export function createOrigins ({ allowed, development = false, anonymous = false
    */
   function answer (reason, headers, to) {
     if (reason === null) return false
-    report(reason, headers)
+    report(reason, headers, listenerOf('writeHead' in to ? to.req?.socket : to))
     const body = JSON.stringify(publicError(new InkcastError('origin_refused', reason)))
     const cors = readableByAnyPage(headers.origin)
     if ('writeHead' in to)

@@ -3,7 +3,7 @@ import { Server as EngineServer } from 'engine.io'
 import { CompressingServer } from './bytes/compression.js'
 import { extendEngineIoSocket } from './engine-io-socket.js'
 import { EngineSocket } from './engine-socket.js'
-import { kOwner } from './link.js'
+import { kListener, kOwner } from './link.js'
 import { rememberListeners } from './made-with.js'
 import { Answer } from './answer.js'
 import { PollAnswers } from './poll-answer.js'
@@ -123,6 +123,8 @@ export class Engine extends EngineServer {
 
   /** @param {any} session new */
   #began (session) {
+    const listener = session.request.socket?.[kListener] ?? session.netSocket?.[kListener]
+    if (listener !== undefined) session[kListener] = listener
     this.#connectionLimits.opened(session)
     this.inputLimits.enter(session, headSize(session.request))
     // An extension that sees requests may have added properties to this one.

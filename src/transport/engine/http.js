@@ -4,12 +4,14 @@ import { createListenerGuard } from '../../base/process/listener-guard.js'
 import { endSocket, endSockets, responseOf, serverOptions, TIMES } from '../../base/process/socket-times.js'
 import { readFirstBytes } from './first-bytes.js'
 import { asksForWebSocket, createIgnoredUpgrades } from './ignored-upgrades.js'
+import { kListener } from './link.js'
 import { upgradesSession } from './request.js'
 import { UsualRequests } from './usual-requests.js'
 
 /**
  * A door for WebSockets of another protocol at the same port.
  * @typedef {object} OtherDoor
+ * @property {{ name: string }} listener
  * @property {(request: { url?: string }) => boolean} isFor
  * @property {Parameters<typeof readFirstBytes>[3]['upgrade']} take
  * @property {(req: any, socket: any, head: Buffer) => void} handleUpgrade
@@ -25,7 +27,7 @@ import { UsualRequests } from './usual-requests.js'
  *
  * @param {object} options
  * @param {import('./engine.js').Engine} options.engine
- * @param {string} options.socketPath config.gateway.socketPath
+ * @param {string} [options.socketPath] config.gateway.socketPath; absent: Socket.IO is not served here
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback
  * @param {DoorOf} [options.doorOf] default: no other doors
  * @param {import('../../config/tls/certificate.js').Certificate} [options.certificate] started; default: no TLS
@@ -66,7 +68,7 @@ export function createHttpServer (options) {
  * @param {object} of
  * @param {import('./engine.js').Engine} of.engine
  * @param {import('../../base/process/listener-guard.js').ListenerGuard} of.guard of `serveEngine`
- * @param {string} of.socketPath config.gateway.socketPath
+ * @param {string} [of.socketPath]
  * @param {() => boolean} of.isDraining
  * @param {import('../../base/process/socket-times.js').Times} of.times
  * @param {DoorOf} [of.doorOf]
@@ -84,18 +86,19 @@ export function readUsual (server, { engine, guard, socketPath, isDraining, time
     isTaken: (req) => isEngines(req) && engine.takesUsual,
     upgrade: (req, netSocket, rest) => isEngines(req)
       ? upgrade(req, netSocket, rest)
-      : doorOf(req)?.take(req, netSocket, rest) ?? false,
+      : through(doorOf(req), netSocket)?.take(req, netSocket, rest) ?? false,
     isSessions: (req) => isEngines(req) && engine.takesUsual && upgradesSession(req),
     upgradeSession
   })
 }
 
 /**
- * @param {string} socketPath with a slash at its end
+ * @param {string} [socketPath] with a slash at its end; absent: Socket.IO is not served here
  * @returns {(req: { url?: string }) => boolean} whether a request's path is that of Socket.IO, with or without
  *   (`addTrailingSlash: false`) the last slash
  */
 function isBelow (socketPath) {
+  if (socketPath === undefined) return () => false
   const path = socketPath.slice(0, -1)
   return ({ url = '' }) => {
     if (!url.startsWith(path)) return false
@@ -116,13 +119,23 @@ const hasStrayBody = ({ method = '', headers }) =>
 const noDoor = () => undefined
 
 /**
+ * @param {OtherDoor | undefined} door
+ * @param {any} netSocket that uses it
+ * @returns {OtherDoor | undefined} the same
+ */
+function through (door, netSocket) {
+  if (door !== undefined) netSocket[kListener] = door.listener.name
+  return door
+}
+
+/**
  * Serves requests and WebSockets of Engine.IO.
  *
  * @param {http.Server} server new
  * @param {object} options
  * @param {{ handleRequest: (req: any, res: any) => void, handleUpgrade: (req: any, socket: any, head: Buffer) => void
  *   }} options.engine
- * @param {string} options.socketPath config.gateway.socketPath
+ * @param {string} [options.socketPath] config.gateway.socketPath
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback for other paths
  * @param {DoorOf} [options.doorOf]
  * @param {string} options.name of the listener, for the log
@@ -142,7 +155,7 @@ export function serveEngine (server, options) {
     res.writeHead(400, { 'content-type': 'application/json', connection: 'close' }).end(STRAY_BODY)
   }))
   server.on('upgrade', guard.upgrade((req, socket, head) => {
-    const handler = isEngines(req) ? engine : doorOf(req)
+    const handler = isEngines(req) ? engine : through(doorOf(req), socket)
     if (!asksForWebSocket(req)) ignoreUpgrade(req, socket, head)
     else if (handler === undefined) endSocket(socket, responseOf(404), clock, times.linger)
     else if (hasStrayBody(req)) endSocket(socket, responseOf(400, STRAY_BODY), clock, times.linger)

@@ -1,3 +1,5 @@
+import { MAIN } from '../../config/listeners.js'
+
 /**
  * The link to one client, as admission, heartbeat and gateway use it. Sessions implement it as methods:
  * EngineSocket, PlainSocket, and Engine.IO's own Socket (engine-io-socket.js), on polling or WebSocket.
@@ -27,6 +29,15 @@
  * @property {(reason: string) => void} giveUp closes the connection, with a reason for the client
  */
 export const kOwner = Symbol('owner')
+
+/**
+ * Property of a TCP connection, and of a session, that has the name of its listener, where that is not Socket.IO's at
+ * PORT: the label `listener` of metrics.
+ */
+export const kListener = Symbol('listener')
+
+/** @param {any} of a TCP connection, or a session @returns {string} */
+export const listenerOf = (of) => of?.[kListener] ?? MAIN
 
 /** Engine.IO's ping packet as a WebSocket frame. */
 export const PING = Buffer.from([0x81, 1, 0x32])

@@ -42,7 +42,7 @@ export function handOver ({ to, head, rest, socket }) {
 
 /**
  * Accepts connections from other workers.
- * @param {import('http').Server} server that gets the connections
+ * @param {import('net').Server} server of HTTP that gets the connections
  */
 export function createHandovers (server) {
   /** @param {any} message @param {any} handle */

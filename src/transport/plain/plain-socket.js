@@ -1,3 +1,4 @@
+import { kListener } from '../engine/link.js'
 import { queryOf } from '../engine/request.js'
 import { WebSocketLink } from '../engine/websocket-link.js'
 
@@ -15,6 +16,7 @@ const NOTHING = Object.freeze({ headers: {}, query: {}, auth: {} })
  * @typedef {import('../engine/link.js').Link} Link
  *
  * @typedef {import('../engine/websocket-link.js').SessionServer & {
+ *   listener: { name: string },
  *   onMessage: (session: PlainSocket, message: string | Buffer) => void,
  *   onPong: (session: PlainSocket) => void,
  *   onEnd: (session: PlainSocket, reason: string) => void }} PlainServer
@@ -46,6 +48,7 @@ export class PlainSocket extends WebSocketLink {
     this.handshake = { headers: request.headers, query: queryOf(request.url), auth: {} }
   }
 
+  get [kListener] () { return this.plainServer.listener.name }
   /** The session of the client's connection: itself. */
   get conn () { return this }
   /** Pings are answered by its WebSocket library, not by a page that may sleep: their round trips set the timeout. */

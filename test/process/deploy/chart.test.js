@@ -34,7 +34,7 @@ const CASES = {
       service: { type: 'LoadBalancer', externalTrafficPolicy: 'Local', annotations: { 'example.com/scheme': 'internal' } },
       tls: { secretName: 'certificate' },
       sysctls: [{ name: 'net.core.somaxconn', value: '4096' }],
-      env: { LOG_LEVEL: 'debug' },
+      env: { LOG_LEVEL: 'debug', LISTENERS: 'ws:/devices,wss://0.0.0.0:3201/devices,socketio://[::]:3202' },
       annotations: { 'example.com/a': 'b' },
       nodeSelector: { pool: 'gateways' },
       tolerations: [{ key: 'gateways', operator: 'Exists' }],
@@ -154,6 +154,21 @@ describe('the Helm chart', { skip: lacking }, () => {
     assert.equal(metrics[1].pods.metric.name, 'inkcast_connections')
     assert.equal(find('everything', 'Deployment', 'inkcast-gateway').spec.replicas, undefined, 'left to the autoscaler')
     assert.equal(find('stateful', 'StatefulSet', 'inkcast-gateway').spec.replicas, 2)
+  })
+
+  test('opens the ports of listeners in the pod, the service and the network policy', () => {
+    const named = (/** @type {any[]} */ ports) => ports.map(({ name, port }) => name ?? port).filter((name) => /^listener-/.test(name))
+    const expected = ['listener-3201', 'listener-3202']
+    const [{ ports }] = podOf(find('everything', 'Deployment', 'inkcast-gateway')).containers
+    assert.deepEqual(ports.filter(({ name = '' }) => name.startsWith('listener-')), expected.map((name) =>
+      ({ name, containerPort: Number(name.slice(-4)) })))
+    const { spec } = find('everything', 'Service', 'inkcast-gateway')
+    assert.deepEqual(named(spec.ports), expected)
+    assert.deepEqual(spec.ports.slice(1).map((/** @type {any} */ { port }) => port), [3201, 3202])
+    const policy = find('everything', 'NetworkPolicy', 'inkcast-gateway').spec.ingress
+      .find((/** @type {any} */ rule) => rule.ports[0].port === 'clients')
+    assert.deepEqual(named(policy.ports), expected)
+    assert.deepEqual(named(find('defaults', 'Service', 'inkcast-gateway').spec.ports), [])
   })
 
   test('passes on the path at which its gateways are', () => {

@@ -35,6 +35,14 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{ add .values.preStopSeconds (div (int (.root.Values.settings.DRAIN_TIMEOUT | default "30000")) 1000) 10 }}
 {{- end }}
 
+{{/* Ports of the listeners that have ports of their own, separated by commas. */}}
+{{- define "inkcast.listenerPorts" -}}
+{{- $ports := list -}}
+{{- $listeners := (.Values.gateway.env | default dict).LISTENERS | default .Values.settings.LISTENERS | default "" -}}
+{{- range regexFindAll "://(\\[[^]]*\\]|[^:/,]*):[0-9]+" $listeners -1 }}{{ $ports = append $ports (regexFind "[0-9]+$" .) }}{{ end -}}
+{{ join "," ($ports | uniq) }}
+{{- end }}
+
 {{/* The kubelet does not check the certificate. */}}
 {{- define "inkcast.adminScheme" -}}
 {{ ternary "HTTPS" "HTTP" (not (empty .Values.settings.ADMIN_TLS_FILES)) }}

@@ -32,7 +32,8 @@ export const BEGUN_COUNTERS = Object.freeze({
       result: [
         'ok', 'refused', 'origin_refused', 'unauthorized', 'token_expired', 'forbidden', 'banned', 'bad_request',
         'bad_value', 'too_many_connections', 'too_many_documents', 'unavailable', 'timeout', 'draining', 'internal'
-      ]
+      ],
+      listener: ['socketio']
     }
   },
   connect_requests: {

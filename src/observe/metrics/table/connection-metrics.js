@@ -5,14 +5,14 @@
 export const CONNECTION_METRICS = Object.freeze({
   connections: {
     type: 'gauge',
-    labels: ['transport'],
-    help: 'Open connections.',
+    labels: ['transport', 'listener'],
+    help: 'Open connections. `listener` is an entry of `LISTENERS`, or `socketio` for Socket.IO at `PORT`.',
     worry: 'A sudden drop: a proxy or a deploy closed them.'
   },
   sockets: {
     type: 'gauge',
     labels: [],
-    help: 'TCP connections to the gateway\'s port, including those without a session.',
+    help: 'TCP connections to the gateway\'s ports, including those without a session.',
     worry: 'Near `MAX_CONNECTIONS` per worker. Far above `connections`: clients that do not complete the handshake, or an attack.'
   },
   connections_refused: {
@@ -43,7 +43,7 @@ export const CONNECTION_METRICS = Object.freeze({
   },
   handshakes: {
     type: 'counter',
-    labels: ['result'],
+    labels: ['result', 'listener'],
     help: 'Handshakes by result: `ok`, an error code, `origin_refused` (403, the page is not in `ALLOWED_ORIGINS`), or `refused` (503, ' +
       'above `MAX_HANDSHAKES_PER_SECOND` or a limit of connections).',
     worry: 'Anything but `ok` that grows.'

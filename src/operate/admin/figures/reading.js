@@ -16,6 +16,7 @@ import { COUNTS, GAUGES, PARTITION_METRICS, STAGE_METRIC, STAGES } from './colum
  * @property {Map<string, Counted>} processes by name
  * @property {Map<string, Buckets>} stages
  * @property {Map<string, Partition>} partitions
+ * @property {Map<string, number>} listeners open connections by the name of their listener
  */
 
 const SOURCES = /** @type {[keyof Values, import('./columns.js').Source][]} */ (
@@ -29,6 +30,7 @@ const named = (name) => {
 const STAGE_NAMES = named(STAGE_METRIC)
 const PARTITION_NAMES = Object.entries(PARTITION_METRICS).map(([key, { metric, times = 1 }]) =>
   ({ key, times, names: named(metric) }))
+const CONNECTION_NAMES = named(GAUGES.connections.metric)
 const START_NAMES = named('process_start_time_seconds')
 /** @type {Map<string, [keyof Values, import('./columns.js').Source][]>} */
 const SOURCES_OF = new Map()
@@ -49,7 +51,8 @@ export function readingOf (processes, at) {
     at,
     processes: new Map(),
     stages: new Map(STAGES.map((stage) => [stage, new Map()])),
-    partitions: new Map()
+    partitions: new Map(),
+    listeners: new Map()
   }
   for (const { name, metrics } of processes) {
     // two processes of one slot, while one replaces the other, count as one
@@ -66,12 +69,16 @@ export function readingOf (processes, at) {
  * @param {Counted} values
  * @param {Reading} reading
  */
-function readMetric (metric, process, values, { stages, partitions }) {
+function readMetric (metric, process, values, { stages, partitions, listeners }) {
   for (const [key, { of, merge, times = 1 }] of SOURCES_OF.get(metric.name) ?? []) {
     for (const { value, labels } of metric.values ?? []) {
       if (of !== undefined && !of(labels, process)) continue
       values[key] = merge === 'max' ? Math.max(values[key], times * value) : values[key] + times * value
     }
+  }
+  if (CONNECTION_NAMES.has(metric.name)) {
+    for (const { value, labels: { listener } } of metric.values)
+      if (listener !== undefined) listeners.set(String(listener), (listeners.get(String(listener)) ?? 0) + value)
   }
   if (START_NAMES.has(metric.name)) values.startedAt = Math.round(1000 * (metric.values[0]?.value ?? 0))
   if (STAGE_NAMES.has(metric.name)) {

@@ -85,7 +85,8 @@ export function createSamples ({ processes: all, clock, log }) {
     /**
      * @param {number} after samples later than this, ms since 1970
      * @returns {Promise<{ overview: import('../processes.js').Overview, rows: ProcessRow[], partitions:
-     *   import('./reading.js').Partition[], samples: Sample[] }>} with a sample of the last 5 s
+     *   import('./reading.js').Partition[], listeners: Record<string, number>, samples: Sample[] }>} with a sample of
+     *   the last 5 s; listeners: connections by the name of their listener
      */
     async read (after) {
       const wasUnseen = clock.monotonic() - seenAt >= SEEN
@@ -100,6 +101,7 @@ export function createSamples ({ processes: all, clock, log }) {
         overview,
         rows,
         partitions: [...last?.partitions.values() ?? []].sort((a, b) => Number(a.partition) - Number(b.partition)),
+        listeners: Object.fromEntries(last?.listeners ?? []),
         samples: history.after(Math.max(after, clock.now() - HOUR - 1))
       }
     }

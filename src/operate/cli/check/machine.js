@@ -3,7 +3,7 @@ import os from 'node:os'
 import { connectionsOfFull } from '../../admin/machine-weight.js'
 import { canReusePort } from '../../launcher/reuse-port.js'
 import { checkLimits, diagnose, readMachine } from '../../../base/machine/limits.js'
-import { connectionsFor, descriptorLimit } from '../../../base/process/descriptors.js'
+import { connectionsFor, descriptorsBeside } from '../../../base/process/descriptors.js'
 import { findingsOf } from './finding.js'
 
 /** Memory of a worker without connections, and of the other processes, MB. */
@@ -17,12 +17,13 @@ const { ok, warning, error } = findingsOf('machine')
  * @returns {import('./finding.js').Finding[]}
  */
 export function checkMachine (config) {
-  const { gateway: { workers = 1 }, limits, mode, production } = config
+  const { gateway: { workers = 1, listeners = [] }, limits, mode, production } = config
   const findings = production ? kernelLimits(config) : diagnose(readMachine(), config).map((problem) => {
     const [text, ...todo] = problem.split(': ')
     return warning(text, todo.join(': '))
   })
-  const possible = connectionsFor(descriptorLimit())
+  const ownPorts = listeners.flatMap(({ port }) => port === undefined ? [] : [port])
+  const possible = connectionsFor(descriptorsBeside(ownPorts.length))
   if (limits.maxConnections > possible) {
     findings.push(error(
       `MAX_CONNECTIONS=${limits.maxConnections}, but the limit of open files leaves a worker ${possible}`,
@@ -61,11 +62,12 @@ export function checkMachine (config) {
  * @param {import('../../../config/load.js').Config} config
  */
 function kernelLimits ({ gateway, limits, api, admin }) {
-  const { workers = 1 } = gateway
+  const { workers = 1, listeners = [] } = gateway
   return checkLimits(readMachine(), {
     connections: connectionsOfFull(workers, limits.maxConnections),
     workers,
-    ports: [gateway.port, api.port, api.grpcPort, admin.port].filter((port) => port !== undefined)
+    ports: [gateway.port, ...listeners.map(({ port }) => port), api.port, api.grpcPort, admin.port]
+      .filter((port) => port !== undefined)
   }).map(({ name, now, wanted, why, set }) =>
     warning(`${name} is ${now}, ${wanted} is needed: ${why}`, `${set} (docs/kernel.md)`))
 }

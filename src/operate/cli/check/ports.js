@@ -38,6 +38,8 @@ export async function checkPorts (config) {
 const portsOf = ({ gateway, api, admin }) =>
   [
     { name: 'PORT', host: gateway.host, hostName: 'HOST', port: gateway.port },
+    ...(gateway.listeners ?? []).flatMap(({ host, port, name }) =>
+      host === undefined ? [] : [{ name: `LISTENERS (${name})`, host, hostName: 'the address', port }]),
     { name: 'API_PORT', host: api.host, hostName: 'API_HOST', port: api.port },
     { name: 'GRPC_PORT', host: api.host, hostName: 'API_HOST', port: api.grpcPort },
     { name: 'ADMIN_PORT', host: admin.host, hostName: 'ADMIN_HOST', port: admin.port },

@@ -9,7 +9,7 @@
  * @typedef {{ partition: string, lag: number | null, age: number | null, canaryAge: number | null, lostEnds: number |
  *   null }} Partition
  * @typedef {{ version: string, host: string, ready: boolean, reasons: string[], warnings: string[], processes:
- *   ProcessRow[], partitions: Partition[], samples: Sample[] }} Status
+ *   ProcessRow[], partitions: Partition[], listeners: Record<string, number>, samples: Sample[] }} Status
  */
 
 const KEY = 'inkcast-admin-token'

@@ -22,7 +22,7 @@ const HELP = '/docs/status.md'
  */
 
 /** @param {Status} status @param {Sample[]} samples @returns {Tile[]} */
-function tilesOf ({ processes, partitions }, samples) {
+function tilesOf ({ processes, partitions, listeners }, samples) {
   const last = samples.at(-1)
   if (last === undefined) return []
   const { values, seconds, stages } = last
@@ -35,7 +35,7 @@ function tilesOf ({ processes, partitions }, samples) {
   const letters = total(samples, ['deadLetters'])
   return [
     { title: 'Workers ready', value: `${ready} of ${workers.length}`, help: ready < workers.length ? 'not-ready' : undefined },
-    { title: 'Connections', value: short(values.connections), note: `${short(values.documents)} documents` },
+    { title: 'Connections', value: short(values.connections), note: `${short(values.documents)} documents${byListener(listeners)}` },
     { title: 'Deliveries/s', value: perSecond(values.deliveries), note: `${perSecond(values.records)} records/s` },
     {
       title: 'Handshakes/s', value: perSecond(values.handshakes), note: refused > 0 ? `${short(refused)} refused` : '',
@@ -62,6 +62,12 @@ function tilesOf ({ processes, partitions }, samples) {
       help: values.loopP99 > 100 ? 'load' : undefined
     }
   ]
+}
+
+/** @param {Record<string, number>} listeners @returns {string} connections by listener, if there are several */
+function byListener (listeners) {
+  const all = Object.entries(listeners)
+  return all.length < 2 ? '' : all.map(([name, count]) => ` · ${name} ${short(count)}`).join('')
 }
 
 /** @param {Tile} tile */
