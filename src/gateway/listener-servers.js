@@ -11,7 +11,7 @@ import { answerHealth, isHealth } from './health.js'
  * `GET /health` as well.
  *
  * @typedef {import('../config/listeners.js').Listener} Listener
- * @typedef {import('./doors.js').OtherDoor} OtherDoor
+ * @typedef {import('./door-contract.js').OtherDoor} OtherDoor
  * @typedef {import('./public-port.js').Server} Server
  * @typedef {import('./public-port.js').Address} Address
  *

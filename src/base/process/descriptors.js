@@ -8,7 +8,10 @@ const RESERVED_SHARE = 0.05
 /** Of each port besides PORT, in each worker: its listening sockets (gateway/public-port.js), and two as a stand-in. */
 const PER_PORT = 10
 
-/** @returns {number} descriptors that this process may have open (`ulimit -n`) */
+/**
+ * Exported for tests: its value is that at the start of the process.
+ * @returns {number} descriptors that this process may have open (`ulimit -n`)
+ */
 export function descriptorLimit () {
   try {
     const [, soft] = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []

@@ -50,7 +50,7 @@ export class PlainDoor {
   /**
    * @param {import('../handlers/context.js').HandlerContext} context
    * @param {import('../../config/listeners.js').Listener} listener with a path
-   * @param {import('../doors.js').DoorParts} parts
+   * @param {import('../door-contract.js').DoorParts} parts
    */
   constructor (context, listener, parts) {
     const { newId, admission } = parts

@@ -6,6 +6,8 @@ import { bindTogether } from './reuse-port.js'
  * launcher keeps them and never accepts: connections in a socket's queue outlive its worker. While a
  * slot has no worker, the worker of another slot stands in. Why: docs/internals/decisions/0004-accept-and-hang.md
  *
+ * Exported for tests: the sockets of one port.
+ *
  * @param {object} options
  * @param {string} options.host
  * @param {number} options.port
