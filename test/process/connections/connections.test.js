@@ -78,7 +78,7 @@ describe('clients of all doors', () => {
     assert.deepEqual(await Promise.all(clients.map(({ ended }) => ended)), DOORS.map(() => 1013))
   })
 
-  test('are told that the gateway stops, and then closed', async (t) => {
+  test('learn that the gateway stops, and are then closed', async (t) => {
     const clients = await all(t, randomUUID())
     const stopped = inkcast.stop()
     for (const client of clients) {

@@ -45,7 +45,7 @@ export function documentsContract ({ connect, publish, toEveryone, inkcast }, do
     )
   })
 
-  test('a client whose position is not in the log is told to load the document, before the answer', async (t) => {
+  test('a client whose position is not in the log learns before the answer that it has to load the document', async (t) => {
     const guid = randomUUID()
     const first = await connect(t, door)
     const { position } = await first.join(guid)
