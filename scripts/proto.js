@@ -58,6 +58,9 @@ message Event {
   string traceparent = 15;
   // Of a message: the id that excludes its sender, for except.
   string sender = 16;
+  // Of life-cycle events of connections that are not Socket.IO's: client id and listener.
+  string device = 17;
+  string listener = 18;
 }
 `
 

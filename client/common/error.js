@@ -9,7 +9,7 @@
  * @typedef {'request_in_progress' | 'idempotency_mismatch' | 'out_of_order' | SizeCode} RepeatedCode
  * @typedef {'value_too_large' | 'state_too_large' | 'not_in_log'} SizeCode
  * @typedef {'unauthorized' | 'token_expired' | 'forbidden' | 'origin_refused' | 'not_joined' | KickCode} AccessCode
- * @typedef {'kicked' | 'banned'} KickCode
+ * @typedef {'kicked' | 'banned' | 'replaced'} KickCode
  * @typedef {'too_many_documents' | 'too_many_connections' | 'rate_limited' | BusyCode} StateCode
  * @typedef {'overloaded' | LaterCode} BusyCode
  * @typedef {'unavailable' | 'timeout' | 'draining' | 'not_found' | NeverCode} LaterCode

@@ -217,20 +217,20 @@ export class Feed {
   /** @param {BusRecord} record */
   #deliver (record) {
     if (this.members.size === 0 && (this.#missing === undefined || record.offset > 0)) return
-    const { except } = record.publication
+    const { publication } = record
     const delivery = this.createDelivery(record)
-    if (except.length === 0 && this.#ahead === undefined) {
+    if (publication.except.length === 0 && publication.device === undefined && this.#ahead === undefined) {
       for (const member of this.members) if (member.deliver(delivery) === false) this.#fallBehind(member, record)
     } else {
       for (const member of this.members) {
-        if (isExcepted(member, except)) this.#passOver(member, record, delivery)
+        if (isExcepted(member, publication)) this.#passOver(member, record, delivery)
         else if (!this.#has(member, record.offset) && member.deliver(delivery) === false)
           this.#fallBehind(member, record)
       }
     }
     if (this.#missing === undefined || record.offset > 0) return
     // records that no log keeps cannot be replayed later
-    for (const member of this.#missing.keys()) if (!isExcepted(member, except)) member.deliver(delivery)
+    for (const member of this.#missing.keys()) if (!isExcepted(member, publication)) member.deliver(delivery)
   }
 
   /** @param {string} hop @param {object} event */
@@ -338,8 +338,12 @@ export class Feed {
   }
 }
 
-/** @param {Member} member @param {string[]} except */
-export function isExcepted (member, except) {
+/**
+ * @param {Pick<Member, 'id' | 'sender' | 'client'>} member
+ * @param {Pick<import('../wire/publication.js').Publication, 'except' | 'device'>} publication
+ */
+export function isExcepted (member, { except, device }) {
+  if (device !== undefined && member.client !== device) return true
   if (except.length === 0) return false
   return except.includes(member.id) || except.includes(member.sender) ||
     (member.client !== undefined && except.includes(member.client))

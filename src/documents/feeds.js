@@ -242,7 +242,7 @@ export class Feeds {
     for (const { record, delivery } of records) {
       // the rest is read again later, instead of using memory
       if (!wanted() || member.drained() !== undefined) break
-      if (!isExcepted(member, record.publication.except)) member.deliver(delivery)
+      if (!isExcepted(member, record.publication)) member.deliver(delivery)
       have.offset = record.offset
       sent++
     }

@@ -118,6 +118,9 @@ export class Connection extends TurnQueue {
 
   // The part that depends on the protocol
 
+  /** Whether the client's id is its own: a new connection with the same id replaces this one (takeovers.js). */
+  get exclusive () { return false }
+
   /** Whether the client is connected. @abstract @returns {boolean} */
   get open () { throw new Error('not implemented') }
 

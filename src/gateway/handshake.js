@@ -2,6 +2,7 @@ import { InkcastError, publicError } from '../base/common/errors.js'
 import { retryHint } from '../transport/admission/handshake-limit.js'
 import { kOwner, listenerOf } from '../transport/engine/link.js'
 import { happened } from '../observe/metrics/points.js'
+import { deviceIdentity } from '../people/auth/identity.js'
 import { useCodec } from '../transport/socketio/codec.js'
 import { assignId } from '../transport/socketio/handshake-hooks.js'
 import { noteStockListeners } from '../transport/socketio/shared-listeners.js'
@@ -172,7 +173,8 @@ export class Handshake {
     // without a token it would be another anonymous user
     const known = token == null ? openOwner(socket)?.identity : undefined
     const authenticating = known ?? this.#login.identify(socket, token)
-    const identity = authenticating instanceof Promise ? await authenticating : authenticating
+    const found = authenticating instanceof Promise ? await authenticating : authenticating
+    const identity = (found.anonymous && socket.exclusive && auth.client && deviceIdentity(auth.client)) || found
     // reading documents costs much more than refusing a token, so only authenticated clients may cause it
     const opened = documents && readDocuments(documents)
     const since = user === undefined ? undefined : await this.#userLogs.begin(identity.uid, user)

@@ -10,7 +10,8 @@ import { kConnection } from './socketio-connection.js'
  * @typedef {import('socket.io').Socket} Socket
  * @typedef {import('./socketio-connection.js').SocketIoConnection} Connection
  *
- * @typedef {Pick<Socket, 'id' | 'conn' | 'handshake'>} Admitted the part of a client that its admission uses
+ * @typedef {Pick<Socket, 'id' | 'conn' | 'handshake'> & { exclusive?: boolean }} Admitted the part of a client that its
+ *   admission uses; exclusive: as of its connection
  *
  * @typedef {object} Rights what clients may do on this worker
  * @property {ReturnType<typeof import('../documents/access.js').createAccess>} access

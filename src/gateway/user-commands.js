@@ -3,7 +3,7 @@ import { isExcepted } from '../documents/feed.js'
 import { Delivery } from '../documents/delivery/delivery.js'
 import { delivered } from '../observe/metrics/points.js'
 import { readFarewell } from '../wire/farewell.js'
-import { isOrder } from '../wire/publication.js'
+import { isOrder, lasts } from '../wire/publication.js'
 import { openDocument } from './asked-documents.js'
 import { leaveDocument } from './handlers/leave.js'
 import { NamespaceConnection } from './namespace-connection.js'
@@ -13,6 +13,7 @@ import { NamespaceConnection } from './namespace-connection.js'
  * everyone, and orders.
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
+ * @typedef {Pick<Publication, 'operator' | 'uid' | 'sid' | 'device'>} Targeted
  * @typedef {import('./connection.js').Connection} Connection
  */
 export class UserCommands {
@@ -68,16 +69,17 @@ export class UserCommands {
   get #orders () { return this.#context.access.orders }
 
   /**
-   * @param {Pick<Publication, 'operator' | 'uid' | 'sid'>} publication
+   * @param {Targeted} publication
    * @returns {Iterable<Connection>}
    */
-  #targets ({ operator, uid, sid }) {
+  #targets ({ operator, uid, sid, device }) {
     if (operator === 'everyone' || operator === 'close') return this.#directory.all()
     if (sid !== undefined && operator !== 'user' && operator !== 'revoke') {
       const connection = this.#directory.connection(sid)
       return connection === undefined ? [] : [connection]
     }
-    return this.#directory.user(/** @type {string} */ (uid))
+    const connections = this.#directory.user(/** @type {string} */ (uid))
+    return device === undefined ? connections : [...connections].filter(({ client }) => client === device)
   }
 
   /**
@@ -99,15 +101,17 @@ export class UserCommands {
     return count
   }
 
-  /** @param {Pick<Publication, 'operator' | 'uid' | 'sid'>} order @returns {number} */
+  /** @param {Targeted & Pick<Publication, 'from'>} order @returns {number} */
   #disconnect (order) {
     // a copy: disconnecting changes the directory
     const connections = [...this.#targets(order)]
-    for (const connection of connections) connection.disconnect('kicked')
+    const replaced = order.from !== undefined
+    for (const connection of connections) connection.disconnect(replaced ? 'replaced' : 'kicked')
+    if (replaced) this.#context.metrics.connections_replaced.inc(connections.length)
     return connections.length
   }
 
-  /** @param {Pick<Publication, 'operator' | 'uid' | 'sid'>} order @param {string} guid @returns {number} */
+  /** @param {Targeted} order @param {string} guid @returns {number} */
   #revoke (order, guid) {
     return this.#takeOff(this.#targets(order), guid, 'revoked', (connection) => connection.send('doc:revoked', { guid }))
   }
@@ -130,11 +134,10 @@ export class UserCommands {
    * @returns {number | Promise<number>} connections that it was carried out for
    */
   #carryOut (order, at) {
-    const { operator, uid, sid } = order
+    const { operator, uid } = order
     const guid = /** @type {string} */ (order.guid)
-    const lasts = operator === 'revoke' || operator === 'restore' || (operator === 'kick' && sid === undefined)
     // drops repeated orders: a worker that missed one receives it in several ways
-    if (lasts && (!this.#users.has(/** @type {string} */ (uid)) ||
+    if (lasts(order) && (!this.#users.has(/** @type {string} */ (uid)) ||
       !this.#orders.noteOrder({ ...order, uid: /** @type {string} */ (uid) }, at))) return 0
     switch (operator) {
       case 'kick': return this.#disconnect(order)
@@ -153,7 +156,7 @@ export class UserCommands {
     for (const connection of this.#targets(publication)) {
       // it gets the record from the user's log
       if (publication.keep && this.#userLogs.has(connection)) continue
-      if (!isExcepted(connection, publication.except)) connection.deliver(delivery)
+      if (!isExcepted(connection, publication)) connection.deliver(delivery)
     }
   }
 }

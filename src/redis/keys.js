@@ -241,6 +241,8 @@ export function createKeys (prefix = DEFAULT_PREFIX) {
   const userHolders = (uid) => `${start}{u:${uid}}:held`
   /** @param {string} uid @returns {string} string: when the last connection of a user ended, ms */
   const userSeen = (uid) => `${start}{u:${uid}}:seen`
+  /** @param {string} uid @param {string} device id @returns {string} string: its connection (devices.lua) */
+  const userDevice = (uid, device) => `${start}{u:${uid}}:device:${device}`
   /**
    * @param {string} guid
    * @returns {string} hash: by user, the holders of this member; in the field '' the holders of the document (hold.lua)
@@ -256,6 +258,7 @@ export function createKeys (prefix = DEFAULT_PREFIX) {
     sourceHealing, nodeMarker, workerChannel, everyoneChannel, userWorkers, userOrders, userOrdered,
     workerOrders, orderReport, requestState, uplinkPart, uplinkQueueMarks, receiptParts, workerReceipts,
     watchesChannel, inspectChannel, echoChannel, workers, reports, tenants, documentPresence, workerPresence,
-    presenceForgotten, workerUsers, workerDocuments, userHolders, documentHolders, checkKey, documentLeft, userSeen
+    presenceForgotten, workerUsers, workerDocuments, userHolders, documentHolders, checkKey, documentLeft, userSeen,
+    userDevice
   })
 }

@@ -20,8 +20,8 @@ const RECEIPT_ID_BYTES = 9
  */
 export function encodeEnvelope (publication, ingestedAt, random, orderId) {
   const {
-    operator, guid, uid, sid, event, except, ephemeral, keep, receipt, traceId, traceparent, timestamp, source, from,
-    ttl, contentType, value
+    operator, guid, uid, sid, device, event, except, ephemeral, keep, receipt, traceId, traceparent, timestamp, source,
+    from, ttl, contentType, value
   } = publication
   const head = JSON.stringify({
     v: VERSION,
@@ -29,6 +29,7 @@ export function encodeEnvelope (publication, ingestedAt, random, orderId) {
     g: guid,
     u: uid,
     s: sid,
+    d: device,
     e: event,
     x: except.length > 0 ? except : undefined,
     p: ephemeral || undefined,
@@ -73,6 +74,7 @@ export function decodeEnvelope (envelope) {
       guid: head.g,
       uid: head.u,
       sid: head.s,
+      ...(head.d !== undefined && { device: head.d }),
       event: head.e,
       except: head.x ?? [],
       ephemeral: head.p ?? false,

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { InkcastError } from '../base/common/errors.js'
 import { isSimilar } from '../base/common/similar.js'
-import { ID_RULE, OPERATORS, isId, unknownOperator } from './publication.js'
+import { ID_RULE, OPERATORS, deviceUser, isId, unknownOperator } from './publication.js'
 import { parseTraceparent } from './traceparent.js'
 
 /**
@@ -12,6 +12,7 @@ export const HEADER = Object.freeze({
   guid: 'x-guid',
   uid: 'x-uid',
   sid: 'x-sid',
+  device: 'x-device',
   event: 'x-event',
   except: 'x-except',
   ephemeral: 'x-ephemeral',
@@ -27,6 +28,7 @@ export const HEADER = Object.freeze({
   contentType: 'content-type',
   // in the uplink
   sender: 'x-sender',
+  listener: 'x-listener',
   // queued edits of clients, in the uplink
   queue: 'x-queue',
   number: 'x-seq',
@@ -44,9 +46,9 @@ export const HEADER = Object.freeze({
 
 /** Headers of a publication, as its publisher sends them. @type {ReadonlySet<string>} */
 const OF_PUBLICATION = new Set([
-  HEADER.operator, HEADER.guid, HEADER.uid, HEADER.sid, HEADER.event, HEADER.except, HEADER.ephemeral, HEADER.keep,
-  HEADER.receipt, HEADER.traceId, HEADER.traceparent, HEADER.timestamp, HEADER.source, HEADER.idempotencyKey,
-  HEADER.key, HEADER.ttl
+  HEADER.operator, HEADER.guid, HEADER.uid, HEADER.sid, HEADER.device, HEADER.event, HEADER.except, HEADER.ephemeral,
+  HEADER.keep, HEADER.receipt, HEADER.traceId, HEADER.traceparent, HEADER.timestamp, HEADER.source,
+  HEADER.idempotencyKey, HEADER.key, HEADER.ttl
 ])
 
 /**
@@ -106,11 +108,13 @@ export function publicationFromHeaders (headers, value, timestamp, random) {
     throw unknownOperator(operator)
   const traceparent = get(HEADER.traceparent)
   const parent = parseTraceparent(traceparent)
+  const [uid, sid, device] = [get(HEADER.uid), get(HEADER.sid), get(HEADER.device)]
   return {
     operator: /** @type {import('./publication.js').Operator} */ (operator),
     guid: get(HEADER.guid),
-    uid: get(HEADER.uid),
-    sid: get(HEADER.sid),
+    uid: device !== undefined && uid === undefined && sid === undefined ? deviceUser(device) : uid,
+    sid,
+    ...(device !== undefined && { device }),
     event: get(HEADER.event) ?? 'message',
     except: exceptList(get(HEADER.except)),
     ephemeral: flag(HEADER.ephemeral, get(HEADER.ephemeral)),
@@ -145,6 +149,7 @@ export function headersFromPublication (publication) {
   if (publication.guid !== undefined) headers[HEADER.guid] = publication.guid
   if (publication.uid !== undefined) headers[HEADER.uid] = publication.uid
   if (publication.sid !== undefined) headers[HEADER.sid] = publication.sid
+  if (publication.device !== undefined) headers[HEADER.device] = publication.device
   if (publication.except.length > 0) headers[HEADER.except] = publication.except.join(',')
   if (publication.ephemeral) headers[HEADER.ephemeral] = 'true'
   if (publication.receipt) headers[HEADER.receipt] = 'true'

@@ -10,6 +10,7 @@ import { HEADER, publicationFromHeaders } from './headers.js'
  * @property {string} [guid]
  * @property {string} [uid]
  * @property {string} [sid]
+ * @property {string} [device]
  * @property {string} [event]
  * @property {unknown} [value] any JSON
  * @property {string} [valueBase64] in place of `value`: the bytes of a value, for msgpack, and for numbers that
@@ -29,7 +30,7 @@ import { HEADER, publicationFromHeaders } from './headers.js'
 
 /** @type {ReadonlySet<string>} */
 const TEXTS = new Set([
-  'operator', 'guid', 'uid', 'sid', 'event', 'traceId', 'traceparent', 'idempotencyKey', 'contentType', 'key'
+  'operator', 'guid', 'uid', 'sid', 'device', 'event', 'traceId', 'traceparent', 'idempotencyKey', 'contentType', 'key'
 ])
 const FLAGS = new Set(['ephemeral', 'receipt', 'keep'])
 /** Exported for tests: the contracts of both apis have each of them. @type {ReadonlySet<string>} */

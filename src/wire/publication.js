@@ -9,12 +9,14 @@ import { checkValue } from './value.js'
  * @typedef {object} Publication
  * @property {Operator} operator
  * @property {string} [guid] target of broadcast, revoke, close, join and leave; of restore, unless it ends a user's ban
- * @property {string} [uid] target of user, revoke and restore; of kick, join and leave, if no sid
+ * @property {string} [uid] target of user, device, revoke and restore; of kick, join and leave, if no sid
  * @property {string} [sid] target of socket; of kick, join and leave, if given
+ * @property {string} [device] client id: target of device, among the connections of the user; of kick, join and leave,
+ *   if given
  * @property {string} event Socket.IO event name
  * @property {string[]} except `client` or connection ids that do not get it; [] for none
  * @property {boolean} ephemeral not kept in the document's log, no offset
- * @property {boolean} [keep] of operator user: kept in the user's log, and numbered there
+ * @property {boolean} [keep] of operator user and device: kept in the user's log, and numbered there
  * @property {boolean} receipt clients are asked for an acknowledgement
  * @property {string} traceId
  * @property {string} [traceparent] W3C trace context, passed on unchanged
@@ -23,21 +25,22 @@ import { checkValue } from './value.js'
  * @property {string} [idempotencyKey] a document's log takes one record of each key; not passed on to clients
  * @property {string} [key] a document's log keeps only the newest record of each key; not passed on to clients
  * @property {number} [ttl] of a revoke, or of the ban after a kick, s
- * @property {string} [from] connection id of the client that sent this signal; set by the gateway only
+ * @property {string} [from] set by the gateway only: connection id of the client that sent this signal, or that
+ *   replaces the connection of this kick
  * @property {ContentType} contentType
  * @property {Buffer} value
  */
 
 /**
- * @typedef {'broadcast' | 'user' | 'socket' | 'everyone' | 'kick' | 'revoke' | 'restore' | 'close' | 'join' | 'leave'}
- *   Operator
+ * @typedef {'broadcast' | 'user' | 'device' | 'socket' | 'everyone' | 'kick' | 'revoke' | 'restore' | 'close' |
+ *   'join' | 'leave'} Operator
  */
 /** @typedef {'application/json' | 'application/msgpack'} ContentType */
 
 /** @type {ReadonlySet<string>} */
 const ORDER_OPERATORS = new Set(['kick', 'revoke', 'restore', 'close', 'join', 'leave'])
 /** @type {ReadonlySet<string>} */
-export const OPERATORS = new Set(['broadcast', 'user', 'socket', 'everyone', ...ORDER_OPERATORS])
+export const OPERATORS = new Set(['broadcast', 'user', 'device', 'socket', 'everyone', ...ORDER_OPERATORS])
 
 /** @param {unknown} operator @returns {InkcastError} that names it and the operators that there are */
 export function unknownOperator (operator) {
@@ -59,6 +62,13 @@ export const isOrder = ({ operator }) => ORDER_OPERATORS.has(operator)
  */
 export const isDocumentOrder = ({ operator, guid }) =>
   guid !== undefined && operator !== 'kick' && ORDER_OPERATORS.has(operator)
+
+/**
+ * @param {Pick<Publication, 'operator' | 'sid' | 'device'>} publication
+ * @returns {boolean} whether it is an order about a user, for workers to which the user connects later as well
+ */
+export const lasts = ({ operator, sid, device }) => operator === 'revoke' || operator === 'restore' ||
+  (operator === 'kick' && sid === undefined && device === undefined)
 
 /** Longest guid, uid, sid, event or client id, in UTF-8 bytes: long enough for a URL, short enough to be a key. */
 export const MAX_ID_BYTES = 256
@@ -105,12 +115,13 @@ export function reservedEvent (event) {
     'reserved_event', `the event name ${name} is reserved: it is one of Socket.IO's own, or starts with doc:, gateway: or auth:`)
 }
 
-/** @typedef {'guid' | 'uid' | 'sid'} Target */
+/** @typedef {'guid' | 'uid' | 'sid' | 'device'} Target */
 
 /** Targets that an operator cannot do without. @type {Record<Operator, Target[]>} */
 const NEEDED = {
   broadcast: ['guid'],
   user: ['uid'],
+  device: ['uid', 'device'],
   socket: ['sid'],
   everyone: [],
   kick: [],
@@ -124,10 +135,10 @@ const NEEDED = {
 const TO_CONNECTIONS = new Set(['kick', 'join', 'leave'])
 /** All targets that an operator acts on. @type {ReadonlyMap<string, ReadonlySet<Target>>} */
 const ACTS_ON = new Map(/** @type {[Operator, Target[]][]} */ (Object.entries(NEEDED)).map(([operator, needed]) => {
-  const others = TO_CONNECTIONS.has(operator) ? ['uid', 'sid'] : operator === 'restore' ? ['guid'] : []
+  const others = TO_CONNECTIONS.has(operator) ? ['uid', 'sid', 'device'] : operator === 'restore' ? ['guid'] : []
   return [operator, new Set([...needed, .../** @type {Target[]} */ (others)])]
 }))
-const TARGETS = /** @type {const} */ (['guid', 'uid', 'sid'])
+const TARGETS = /** @type {const} */ (['guid', 'uid', 'sid', 'device'])
 
 /**
  * @param {Pick<Publication, 'operator' | Target>} publication that may not have been checked yet
@@ -146,7 +157,7 @@ export function targetsOf (publication) {
  * @throws {InkcastError} missing_target, bad_target
  */
 function checkTargets (publication) {
-  const { operator, uid, sid } = publication
+  const { operator, uid, sid, device } = publication
   for (const target of NEEDED[operator])
     if (publication[target] === undefined)
       throw new InkcastError('missing_target', `x-operator ${operator} needs x-${target}`)
@@ -162,6 +173,8 @@ function checkTargets (publication) {
     throw new InkcastError('missing_target', `x-operator ${operator} needs x-uid or x-sid`)
   if (uid !== undefined && sid !== undefined)
     throw new InkcastError('bad_target', `x-operator ${operator} takes x-uid or x-sid, not both`)
+  if (device !== undefined && sid !== undefined)
+    throw new InkcastError('bad_target', `x-operator ${operator} takes x-device or x-sid, not both`)
 }
 
 /**
@@ -178,8 +191,8 @@ export function checkPublication (publication, { maxBytes, checked = false }) {
   const { operator, event, value, contentType } = publication
   if (!OPERATORS.has(operator)) throw unknownOperator(operator)
   checkTargets(publication)
-  if (publication.ttl !== undefined && operator === 'kick' && publication.sid !== undefined)
-    throw new InkcastError('bad_header', 'x-ttl of a kick needs x-uid: a ban is about a user')
+  if (publication.ttl !== undefined && operator === 'kick' && !lasts(publication))
+    throw new InkcastError('bad_header', 'x-ttl of a kick goes with x-uid alone: a ban is about a user')
   if (!isId(event)) throw new InkcastError('bad_header', `x-event is not a valid name: ${ID_RULE}`)
   if (publication.key !== undefined && !isId(publication.key))
     throw new InkcastError('bad_header', `x-key is not a valid id: ${ID_RULE}`)
@@ -198,7 +211,8 @@ export function checkPublication (publication, { maxBytes, checked = false }) {
  * @throws {InkcastError} bad_header
  */
 function checkKept ({ operator, ephemeral, receipt }) {
-  if (operator !== 'user') throw new InkcastError('bad_header', 'x-keep is for operator user')
+  if (operator !== 'user' && operator !== 'device')
+    throw new InkcastError('bad_header', 'x-keep is for the operators user and device')
   if (ephemeral || receipt)
     throw new InkcastError('bad_header', 'x-keep goes neither with x-ephemeral nor with x-receipt')
 }
@@ -217,8 +231,21 @@ export const userLog = (uid) => `\u0001user:${uid}`
  */
 export function logOf ({ operator, guid, uid, keep }) {
   if (operator === 'broadcast') return guid
-  return keep && operator === 'user' && uid !== undefined ? userLog(uid) : undefined
+  return keep && (operator === 'user' || operator === 'device') && uid !== undefined ? userLog(uid) : undefined
 }
+
+/**
+ * @param {Pick<Publication, 'key' | 'device'>} publication
+ * @returns {string | undefined} name of its key in its log: devices of a user have keys of their own
+ */
+export const keyInLog = ({ key, device }) => key === undefined || device === undefined ? key : `${device}\n${key}`
+
+/**
+ * The user of a device without a login. Any client without a token may say that it is this device.
+ * @param {string} device id
+ * @returns {string} uid
+ */
+export const deviceUser = (device) => `anonymous:device:${device}`
 
 /**
  * The lane of a publication: publications of one lane keep their order.

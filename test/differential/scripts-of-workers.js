@@ -3,8 +3,8 @@ import { NUMBERS, QUEUES, UIDS, UPLINK } from './world.js'
 
 const {
   documentHolders, nodeMarker, orderReport, receiptParts, reports: REPORTS, requestState, uplinkQueueMarks,
-  tenants: TENANTS, userHolders, userOrdered, userOrders, userSeen, userWorkers, workerChannel, workerOrders,
-  workers: WORKERS
+  tenants: TENANTS, userDevice, userHolders, userOrdered, userOrders, userSeen, userWorkers, workerChannel,
+  workerOrders, workers: WORKERS
 } = createKeys()
 
 /** @typedef {import('./scripts-of-documents.js').Calls} Calls */
@@ -116,6 +116,17 @@ export const PEOPLE_CALLS = {
   ended (draw) {
     const uids = draw.list(1, 3, () => draw.pick(UIDS))
     return { keys: uids.map(userSeen), args: [draw.pick(['2', '60']), ...uids.map(() => draw.pick(['0', '9', '10', '1790000000000']))] }
+  },
+  devices (draw, { ms }) {
+    const devices = draw.list(1, 4, () => draw.pick(['board', 'phone']))
+    return {
+      keys: devices.map((device) => userDevice('ada', device)),
+      args: [
+        draw.pick(['2', '60']), ...devices.flatMap(() => [
+          draw.pick(['+', '+', '=', '-']), draw.pick(ORDERS), draw.pick(['0', '1', String(ms), String(ms + 5000)])
+        ])
+      ]
+    }
   },
   drop: (draw) => ({ keys: [workerOrders(1)], args: ['dropped', draw.pick(['2', '60'])] }),
   carried: (draw) => {

@@ -4,8 +4,8 @@ const {
   documentChannel, documentHolders, documentKeys, documentLeft, documentLog, documentMeta, documentNewest,
   documentPresence, emptyEpoch, everyoneChannel: EVERYONE_CHANNEL, nodeMarker, orderReport, queueMarks, receiptParts,
   reports: REPORTS, tenants: TENANTS,
-  requestState, sourceHealing, sourceMark, uplinkPart, uplinkQueueMarks, userHolders, userOrdered, userOrders, userSeen,
-  userWorkers, workerChannel, workerDocuments, workerOrders, workerPresence, workers: WORKERS
+  requestState, sourceHealing, sourceMark, uplinkPart, uplinkQueueMarks, userDevice, userHolders, userOrdered,
+  userOrders, userSeen, userWorkers, workerChannel, workerDocuments, workerOrders, workerPresence, workers: WORKERS
 } = createKeys()
 
 /** Few names, so that the steps of a sequence meet in the same keys. */
@@ -60,5 +60,6 @@ export const ALL = Object.values(KEYS).flat()
 /** Keys that scripts make besides. */
 export const OTHERS = [
   ...UIDS.flatMap((uid) => [userWorkers(uid), userOrders(uid), userOrdered(uid), userSeen(uid)]),
+  userDevice('ada', 'board'), userDevice('ada', 'phone'),
   ...['o1', 'o2', 'o3'].map((id) => orderReport(1, id))
 ]

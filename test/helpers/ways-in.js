@@ -25,8 +25,8 @@ export const NOT_EXPRESSIBLE = Symbol('not expressible')
 
 /** Operations by operator; `kick` of a connection, and orders without their target, are distinguished below. */
 const OPERATION = /** @type {Record<string, string>} */ ({
-  broadcast: 'broadcast', user: 'sendToUser', socket: 'sendToSocket', everyone: 'sendToEveryone', kick: 'kickUser',
-  revoke: 'revoke', restore: 'restore', close: 'close', join: 'join', leave: 'leave'
+  broadcast: 'broadcast', user: 'sendToUser', device: 'sendToDevice', socket: 'sendToSocket', everyone: 'sendToEveryone',
+  kick: 'kickUser', revoke: 'revoke', restore: 'restore', close: 'close', join: 'join', leave: 'leave'
 })
 
 const VALUE = new Set(['value', 'valueBase64'])

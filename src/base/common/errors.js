@@ -243,6 +243,13 @@ export const ERRORS = Object.freeze({
     status: 403,
     when: 'A service disconnected this user or connection with the operator `kick`.'
   },
+  replaced: {
+    message: 'another connection with the same id has replaced this one',
+    retryable: false,
+    status: 409,
+    when: 'A client with an [id of its own](websocket.md#ids) connected again, and its old connection ended. Do not connect again after ' +
+      'this: two clients with the same id would replace each other forever.'
+  },
   method_not_allowed: {
     message: 'this route has other methods',
     retryable: false,

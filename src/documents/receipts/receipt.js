@@ -71,7 +71,7 @@ export class Receipt extends WheelEntry {
     const { operator } = publication
     this.ackId = ackId
     this.guid = operator === 'broadcast' ? publication.guid : undefined
-    this.uid = operator === 'user' ? publication.uid : undefined
+    this.uid = operator === 'user' || operator === 'device' ? publication.uid : undefined
     this.sid = operator === 'socket' ? publication.sid : undefined
     this.event = publication.event
     this.traceId = publication.traceId

@@ -1,8 +1,16 @@
+import { ERRORS } from '../../base/common/errors.js'
+import { CloseCode } from '../../transport/engine/frame-reader.js'
 import { plainMessageOf } from '../../wire/plain-message.js'
 import { Connection } from '../connection.js'
 
+/** @param {{ retryable: boolean }} error that the client gets as well @returns {number} code of the close frame */
+export const closeCodeOf = ({ retryable }) => retryable ? CloseCode.TRY_AGAIN_LATER : CloseCode.POLICY
+
 /** The connection of a client of the plain WebSocket protocol (docs/websocket.md). It is in no room of extensions. */
 export class PlainConnection extends Connection {
+  /** @override */
+  get exclusive () { return true }
+
   /** @override */
   get open () { return this.conn.readyState === 'open' }
 
@@ -10,7 +18,10 @@ export class PlainConnection extends Connection {
   send (event, payload) { this.#write({ event, payload }) }
 
   /** @override */
-  endSession () { this.conn.close() }
+  endSession () {
+    const { endCode } = this
+    this.conn.close(false, endCode === null ? undefined : closeCodeOf(ERRORS[endCode]), endCode ?? undefined)
+  }
 
   /** @override @param {import('../connection.js').Delivered} delivery */
   messagesOf (delivery) { return delivery.plainMessages(this.codec) }

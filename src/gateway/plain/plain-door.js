@@ -3,7 +3,6 @@ import { endSocket, responseOf } from '../../base/process/socket-times.js'
 import { happened } from '../../observe/metrics/points.js'
 import { LARGE, earlyValuesFor } from '../../transport/admission/message-bounds.js'
 import { RATE_LIMITED } from '../../transport/admission/rate-limit.js'
-import { CloseCode } from '../../transport/engine/frame-reader.js'
 import { kOwner } from '../../transport/engine/link.js'
 import { headSize } from '../../transport/engine/request.js'
 import { createClosing } from '../../transport/engine/socket-reader.js'
@@ -13,7 +12,7 @@ import { WrongPacket, answerTo } from '../../transport/socketio/undecoded.js'
 import { plainMessageOf } from '../../wire/plain-message.js'
 import { openAsked } from '../asked-documents.js'
 import { handleEvent } from '../handlers/dispatch.js'
-import { PlainConnection } from './plain-connection.js'
+import { PlainConnection, closeCodeOf } from './plain-connection.js'
 import { idOf, readPlain } from './plain-reader.js'
 
 /** The first message of a client that asks for it with `auth=message`: its argument is that of Socket.IO's `auth`. */
@@ -174,7 +173,7 @@ export class PlainDoor {
    */
   #refuse (session, refusal) {
     session.writeFrames(plainMessageOf(session.codec, { event: 'gateway:disconnect', payload: refusal }).frame)
-    session.closeWith(refusal.retryable ? CloseCode.TRY_AGAIN_LATER : CloseCode.POLICY, refusal.code)
+    session.closeWith(closeCodeOf(refusal), refusal.code)
   }
 
   // PlainServer
@@ -199,7 +198,9 @@ export class PlainDoor {
     /** @type {PlainConnection | undefined} */
     const connection = session[kOwner]
     if (connection === undefined) return
-    this.#parts.events.ended(connection, reason, !session.left && connection.endCode === null)
+    // the client of a replaced connection is back already
+    const lost = connection.endCode === null ? !session.left : connection.endCode === 'replaced'
+    this.#parts.events.ended(connection, reason, lost)
     this.#parts.users.release(connection.uid)
   }
 

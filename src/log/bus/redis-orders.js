@@ -1,6 +1,7 @@
 import { InkcastError } from '../../base/common/errors.js'
 import { LruCache } from '../../base/common/lru.js'
 import { encodeEnvelope } from '../../wire/envelope.js'
+import { lasts } from '../../wire/publication.js'
 import { workerOfSid } from '../../wire/session-id.js'
 import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, orderName, restoredNames } from './orders.js'
 import { decodeDirect, encodeDirect, orderAmongRecords } from './redis-payload.js'
@@ -141,7 +142,8 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
  * @returns {Promise<{ at: number, workers: (number | string)[], userKey?: string }>} userKey: where the workers of
  *   the user are from
  */
-async function keep ({ client, keys }, { operator, guid, uid, sid, ttl }, now, scriptsOf) {
+async function keep ({ client, keys }, publication, now, scriptsOf) {
+  const { operator, guid, uid, sid, ttl } = publication
   // owners, not leases: a worker whose lease has ended may continue, with its connections
   if (operator === 'close') return { at: now, workers: await client.hkeys(keys.workers.owners) }
   if (sid !== undefined && operator !== 'revoke' && operator !== 'restore') {
@@ -149,7 +151,7 @@ async function keep ({ client, keys }, { operator, guid, uid, sid, ttl }, now, s
     return { at: now, workers: owner === undefined ? [] : [owner] }
   }
   const userKey = keys.userWorkers(/** @type {string} */ (uid))
-  if (operator === 'join' || operator === 'leave')
+  if (!lasts(publication))
     return { at: now, workers: await client.zrange(userKey, '0', '-1'), userKey }
   const [at, ...workers] = await scriptsOf(userKey).order(
     [userKey, keys.userOrders(/** @type {string} */ (uid)), keys.userOrdered(/** @type {string} */ (uid))],
@@ -308,5 +310,5 @@ const NOTHING = Promise.resolve(0)
  * @param {ReturnType<typeof decodeDirect>[number]} order
  * @returns {string} unambiguous, because ids contain no control characters
  */
-const nameOf = ({ publication: { operator, guid, uid, sid }, ingestedAt, orderId }) =>
-  orderId ?? [operator, guid, uid, sid, ingestedAt].join('\n')
+const nameOf = ({ publication: { operator, guid, uid, sid, device }, ingestedAt, orderId }) =>
+  orderId ?? [operator, guid, uid, sid, device, ingestedAt].join('\n')

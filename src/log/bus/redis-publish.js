@@ -4,7 +4,7 @@ import { encodeEnvelope } from '../../wire/envelope.js'
 import { isUnanswered, toInkcastError, withoutArguments } from '../../redis/errors.js'
 import { NO_WAIT } from '../../redis/durability/durability.js'
 import { newEpoch } from '../../wire/position.js'
-import { isOrder, logOf, userLog } from '../../wire/publication.js'
+import { isOrder, keyInLog, lasts, logOf, userLog } from '../../wire/publication.js'
 import { workerOfSid } from '../../wire/session-id.js'
 import { IDEMPOTENCY, MAX_QUEUES, oneLane, QUEUE_MARK_TTL } from './contract.js'
 import { sequenceText } from './origin.js'
@@ -168,7 +168,7 @@ export class RedisPublish {
         origin === undefined ? '' : sequenceText(origin),
         publication.ephemeral ? '1' : '',
         publication.idempotencyKey ?? '',
-        keyed ? publication.key ?? '' : '',
+        keyed ? keyInLog(publication) ?? '' : '',
         envelope
       )
     }
@@ -239,11 +239,10 @@ const maybeDone = (call) =>
  * @returns {string | undefined} a key in the hash slot in which it is kept; undefined: it is not, or for a moment only
  */
 function keptIn (publication, keys) {
-  const { operator, uid, sid, ephemeral } = publication
+  const { uid, ephemeral } = publication
   const log = logOf(publication)
   if (log !== undefined) return ephemeral ? undefined : keys.documentMeta(log)
-  const lasts = operator === 'revoke' || operator === 'restore' || (operator === 'kick' && sid === undefined)
-  return lasts ? keys.userOrders(/** @type {string} */ (uid)) : undefined
+  return lasts(publication) ? keys.userOrders(/** @type {string} */ (uid)) : undefined
 }
 
 /** Epoch and offset of an ephemeral record, as publish.lua writes them. */

@@ -6,6 +6,8 @@
  * @property {'message' | 'online' | 'offline' | 'joined' | 'left' | 'vacated' | 'receipt'} operator
  * @property {string} [uid] of the sending client; for a receipt, the target of its record
  * @property {string} [sid] connection id
+ * @property {string} [device] of a life-cycle event: client id, and
+ * @property {string} [listener] its listener, of a connection that is not Socket.IO's
  * @property {string} [sender] of a message: id that excludes its sender (src/gateway/sender.js)
  * @property {string} [guid]
  * @property {string} [event]

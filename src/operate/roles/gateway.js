@@ -134,6 +134,7 @@ export async function composeGateway (context, one) {
       secrets: () => lease.secrets,
       times: timesWithPolls(config.heartbeat.network)
     }),
+    takeovers: await createTakeovers(services, gateway, lease.number),
     handovers: launcher.relaysHandles ? createHandovers(gateway.servers.adopting) : undefined,
     ...gateway.parts,
     'requests of peers': { start: () => peers?.serve(gateway.engine, () => lease.secrets) },
@@ -185,6 +186,23 @@ function createConnect ({ config, base, status, tenants }, lease) {
   })
   status.addWarnings(() => connect.warnings())
   return connect
+}
+
+/**
+ * Devices, of which each has one connection. Loaded where there may be any.
+ * @param {RoleServices} services
+ * @param {Gateway} gateway
+ * @param {number} workerNumber
+ */
+async function createTakeovers ({ config, base, redis }, { bus, directory, connectionListeners }, workerNumber) {
+  if (config.gateway.listeners.every(({ protocol }) => protocol === 'socketio')) return undefined
+  const { Takeovers } = await import('../../gateway/takeovers.js')
+  const { RedisDevices } = await import('../../people/devices/redis-devices.js')
+  const devices = new RedisDevices({ ...base, redis })
+  const takeovers = new Takeovers(base, { devices, bus, directory, workerNumber })
+  connectionListeners.add(takeovers)
+  redis.onBack(() => takeovers.lost())
+  return takeovers
 }
 
 /**

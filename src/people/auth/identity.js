@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { InkcastError } from '../../base/common/errors.js'
 import { array, custom, number, object, oneOf, parse, string, wholeNumber } from '../../base/common/schema.js'
-import { isId } from '../../wire/publication.js'
+import { deviceUser, isId } from '../../wire/publication.js'
 
 /**
  * The identity of a connection. Frozen, and the same object for all connections with the same token.
@@ -25,9 +25,9 @@ import { isId } from '../../wire/publication.js'
  */
 /** @typedef {'read' | 'write'} Access */
 
-/** Prefix of anonymous user ids; no token may name such a user. */
+/** Prefix of anonymous user ids, also of devices (`deviceUser`); no token may name such a user. */
 const ANONYMOUS_PREFIX = 'anonymous:'
-/** @param {string} uid @returns {boolean} whether it is of one connection that gave no token */
+/** @param {string} uid @returns {boolean} whether it is of a client that gave no token */
 export const isAnonymous = (uid) => uid.startsWith(ANONYMOUS_PREFIX)
 
 /** Maximum grants in a token; for more use a prefix or the access service. */
@@ -154,16 +154,17 @@ export function identityFromAnswer (given, askedAt, tenants) {
   return { identity: Object.freeze(identity), refreshInMs }
 }
 
+/** @param {string} uid @returns {Identity} */
+const anonymous = (uid) => Object.freeze({ uid, grants: null, issuedAt: null, expiresAt: null, anonymous: true })
+
 /**
  * @param {Pick<import('../../base/common/random.js').Random, 'bytes'>} random
  * @returns {Identity} a new user with a unique id
  */
-export function anonymousIdentity (random) {
-  return Object.freeze({
-    uid: ANONYMOUS_PREFIX + random.bytes(12).toString('base64url'),
-    grants: null,
-    issuedAt: null,
-    expiresAt: null,
-    anonymous: true
-  })
+export const anonymousIdentity = (random) => anonymous(ANONYMOUS_PREFIX + random.bytes(12).toString('base64url'))
+
+/** @param {string} device id @returns {Identity | undefined} undefined: it is too long for a part of a user's id */
+export function deviceIdentity (device) {
+  const uid = deviceUser(device)
+  return isId(uid) ? anonymous(uid) : undefined
 }

@@ -79,7 +79,7 @@ export function createCleaning ({ store, uplink, log, clock, random, silence }) 
       const entries = []
       for (const [uid, { sessions, away, end }] of page) {
         const last = sessions.at(-1)
-        const ended = end ?? { sid: last?.sid, reason: REASON, at: last?.lastSeen ?? began }
+        const ended = end ?? { sid: last?.sid, ...originOf(last), reason: REASON, at: last?.lastSeen ?? began }
         for (const guid of new Set([...sessions.flatMap((session) => session.documents), ...away])) {
           documents.add(guid)
           entries.push({ change: { uid, guid, op: '-', told: '' }, happening: { uid, guid, ...ended } })
@@ -105,3 +105,7 @@ export function createCleaning ({ store, uplink, log, clock, random, silence }) 
     )
   }
 }
+
+/** @param {import('./contract.js').Session} [session] @returns {import('./contract.js').Origin} */
+const originOf = ({ client, listener } = /** @type {any} */ ({})) =>
+  listener === undefined ? {} : { device: client, listener }

@@ -10,6 +10,7 @@
  * @property {string} sid connection id
  * @property {string} [client] stable id of the client across reconnects, if it gave one
  * @property {'websocket' | 'polling'} transport
+ * @property {string} [listener] name of its listener; absent: Socket.IO's
  * @property {number} lastSeen time of the last packet from the client, ms since 1970, as of the last `write` or `seen`,
  *   whichever is later
  * @property {string[]} documents guids
@@ -17,8 +18,11 @@
  * @typedef {object} UserSessions the sessions of a user on one worker
  * @property {Session[]} sessions
  * @property {string[]} away documents that the worker holds for the user although no connection has them open
- * @property {{ sid: string, reason: string, at: number }} [end] the user's last connection, if all have ended; at: ms
- *   since 1970
+ * @property {{ sid: string, reason: string, at: number } & Origin} [end] the user's last connection, if all have ended;
+ *   at: ms since 1970
+ *
+ * @typedef {{ device?: string, listener?: string }} Origin the client id and the listener of a connection that is not
+ *   Socket.IO's
  *
  * @typedef {object} HoldingChange of one holding by one holder. With a uid only, of a user; with a guid only, of a
  *   document; with both, of a user in a document
@@ -44,7 +48,8 @@
  * @property {(incarnation: string) => Promise<void>} forget deletes its users
  * @property {(users: [uid: string, at: number][]) => Promise<void>} ended when the last connections of users on a
  *   worker have ended, ms since 1970; not kept of anonymous users
- * @property {(uid: string) => Promise<number | null>} lastSeen the latest time of all `ended`; null: not within a day
+ * @property {(uid: string, device?: string) => Promise<number | null>} lastSeen the latest time of all `ended`; null:
+ *   not within a day. With a device: when its last connection ended, within an hour (devices.lua)
  * @property {(uid: string) => Promise<(Session & { worker: number })[]>} sessions of a user
  * @property {(sid: string) => Promise<(Session & { worker: number, uid: string }) | null>} session looks through the
  *   users of the worker that the id names, up to all of them

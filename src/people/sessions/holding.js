@@ -34,6 +34,8 @@ export class Holding {
   at = 0
   /** The connection of the last begin or end. */
   sid = ''
+  /** Of that connection; undefined: Socket.IO's. @type {import('./contract.js').Origin | undefined} */
+  origin
   /** Reason of the last end. @type {string} */
   reason = ''
 

@@ -7,6 +7,8 @@ import { newTraceId } from '../../wire/headers.js'
  * @property {string} [uid]
  * @property {string} [guid]
  * @property {string} [sid] connection that caused it
+ * @property {string} [device] its client id, and
+ * @property {string} [listener] its listener, if it is not Socket.IO's
  * @property {number} at ms since 1970
  * @property {string} [reason] of the end
  */
@@ -17,7 +19,7 @@ import { newTraceId } from '../../wire/headers.js'
  * @param {import('../../wire/headers.js').TraceIdSource} random
  * @returns {import('../../log/publish/uplink.js').UplinkRecord | null} null: there is no event for it
  */
-export function eventOf (told, { uid, guid, sid, at, reason }, random) {
+export function eventOf (told, { uid, guid, sid, device, listener, at, reason }, random) {
   if (uid === undefined && told === '1') return null
   const operator =
     uid === undefined
@@ -35,6 +37,8 @@ export function eventOf (told, { uid, guid, sid, at, reason }, random) {
     uid,
     guid,
     sid,
+    ...(device !== undefined && { device }),
+    ...(listener !== undefined && { listener }),
     traceId: newTraceId(random),
     timestamp: at,
     contentType: 'application/json',

@@ -67,9 +67,10 @@ export function createRedisSessions ({ redis, services = true }) {
       )))
     },
 
-    async lastSeen (uid) {
-      const time = await client.get(keys.userSeen(uid))
-      return time === null ? null : Number(time)
+    async lastSeen (uid, device) {
+      const found = await client.get(device === undefined ? keys.userSeen(uid) : keys.userDevice(uid, device))
+      const time = device === undefined ? found : found?.split(' ')[2]
+      return time == null ? null : Number(time)
     },
 
     async seen (incarnation, at) {

@@ -12,6 +12,8 @@ import { incarnationName } from '../workers/worker-watch.js'
  * @property {string} uid
  * @property {string | undefined} client
  * @property {string} transport
+ * @property {boolean} exclusive whether it is a device's (gateway/takeovers.js)
+ * @property {string} listener
  * @property {number} lastSeen ms since 1970
  * @property {() => string[]} openDocuments
  */
@@ -102,36 +104,37 @@ export class Sessions {
   }
 
   /** @param {Known} connection */
-  connected ({ id, uid }) {
+  connected (connection) {
+    const { uid } = connection
     if (this.#timer === undefined && this.#started) this.#timer = this.#clock.every(CYCLE, () => this.run()).unref()
     let user = this.#users.get(uid)
     if (user === undefined) this.#users.set(uid, user = new HeldUser(uid))
-    this.#take(user, id)
+    this.#take(user, connection)
     this.#touch(user)
   }
 
   /** @param {Known} connection @param {string} guid */
-  joined ({ id, uid }, guid) {
-    const user = this.#users.get(uid)
+  joined (connection, guid) {
+    const user = this.#users.get(connection.uid)
     if (user === undefined) return
-    this.#take(user.memberOf(guid) ?? this.#addMember(user, guid), id)
+    this.#take(user.memberOf(guid) ?? this.#addMember(user, guid), connection)
     this.#touch(user)
   }
 
   /** @param {Known} connection @param {string} guid @param {string} reason */
-  left ({ id, uid }, guid, reason) {
-    const user = this.#users.get(uid)
+  left (connection, guid, reason) {
+    const user = this.#users.get(connection.uid)
     const member = user?.memberOf(guid)
     if (user === undefined || member == null) return
-    this.#leave(member, id, reason)
+    this.#leave(member, connection, reason)
     this.#touch(user)
   }
 
   /** @param {Known} connection @param {string} reason */
-  disconnected ({ id, uid }, reason) {
-    const user = this.#users.get(uid)
+  disconnected (connection, reason) {
+    const user = this.#users.get(connection.uid)
     if (user === undefined) return
-    this.#leave(user, id, reason)
+    this.#leave(user, connection, reason)
     this.#touch(user)
   }
 
@@ -218,12 +221,15 @@ export class Sessions {
       client: connection.client,
       transport: /** @type {Session['transport']} */ (connection.transport),
       lastSeen: connection.lastSeen,
-      documents: connection.openDocuments()
+      documents: connection.openDocuments(),
+      ...(connection.exclusive && { listener: connection.listener })
     }))
     return {
       sessions,
       away: [...user.members()].filter((member) => member.connections === 0).map(({ guid }) => guid),
-      end: sessions.length > 0 ? undefined : { sid: user.sid, reason: user.reason, at: this.#wallTime(user.at) }
+      end: sessions.length > 0
+        ? undefined
+        : { sid: user.sid, ...user.origin, reason: user.reason, at: this.#wallTime(user.at) }
     }
   }
 
@@ -248,23 +254,23 @@ export class Sessions {
     this.#dirty.push(user)
   }
 
-  /** Adds a connection. @param {Holding} holding @param {string} sid */
-  #take (holding, sid) {
+  /** Adds a connection. @param {Holding} holding @param {Known} connection */
+  #take (holding, connection) {
     holding.connections++
     if (holding.has(AWAY)) {
       holding.flags &= ~AWAY
     } else if (!holding.has(WANTED)) {
       holding.flags |= WANTED
-      holding.sid = sid
+      note(holding, connection)
       holding.at = this.#now()
       this.#sync.enqueue(holding)
     }
   }
 
-  /** Removes a connection. @param {Holding} holding @param {string} sid @param {string} reason */
-  #leave (holding, sid, reason) {
+  /** Removes a connection. @param {Holding} holding @param {Known} connection @param {string} reason */
+  #leave (holding, connection, reason) {
     if (--holding.connections > 0) return
-    holding.sid = sid
+    note(holding, connection)
     holding.reason = reason
     holding.at = this.#now()
     if (ON_PURPOSE.has(reason)) return this.#release(holding)
@@ -314,4 +320,10 @@ export class Sessions {
     }
     yield* this.#documents.values()
   }
+}
+
+/** @param {Holding} holding begins or ends with @param {Known} connection */
+function note (holding, { id, exclusive, client, listener }) {
+  holding.sid = id
+  holding.origin = exclusive ? { device: client, listener } : undefined
 }

@@ -145,8 +145,8 @@ export class StoreSync {
   /** @param {{ holding: Holding, told: '0' | '1', of: string }} event */
   #tell (event) {
     const { uplink, timeOf, log, clock, random } = this.#parts
-    const { uid, guid, sid, reason } = event.holding
-    const happening = { uid, guid, ...uid === undefined ? {} : { sid }, at: timeOf(event.holding), reason }
+    const { uid, guid, sid, origin, reason } = event.holding
+    const happening = { uid, guid, ...uid === undefined ? {} : { sid, ...origin }, at: timeOf(event.holding), reason }
     const record = eventOf(event.told, happening, random)
     if (record === null) return this.#told(event)
     this.#telling++

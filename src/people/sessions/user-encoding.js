@@ -8,26 +8,36 @@
 /** @param {UserSessions} user @returns {string} JSON arrays without names, to save memory for each user */
 export function encodeUser ({ sessions, away, end }) {
   const list = []
-  for (const { sid, client, transport, lastSeen, documents } of sessions)
-    list.push([sid, client ?? null, transport, lastSeen, documents])
-  return JSON.stringify(end === undefined ? [list, away] : [list, away, [end.sid, end.reason, end.at]])
+  for (const { sid, client, transport, lastSeen, documents, listener } of sessions) {
+    const session = [sid, client ?? null, transport, lastSeen, documents]
+    list.push(listener === undefined ? session : [...session, listener])
+  }
+  if (end === undefined) return JSON.stringify([list, away])
+  const { sid, reason, at, device = null, listener } = end
+  return JSON.stringify([list, away, listener === undefined ? [sid, reason, at] : [sid, reason, at, device, listener]])
 }
 
 /** @param {string} json @returns {UserSessions} */
 export function decodeUser (json) {
   const [sessions, away, end] = JSON.parse(json)
   return {
-    sessions: sessions.map((/** @type {any[]} */ [sid, client, transport, lastSeen, documents]) => ({
+    sessions: sessions.map((/** @type {any[]} */ [sid, client, transport, lastSeen, documents, listener]) => ({
       sid,
       ...(client === null ? {} : { client }),
       transport,
       lastSeen,
-      documents
+      documents,
+      ...(listener === undefined ? {} : { listener })
     })),
     away,
-    ...(end ? { end: { sid: end[0], reason: end[1], at: end[2] } } : {})
+    ...(end ? { end: decodeEnd(end) } : {})
   }
 }
+
+/** @param {any[]} end @returns {NonNullable<UserSessions['end']>} */
+const decodeEnd = ([sid, reason, at, device, listener]) => ({
+  sid, reason, at, ...(listener === undefined ? {} : { ...(device === null ? {} : { device }), listener })
+})
 
 /**
  * @param {Session[]} sessions

@@ -17,11 +17,14 @@ export function recordFromMessage (message) {
     const traceId = get(HEADER.traceId)
     if (operator === undefined || traceId === undefined || value === null) return null
     const [sender, traceparent] = [get(HEADER.sender), get(HEADER.traceparent)]
+    const [device, listener] = [get(HEADER.device), get(HEADER.listener)]
     const [queue, number] = [get(HEADER.queue), Number(get(HEADER.number))]
     return {
       operator,
       uid: get(HEADER.uid),
       sid: get(HEADER.sid),
+      ...(device !== undefined && { device }),
+      ...(listener !== undefined && { listener }),
       ...(sender !== undefined && { sender }),
       guid: get(HEADER.guid),
       event: get(HEADER.event),

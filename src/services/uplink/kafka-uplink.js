@@ -54,7 +54,7 @@ export function createKafkaUplink ({ kafka, topic, queues, log, metrics, clock, 
 
 /** @param {import('../../log/publish/uplink.js').UplinkRecord} record */
 function headersOf (record) {
-  const { uid, sid, sender, guid, event, traceparent } = record
+  const { uid, sid, device, listener, sender, guid, event, traceparent } = record
   /** @type {Record<string, string>} */
   const headers = {
     [HEADER.operator]: record.operator,
@@ -64,6 +64,8 @@ function headersOf (record) {
   }
   if (uid !== undefined) headers[HEADER.uid] = uid
   if (sid !== undefined) headers[HEADER.sid] = sid
+  if (device !== undefined) headers[HEADER.device] = device
+  if (listener !== undefined) headers[HEADER.listener] = listener
   if (sender !== undefined) headers[HEADER.sender] = sender
   if (guid !== undefined) headers[HEADER.guid] = guid
   if (event !== undefined) headers[HEADER.event] = event

@@ -30,7 +30,7 @@ export function encodeBatch (entries) {
 /** @param {Entry} entry */
 function attributesOf ({ id, source, sequence, record }) {
   const {
-    operator, uid, sid, sender, guid, event, traceId, traceparent, timestamp, contentType, queue
+    operator, uid, sid, device, listener, sender, guid, event, traceId, traceparent, timestamp, contentType, queue
   } = record
   return {
     specversion: '1.0',
@@ -46,6 +46,8 @@ function attributesOf ({ id, source, sequence, record }) {
     ...(guid !== undefined && { guid }),
     ...(uid !== undefined && { uid }),
     ...(sid !== undefined && { sid }),
+    ...(device !== undefined && { device }),
+    ...(listener !== undefined && { listener }),
     ...(sender !== undefined && { sender }),
     ...(event !== undefined && { event }),
     traceid: traceId,

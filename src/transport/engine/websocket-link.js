@@ -216,16 +216,18 @@ export class WebSocketLink extends EventEmitter {
 
   /**
    * @param {boolean} [discard] closes at once; default: after the queued packets are written
+   * @param {number} [code] of the close frame; default: none
+   * @param {string} [reason] less than 124 bytes
    * @returns {void}
    */
-  close (discard) {
+  close (discard, code = CloseCode.NO_CODE, reason = '') {
     if (this.readyState === 'closed') return
     if (discard !== true && this.writeBuffer.length > 0) {
-      if (this.readyState === 'open') this.once('drain', () => this.close(true))
+      if (this.readyState === 'open') this.once('drain', () => this.close(true, code, reason))
       this.readyState = 'closing'
       return
     }
-    this.closeWith(CloseCode.NO_CODE, '')
+    this.closeWith(code, reason)
   }
 
   /** Closes with a close frame. @param {number} code @param {string} reason less than 124 bytes */

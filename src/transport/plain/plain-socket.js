@@ -54,6 +54,9 @@ export class PlainSocket extends WebSocketLink {
   /** Pings are answered by its WebSocket library, not by a page that may sleep: their round trips set the timeout. */
   get answersAtOnce () { return true }
 
+  /** Whether its client's id is its own: there is one connection with it. */
+  get exclusive () { return true }
+
   /** Frees what only the handshake needs. */
   admit () {
     this.request = null

@@ -31,14 +31,14 @@ test('each operation has an example, whose answer is like the real one', async (
     await inkcast.post(`/v1/users/${uid}/send`, { text: 'hello' }, { 'x-event': 'edit', 'x-keep': 'true' })
     const sid = /** @type {string} */ (client.id)
     await waitFor(async () => (await get(`/v1/sockets/${sid}`)).session?.documents.length === 1)
-    const own = { guid, uid, sid }
+    const own = { guid, uid, sid, device: 'tab-7' }
     const url = new URL(path.replace(/:(\w+)/g, (_, name) => {
       assert.ok(ids[name], `${operation} has no example of ${name}`)
       return own[/** @type {'guid'} */ (name)]
     }), inkcast.apiUrl)
     // the position of an example is of another log
     for (const [name, value] of Object.entries(query))
-      if (!['epoch', 'offset'].includes(name)) url.searchParams.set(name, String(value))
+      if (!['epoch', 'offset'].includes(name)) url.searchParams.set(name, name === 'uid' ? uid : String(value))
     const { position } = await get(`/v1/documents/${guid}/position`)
     const sent = operation === 'cut' ? position : body
     const named = JSON.stringify(sent)?.replaceAll('"ada"', `"${uid}"`).replaceAll('"minutes"', `"${guid}"`)

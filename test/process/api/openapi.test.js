@@ -82,11 +82,13 @@ test('it describes every operation once, with its parameters', async (t) => {
   const { operations, description } = await described(t)
   assert.equal(description.openapi, '3.1.0')
   assert.deepEqual(operations.map(({ method, path }) => `${method} ${path}`).sort(), [
+    'DELETE /v1/devices/{device}',
     'DELETE /v1/documents/{guid}/connections',
     'DELETE /v1/sockets/{sid}',
     'DELETE /v1/users/{uid}/connections',
     'DELETE /v1/users/{uid}/documents/{guid}',
     'GET /openapi.json',
+    'GET /v1/devices/{device}',
     'GET /v1/documents',
     'GET /v1/documents/{guid}/history',
     'GET /v1/documents/{guid}/position',
@@ -97,6 +99,7 @@ test('it describes every operation once, with its parameters', async (t) => {
     'GET /v1/users/{uid}/history',
     'GET /v1/users/{uid}/sessions',
     'POST /v1/broadcast',
+    'POST /v1/devices/{device}/send',
     'POST /v1/documents/{guid}/broadcast',
     'POST /v1/documents/{guid}/cut',
     'POST /v1/documents/{guid}/restore',

@@ -20,7 +20,7 @@ test('the sessions of a user are listed with their time', async (t) => {
   assert.deepEqual((await call('GET', '/v1/users/a%2Fb/sessions')).body, {
     ok: true,
     uid: 'a/b',
-    sessions: [{ ...session, connectedAt: timeOfSid(sid) }]
+    sessions: [{ ...session, listener: 'socketio', connectedAt: timeOfSid(sid) }]
   })
   assert.deepEqual((await call('GET', '/v1/users/bob/sessions')).body, { ok: true, uid: 'bob', sessions: [] })
 })

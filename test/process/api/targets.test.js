@@ -18,7 +18,7 @@ import { recordingLog } from '../../helpers/recording-log.js'
  * Every operator with every combination of targets, of callers with other rights, in every way in. The tables here are
  * the oracle: they say what an operator acts on, and do not come from the source.
  *
- * @typedef {'guid' | 'uid' | 'sid'} Target
+ * @typedef {'guid' | 'uid' | 'sid' | 'device'} Target a device without a user is a user of its own
  * @typedef {{ operator: string } & Partial<Record<Target, string>>} Item
  */
 
@@ -26,17 +26,18 @@ import { recordingLog } from '../../helpers/recording-log.js'
 const ACTS_ON = {
   broadcast: [['guid']],
   user: [['uid']],
+  device: [['device'], ['uid', 'device']],
   socket: [['sid']],
   everyone: [[]],
-  kick: [['uid'], ['sid']],
+  kick: [['uid'], ['sid'], ['device'], ['uid', 'device']],
   revoke: [['guid', 'uid']],
   restore: [['uid'], ['guid', 'uid']],
   close: [['guid']],
-  join: [['guid', 'uid'], ['guid', 'sid']],
-  leave: [['guid', 'uid'], ['guid', 'sid']]
+  join: [['guid', 'uid'], ['guid', 'sid'], ['guid', 'device'], ['guid', 'uid', 'device']],
+  leave: [['guid', 'uid'], ['guid', 'sid'], ['guid', 'device'], ['guid', 'uid', 'device']]
 }
 /** @type {Record<Target, string>} */
-const TARGETS = { guid: 'notes/1', uid: 'svc-1', sid: 'AAAAAAAAAAAAAAAAAAAA' }
+const TARGETS = { guid: 'notes/1', uid: 'svc-1', sid: 'AAAAAAAAAAAAAAAAAAAA', device: 'board' }
 const NAMES = /** @type {Target[]} */ (Object.keys(TARGETS))
 
 /** Rights of each caller, and whether they cover such targets. */
@@ -52,7 +53,8 @@ const CALLERS = [
   },
   {
     name: 'own-users', rights: { uids: ['svc-*'] },
-    covers: (/** @type {Target[]} */ targets) => targets.length > 0 && !targets.includes('sid')
+    covers: (/** @type {Target[]} */ targets) =>
+      targets.length > 0 && !targets.includes('sid') && (!targets.includes('device') || targets.includes('uid'))
   },
   {
     name: 'other-users', rights: { uids: ['team-*'] },
@@ -76,9 +78,10 @@ const headersOf = (item) =>
 const REQUESTS = /** @type {Record<string, [string, string][]>} */ ({
   broadcast: [['POST', '/v1/documents/:guid/broadcast']],
   user: [['POST', '/v1/users/:uid/send']],
+  device: [['POST', '/v1/devices/:device/send']],
   socket: [['POST', '/v1/sockets/:sid/send']],
   everyone: [['POST', '/v1/broadcast']],
-  kick: [['DELETE', '/v1/users/:uid/connections'], ['DELETE', '/v1/sockets/:sid']],
+  kick: [['DELETE', '/v1/users/:uid/connections'], ['DELETE', '/v1/sockets/:sid'], ['DELETE', '/v1/devices/:device']],
   revoke: [['POST', '/v1/documents/:guid/revoke']],
   restore: [['POST', '/v1/documents/:guid/restore'], ['POST', '/v1/users/:uid/restore']],
   close: [['DELETE', '/v1/documents/:guid/connections']],
@@ -90,9 +93,10 @@ const REQUESTS = /** @type {Record<string, [string, string][]>} */ ({
 const RPCS = /** @type {Record<string, [string, Target[]][]>} */ ({
   broadcast: [['Broadcast', ['guid']]],
   user: [['SendToUser', ['uid']]],
+  device: [['SendToDevice', ['uid', 'device']], ['SendToDevice', ['device']]],
   socket: [['SendToSocket', ['sid']]],
   everyone: [['SendToEveryone', []]],
-  kick: [['KickUser', ['uid']], ['KickSocket', ['sid']]],
+  kick: [['KickUser', ['uid']], ['KickSocket', ['sid']], ['KickDevice', ['uid', 'device']]],
   revoke: [['Revoke', ['guid', 'uid']]],
   restore: [['Restore', ['guid', 'uid']], ['RestoreUser', ['uid']]],
   close: [['Close', ['guid']]],
@@ -100,7 +104,7 @@ const RPCS = /** @type {Record<string, [string, Target[]][]>} */ ({
   leave: [['Leave', ['guid', 'uid']]]
 })
 
-const WITH_VALUE = new Set(['broadcast', 'user', 'socket', 'everyone'])
+const WITH_VALUE = new Set(['broadcast', 'user', 'device', 'socket', 'everyone'])
 /** @param {string} operator */
 const bytesOf = (operator) => operator === 'close' || operator === 'leave' ? Buffer.alloc(0) : Buffer.from('1')
 
@@ -151,11 +155,11 @@ describe('an operator acts on its own targets, and they decide the right, in eve
         const { error } = /** @type {any} */ (await response.json())
         const about = `${method} ${path}, ${given.name}: ${JSON.stringify(item)}`
         // the path of a user's restore has no document
-        const ownTargets = targets.every((name) => inPath.includes(name) || (name === 'uid' && /re(voke|store)$/.test(path)))
+        const ownTargets = targets.every((name) => inPath.includes(name) || (name === 'uid' && /re(voke|store)$|devices/.test(path)))
         if (!acts || !ownTargets) assert.match(String(error?.code), /^(?:missing_target|bad_target|bad_header|forbidden)$/, about)
         else assert.equal(error?.code, given.covers(targets) ? undefined : 'forbidden', about)
       }))
-      assert.equal(sent, 48)
+      assert.equal(sent, 112)
     })
 
     test(`batch, ${given.name}`, () => check('batch', given, async (item) => {
@@ -169,7 +173,7 @@ describe('an operator acts on its own targets, and they decide the right, in eve
       const value = Buffer.from('1')
       await Promise.all(CASES.flatMap(({ item, targets }) => RPCS[item.operator].map(async ([rpc, fields]) => {
         if (fields.length !== targets.length || fields.some((name) => !targets.includes(name))) return
-        const { inkcast } = await client.call(rpc, { ...item, ...(fields.length < 2 && { value }) })
+        const { inkcast } = await client.call(rpc, { ...item, ...(WITH_VALUE.has(item.operator) && { value }) })
         assert.equal(inkcast, given.covers(targets) ? undefined : 'forbidden', `${rpc}, ${given.name}`)
       })))
       const { results } = await client.call('PublishBatch', {

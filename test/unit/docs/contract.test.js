@@ -20,7 +20,7 @@ const OTHER_HEADERS = [
 
 /** Headers that ingest writes. @type {(keyof typeof HEADER)[]} */
 const INGEST_KEYS = [
-  'sender', 'queue', 'number', 'reason', 'detail', 'topic', 'partition', 'offset', 'truncated', 'batchRecords', 'canary'
+  'sender', 'listener', 'queue', 'number', 'reason', 'detail', 'topic', 'partition', 'offset', 'truncated', 'batchRecords', 'canary'
 ]
 
 /** @param {string} folder @returns {{ file: string, code: string }[]} without comments */

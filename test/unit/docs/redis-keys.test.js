@@ -21,6 +21,7 @@ const OF_CLIENTS = {
   documentPresence: keys.documentPresence('<guid>').filter((key) => !key.endsWith(':diffs')),
   documentLeft: keys.documentLeft('<guid>'),
   userSeen: [keys.userSeen('<uid>')],
+  userDevice: [keys.userDevice('<uid>', '<id>')],
   workerPresence: [keys.workerPresence(/** @type {any} */ ('<worker>'))],
   documentLog: [keys.documentLog('<guid>')],
   documentMeta: [keys.documentMeta('<guid>')],

@@ -67,6 +67,8 @@ export async function cluster (t) {
         uid,
         client: undefined,
         transport: 'websocket',
+        exclusive: false,
+        listener: 'socketio',
         get lastSeen () {
           return clock.now()
         },

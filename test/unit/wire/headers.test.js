@@ -62,7 +62,7 @@ test('a publication is the same after it was written to headers and read again',
 })
 
 test('the operator must be known', () => {
-  const known = 'it is one of broadcast, user, socket, everyone, kick, revoke, restore, close, join, leave'
+  const known = 'it is one of broadcast, user, device, socket, everyone, kick, revoke, restore, close, join, leave'
   assert.throws(() => read({}), { code: 'unknown_operator', message: `x-operator is missing: ${known}` })
   for (const operator of ['', 'BROADCAST', 'broadcast ', 'toString']) {
     assert.throws(() => read({ 'x-operator': operator }), {

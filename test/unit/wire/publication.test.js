@@ -9,7 +9,8 @@ import { publicationWith } from '../../helpers/publication.js'
 
 /** Every operator with the targets it needs. @type {Record<string, Partial<Publication>>} */
 const COMPLETE = {
-  broadcast: { guid: 'minutes' }, user: { guid: undefined, uid: 'ada' }, socket: { guid: undefined, sid: 's1' },
+  broadcast: { guid: 'minutes' }, user: { guid: undefined, uid: 'ada' },
+  device: { guid: undefined, uid: 'ada', device: 'board' }, socket: { guid: undefined, sid: 's1' },
   everyone: { guid: undefined }, kick: { guid: undefined, uid: 'ada' }, revoke: { guid: 'minutes', uid: 'ada' },
   restore: { guid: undefined, uid: 'ada' }, close: { guid: 'minutes', value: Buffer.from('{"code":"moved"}') },
   join: { guid: 'minutes', uid: 'ada' }, leave: { guid: 'minutes', uid: 'ada', value: Buffer.alloc(0) }
@@ -28,7 +29,7 @@ test('every operator passes with its targets, as the same object', () => {
 
 test('an operator without one of its targets is refused, and the message names the target', () => {
   for (const [operator, targets] of Object.entries(COMPLETE)) {
-    for (const target of /** @type {const} */ (['guid', 'uid', 'sid'])) {
+    for (const target of /** @type {const} */ (['guid', 'uid', 'sid', 'device'])) {
       if (targets[target] === undefined) continue
       assert.throws(
         () => check({ operator: /** @type {Publication['operator']} */ (operator), ...targets, [target]: undefined }),

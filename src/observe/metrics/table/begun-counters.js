@@ -63,7 +63,8 @@ export const BEGUN_COUNTERS = Object.freeze({
     values: {
       operation: [
         'publish', 'subscribe', 'unsubscribe', 'history', 'positions', 'cut', 'queued', 'add_user', 'remove_user',
-        'renew_user', 'addUser', 'removeUser', 'orders', 'decode', 'deliver', 'rollback'
+        'renew_user', 'addUser', 'removeUser', 'orders', 'decode', 'deliver', 'rollback', 'claim_device',
+        'replace_device'
       ]
     }
   },

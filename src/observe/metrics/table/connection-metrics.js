@@ -28,6 +28,12 @@ export const CONNECTION_METRICS = Object.freeze({
     help: 'Connections told to reconnect by `inkcast move` or `POST /move`.',
     worry: 'Growth although no move was begun.'
   },
+  connections_replaced: {
+    type: 'counter',
+    labels: [],
+    help: 'Connections that ended because their client connected again with the same id, over a protocol with one connection per id.',
+    worry: 'Far more than reconnects explain: several devices have the same id.'
+  },
   connections_shed: {
     type: 'counter',
     labels: [],

@@ -15,7 +15,7 @@ const id = {
 
 /** @type {Record<string, { schema: object, description: string }>} */
 export const HEADERS = {
-  [HEADER.uid]: { schema: id, description: 'The user. May be in the body instead' },
+  [HEADER.uid]: { schema: id, description: 'The user. Default: in the body; of a device, the device without a login' },
   [HEADER.event]: {
     schema: { ...id, default: 'message' },
     description:
@@ -96,6 +96,7 @@ const BODY = ['bad_content_type', 'value_too_large']
 const TAGS = [
   { name: 'documents', prefix: '/v1/documents', description: 'Documents: publish, read the log and the presence' },
   { name: 'users', prefix: '/v1/users', description: 'Users, on all of their connections' },
+  { name: 'devices', prefix: '/v1/devices', description: 'Devices, each with one id of a user' },
   { name: 'connections', prefix: '/v1/sockets', description: 'Single connections' },
   { name: 'cluster', prefix: '/v1/overview', description: 'All processes' },
   { name: 'description', prefix: '/openapi', description: 'The OpenAPI description of the api' },

@@ -41,10 +41,11 @@ export function idempotencyKeyFrom (header, caller) {
  */
 function fingerprintOf (publication) {
   const {
-    operator, guid, uid, sid, event, except, ephemeral, keep, receipt, key, ttl, contentType, value
+    operator, guid, uid, sid, device, event, except, ephemeral, keep, receipt, key, ttl, contentType, value
   } = publication
   /** @type {unknown[]} */
   const parts = [operator, guid, uid, sid, event, except, ephemeral, receipt, contentType]
+  if (device !== undefined) parts.push(['device', device])
   if (key !== undefined) parts.push(key)
   if (ttl !== undefined) parts.push(`ttl ${ttl}`)
   if (keep) parts.push(['keep'])

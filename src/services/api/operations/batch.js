@@ -68,6 +68,10 @@ export const batchOperations = [{
               guid: text,
               uid: text,
               sid: text,
+              device: {
+                type: 'string',
+                description: 'Client id, with operator `device`, and to limit `kick`, `join` and `leave` to it'
+              },
               event: { type: 'string', default: 'message' },
               value: { description: 'Any JSON, passed on unchanged' },
               valueBase64: {
@@ -79,7 +83,7 @@ export const batchOperations = [{
               ephemeral: { type: 'boolean', default: false },
               keep: {
                 type: 'boolean', default: false,
-                description: 'Only with operator `user`. `true`: the record is kept in the user\'s log'
+                description: 'Only with operators `user` and `device`. `true`: the record is kept in the user\'s log'
               },
               receipt: { type: 'boolean', default: false },
               key: {

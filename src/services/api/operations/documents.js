@@ -81,6 +81,7 @@ export const historyAnswer = {
           description: 'Redis has lost data before this record was published: records between it and the one before ' +
             'may be missing'
         },
+        device: { type: 'string', description: 'In the log of a user: only this device of the user gets the record' },
         event: { type: 'string' },
         traceId: { type: 'string' },
         timestamp: { type: 'integer', description: 'ms since 1970' },
@@ -267,8 +268,8 @@ async function readLog ({ bus, answering }, guid, { epoch, offset }, limit) {
  * @param {BusRecord} record
  */
 function encodeRecord (record) {
-  const { offset, after, lost, publication: { event, traceId, timestamp, source, contentType, value } } = record
-  const head = { offset, after, lost, event, traceId, timestamp, source, contentType }
+  const { offset, after, lost, publication: { device, event, traceId, timestamp, source, contentType, value } } = record
+  const head = { offset, after, lost, device, event, traceId, timestamp, source, contentType }
   if (contentType !== 'application/json')
     return Buffer.from(JSON.stringify({ ...head, valueBase64: value.toString('base64') }))
   return Buffer.concat([Buffer.from(`${JSON.stringify(head).slice(0, -1)},"value":`), value, Buffer.from('}')])

@@ -10,6 +10,7 @@
 
 const GUID = 'minutes'
 const UID = 'ada'
+const DEVICE = 'board-1'
 const SID = 'AAaGgsx1uAABr3Q9kPz7'
 const TRACE = 'JxH2dM0nQvK8wz5c'
 const POSITION = { epoch: 'k3JxT9aQ', offset: 42 }
@@ -18,7 +19,7 @@ const ACCEPTED = { ok: true, traceId: TRACE }
 const CARRIED_OUT = { ...ACCEPTED, connections: 2, workers: 1 }
 const RESTORED = { ...ACCEPTED, connections: 0, workers: 0 }
 const CONNECTION = {
-  sid: SID, worker: 0, client: 'tab-7', transport: 'websocket', lastSeen: 1767225660000, documents: [GUID],
+  sid: SID, worker: 0, client: 'tab-7', transport: 'websocket', listener: 'socketio', lastSeen: 1767225660000, documents: [GUID],
   connectedAt: 1767225600000
 }
 const RECORD = {
@@ -31,6 +32,7 @@ const FAREWELL = { code: 'archived', reason: 'This document was archived' }
 export const EXAMPLES = {
   broadcast: { ids: { guid: GUID }, body: { text: 'hello' }, answer: { ...ACCEPTED, position: POSITION } },
   sendToUser: { ids: { uid: UID }, body: { title: 'You were mentioned' }, answer: ACCEPTED },
+  sendToDevice: { ids: { device: DEVICE }, body: { reboot: true }, answer: ACCEPTED },
   sendToSocket: { ids: { sid: SID }, body: { saved: true }, answer: ACCEPTED },
   sendToEveryone: { body: { maintenance: '2026-01-01T00:00:00Z' }, answer: ACCEPTED },
   publishBatch: {
@@ -43,6 +45,7 @@ export const EXAMPLES = {
     answer: { ok: true, failed: 0, results: [{ ...ACCEPTED, position: POSITION }, ACCEPTED] }
   },
   kickUser: { ids: { uid: UID }, answer: CARRIED_OUT },
+  kickDevice: { ids: { device: DEVICE }, answer: { ...CARRIED_OUT, connections: 1 } },
   kickSocket: { ids: { sid: SID }, answer: { ...CARRIED_OUT, connections: 1 } },
   restoreUser: { ids: { uid: UID }, answer: RESTORED },
   revoke: { ids: { guid: GUID }, body: { uid: UID }, answer: CARRIED_OUT },
@@ -65,6 +68,13 @@ export const EXAMPLES = {
   },
   cut: { ids: { guid: GUID }, body: POSITION, answer: { ok: true, guid: GUID, position: POSITION, removed: 41 } },
   sessions: { ids: { uid: UID }, answer: { ok: true, uid: UID, sessions: [CONNECTION] } },
+  device: {
+    ids: { device: DEVICE }, query: { uid: UID },
+    answer: {
+      ok: true, uid: UID, device: DEVICE, online: true, lastSeen: CONNECTION.lastSeen,
+      sessions: [{ ...CONNECTION, client: DEVICE, listener: 'ws:/websocket/handshake' }]
+    }
+  },
   session: { ids: { sid: SID }, answer: { ok: true, uid: UID, session: CONNECTION } },
   user: { ids: { uid: UID }, answer: { ok: true, uid: UID, online: false, connections: 0, lastSeen: 1763750042000 } },
   userHistory: {

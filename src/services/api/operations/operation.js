@@ -3,7 +3,7 @@
  *
  * @typedef {object} Operation
  * @property {'GET' | 'POST' | 'DELETE'} method
- * @property {string} path ids as `:guid`, `:uid`, `:sid`; they are checked before `handle`
+ * @property {string} path ids as `:guid`, `:uid`, `:sid`, `:device`; they are checked before `handle`
  * @property {string} operation its name in metrics and in the description
  * @property {string} summary
  * @property {Record<string, object>} [query] JSON Schema of each parameter of the query

@@ -2,7 +2,7 @@ import { InkcastError } from '../../../base/common/errors.js'
 import { HEADER } from '../../../wire/headers.js'
 import { isId } from '../../../wire/publication.js'
 import { readObject } from './body.js'
-import { publish } from './publications.js'
+import { deviceIn, publish } from './publications.js'
 
 /**
  * The operations that say what happens to connections: orders. Their answer says that they are done, and for how many.
@@ -38,6 +38,11 @@ export const controlOperations = [
     summary: 'Disconnect a user everywhere. With x-ttl (a ban) the user may not connect during that time',
     headers: [HEADER.ttl, ...ABOUT_ORDER],
     handle: (call) => publish(call, { operator: 'kick', uid: call.params.uid })
+  },
+  {
+    method: 'DELETE', path: '/v1/devices/:device', operation: 'kickDevice',
+    summary: 'Disconnect one device. It may connect again', headers: [HEADER.uid, ...ABOUT_ORDER],
+    handle: (call) => publish(call, { operator: 'kick', ...deviceIn(call) })
   },
   {
     method: 'DELETE', path: '/v1/sockets/:sid', operation: 'kickSocket',

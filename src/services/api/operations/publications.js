@@ -12,11 +12,11 @@ import { idempotencyKeyFrom } from '../idempotency/publish-once.js'
  */
 
 /**
- * @typedef {{ guid?: string, uid?: string, sid?: string,
+ * @typedef {{ guid?: string, uid?: string, sid?: string, device?: string,
  *   operator: import('../../../wire/publication.js').Operator }} Target
  */
 
-const TARGET_HEADERS = /** @type {const} */ (['operator', 'guid', 'uid', 'sid'])
+const TARGET_HEADERS = /** @type {const} */ (['operator', 'guid', 'uid', 'sid', 'device'])
 const EMPTY = Buffer.alloc(0)
 
 /** Headers that a value goes with. */
@@ -52,6 +52,12 @@ export const publishOperations = [
     handle: (call) => publish(call, { operator: 'user', uid: call.params.uid })
   },
   {
+    method: 'POST', path: '/v1/devices/:device/send', operation: 'sendToDevice', body: 'value',
+    summary: 'Publish to one device: the connections of a user that have this client id',
+    headers: [HEADER.uid, ...ABOUT_VALUE, HEADER.keep, HEADER.key],
+    handle: (call) => publish(call, { operator: 'device', ...deviceIn(call) })
+  },
+  {
     method: 'POST', path: '/v1/sockets/:sid/send', operation: 'sendToSocket', body: 'value',
     summary: 'Publish to one connection', headers: ABOUT_VALUE,
     handle: (call) => publish(call, { operator: 'socket', sid: call.params.sid })
@@ -62,6 +68,9 @@ export const publishOperations = [
     handle: (call) => publish(call, { operator: 'everyone' })
   }
 ]
+
+/** @param {Pick<Call, 'params' | 'header'>} call @returns {{ device: string, uid: string | undefined }} */
+export const deviceIn = ({ params: { device }, header }) => ({ device, uid: header(HEADER.uid) })
 
 /**
  * @param {Call} call

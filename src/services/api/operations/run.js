@@ -1,5 +1,6 @@
 import { InkcastError } from '../../../base/common/errors.js'
 import { FairReads } from '../../../documents/fair-reads.js'
+import { userOfDevice } from './sessions.js'
 
 /**
  * Runs operations for callers. Every door has one, so that a right is checked in one place: a publication where it is
@@ -43,7 +44,8 @@ export class OperationRunner {
     const { name } = caller
     const publishes = operation.publishes ?? operation.answer === undefined
     if (!publishes) {
-      const { guid, uid, sid } = given.params
+      const { guid, sid, device } = given.params
+      const uid = device === undefined ? given.params.uid : userOfDevice(device, given.query)
       const { prefix } = /** @type {{ prefix?: string }} */ (given.query ?? {})
       callers.admit(caller, { operation: operation.operation, guid, uid, sid, prefix })
     }

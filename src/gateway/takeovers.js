@@ -1,0 +1,228 @@
+import { newTraceId } from '../wire/headers.js'
+import { timeOfSid, workerOfSid } from '../wire/session-id.js'
+
+/**
+ * One connection per device over the cluster: a new connection of the same user with the same client id replaces the
+ * old one, which gets `replaced`. It holds for connections whose protocol says that the id is theirs alone
+ * (`Connection.exclusive`).
+ *
+ * Each connection claims its device in Redis once it is connected. The latest claim there has the device, and its
+ * worker orders the end of the connection that had it before, like a kick. Claims are renewed, and a connection that
+ * finds a later claim then ends by itself: so an order that was lost delays the end until the next renewal, but never
+ * undoes it.
+ *
+ * @typedef {import('./connection.js').Connection} Connection
+ */
+
+/** Interval of renewals, ms; Redis keeps a claim for an hour. */
+const RENEW_AFTER = 5 * 60_000
+/** At most RENEWALS per PAUSE, ms. */
+const RENEWALS = 2000
+const PAUSE = 1000
+/** Orders to other workers in progress, and queued; above it they are left to the next renewal of the old one. */
+const ORDERS_AT_ONCE = 100
+const MAX_ORDERS = 10_000
+const NO_VALUE = Buffer.alloc(0)
+
+/** A device with a connection here. */
+class Held {
+  /** Time of its claim, as of Redis; 0: not claimed yet. */
+  at = 0
+  claiming = false
+
+  /** @param {Connection} connection @param {number} now monotonic ms */
+  constructor (connection, now) {
+    this.connection = connection
+    this.renewedAt = now
+  }
+}
+
+export class Takeovers {
+  /** The one with the oldest renewal first; bounded by the number of connections. @type {Map<string, Held>} */
+  #held = new Map()
+  /** Devices whose claim failed. @type {Set<string>} */
+  #failed = new Set()
+  /** Orders that wait: the old connection, and the one that replaces it. @type {[sid: string, by: string][]} */
+  #orders = []
+  #ordering = 0
+  /** Claims before this time may be lost, monotonic ms. */
+  #lostAt = 0
+  #renewing = false
+  /** @type {import('../base/common/clock.js').Timer | undefined} */
+  #timer
+  #services
+  #parts
+
+  /**
+   * @param {Pick<import('../observe/services.js').Services, 'metrics' | 'log' | 'clock' | 'random'>} services
+   * @param {object} parts
+   * @param {Pick<import('../people/devices/redis-devices.js').RedisDevices, 'ready' | 'claim' | 'renew' | 'end'>}
+   *   parts.devices
+   * @param {Pick<import('../log/bus/contract.js').Bus, 'publish'>} parts.bus
+   * @param {Pick<import('./directory.js').Directory, 'connection'>} parts.directory
+   * @param {number} parts.workerNumber
+   */
+  constructor (services, parts) {
+    this.#services = services
+    this.#parts = parts
+  }
+
+  start () { this.#timer ??= this.#services.clock.every(PAUSE, () => this.#renew()).unref() }
+
+  stop () {
+    this.#timer?.stop()
+    this.#timer = undefined
+  }
+
+  /** Redis may have lost claims: all are renewed. */
+  lost () {
+    this.#lostAt = this.#services.clock.monotonic()
+    this.#renew()
+  }
+
+  // ConnectionListener (connection-listeners.js)
+
+  /** @param {Connection} connection */
+  connected (connection) {
+    const name = deviceOf(connection)
+    if (name === undefined) return
+    const before = this.#held.get(name)
+    const held = before ?? new Held(connection, this.#services.clock.monotonic())
+    const replaced = before?.connection
+    held.connection = connection
+    held.at = 0
+    this.#held.set(name, held)
+    this.#claim(name, held)
+    if (replaced !== undefined) this.#end(replaced)
+  }
+
+  /** @param {Connection} connection */
+  disconnected (connection) {
+    const name = deviceOf(connection)
+    const held = name === undefined ? undefined : this.#held.get(name)
+    if (name === undefined || held?.connection !== connection) return
+    this.#held.delete(name)
+    this.#failed.delete(name)
+    const { uid, client, id } = connection
+    // an entry that stays in Redis is harmless, and expires
+    this.#parts.devices.end(uid, /** @type {string} */ (client), id, held.at).catch(() => {})
+  }
+
+  /** @param {string} name @param {Held} held */
+  async #claim (name, held) {
+    // it looks again at which connection has the device
+    if (held.claiming) return
+    held.claiming = true
+    /** @type {Connection | undefined} */
+    let claimed
+    try {
+      while (held.connection !== claimed && this.#held.get(name) === held) {
+        claimed = held.connection
+        const { uid, client, id } = claimed
+        const { at, other } = await this.#parts.devices.claim(uid, /** @type {string} */ (client), id)
+        if (held.connection === claimed) held.at = at
+        this.#replace(name, other, id)
+      }
+      this.#failed.delete(name)
+    } catch {
+      this.#services.metrics.bus_errors.inc({ operation: 'claim_device' })
+      if (this.#held.get(name) === held) this.#failed.add(name)
+    } finally {
+      held.claiming = false
+    }
+  }
+
+  /**
+   * @param {string} name of the device
+   * @param {string} other connection that had it; '': none
+   * @param {string} by the one that has it now
+   */
+  #replace (name, other, by) {
+    if (other === '') return
+    if (workerOfSid(other) !== this.#parts.workerNumber) return this.#order(other, by)
+    const connection = this.#parts.directory.connection(other)
+    if (connection === undefined) return
+    const held = this.#held.get(name)
+    if (held?.connection !== connection) return this.#end(connection)
+    // the claim of a connection that has ended since reached Redis after that of its successor here
+    held.at = 0
+    this.#failed.add(name)
+  }
+
+  /** @param {Connection} connection */
+  #end (connection) {
+    this.#services.metrics.connections_replaced.inc()
+    connection.disconnect('replaced')
+  }
+
+  /** @param {string} sid of a connection of another worker @param {string} by */
+  #order (sid, by) {
+    if (this.#ordering < ORDERS_AT_ONCE) this.#sendOrder(sid, by)
+    else if (this.#orders.length < MAX_ORDERS) this.#orders.push([sid, by])
+    else this.#services.metrics.bus_errors.inc({ operation: 'replace_device' })
+  }
+
+  /** @param {string} sid @param {string} by */
+  async #sendOrder (sid, by) {
+    const { random, metrics } = this.#services
+    this.#ordering++
+    try {
+      await this.#parts.bus.publish([{
+        publication: {
+          operator: 'kick', sid, from: by, event: 'message', except: [], ephemeral: false, receipt: false,
+          traceId: newTraceId(random), timestamp: timeOfSid(by), contentType: 'application/json', value: NO_VALUE
+        }
+      }])
+    } catch {
+      metrics.bus_errors.inc({ operation: 'replace_device' })
+    } finally {
+      this.#ordering--
+      const next = this.#orders.shift()
+      if (next !== undefined) this.#sendOrder(...next)
+    }
+  }
+
+  /** Claims what could not be claimed, and renews what is due, oldest first. */
+  async #renew () {
+    if (this.#renewing || !this.#parts.devices.ready) return
+    this.#renewing = true
+    try {
+      const calls = []
+      for (const name of this.#failed) {
+        if (calls.length === RENEWALS) break
+        this.#failed.delete(name)
+        calls.push(this.#claim(name, /** @type {Held} */ (this.#held.get(name))))
+      }
+      const now = this.#services.clock.monotonic()
+      const before = Math.max(this.#lostAt, now - RENEW_AFTER)
+      for (const [name, held] of this.#held) {
+        if (calls.length >= RENEWALS || held.renewedAt >= before) break
+        calls.push(held.at === 0 ? this.#claim(name, held) : this.#renewOne(name, held, now))
+      }
+      await Promise.all(calls)
+    } finally {
+      this.#renewing = false
+    }
+  }
+
+  /** @param {string} name @param {Held} held @param {number} now */
+  async #renewOne (name, held, now) {
+    const { connection, at } = held
+    const { uid, client, id } = connection
+    try {
+      const { at: latest, other } = await this.#parts.devices.renew(uid, /** @type {string} */ (client), id, at)
+      if (this.#held.get(name) !== held || held.connection !== connection) return
+      if (other !== '') return this.#end(connection)
+      held.at = latest
+      held.renewedAt = now
+      this.#held.delete(name)
+      this.#held.set(name, held)
+    } catch {
+      // still due in the next round
+      this.#services.metrics.bus_errors.inc({ operation: 'claim_device' })
+    }
+  }
+}
+
+/** @param {Connection} connection @returns {string | undefined} unambiguous: ids contain no control characters */
+const deviceOf = ({ exclusive, uid, client }) => exclusive && client !== undefined ? `${uid}\n${client}` : undefined

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { RedisDevices } from '../../../src/people/devices/redis-devices.js'
+import { Directory } from '../../../src/gateway/directory.js'
+import { Takeovers } from '../../../src/gateway/takeovers.js'
+import { createSessionIds } from '../../../src/wire/session-id.js'
+import { systemRandom } from '../../../src/base/common/random.js'
+import { manualClock } from '../../helpers/manual-clock.js'
+import { storeRedis } from '../../helpers/store-redis.js'
+
+/** Longer than the interval of renewals, ms. */
+const RENEWED = 5 * 60_000 + 2000
+
+/**
+ * Workers over one store. Orders arrive at once, except while `loses` is set.
+ * @param {import('node:test').TestContext} t
+ */
+async function cluster (t) {
+  const clock = manualClock()
+  const { redis } = await storeRedis(t)
+  const state = { loses: false, fails: false, replaced: 0, orders: 0 }
+  /** @type {Directory[]} */
+  const directories = []
+  const metrics = /** @type {any} */ ({
+    bus_errors: { inc () {} }, connections_replaced: { inc () { state.replaced++ } }
+  })
+  const bus = {
+    /** @param {any[]} entries */
+    async publish ([{ publication: { operator, sid, from } }]) {
+      state.orders++
+      assert.deepEqual([operator, typeof from], ['kick', 'string'])
+      if (!state.loses) for (const directory of directories) directory.connection(sid)?.disconnect('replaced')
+      return []
+    }
+  }
+
+  /** A worker. @param {number} workerNumber */
+  function worker (workerNumber) {
+    const directory = new Directory()
+    directories.push(directory)
+    const devices = new RedisDevices({ redis, clock: /** @type {any} */ ({ soon: setImmediate }) })
+    const takeovers = new Takeovers(/** @type {any} */ ({ metrics, clock, random: systemRandom }), {
+      devices: {
+        ready: true,
+        claim: async (...args) => {
+          if (state.fails) throw new Error('no Redis')
+          return devices.claim(...args)
+        },
+        renew: (...args) => devices.renew(...args),
+        end: (...args) => devices.end(...args)
+      },
+      bus, directory, workerNumber
+    })
+    takeovers.start()
+    t.after(() => takeovers.stop())
+    const newId = createSessionIds(workerNumber, { clock, random: systemRandom })
+    /** @param {string} uid @param {string | undefined} client @param {boolean} [exclusive] */
+    return (uid, client, exclusive = true) => {
+      const connection = /** @type {any} */ ({
+        id: newId(), uid, client, exclusive, open: true, code: undefined,
+        /** @param {string} code */
+        disconnect (code) {
+          assert.equal(connection.open, true, 'it ends once')
+          connection.code = code
+          connection.close()
+        },
+        close () {
+          connection.open = false
+          directory.remove(connection)
+          takeovers.disconnected(connection)
+        }
+      })
+      directory.add(connection)
+      takeovers.connected(connection)
+      return connection
+    }
+  }
+  const settled = async () => { for (let i = 0; i < 20; i++) await new Promise((resolve) => { setImmediate(resolve) }) }
+  return { clock, redis, state, worker, settled, device: (uid = randomUUID()) => /** @type {const} */ ([uid, 'board']) }
+}
+
+test('a connection ends when its client connects again, on its worker or another one, and no other does', async (t) => {
+  const { worker, settled, device } = await cluster(t)
+  const [one, two] = [worker(1), worker(2)]
+  const mine = device()
+  const others = [one(...device()), one(mine[0], 'phone'), one(mine[0], undefined), two(mine[0], mine[1], false)]
+  for (const connect of [one, one, two, one]) {
+    const before = connect(...mine)
+    await settled()
+    const after = two(...mine)
+    await settled()
+    assert.deepEqual([before.code, after.code], ['replaced', undefined])
+    after.close()
+    await settled()
+  }
+  assert.deepEqual(others.map(({ code }) => code), [undefined, undefined, undefined, undefined])
+})
+
+test('of connections that come at the same time one stays', async (t) => {
+  const { worker, settled, device } = await cluster(t)
+  const workers = [worker(1), worker(2), worker(3)]
+  for (let round = 0; round < 30; round++) {
+    const mine = device()
+    const connections = Array.from({ length: 2 + round % 5 }, (_, i) => workers[(round * i) % 3](...mine))
+    await settled()
+    assert.equal(connections.filter(({ open }) => open).length, 1, `round ${round}`)
+    assert.equal(workers[round % 3](...mine).open, true)
+  }
+})
+
+test('a connection whose order was lost finds the later one when it renews its claim', async (t) => {
+  const { clock, state, worker, settled, device } = await cluster(t)
+  const [one, two] = [worker(1), worker(2)]
+  const mine = device()
+  const old = one(...mine)
+  await settled()
+  state.loses = true
+  const next = two(...mine)
+  await settled()
+  assert.equal(old.open, true)
+  await clock.pass(RENEWED)
+  await settled()
+  assert.deepEqual([old.code, next.code, state.replaced], ['replaced', undefined, 1])
+})
+
+test('a claim that fails is repeated, and one that Redis has lost is written again, unless a later one is there', async (t) => {
+  const { clock, redis, state, worker, settled, device } = await cluster(t)
+  const [one, two] = [worker(1), worker(2)]
+  const mine = device()
+  const old = one(...mine)
+  await settled()
+  state.fails = true
+  const next = two(...mine)
+  await settled()
+  assert.equal(old.open, true)
+  state.fails = false
+  await clock.pass(1001)
+  await settled()
+  assert.deepEqual([old.code, next.open], ['replaced', true])
+  await redis.client.del(redis.keys.userDevice(...mine))
+  await clock.pass(RENEWED)
+  await settled()
+  assert.equal(next.open, true)
+  const last = one(...mine)
+  await settled()
+  assert.deepEqual([next.code, last.open], ['replaced', true])
+})
+
+test('a device whose worker has died is claimed without it, and its end is known for an hour', async (t) => {
+  const { redis, worker, settled, device } = await cluster(t)
+  const mine = device()
+  await redis.client.set(redis.keys.userDevice(...mine), `${Date.now()} AJ${'x'.repeat(18)}`)
+  const connection = worker(1)(...mine)
+  await settled()
+  assert.equal(connection.open, true)
+  connection.close()
+  await settled()
+  const [at, sid, end] = String(await redis.client.get(redis.keys.userDevice(...mine))).split(' ')
+  assert.deepEqual([sid, Number(end) >= Number(at)], [connection.id, true])
+  assert.ok(await redis.client.ttl(redis.keys.userDevice(...mine)) > 3500)
+})

@@ -1,0 +1,103 @@
+import { inCluster } from '../simulation/script/scripted-cluster.js'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import WebSocket from 'ws'
+import { URL, tokenOf } from '../simulation/parts/page.js'
+
+/**
+ * @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster
+ * @typedef {import('../simulation/world/sim-process.js').SimProcess} SimProcess
+ */
+
+let devices = 0
+
+/** A device of a plain WebSocket. */
+class Device {
+  /** @type {any[]} */
+  received = []
+  /** @type {number | undefined} */
+  closed
+
+  /** @param {ScriptedCluster} cluster @param {string} query */
+  constructor (cluster, query) {
+    this.cluster = cluster
+    this.process = cluster.outside(`device-${++devices}`)
+    this.process.enter('open', () => {
+      const ws = new WebSocket(`${URL.replace('http', 'ws')}/websocket/handshake?${query}`, ['inkcast.json'])
+      ws.on('message', (data) => this.received.push(JSON.parse(String(data))))
+      ws.on('error', () => {})
+      ws.on('close', (code) => { this.closed = code })
+    })
+  }
+
+  get connected () { return this.received.some(({ event }) => event === 'gateway:connected') }
+  get open () { return this.connected && this.closed === undefined }
+  get codes () { return this.received.filter(({ event }) => event === 'gateway:disconnect').map(({ payload }) => payload.code) }
+  get slot () { return this.cluster.slotOf(/** @type {any} */ (this)) }
+}
+
+/** @param {ScriptedCluster} cluster @param {string} query */
+async function connect (cluster, query) {
+  for (let tries = 0; tries < 100; tries++) {
+    const device = new Device(cluster, query)
+    await cluster.until(() => device.connected || device.closed !== undefined)
+    if (device.open) return device
+  }
+  throw new Error('no connection of 100 is accepted')
+}
+
+const env = { LISTENERS: 'ws:/websocket/handshake' }
+
+test('a device has one connection over the cluster: the latest, also of many at once, after an outage of Redis, and after its worker died',
+  () => inCluster({ machines: 2, workers: 2, env }, async (cluster) => {
+    await cluster.takesOrders()
+    const mine = `id=board&token=${tokenOf('ada')}`
+    const bob = await connect(cluster, `id=board&token=${tokenOf('bob')}`)
+    let device = await connect(cluster, mine)
+    const moves = new Set()
+    for (let i = 0; i < 8; i++) {
+      const [before, { slot }] = [device, device]
+      device = await connect(cluster, mine)
+      moves.add(device.slot === slot)
+      await cluster.until(() => before.closed !== undefined)
+      assert.deepEqual([before.codes, before.closed], [['replaced'], 1008])
+    }
+    assert.ok(moves.has(false), 'to another worker')
+
+    for (let round = 0; round < 10; round++) {
+      const all = [device, ...Array.from({ length: 5 }, () => new Device(cluster, mine))]
+      await cluster.until(() => all.every(({ connected }) => connected) && all.filter(({ open }) => open).length === 1)
+      await cluster.pass(3000)
+      const open = all.filter(({ open }) => open)
+      assert.equal(open.length, 1, `round ${round}`)
+      for (const { codes } of all) assert.ok(codes.length <= 1)
+      ;[device] = open
+    }
+
+    const before = device
+    cluster.cutOff(/** @type {any} */ (device.slot).running.process, 'redis', 5000)
+    device = await connect(cluster, mine)
+    await cluster.until(() => before.closed !== undefined)
+    assert.deepEqual([before.codes, device.open], [['replaced'], true])
+
+    cluster.kill(/** @type {any} */ (device.slot))
+    await cluster.until(() => device.closed !== undefined)
+    device = await connect(cluster, mine)
+    await cluster.pass(15_000)
+    assert.equal(device.open, true)
+    const after = await connect(cluster, mine)
+    await cluster.until(() => device.closed !== undefined)
+    assert.deepEqual([device.codes, after.open, bob.open], [['replaced'], true, true])
+  }))
+
+test('a device without a token is the user of its id: a new connection replaces the old one', () => inCluster(
+  { env: { ...env, AUTH_ALLOW_ANONYMOUS: 'true' } }, async (cluster) => {
+    await cluster.takesOrders()
+    const old = await connect(cluster, 'id=01')
+    const other = await connect(cluster, 'id=02')
+    const device = await connect(cluster, 'id=01')
+    await cluster.until(() => old.closed !== undefined)
+    assert.deepEqual([old.codes, device.open, other.open], [['replaced'], true, true])
+    assert.equal(device.received[0].payload.uid, 'anonymous:device:01')
+  }
+))
