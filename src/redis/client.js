@@ -337,7 +337,7 @@ const keyOf = ({ options: { host, port } }) => `${host}:${port}`
  */
 function slotMoves (cluster, topology) {
   const moves = createSlotMoves({
-    ownerOf: topology.nodeOf,
+    owners: () => cluster.slots.map((keys) => keys?.[0]),
     refresh: () => cluster.refreshSlotsCache(),
     ask: async (nodeKey) => {
       const info = await cluster.nodes('master').find((node) => keyOf(node) === nodeKey)?.info('replication')

@@ -6,7 +6,7 @@
 
 /**
  * @typedef {object} Nodes the required part of a Cluster
- * @property {(slot: number) => string | undefined} ownerOf key of the node that had a hash slot at the last refresh
+ * @property {() => (string | undefined)[]} owners keys of the nodes that had the hash slots at the last refresh
  * @property {(nodeKey: string) => Promise<string | undefined>} ask reads the generation of a node
  * @property {() => void} refresh requests another refresh of the cluster's hash slots
  *
@@ -14,12 +14,11 @@
  *   the generations by node that had been read before
  */
 
-const SLOTS = 16_384
 /** The error of a script (`asksForMove` in include/generation.lua). */
 const QUESTION = /^GENERATION (\S+) (\S+)/
 
 /** @param {Nodes} nodes */
-export function createSlotMoves ({ ownerOf, ask, refresh }) {
+export function createSlotMoves ({ owners: ownersNow, ask, refresh }) {
   /** By hash slot; empty until the generations of all nodes are known. @type {(string | undefined)[]} */
   let owners = []
   /** @type {Map<string, string>} by node */
@@ -33,15 +32,12 @@ export function createSlotMoves ({ ownerOf, ask, refresh }) {
   return {
     /** To be called after each refresh of the cluster's hash slots. Never rejects. */
     async look () {
-      // loops, and no Set of all: each refresh comes here, and while a node is gone there are many
-      /** @type {(string | undefined)[]} */
-      const now = []
+      const now = ownersNow()
+      // a loop, and no Set of all: each refresh comes here, and while a node is gone there are many
       /** @type {string[]} */
       const keys = []
       let last
-      for (let slot = 0; slot < SLOTS; slot++) {
-        const owner = ownerOf(slot)
-        now.push(owner)
+      for (const owner of now) {
         // most hash slots are on the node of the one before
         if (owner === last) continue
         last = owner

@@ -10,7 +10,7 @@ function cluster () {
   const moved = { 1: 'b' }
   let refreshes = 0
   const moves = createSlotMoves({
-    ownerOf: (slot) => moved[slot] ?? 'a',
+    owners: () => Array.from({ length: 16_384 }, (_, slot) => moved[slot] ?? 'a'),
     ask: async (node) => generations.get(node),
     refresh: () => { refreshes++ }
   })

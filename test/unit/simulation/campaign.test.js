@@ -61,13 +61,13 @@ describe('many seeds', () => {
   })
 
   test('a seed that throws, that ends its process or that never ends has failed, and the others go on', async (t) => {
-    const createRunner = runnerOf(t, 3000)
+    const createRunner = runnerOf(t, 1500)
     const { totals, failures } = await runAll({ jobs: jobs(1, 8), processes: 1, keepGoing: true, createRunner })
     assert.equal(totals.seeds, 8)
     const found = failures.map(({ job, result }) => `${job.seed}: ${result.violations[0].split('\n')[0]}`)
     assert.deepEqual(found, [
       '3: the scenario throws Error: this seed throws', '4: the process of the seed ended: exit code 7',
-      '5: the seed made no progress for 3 s', '6: the process of the seed ended: SIGSEGV', '7: 1.0 ms: a promise'
+      '5: the seed made no progress for 1.5 s', '6: the process of the seed ended: SIGSEGV', '7: 1.0 ms: a promise'
     ])
   })
 
