@@ -13,12 +13,14 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
  * ones are left out: with them there are 150.
  */
 const SEEDS = '1..19,21..50,52..115,117..142'
+/** Of the traffic of the block, ms. A world has as many faults in a shorter time. */
+const DURATION = '20000'
 
 test('no promise is broken in simulated worlds: named seeds, and a fixed block', async (t) => {
   const directory = makeDirectory('simulation')
   t.after(() => removeDirectory(directory))
   const log = join(directory, 'output')
-  const args = ['scripts/simulate.js', '--seeds', SEEDS, '--page', 'test/output/simulation.html']
+  const args = ['scripts/simulate.js', '--seeds', SEEDS, '--duration', DURATION, '--page', 'test/output/simulation.html']
   const child = spawnGuarded(process.execPath, args, { cwd: ROOT, log })
   giveWay(child.pid)
   t.after(() => child.stop(1000))

@@ -42,6 +42,7 @@ describe('arguments of npm run simulate', () => {
     assert.deepEqual(read('--seed', '1', ...text.split(' '))?.without, without)
     assert.equal(withoutOptions(without), text)
     assert.equal(withoutOptions({ faults: [] }), '')
+    assert.deepEqual(read('--seeds', '1..3', '--duration', '4000')?.without, { duration: 4000 })
   })
 
   test('switches', () => {
