@@ -162,6 +162,7 @@ module.exports = {
     onlyIn('socket\\.io-adapter', 'transport/socketio|gateway/extensions'),
     onlyIn('engine\\.io', 'transport/engine'),
     onlyIn('ws', 'transport/engine|gateway/rehearsal'),
+    onlyIn('mqtt-packet', 'transport/mqtt'),
     onlyIn('fastify', 'services/api'),
     onlyIn('@opentelemetry', 'observe/tracing'),
     onlyIn('commander', 'operate/cli'),

@@ -66,6 +66,7 @@ const GROUPS = [
         'vue.md': 'composables for Vue',
         'svelte.md': 'stores for Svelte',
         'websocket.md': 'devices and programs without a Socket.IO library: messages over a plain WebSocket',
+        'devices.md': 'devices with MQTT 3.1.1 or 5: topics, quality of service, what differs',
         'phones.md': 'React Native and Expo; resuming with the Socket.IO clients for Java, Python, Swift and Dart',
         'outbox.md': 'edits that survive lost connections and page reloads, and that the gateway accepts once',
         'shared-tabs.md': 'all tabs of a browser on one connection, as one member of the presence',

@@ -65,7 +65,6 @@ function problemOf (entry) {
   const listener = read(entry)
   if (listener === undefined) return form
   const { protocol, over, tls, port, path } = listener
-  if (protocol === 'mqtt') return 'this version has no MQTT'
   const hasPath = protocol !== 'socketio' && over === 'websocket'
   if (port === undefined && tls && hasPath) return `${form}: PORT has TLS if TLS_FILES is set`
   if (hasPath !== (path !== undefined) || (port === undefined && !hasPath)) return form

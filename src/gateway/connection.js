@@ -154,6 +154,13 @@ export class Connection extends TurnQueue {
   /** @returns {Iterable<string>} guids */
   documents () { return this.#documents?.keys() ?? [] }
 
+  /**
+   * State of a document that clients of this protocol may send to without opening it.
+   * @param {string} _guid
+   * @returns {{ hasMessage: boolean } | undefined} undefined: they have to open it first
+   */
+  unopened (_guid) { return undefined }
+
   get documentCount () { return this.#documents?.size ?? 0 }
 
   /** @returns {string[]} guids of documents whose join is complete */
@@ -340,6 +347,7 @@ export class Connection extends TurnQueue {
   /**
    * Closes the transport once its data is on the way. With polling this waits for the next poll: a request that found
    * no session could be answered before the client has read the data.
+   * @returns {void}
    */
   goAway () {
     const { conn } = this

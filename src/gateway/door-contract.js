@@ -24,5 +24,6 @@
  * @property {import('../transport/heartbeat/heartbeat.js').Heartbeat} heartbeat
  * @property {Pick<import('./leaving/drain.js').Drain, 'active'>} drain
  * @property {import('../transport/socketio/undecoded.js').NoteUndecoded} undecoded
+ * @property {import('./client-sessions.js').ClientSessions} clientSessions
  */
 export {}

@@ -8,7 +8,8 @@
 
 /** By protocol. */
 const CLASSES = {
-  ws: async () => (await import('./plain/plain-door.js')).PlainDoor
+  ws: async () => (await import('./plain/plain-door.js')).PlainDoor,
+  mqtt: async () => (await import('./mqtt/mqtt-door.js')).MqttDoor
 }
 
 /**

@@ -7,6 +7,7 @@ import { createEmitterMessages, emitterChannels } from '../transport/socketio/em
 import { RedisPresence } from '../people/presence/redis-presence.js'
 import { createRedisSessions } from '../people/sessions/redis-sessions.js'
 import { Sessions } from '../people/sessions/registry.js'
+import { createClientSessions } from './client-sessions.js'
 import { incarnationName } from '../people/workers/worker-watch.js'
 
 /** @typedef {{ readonly number: number, readonly incarnation: number, readonly held?: boolean }} Worker */
@@ -43,6 +44,7 @@ export function createRedisParts (services, { redis, durability, config, rules, 
     receiptParts: hasServices(config)
       ? createReceiptParts({ redis, workerNumber, incarnation, timeout: config.limits.receiptTimeout })
       : undefined,
+    clientSessions: createClientSessions(redis),
     rooms: createRedisRooms({ ...services, redis, settings: config.extensions })
   }
 }

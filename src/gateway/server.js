@@ -175,6 +175,7 @@ export class Gateway {
     const undecoded = createUndecoded({ metrics, log, clock })
     this.doors = openDoors(config.gateway.listeners, door.others ?? new Map(), context, {
       newId, admission, connectionContext, events: this.#events, userLogs, undecoded,
+      clientSessions: shared.clientSessions,
       handshake: this.handshake, users: this.users, heartbeat: this.heartbeat, drain: this.drain
     })
     this.servers = this.#createServers(services, { config, door, origins: admission.origins })

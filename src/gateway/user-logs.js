@@ -13,6 +13,7 @@ import { userLog } from '../wire/publication.js'
 /** The membership of a connection in its user's log. */
 class Reader {
   wanted = true
+  joined = false
 
   /**
    * @param {Connection} connection
@@ -53,7 +54,7 @@ export class UserLogs {
 
   /**
    * @param {object} dependencies
-   * @param {Pick<import('../documents/feeds.js').Feeds, 'join' | 'leave'>} dependencies.feeds
+   * @param {Pick<import('../documents/feeds.js').Feeds, 'join' | 'leave' | 'position'>} dependencies.feeds
    * @param {Pick<import('../log/bus/contract.js').Bus, 'history'>} dependencies.bus
    * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
    * @param {import('../base/common/log.js').Log} dependencies.log
@@ -98,6 +99,12 @@ export class UserLogs {
   /** @param {Connection} connection @returns {boolean} whether it reads its user's log, or is about to */
   has (connection) { return this.#readers.has(connection) }
 
+  /** @param {Connection} connection @returns {Position | undefined} of the last record that it got of its user's log */
+  positionOf (connection) {
+    const reader = this.#readers.get(connection)
+    return reader?.joined ? this.#feeds.position(userLog(connection.uid), reader) : reader?.since
+  }
+
   /** @param {Connection} connection that has ended */
   leave (connection) {
     const reader = this.#readers.get(connection)
@@ -114,6 +121,7 @@ export class UserLogs {
     await retry(async () => {
       if (!wanted()) return
       const { position, recovered } = await this.#feeds.join(userLog(connection.uid), reader, since, wanted)
+      reader.joined = wanted()
       if (wanted()) connection.send('gateway:user', { position, recovered: recovered && resumes })
     }, {
       clock: this.#clock,

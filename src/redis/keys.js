@@ -239,6 +239,8 @@ export function createKeys (prefix = DEFAULT_PREFIX) {
   const workerDocuments = (incarnation) => `${workerUsers(incarnation)}:documents`
   /** @param {string} uid @returns {string} hash, one field (''): the holders of a user (hold.lua) */
   const userHolders = (uid) => `${start}{u:${uid}}:held`
+  /** @param {string} uid @param {string} client id @returns {string} string: its session, if it comes back */
+  const clientSession = (uid, client) => `${start}{u:${uid}}:session:${client}`
   /** @param {string} uid @returns {string} string: when the last connection of a user ended, ms */
   const userSeen = (uid) => `${start}{u:${uid}}:seen`
   /** @param {string} uid @param {string} device id @returns {string} string: its connection (devices.lua) */
@@ -259,6 +261,6 @@ export function createKeys (prefix = DEFAULT_PREFIX) {
     workerOrders, orderReport, requestState, uplinkPart, uplinkQueueMarks, receiptParts, workerReceipts,
     watchesChannel, inspectChannel, echoChannel, workers, reports, tenants, documentPresence, workerPresence,
     presenceForgotten, workerUsers, workerDocuments, userHolders, documentHolders, checkKey, documentLeft, userSeen,
-    userDevice
+    userDevice, clientSession
   })
 }

@@ -6,6 +6,15 @@ import { contentOf, endOf, fieldOf } from './msgpack-walk.js'
  * what only the sender's encoder knows (extension types).
  */
 
+/** The `data` of a client whose protocol carries bytes (MQTT), checked. */
+export class RawValue {
+  /** @param {Buffer} value @param {import('./publication.js').ContentType} contentType */
+  constructor (value, contentType) {
+    this.value = value
+    this.contentType = contentType
+  }
+}
+
 /** By the decoded `data`, while it is being handled. @type {WeakMap<object, string | Buffer>} */
 const packets = new WeakMap()
 

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
 import WebSocket from 'ws'
 import { runBlock } from './code-blocks.js'
+import { mqttScenarios } from './mqtt-blocks.js'
 import { waitFor } from './wait.js'
 
 /**
- * The JavaScript of docs/websocket.md: its connection is cut once.
+ * The JavaScript of docs/websocket.md, whose connection is cut once, and of docs/devices.md.
  * @param {object} parts
+ * @param {{ gateway: { port: (listener: string) => number } }} parts.server
  * @param {(specifier: string) => Promise<any>} parts.load
  * @param {(guid: string, value: unknown) => Promise<unknown>} parts.publish
  * @returns {Record<string, (code: string, t: import('node:test').TestContext) => Promise<void>>}
  */
-export const websocketScenarios = ({ load, publish }) => ({
+export const websocketScenarios = ({ server, load, publish }) => ({
+  ...mqttScenarios({ server, load }),
   'docs/websocket.md: new WebSocket(': async (code, t) => {
     /** @type {unknown[]} */
     const printed = []

@@ -22,6 +22,8 @@ export class Delivery {
   #msgpack
   /** For plain WebSockets. @type {Partial<Record<Codec, EncodedMessage[]>> | undefined} */
   #plain
+  /** What other protocols have made of it. @type {Map<symbol, any> | undefined} */
+  #made
   /** @type {import('../../observe/metrics/points.js').DeliveryTrace | undefined} */
   trace = undefined
 
@@ -68,13 +70,32 @@ export class Delivery {
     return this.#plain[codec] ??= this.#named([this.#makePlain(codec)])
   }
 
+  /**
+   * What another protocol makes of the record once, for all its clients.
+   * @template T
+   * @param {symbol} key
+   * @param {(delivery: Delivery) => T} make
+   * @returns {T}
+   */
+  made (key, make) {
+    this.#made ??= new Map()
+    if (!this.#made.has(key)) this.#made.set(key, make(this))
+    return this.#made.get(key)
+  }
+
+  /** @returns {Buffer} the value as JSON, with bytes as base64 */
+  valueAsJson () {
+    const { value, contentType } = this.publication
+    return contentType === 'application/json' ? value : Buffer.from(plainText(decodeValue(value, contentType)))
+  }
+
   /** @param {Codec} codec */
   #makePlain (codec) {
-    const { event, value, contentType } = this.publication
+    const { event } = this.publication
     const ackId = this.receipt?.ackId
-    if (codec === 'msgpack') return plainMsgpack(event, this.#valueAsMsgpack(), this.meta, ackId)
-    const json = contentType === 'application/json' ? value : Buffer.from(plainText(decodeValue(value, contentType)))
-    return plainJson(event, json, this.meta, ackId)
+    return codec === 'msgpack'
+      ? plainMsgpack(event, this.#valueAsMsgpack(), this.meta, ackId)
+      : plainJson(event, this.valueAsJson(), this.meta, ackId)
   }
 
   #valueAsMsgpack () {

@@ -4,7 +4,7 @@ import { boolean, custom, isRecord, parse, strictObject, string, wholeNumber } f
 import { encodeMsgpack } from '../../wire/msgpack.js'
 import { withoutArrayBuffers } from '../../wire/msgpack-extensions.js'
 import { isId, isReservedEvent, reservedEvent } from '../../wire/publication.js'
-import { rawValue } from '../../wire/raw-value.js'
+import { RawValue, rawValue } from '../../wire/raw-value.js'
 import { checkValue } from '../../wire/value.js'
 
 /** Parts of the schemas of client events. */
@@ -93,6 +93,7 @@ export function checkEventName (name) {
  * @throws {InkcastError} bad_request
  */
 export function encodeData (connection, data) {
+  if (data instanceof RawValue) return { value: data.value, contentType: data.contentType, checked: true }
   const raw = rawValue(data)
   if (typeof raw === 'string') return { value: Buffer.from(raw), contentType: 'application/json', checked: true }
   if (raw !== undefined) {

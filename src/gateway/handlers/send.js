@@ -51,7 +51,7 @@ async function send (connection, input, context) {
   await mayWrite(connection, guid, context)
   const { value, contentType } = encodeData(connection, data)
   if (value.length > limits.maxRecordBytes) throw new InkcastError('value_too_large')
-  const document = /** @type {import('../open-document.js').OpenDocument} */ (connection.document(guid))
+  const document = /** @type {{ hasMessage: boolean }} */ (connection.document(guid) ?? connection.unopened(guid))
   if (!document.hasMessage) {
     connection.beginsSending()
     document.hasMessage = true
@@ -95,9 +95,14 @@ async function send (connection, input, context) {
  */
 export async function mayWrite (connection, guid, context) {
   assertMayAct(context)
-  if (!connection.document(guid)?.joined) throw new InkcastError('not_joined')
+  assertJoined(connection, guid)
   if (!await context.access.check(connection.identity, guid, 'write')) throw new InkcastError('forbidden')
   // access may have been revoked during the check, or the worker cut off
   assertMayAct(context)
-  if (!connection.document(guid)?.joined) throw new InkcastError('not_joined')
+  assertJoined(connection, guid)
+}
+
+/** @param {import('../connection.js').Connection} connection @param {string} guid @throws {InkcastError} not_joined */
+function assertJoined (connection, guid) {
+  if (!connection.document(guid)?.joined && connection.unopened(guid) === undefined) throw new InkcastError('not_joined')
 }

@@ -4,7 +4,12 @@ import { endSocket, responseOf } from '../../base/process/socket-times.js'
 import { listenerOf } from '../engine/link.js'
 import { readableByAnyPage } from './origin.js'
 
-/** @typedef {import('../../base/common/random.js').Random} Random */
+/**
+ * @typedef {import('../../base/common/random.js').Random} Random
+ *
+ * @typedef {import('http').ServerResponse | ((error: InkcastError) => void) | undefined} Answer where a refusal goes: a
+ *   response, a function for what is not HTTP, or undefined: the socket of an upgrade
+ */
 
 /** Interval at which the queue is served, ms. */
 const TICK = 20
@@ -68,7 +73,7 @@ export class HandshakeLimit {
 
   /**
    * @param {import('stream').Duplex} socket of a request for a new session; gets the response if refused
-   * @param {import('http').ServerResponse | undefined} res absent: an upgrade
+   * @param {Answer} res
    * @param {() => void} go called now or within a second, unless the client has disconnected
    * @param {{ headers: import('http').IncomingHttpHeaders }} req the request
    */
@@ -77,7 +82,7 @@ export class HandshakeLimit {
       this.metrics.connections_refused.inc({ reason: 'overload' })
       return this.#refuse(socket, res, new InkcastError('overloaded'))
     }
-    if (!this.connections.admits(req, socket, res))
+    if (!this.connections.admits(req, socket, typeof res === 'function' ? undefined : res))
       return this.#refuse(socket, res, new InkcastError('too_many_connections'))
     const waiting = this.#waiting
     if (waiting.length === 0) this.#look()
@@ -140,11 +145,12 @@ export class HandshakeLimit {
 
   /**
    * @param {import('stream').Duplex} socket
-   * @param {import('http').ServerResponse} [res] absent: an upgrade
+   * @param {Answer} [res]
    * @param {InkcastError} [error]
    */
   #refuse (socket, res, error = new InkcastError('unavailable', 'too many clients at the moment')) {
     this.metrics.handshakes.inc({ result: 'refused', listener: listenerOf(socket) })
+    if (typeof res === 'function') return res(error)
     const { code, message, retryable } = publicError(error)
     const body = JSON.stringify({ code, message, retryable })
     const headers = { 'Retry-After': Math.round(retryInMs(this.random) / 1000) }

@@ -93,7 +93,10 @@ export class Heartbeat {
 
   /** @param {Beat} beat */
   #plan (beat) {
-    this.#wheel.put(beat, dueAt(beat, this.#figuresOf(beat.conn), this.settings.max))
+    const { heard, conn: { silence } } = beat
+    this.#wheel.put(beat, silence === undefined
+      ? dueAt(beat, this.#figuresOf(beat.conn), this.settings.max)
+      : Math.min(heard + silence, this.#uptime() + this.settings.max))
     if (this.#timer === undefined && this.#started) this.#timer = this.clock.every(TICK, () => this.#tick()).unref()
   }
 
@@ -125,8 +128,9 @@ export class Heartbeat {
   #visit (beat, time) {
     const { conn } = beat
     if (conn.readyState === 'closed') return
+    if (conn.silence !== undefined && time < beat.heard + conn.silence) return this.#plan(beat)
     const figures = this.#figuresOf(conn)
-    if (isDead(beat, figures, time)) {
+    if (conn.silence !== undefined || isDead(beat, figures, time)) {
       this.metrics.expired_connections.inc()
       return conn.terminate('ping timeout')
     }

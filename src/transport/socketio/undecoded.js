@@ -11,6 +11,7 @@ const MESSAGES = {
   depth: 'the value is nested too deep',
   values: 'there are too many values in one message',
   connect: 'the first packet must be CONNECT, and there may be 10 of them',
+  mqtt: 'the packet is not valid MQTT',
   protocol: 'the client speaks an older version of the Socket.IO protocol'
 }
 

@@ -30,7 +30,7 @@ import { yjsScenarios } from '../../helpers/yjs-blocks.js'
 /** Code that readers copy has to run: each code block of the pages is checked according to its language. */
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-const server = await startEmbedded({ after }, { LISTENERS: 'ws:/websocket/handshake' })
+const server = await startEmbedded({ after }, { LISTENERS: 'ws:/websocket/handshake,mqtt://127.0.0.1:0' })
 const admin = await startAdmin({ after })
 /** The files and commands of tutorials are one program: test/browser/tutorials.test.js follows them. */
 const blocks = codeBlocks().filter(({ file }) => !file.startsWith('docs/tutorials/'))
@@ -123,7 +123,7 @@ const SCENARIOS = {
   },
 
   ...serviceScenarios({ server, load, publish }), ...howToScenarios({ server, load, publish }),
-  ...publisherScenarios({ load }), ...phoneScenarios({ load }), ...websocketScenarios({ load, publish }),
+  ...publisherScenarios({ load }), ...phoneScenarios({ load }), ...websocketScenarios({ server, load, publish }),
   ...yjsScenarios({ server, load }), ...userLogScenarios({ server, load }),
 
   'docs/client.md: { last: 3 })': async (code, t) => {

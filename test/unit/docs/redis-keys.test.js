@@ -22,6 +22,7 @@ const OF_CLIENTS = {
   documentLeft: keys.documentLeft('<guid>'),
   userSeen: [keys.userSeen('<uid>')],
   userDevice: [keys.userDevice('<uid>', '<id>')],
+  clientSession: [keys.clientSession('<uid>', '<client>')],
   workerPresence: [keys.workerPresence(/** @type {any} */ ('<worker>'))],
   documentLog: [keys.documentLog('<guid>')],
   documentMeta: [keys.documentMeta('<guid>')],

@@ -29,7 +29,8 @@ export const ADMISSION_METRICS = Object.freeze({
     labels: ['kind'],
     help: 'Packets of clients that were refused because they cannot be decoded: `json` (not valid JSON, such as the NaN of Python, or ' +
       'no event), `msgpack`, `attachments` (more than 10, or missing), `placeholder` (an object that looks like an attachment), `depth` ' +
-      'and `values` (above a limit), `connect` (the first packet is no CONNECT), `protocol` (Socket.IO 2).',
+      'and `values` (above a limit), `connect` (the first packet is no CONNECT), `mqtt` (against that protocol), `protocol` ' +
+      '(Socket.IO 2).',
     worry: 'Growth: a client sends values that its encoder cannot write. The client gets `bad_value`, and the log has one line a minute ' +
       'of each kind, with the user.'
   },

@@ -64,7 +64,7 @@ export const BEGUN_COUNTERS = Object.freeze({
       operation: [
         'publish', 'subscribe', 'unsubscribe', 'history', 'positions', 'cut', 'queued', 'add_user', 'remove_user',
         'renew_user', 'addUser', 'removeUser', 'orders', 'decode', 'deliver', 'rollback', 'claim_device',
-        'replace_device'
+        'replace_device', 'session'
       ]
     }
   },

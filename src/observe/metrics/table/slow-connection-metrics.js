@@ -33,5 +33,11 @@ export const SLOW_CONNECTION_METRICS = Object.freeze({
     labels: [],
     help: 'Ephemeral records dropped for slow connections, or replaced by a newer signal of the same sender.',
     worry: 'Grows fast: networks are too slow for what is published.'
+  },
+  mqtt_records_too_large: {
+    type: 'counter',
+    labels: [],
+    help: 'Records that an MQTT client did not get, because they are larger than the largest packet that it takes.',
+    worry: 'Grows: such a client misses records. Its documents have larger ones than it is made for.'
   }
 })

@@ -1,0 +1,308 @@
+import { happened } from '../../observe/metrics/points.js'
+import { encodePacket } from '../../transport/mqtt/packets.js'
+import { HEADER } from '../../wire/headers.js'
+import { GATEWAY } from '../../wire/mqtt-topic.js'
+import { ownPacket, propertiesOf, publishPacket, topicOf, userProperties } from '../../wire/mqtt-message.js'
+import { Connection } from '../connection.js'
+import { Reason, disconnectOf } from './codes.js'
+import { InFlight } from './in-flight.js'
+import { Incoming } from './incoming.js'
+
+/**
+ * The connection of an MQTT client (docs/devices.md). What it does not acknowledge in time stays in the log: its
+ * documents fall behind, and the missed records follow from there.
+ *
+ * @typedef {import('../../documents/delivery/delivery.js').Delivery} Delivery
+ *
+ * @typedef {object} Subscription
+ * @property {0 | 1} qos granted
+ * @property {boolean} noLocal messages of this client are left out
+ * @property {string} [guid]
+ * @property {boolean} [retained] it is new: its first records come with the flag RETAIN
+ * @property {Place} [place] where it continues
+ *
+ * @typedef {import('../../wire/position.js').Position & { sent: number }} Place the client has acknowledged everything
+ *   up to a position, and got records up to the offset `sent`
+ *
+ * @typedef {object} Offer what the client says in CONNECT
+ * @property {import('../../transport/mqtt/packets.js').Version} version
+ * @property {number} receiveMaximum records that it takes before it acknowledges the first
+ * @property {number} maxPacket bytes; 0: any
+ * @property {boolean} explains whether it wants reasons in words
+ */
+
+/** Of a delivery, by `made`. */
+const kTopic = Symbol('topic')
+const FORMS = [Symbol('3.1.1, 0'), Symbol('3.1.1, 1'), Symbol('5, 0'), Symbol('5, 1')]
+
+export class MqttConnection extends Connection {
+  /** By topic; undefined before the first one. @type {Map<string, Subscription> | undefined} */
+  #subscriptions
+  /**
+   * Documents that it sends to, the first one first.
+   * @type {Map<string, { hasMessage: boolean }> | undefined}
+   */
+  #unopened
+  /** Records that are not acknowledged. */
+  #inFlight
+  /** Messages of the client that are not answered yet. */
+  incoming = new Incoming(this)
+  /** Whether the gateway sends it to another worker. */
+  moves = false
+
+  /**
+   * @param {import('../../transport/mqtt/mqtt-input.js').MqttSession} session
+   * @param {import('../connection.js').Identity} identity
+   * @param {string} client id
+   * @param {import('../connection.js').ConnectionContext} context
+   * @param {Offer} offer
+   */
+  constructor (session, identity, client, context, offer) {
+    super(session, identity, 'json', client, context)
+    this.offer = offer
+    this.#inFlight = new InFlight(offer.receiveMaximum)
+    // a PUBACK needs nothing of the application
+    this.acknowledges = true
+  }
+
+  /** [MQTT-3.1.4-2] @override */
+  get exclusive () { return true }
+
+  /** @override */
+  get open () { return this.conn.readyState === 'open' }
+
+  /** Clients of MQTT send without a subscription. @override @param {string} guid */
+  unopened (guid) {
+    const known = this.#unopened?.get(guid)
+    if (known !== undefined) return known
+    this.#unopened ??= new Map()
+    if (this.#unopened.size >= this.context.maxDocuments) this.#unopened.delete(this.#unopened.keys().next().value ?? '')
+    const document = { hasMessage: false }
+    this.#unopened.set(guid, document)
+    return document
+  }
+
+  // Subscriptions
+
+  /** @param {string} topic */
+  subscription (topic) { return this.#subscriptions?.get(topic) }
+
+  /** @returns {Iterable<[string, Subscription]>} */
+  subscriptions () { return this.#subscriptions ?? [] }
+
+  /** @param {string} topic @param {Subscription} subscription @returns {boolean} false: there are too many */
+  subscribe (topic, subscription) {
+    this.#subscriptions ??= new Map()
+    if (!this.#subscriptions.has(topic) && this.#subscriptions.size >= 2 * this.context.maxDocuments + 2) return false
+    this.#subscriptions.set(topic, subscription)
+    return true
+  }
+
+  /** @param {string} topic @returns {boolean} whether there was one */
+  unsubscribe (topic) { return this.#subscriptions?.delete(topic) ?? false }
+
+  /** @param {string} guid @returns {boolean} whether a topic of it is left */
+  needs (guid) {
+    for (const subscription of this.#subscriptions?.values() ?? []) if (subscription.guid === guid) return true
+    return false
+  }
+
+  /** Also when its right ends. @override @param {string} guid */
+  removeDocument (guid) {
+    if (this.open && this.document(guid) !== undefined) {
+      for (const [topic, subscription] of this.#subscriptions ?? [])
+        if (subscription.guid === guid) this.#subscriptions?.delete(topic)
+    }
+    return super.removeDocument(guid)
+  }
+
+  // Delivery
+
+  /** @override @param {import('../connection.js').Delivered} given @param {boolean} [anyway] @returns {false | void} */
+  deliver (given, anyway) {
+    const subscription = this.#subscriptionOf(given)
+    if (subscription === undefined) return
+    if (!this.#inFlight.hasRoom && qosOf(subscription, /** @type {Delivery} */ (given)) === 1) return false
+    return super.deliver(given, anyway)
+  }
+
+  /** @param {import('../connection.js').Delivered} given */
+  #subscriptionOf (given) {
+    // presence is not for these clients
+    if (!('publication' in given) || this.#subscriptions === undefined) return undefined
+    const subscription = this.#subscriptions.get(given.made(kTopic, topicOfDelivery))
+    return subscription?.noLocal && given.publication.from === this.id ? undefined : subscription
+  }
+
+  /** @override @param {import('../connection.js').Delivered} given */
+  messagesOf (given) {
+    const subscription = this.#subscriptionOf(given)
+    if (subscription === undefined) return []
+    const delivery = /** @type {Delivery} */ (given)
+    const { version, maxPacket } = this.offer
+    const qos = qosOf(subscription, delivery)
+    const form = (version === 5 ? 2 : 0) + qos
+    const { packet, message } = delivery.made(FORMS[form], MAKERS[form])
+    // [MQTT-3.1.2-25]: as if it had been sent
+    if (maxPacket > 0 && packet.bytes.length > maxPacket) {
+      const metrics = /** @type {import('../../observe/metrics/metrics.js').Metrics} */ (this.context.metrics)
+      metrics.mqtt_records_too_large.inc()
+      return []
+    }
+    const { retained = false } = subscription
+    if (qos === 0 && !retained) return [message]
+    const id = qos === 0 ? 0 : this.#inFlight.add(delivery)
+    const again = id !== 0 && subscription.place !== undefined && this.#inFlight.offsetOf(id) <= subscription.place.sent
+    const frame = ownPacket(packet, id, { retain: retained, again })
+    return [{ data: frame, frame, guid: message.guid, trace: message.trace }]
+  }
+
+  /** @param {number} id of a packet @returns {boolean} whether it was in flight */
+  taken (id) {
+    const record = this.#inFlight.take(id)
+    if (record === undefined) return false
+    if (record.ackId !== undefined) this.acknowledged(record.ackId)
+    return true
+  }
+
+  /**
+   * @param {string | undefined} guid of a subscription; undefined: the user's log
+   * @param {import('../../documents/feeds.js').Feeds} feeds
+   * @param {import('../user-logs.js').UserLogs} userLogs
+   * @returns {Place | undefined} where a session continues
+   */
+  placeIn (guid, feeds, userLogs) {
+    const document = guid === undefined ? undefined : this.document(guid)
+    const at = guid === undefined
+      ? userLogs.positionOf(this)
+      : document?.joined ? feeds.position(guid, this) : document?.sent
+    if (at == null) return undefined
+    const least = this.#inFlight.least(guid)
+    return { epoch: at.epoch, offset: least === undefined ? at.offset : least - 1, sent: at.offset }
+  }
+
+  /**
+   * Offsets of the log before say nothing about the one that follows.
+   * @override
+   * @param {string} guid
+   * @param {import('../../wire/position.js').Position} position
+   * @param {string} reason
+   */
+  resync (guid, position, reason) {
+    this.#inFlight.forget(guid)
+    for (const subscription of this.#subscriptions?.values() ?? [])
+      if (subscription.guid === guid) subscription.place = undefined
+    super.resync(guid, position, reason)
+  }
+
+  /** @override */
+  drained () { return super.drained() ?? (this.open ? this.#inFlight.drained() : undefined) }
+
+  /** Its end: nothing waits for it. */
+  ends () { this.#inFlight.end() }
+
+  /** The log has what waits, so no time limits how long it is behind. @override */
+  fellBehind () {}
+
+  /** @override */
+  caughtUp () { if (happened.hasSubscribers) this.tell('caught_up', {}, this.documents()) }
+
+  /** @override @param {string} guid */
+  withdraw (guid) {
+    super.withdraw(guid)
+    this.#inFlight.forget(guid)
+  }
+
+  // Events of the gateway
+
+  /** @override @param {string} event @param {any} payload */
+  send (event, payload) {
+    if (event === 'gateway:disconnect') return this.#tellEnd(disconnectOf(payload.code), payload.message, payload)
+    if (this.subscription(GATEWAY) === undefined) return
+    const properties = this.offer.version === 5 ? userProperties({ [HEADER.event]: event }) : undefined
+    const { bytes } = publishPacket(GATEWAY, Buffer.from(JSON.stringify({ event, payload })), 0, properties)
+    if (this.offer.maxPacket === 0 || bytes.length <= this.offer.maxPacket) this.write(bytes)
+  }
+
+  /**
+   * @param {number} reasonCode
+   * @param {string} [reasonString]
+   * @param {{ retryInMs?: number }} [hint]
+   */
+  #tellEnd (reasonCode, reasonString, { retryInMs } = {}) {
+    if (this.offer.version !== 5 || !this.open) return
+    const properties =
+      { reasonString, ...(retryInMs !== undefined && { userProperties: { retryInMs: String(retryInMs) } }) }
+    this.flush()
+    this.conn.writeFrames(encodeShort({ cmd: 'disconnect', reasonCode, properties }, this.offer))
+  }
+
+  /** @override */
+  endSession () { this.conn.close() }
+
+  /** Closes after an error of its protocol. @param {number} reason @param {string} message */
+  endWith (reason, message) {
+    this.endCode ??= 'bad_value'
+    if (happened.hasSubscribers) this.tell('closing', { reason: message }, this.documents())
+    this.#tellEnd(reason, message)
+    this.conn.close(true)
+  }
+
+  /** @override @param {string} [reason] */
+  giveUp (reason = 'too slow, resume') {
+    if (happened.hasSubscribers) this.tell('closing', { reason }, this.documents())
+    this.#tellEnd(Reason.QUOTA, reason)
+    this.conn.close(true)
+  }
+
+  /** @override */
+  tellDraining () {
+    this.moves = true
+    super.tellDraining()
+  }
+
+  /** @override */
+  goAway () {
+    const { draining } = /** @type {any} */ (this.conn.server)
+    this.#tellEnd(draining ? Reason.SHUTTING_DOWN : Reason.OTHER_SERVER, 'connect again: another worker takes over')
+    this.conn.close()
+  }
+
+  /** Requests are answered by reason codes. @override */
+  requestOf () { return undefined }
+
+  /** @param {Buffer} bytes of a packet */
+  write (bytes) { this.conn.write(undefined, { wsPreEncodedFrame: [bytes] }) }
+
+  /** @param {any} packet with reasons in words, which the client may not want or not be able to take */
+  answerWith (packet) { this.write(encodeShort(packet, this.offer)) }
+}
+
+/** @param {Delivery} delivery */
+const topicOfDelivery = (delivery) => topicOf(delivery.publication)
+
+/** @param {Subscription} subscription @param {Delivery} delivery @returns {0 | 1} 0 for records that no log keeps */
+const qosOf = ({ qos }, { meta }) => meta.offset === undefined && /** @type {any} */ (meta).user === undefined ? 0 : qos
+
+/** One for each of FORMS. */
+const MAKERS = FORMS.map((_, form) => (/** @type {Delivery} */ delivery) => {
+  const { publication, meta, trace } = delivery
+  const offset = meta.offset ?? /** @type {any} */ (meta).user?.offset
+  const properties = form >= 2 ? propertiesOf(publication, offset) : undefined
+  const packet = publishPacket(
+    delivery.made(kTopic, topicOfDelivery), delivery.valueAsJson(), /** @type {0 | 1} */ (form % 2), properties)
+  const guid = publication.operator === 'broadcast' ? publication.guid : undefined
+  return { packet, message: { data: packet.bytes, frame: packet.bytes, guid, trace } }
+})
+
+/**
+ * @param {any} packet
+ * @param {Offer} offer
+ * @returns {Buffer} without what the client does not want [MQTT-3.1.2-29] or cannot take [MQTT-3.4.2-2]
+ */
+function encodeShort (packet, { version, explains, maxPacket }) {
+  const short = { ...packet, properties: undefined }
+  if (version !== 5 || (!explains && packet.cmd !== 'disconnect')) return encodePacket(short, version)
+  const bytes = encodePacket(packet, version)
+  return maxPacket === 0 || bytes.length <= maxPacket ? bytes : encodePacket(short, version)
+}

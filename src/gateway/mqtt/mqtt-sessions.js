@@ -1,0 +1,154 @@
+import { MAX_EXPIRY } from './connect.js'
+import { openAgain } from './subscribe.js'
+
+/**
+ * Sessions that outlast their connection (MQTT 5, 4.1): the subscriptions of a client, and for each document the
+ * position after which it has not acknowledged everything. Records are not stored: the log has them. A session is in
+ * Redis, so every worker can continue it.
+ *
+ * @typedef {import('./mqtt-connection.js').MqttConnection} MqttConnection
+ * @typedef {import('./subscribe.js').Topic} Topic
+ *
+ * @typedef {object} Open session of an open connection
+ * @property {number} expiry s after its end
+ * @property {boolean} changed since it was written
+ */
+
+/** Interval at which changed sessions are written, ms: after a crash records of this time come twice. */
+const WRITE_EVERY = 5000
+/** Sessions written in one turn of the event loop. */
+const BATCH = 100
+
+export class MqttSessions {
+  /** @type {Map<MqttConnection, Open>} bounded by the connections */
+  #open = new Map()
+  /** @type {import('../../base/common/clock.js').Timer | undefined} */
+  #timer
+  #store
+  #context
+  /** Writes in progress, which a stop waits for. */
+  writing = 0
+
+  /**
+   * @param {import('../client-sessions.js').ClientSessions} store
+   * @param {import('./subscribe.js').Context} context
+   */
+  constructor (store, context) {
+    this.#store = store
+    this.#context = context
+  }
+
+  /**
+   * Finds the session of a client that connects, or ends it.
+   * @param {string} uid
+   * @param {import('./connect.js').Wish} wish
+   * @param {boolean} anonymous the user is another one after each reconnect
+   * @returns {Promise<Topic[] | null>} null: there is none
+   */
+  async find (uid, { client, clean, assigned }, anonymous) {
+    if (anonymous || assigned) return null
+    if (clean) {
+      this.#follow(this.#store.remove(uid, client))
+      return null
+    }
+    const text = await this.#store.read(uid, client)
+    return text === null ? null : JSON.parse(text)
+  }
+
+  /**
+   * Each session is a key in Redis: the budget of documents that a user sends to bounds them.
+   * @param {MqttConnection} connection admitted
+   * @param {number} expiry that the client asks for, s
+   * @param {boolean} isNew
+   * @returns {number} granted
+   */
+  grant (connection, expiry, isNew) {
+    if (expiry === 0 || connection.identity.anonymous) return 0
+    try {
+      if (isNew) connection.beginsSending()
+      return expiry
+    } catch {
+      return 0
+    }
+  }
+
+  /**
+   * Keeps the session of a connection from now on, and continues it.
+   * @param {MqttConnection} connection
+   * @param {number} expiry granted, s
+   * @param {Topic[] | null} topics
+   */
+  begin (connection, expiry, topics) {
+    if (expiry > 0) {
+      this.#open.set(connection, { expiry, changed: true })
+      this.#timer ??= this.#context.clock.every(WRITE_EVERY, () => this.#writeChanged()).unref()
+    }
+    for (const topic of topics ?? [])
+      openAgain(connection, topic, this.#context).catch((error) =>
+        this.#context.log.error({ err: error }, 'a session of MQTT was not continued'))
+  }
+
+  /** @param {MqttConnection} connection @returns {boolean} whether it has a session that outlasts it */
+  has (connection) { return this.#open.has(connection) }
+
+  /** Something was acknowledged, or a subscription has changed. @param {MqttConnection} connection */
+  changed (connection) {
+    const open = this.#open.get(connection)
+    if (open !== undefined) open.changed = true
+  }
+
+  /**
+   * The connection ends: to be called while its documents are open.
+   * @param {MqttConnection} connection
+   * @param {number} [expiry] of a DISCONNECT, s
+   */
+  end (connection, expiry) {
+    const open = this.#open.get(connection)
+    if (open === undefined) return
+    this.#open.delete(connection)
+    if (this.#open.size === 0) {
+      this.#timer?.stop()
+      this.#timer = undefined
+    }
+    // the connection that replaces it has the session
+    if (connection.endCode === 'replaced') return
+    const seconds = Math.min(expiry ?? open.expiry, MAX_EXPIRY)
+    if (seconds > 0) this.#write(connection, seconds)
+    else this.#follow(this.#store.remove(connection.uid, /** @type {string} */ (connection.client)))
+  }
+
+  #writeChanged () {
+    let count = 0
+    for (const [connection, open] of this.#open) {
+      if (!open.changed) continue
+      if (count++ === BATCH) return void this.#context.clock.soon(() => this.#writeChanged())
+      open.changed = false
+      this.#write(connection, MAX_EXPIRY)
+    }
+  }
+
+  /** @param {MqttConnection} connection @param {number} seconds */
+  #write (connection, seconds) {
+    const { feeds, userLogs } = this.#context
+    const topics = [...connection.subscriptions()].map(([topic, { qos, noLocal, guid, place }]) =>
+      [topic, qos, noLocal, qos === 0 ? null : connection.placeIn(guid, feeds, userLogs) ?? place ?? null])
+    // a document is opened at its place, before topics of it that have none
+    topics.sort((one, other) => Number(one[3] === null) - Number(other[3] === null))
+    this.#follow(this.#store.write(
+      connection.uid, /** @type {string} */ (connection.client), JSON.stringify(topics), seconds
+    ))
+  }
+
+  /** @param {Promise<unknown>} written */
+  async #follow (written) {
+    this.writing++
+    try {
+      await written
+    } catch (error) {
+      this.#context.metrics.bus_errors.inc({ operation: 'session' })
+      this.#context.log.debug({ err: error }, 'a session of MQTT was not written')
+    } finally {
+      this.writing--
+    }
+  }
+}

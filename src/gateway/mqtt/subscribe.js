@@ -1,0 +1,164 @@
+import { ERRORS } from '../../base/common/errors.js'
+import { RATE_LIMITED } from '../../transport/admission/rate-limit.js'
+import { MqttError } from '../../transport/mqtt/packet-reader.js'
+import { Delivery } from '../../documents/delivery/delivery.js'
+import { isExcepted } from '../../documents/feed.js'
+import { readTopic } from '../../wire/mqtt-topic.js'
+import { handleEvent } from '../handlers/dispatch.js'
+import { Reason, subackOf } from './codes.js'
+
+/**
+ * SUBSCRIBE and UNSUBSCRIBE of a client: a document is open while one of its topics is subscribed.
+ *
+ * @typedef {import('./mqtt-connection.js').MqttConnection} MqttConnection
+ * @typedef {import('../handlers/context.js').HandlerContext & { userLogs: import('../user-logs.js').UserLogs }} Context
+ * @typedef {[topic: string, qos: 0 | 1, noLocal: boolean,
+ *   place: import('./mqtt-connection.js').Place | null]} Topic of a session
+ * @typedef {{ topic: string, qos: number, nl?: boolean, rh?: number }} Filter
+ */
+
+const WILDCARD = /[+#]/
+const SHARED = '$share/'
+/** Retain handling: send it always, or only for a new subscription; 2: never (MQTT 5, 3.8.3.1). */
+const [ALWAYS, IF_NEW] = [0, 1]
+/** User property of SUBSCRIBE: the number of newest records that come as retained ones. */
+const LAST = 'last'
+const REFUSED_3 = 0x80
+
+/**
+ * @param {MqttConnection} connection
+ * @param {any} packet
+ * @param {Context} context
+ */
+export async function subscribe (connection, { messageId, subscriptions, properties }, context) {
+  if (properties?.subscriptionIdentifier !== undefined)
+    throw new MqttError(Reason.SUBSCRIPTION_ID, 'subscription identifiers are not supported')
+  const last = Number(properties?.userProperties?.[LAST] ?? 1)
+  const granted = await Promise.all(
+    subscriptions.map((/** @type {Filter} */ filter) => subscribeTo(connection, filter, last, context)))
+  if (!connection.open) return
+  const codes = connection.offer.version === 5 ? granted : granted.map((code) => Math.min(code, REFUSED_3))
+  connection.answerWith({ cmd: 'suback', messageId, granted: codes })
+}
+
+/**
+ * @param {MqttConnection} connection
+ * @param {Filter} filter
+ * @param {number} last
+ * @param {Context} context
+ * @returns {Promise<number>} granted quality of service, or why it is refused
+ */
+async function subscribeTo (connection, { topic, qos, nl = false, rh = ALWAYS }, last, context) {
+  if (topic.startsWith(SHARED)) return Reason.SHARED
+  if (WILDCARD.test(topic)) return Reason.WILDCARD
+  const to = readTopic(topic)
+  if (to === null) return Reason.TOPIC_FILTER
+  if (!connection.mayHandle()) return subackOf((connection.limited ?? RATE_LIMITED).error.code)
+  const guid = 'guid' in to ? to.guid : undefined
+  const before = connection.subscription(topic)
+  const granted = (to.kind === 'document' || to.kind === 'user') && qos > 0 ? 1 : 0
+  /** @type {import('./mqtt-connection.js').Subscription} */
+  const subscription = { qos: granted, noLocal: nl, guid }
+  if (!connection.subscribe(topic, subscription)) return Reason.QUOTA
+  if (guid === undefined) {
+    if (to.kind === 'user') await readUserLog(connection, null, context)
+    return granted
+  }
+  const retained = to.kind === 'document' && (rh === ALWAYS || (rh === IF_NEW && before === undefined)) ? last : 0
+  if (connection.document(guid)?.joined) {
+    if (retained > 0) await sendNewest(connection, guid, topic, subscription, retained, context)
+    return granted
+  }
+  subscription.retained = retained > 0
+  const error = await join(connection, { guid, ...(retained > 0 && { last: retained }) }, context)
+  subscription.retained = false
+  if (error === undefined) return granted
+  connection.unsubscribe(topic)
+  return subackOf(error)
+}
+
+/**
+ * @param {MqttConnection} connection
+ * @param {object} input of doc:join
+ * @param {Context} context
+ * @returns {Promise<import('../../base/common/errors.js').ErrorCode | undefined>} code of an error
+ */
+async function join (connection, input, context) {
+  let answer = /** @type {any} */ (undefined)
+  await handleEvent(connection, 'doc:join', [input, (/** @type {any} */ given) => { answer = given }], context)
+  return answer?.error?.code
+}
+
+/**
+ * A subscription that replaces one gets the newest records once more [MQTT-3.8.4-3]. One that is older than what the
+ * client has got meanwhile would look like the newest.
+ *
+ * @param {MqttConnection} connection
+ * @param {string} guid
+ * @param {string} topic
+ * @param {import('./mqtt-connection.js').Subscription} subscription
+ * @param {number} last
+ * @param {Context} context
+ */
+async function sendNewest (connection, guid, topic, subscription, last, { bus, reads, feeds }) {
+  const { records, position } = await reads.of(bus, connection.uid).newest(guid, last, last)
+  if (connection.subscription(topic) !== subscription) return
+  const at = feeds.position(guid, connection)
+  if (at?.epoch !== position.epoch || at.offset > position.offset) return
+  subscription.retained = true
+  for (const { publication, offset, after, epoch } of records) {
+    if (isExcepted(connection, publication)) continue
+    connection.deliver(new Delivery(publication, offset, null, after, epoch))
+  }
+  subscription.retained = false
+}
+
+/**
+ * Opens a subscription of a session that continues.
+ * @param {MqttConnection} connection
+ * @param {Topic} stored
+ * @param {Context} context
+ */
+export async function openAgain (connection, [topic, qos, noLocal, place], context) {
+  const to = readTopic(topic)
+  if (to === null) return
+  const guid = 'guid' in to ? to.guid : undefined
+  connection.subscribe(topic, { qos, noLocal, guid, place: place ?? undefined })
+  const position = place === null ? null : { epoch: place.epoch, offset: place.offset }
+  if (to.kind === 'user') return readUserLog(connection, position, context)
+  if (guid === undefined) return
+  const error = await join(connection, { guid, position }, context)
+  if (error === undefined || !connection.open) return
+  // its records would be missing
+  if (ERRORS[error].retryable) connection.giveUp('unavailable, connect again')
+  else connection.unsubscribe(topic)
+}
+
+/**
+ * @param {MqttConnection} connection
+ * @param {import('../../wire/position.js').Position | null} position null: from now on
+ * @param {Context} context
+ */
+async function readUserLog (connection, position, { userLogs }) {
+  if (userLogs.has(connection)) return
+  const beginning = await userLogs.begin(connection.uid, position)
+  if (userLogs.has(connection) || !connection.open) return
+  userLogs.prepare(connection, beginning)
+  userLogs.join(connection)
+}
+
+/**
+ * @param {MqttConnection} connection
+ * @param {any} packet
+ * @param {Context} context
+ */
+export async function unsubscribe (connection, { messageId, unsubscriptions }, context) {
+  const granted = []
+  for (const topic of unsubscriptions) {
+    const guid = connection.subscription(topic)?.guid
+    granted.push(connection.unsubscribe(topic) ? Reason.OK : Reason.NO_SUBSCRIPTION)
+    if (guid !== undefined && !connection.needs(guid)) await handleEvent(connection, 'doc:leave', [{ guid }], context)
+    else if (topic === 'user') context.userLogs.leave(connection)
+  }
+  if (connection.open) connection.answerWith({ cmd: 'unsuback', messageId, granted })
+}

@@ -1,0 +1,52 @@
+import { MqttError, PacketReader } from './packet-reader.js'
+
+/**
+ * What a session of MQTT is besides its connection, over TCP (mqtt-socket.js) and WebSocket (mqtt-websocket.js).
+ *
+ * @typedef {import('../engine/stream-link.js').SessionServer & {
+ *   listener: { name: string },
+ *   onPacket: (session: MqttSession, packet: Buffer) => void,
+ *   onWrong: (session: MqttSession, error: MqttError) => void,
+ *   onEnd: (session: MqttSession, reason: string) => void }} MqttServer
+ *
+ * @typedef {import('../engine/stream-link.js').StreamLink & {
+ *   mqttServer: MqttServer,
+ *   input: MqttInput,
+ *   conn: MqttSession,
+ *   write: (data: undefined, options: { wsPreEncodedFrame: Buffer[] }) => void,
+ *   leave: () => void,
+ *   silence: number | undefined,
+ *   handshake: Handshake }} MqttSession silence: longest time without a packet, ms
+ *
+ * @typedef {{ headers: import('http').IncomingHttpHeaders, query: Record<string, string>, auth: any }} Handshake the
+ *   part of the login
+ */
+
+/** The handshake of a client that is admitted: the same object for all. @type {Handshake} */
+export const NOTHING = Object.freeze({ headers: {}, query: {}, auth: {} })
+
+/** Reads the packets of one session, and counts the memory of an unfinished one. */
+export class MqttInput {
+  #packets = new PacketReader()
+  /** The part of `#packets.held` that is counted. */
+  #held = 0
+
+  /** @param {MqttSession} session @param {Buffer} chunk */
+  read (session, chunk) {
+    const { mqttServer: server } = session
+    try {
+      this.#packets.read(chunk, session.maxBytes, (packet) => {
+        if (session.readyState === 'open') server.onPacket(session, packet)
+      })
+    } catch (error) {
+      if (!(error instanceof MqttError)) throw error
+      if (session.readyState === 'open') server.onWrong(session, error)
+    }
+    if (session.readyState === 'closed') return this.#packets.clear()
+    const { held } = this.#packets
+    if (held === this.#held) return
+    const more = held - this.#held
+    this.#held = held
+    server.inputLimits.holds(session, more)
+  }
+}

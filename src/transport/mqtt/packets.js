@@ -1,0 +1,183 @@
+import mqttPacket from 'mqtt-packet'
+import { MALFORMED, MqttError, PROTOCOL_ERROR } from './packet-reader.js'
+
+/**
+ * Decodes and encodes packets with mqtt-packet, and checks what it leaves to its users.
+ *
+ * @typedef {4 | 5} Version 4: MQTT 3.1.1
+ * @typedef {import('mqtt-packet').Packet} Packet
+ * @typedef {import('mqtt-packet').IConnectPacket} Connect
+ */
+
+// it would keep a buffer for each number of two bytes, 10 MB
+mqttPacket.writeToStream.cacheNumbers = false
+
+/** Types of packets, the first four bits. */
+export const Type = Object.freeze({
+  CONNECT: 1, PUBLISH: 3, PUBACK: 4, SUBSCRIBE: 8, UNSUBSCRIBE: 10, PINGREQ: 12, DISCONNECT: 14, AUTH: 15
+})
+
+/**
+ * Properties of version 5 that a client may send, by type of packet (MQTT 5, 2.2.2.2).
+ * @type {Record<string, string[]>}
+ */
+const PROPERTIES = {
+  connect: [
+    'sessionExpiryInterval', 'receiveMaximum', 'maximumPacketSize', 'topicAliasMaximum', 'requestResponseInformation',
+    'requestProblemInformation', 'userProperties', 'authenticationMethod', 'authenticationData'
+  ],
+  will: [
+    'willDelayInterval', 'payloadFormatIndicator', 'messageExpiryInterval', 'contentType', 'responseTopic',
+    'correlationData', 'userProperties'
+  ],
+  publish: [
+    'payloadFormatIndicator', 'messageExpiryInterval', 'topicAlias', 'responseTopic', 'correlationData',
+    'userProperties', 'contentType'
+  ],
+  puback: ['reasonString', 'userProperties'],
+  subscribe: ['subscriptionIdentifier', 'userProperties'],
+  unsubscribe: ['userProperties'],
+  disconnect: ['sessionExpiryInterval', 'reasonString', 'userProperties']
+}
+/** Properties that must not be 0. */
+const NOT_ZERO = ['receiveMaximum', 'maximumPacketSize']
+
+const NAME = 'MQTT'
+/** Name with its length, version, flags, keep-alive. */
+const LEAST = 2 + NAME.length + 4
+const USERNAME = 0x80
+const PASSWORD = 0x40
+const QOS_3 = 0x18
+
+/** A client of another version of MQTT. */
+export class OtherVersion extends Error {}
+
+/** One parser for all connections of a version: each packet comes in one piece. */
+class Decoder {
+  /** @type {Packet | undefined} */
+  #packet
+  /** @type {Error | undefined} */
+  #error
+  #parser
+
+  /** @param {{ protocolVersion: Version }} [settings] */
+  constructor (settings) {
+    this.#parser = mqttPacket.parser(settings)
+      .on('packet', (packet) => { this.#packet = packet })
+      .on('error', (error) => { this.#error = error })
+  }
+
+  /** @param {Buffer} bytes of one packet @returns {Packet} with views of them @throws {Error} */
+  decode (bytes) {
+    this.#packet = this.#error = undefined
+    this.#parser.parse(bytes)
+    if (this.#error !== undefined) throw this.#error
+    if (this.#packet === undefined) throw new Error('not a packet')
+    return this.#packet
+  }
+}
+
+/** Decodes the packets of all connections of a door. */
+export class PacketDecoder {
+  /** @type {Partial<Record<Version, Decoder>>} */
+  #decoders = {}
+
+  /**
+   * @param {Buffer} bytes of a packet after CONNECT
+   * @param {Version} version
+   * @returns {Packet} with views of the bytes
+   * @throws {MqttError}
+   */
+  decode (bytes, version) {
+    const decoder = this.#decoders[version] ??= new Decoder({ protocolVersion: version })
+    let packet
+    try {
+      packet = decoder.decode(bytes)
+    } catch (error) {
+      // it may be in the middle of a packet
+      this.#decoders[version] = undefined
+      throw new MqttError(MALFORMED, /** @type {Error} */ (error).message)
+    }
+    checkProperties(packet.cmd, /** @type {any} */ (packet).properties)
+    checkPacket(packet, bytes, version)
+    return packet
+  }
+}
+
+/**
+ * @param {Buffer} bytes of the first packet
+ * @returns {Connect & { protocolVersion: Version }}
+ * @throws {MqttError | OtherVersion}
+ */
+export function decodeConnect (bytes) {
+  if (bytes[0] >> 4 !== Type.CONNECT) throw new MqttError(PROTOCOL_ERROR, 'the first packet is not CONNECT')
+  // behind the length: the name with its length, the version, and the flags
+  let at = 1
+  while (bytes[at++] > 127);
+  if (bytes.length < at + LEAST) throw new MqttError(MALFORMED, 'CONNECT is too short')
+  const named = bytes.toString('latin1', at + 2, at + 2 + NAME.length) === NAME && bytes.readUInt16BE(at) === NAME.length
+  const version = bytes[at + 2 + NAME.length]
+  if (named ? version !== 4 && version !== 5 : bytes.includes('MQIsdp')) throw new OtherVersion()
+  const flags = bytes[at + 3 + NAME.length]
+  if (version === 4 && (flags & PASSWORD) !== 0 && (flags & USERNAME) === 0)
+    throw new MqttError(MALFORMED, 'a password without a user name') // [MQTT-3.1.2-22]
+  if ((flags & QOS_3) === QOS_3) throw new MqttError(MALFORMED, 'the quality of service of the will is 3')
+  let packet
+  try {
+    packet = /** @type {any} */ (new Decoder().decode(bytes))
+  } catch (error) {
+    throw new MqttError(MALFORMED, /** @type {Error} */ (error).message)
+  }
+  checkProperties('connect', packet.properties)
+  checkProperties('will', packet.will?.properties)
+  for (const field of [packet.clientId, packet.username, packet.will?.topic]) checkText(field, bytes)
+  return packet
+}
+
+/** @param {string} of @param {Record<string, any> | undefined} properties @throws {MqttError} */
+function checkProperties (of, properties) {
+  for (const name in properties) {
+    const value = properties[name]
+    if (!PROPERTIES[of]?.includes(name)) throw new MqttError(PROTOCOL_ERROR, `${of} has no property ${name}`)
+    if (value === null || value === undefined || value === -1) throw new MqttError(MALFORMED, `${name} cannot be read`)
+    if (Array.isArray(value)) throw new MqttError(PROTOCOL_ERROR, `${name} comes twice`)
+    if (value === 0 && NOT_ZERO.includes(name)) throw new MqttError(PROTOCOL_ERROR, `${name} is 0`)
+  }
+}
+
+/** @param {any} packet @param {Buffer} bytes @param {Version} version @throws {MqttError} */
+function checkPacket (packet, bytes, version) {
+  const { cmd, messageId, topic, qos, dup } = packet
+  const hasId = cmd === 'subscribe' || cmd === 'unsubscribe' || cmd === 'puback' || (cmd === 'publish' && qos > 0)
+  if (hasId && !(messageId > 0)) throw new MqttError(MALFORMED, 'a packet without an id') // [MQTT-2.3.1-1]
+  if (cmd === 'publish') {
+    if (qos === 0 && dup) throw new MqttError(MALFORMED, 'DUP of a message with quality of service 0') // [MQTT-3.3.1-2]
+    if (topic === '' && version === 4) throw new MqttError(MALFORMED, 'the topic is empty')
+    checkText(topic, bytes)
+  } else if (cmd === 'subscribe' || cmd === 'unsubscribe') {
+    const topics = packet.unsubscriptions ?? packet.subscriptions.map((/** @type {any} */ one) => one.topic)
+    if (topics.length === 0) throw new MqttError(PROTOCOL_ERROR, 'no topic') // [MQTT-3.8.3-3]
+    for (const one of topics) {
+      if (one === '') throw new MqttError(MALFORMED, 'a topic is empty') // [MQTT-4.7.3-1]
+      checkText(one, bytes)
+    }
+  }
+}
+
+/**
+ * @param {string | undefined} text
+ * @param {Buffer} bytes that it comes from
+ * @throws {MqttError} it has a null character, or was no UTF-8 [MQTT-1.5.3-1] [MQTT-1.5.3-2]
+ */
+function checkText (text, bytes) {
+  if (text === undefined) return
+  if (text.includes('\0') || (text.includes('\ufffd') && !bytes.includes(text)))
+    throw new MqttError(MALFORMED, 'a text is not valid UTF-8')
+}
+
+/**
+ * @param {Packet} packet
+ * @param {Version} version
+ * @returns {Buffer}
+ */
+export const encodePacket = (packet, version) => mqttPacket.generate(packet, { protocolVersion: version })

@@ -1,0 +1,107 @@
+import { documentTopic, signalTopic, USER } from './mqtt-topic.js'
+import { HEADER } from './headers.js'
+
+/**
+ * PUBLISH packets of MQTT 3.1.1 and 5 made from untouched value bytes. All receivers of a record share one packet for
+ * each version and quality of service; with quality 1 a copy has the packet id of its connection.
+ *
+ * @typedef {object} PublishPacket
+ * @property {Buffer} bytes
+ * @property {number} idAt where the packet id is written; 0: it has none
+ */
+
+const PUBLISH = 0x30
+const QOS_1 = 0x02
+const RETAIN = 0x01
+const DUP = 0x08
+/** Identifier of a user property (MQTT 5, 3.3.2.3.7). */
+const USER_PROPERTY = 0x26
+
+/**
+ * @param {string} topic
+ * @param {Buffer} payload
+ * @param {0 | 1} qos
+ * @param {Buffer} [properties] of version 5, with their length
+ * @returns {PublishPacket} with the packet id 0
+ */
+export function publishPacket (topic, payload, qos, properties) {
+  const topicLength = Buffer.byteLength(topic)
+  const length = 2 + topicLength + (qos === 1 ? 2 : 0) + (properties?.length ?? 0) + payload.length
+  const size = sizeOfLength(length)
+  const bytes = Buffer.allocUnsafe(1 + size + length)
+  bytes[0] = qos === 1 ? PUBLISH | QOS_1 : PUBLISH
+  let at = writeLength(bytes, 1, length)
+  at = bytes.writeUInt16BE(topicLength, at)
+  at += bytes.write(topic, at)
+  const idAt = qos === 1 ? at : 0
+  if (qos === 1) at = bytes.writeUInt16BE(0, at)
+  if (properties !== undefined) at += properties.copy(bytes, at)
+  payload.copy(bytes, at)
+  return { bytes, idAt }
+}
+
+/**
+ * @param {PublishPacket} packet shared
+ * @param {number} id 0: none
+ * @param {{ retain?: boolean, again?: boolean }} flags retain: it answers a new subscription; again: it may have been
+ *   sent before
+ * @returns {Buffer} a copy for one connection
+ */
+export function ownPacket ({ bytes, idAt }, id, { retain, again }) {
+  const own = Buffer.from(bytes)
+  if (retain) own[0] |= RETAIN
+  if (again) own[0] |= DUP
+  if (id !== 0) own.writeUInt16BE(id, idAt)
+  return own
+}
+
+/** @param {Record<string, string | undefined>} pairs @returns {Buffer} user properties, with their length */
+export function userProperties (pairs) {
+  const parts = []
+  for (const [name, value] of Object.entries(pairs))
+    if (value !== undefined) parts.push(Buffer.from([USER_PROPERTY]), text(name), text(value))
+  const all = Buffer.concat(parts)
+  const head = Buffer.allocUnsafe(sizeOfLength(all.length))
+  writeLength(head, 0, all.length)
+  return Buffer.concat([head, all])
+}
+
+/**
+ * Headers of a record, as user properties of version 5.
+ * @param {import('./publication.js').Publication} publication
+ * @param {number | undefined} offset in the log
+ */
+export const propertiesOf = ({ event, traceId, traceparent }, offset) => userProperties({
+  [HEADER.event]: event,
+  [HEADER.offset]: offset?.toString(),
+  [HEADER.traceId]: traceId,
+  [HEADER.traceparent]: traceparent
+})
+
+/**
+ * @param {import('./publication.js').Publication} publication
+ * @returns {string} the topic of a record: a signal is what a client sends and no log keeps
+ */
+export function topicOf ({ operator, guid, event, ephemeral, from }) {
+  if (operator !== 'broadcast' || guid === undefined) return USER
+  return ephemeral && from !== undefined ? signalTopic(guid, event) : documentTopic(guid)
+}
+
+/** @param {string} value */
+function text (value) {
+  const length = Buffer.byteLength(value)
+  const bytes = Buffer.allocUnsafe(2 + length)
+  bytes.writeUInt16BE(length, 0)
+  bytes.write(value, 2)
+  return bytes
+}
+
+/** @param {number} length */
+const sizeOfLength = (length) => length < 2 ** 7 ? 1 : length < 2 ** 14 ? 2 : length < 2 ** 21 ? 3 : 4
+
+/** @param {Buffer} bytes @param {number} at @param {number} length @returns {number} where it ends */
+function writeLength (bytes, at, length) {
+  for (; length > 127; length >>>= 7) bytes[at++] = (length & 127) | 128
+  bytes[at++] = length
+  return at
+}

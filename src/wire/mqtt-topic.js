@@ -1,0 +1,46 @@
+/**
+ * Topics of MQTT (docs/devices.md): `doc/<guid>` is a document, `doc/<guid>/signal/<event>` its signals of one kind,
+ * `user` what is published for the client's user, `gateway` the events of the gateway itself. In a guid or the name of
+ * an event `%`, `/`, `+` and `#` are written as in URLs, because they have a meaning in topics.
+ *
+ * @typedef {{ kind: 'document', guid: string } | { kind: 'signal', guid: string, event: string } |
+ *   { kind: 'user' } | { kind: 'gateway' }} Topic
+ */
+
+export const USER = 'user'
+export const GATEWAY = 'gateway'
+const DOCUMENT = 'doc'
+const SIGNAL = 'signal'
+
+/** @type {Record<string, string>} */
+const WRITTEN = { '%': '%25', '/': '%2F', '+': '%2B', '#': '%23' }
+/** @type {Record<string, string>} */
+const READ = Object.fromEntries(Object.entries(WRITTEN).map(([char, written]) => [written, char]))
+/** What has to be written in another way, and is not. */
+const WRONG = /[+#]|%(?!25|2F|2B|23)/
+
+/** @param {string} name */
+const written = (name) => name.replace(/[%/+#]/g, (char) => WRITTEN[char])
+
+/** @param {string} level of a topic */
+const read = (level) => level.includes('%') ? level.replace(/%../g, (code) => READ[code]) : level
+
+/** @param {string} guid */
+export const documentTopic = (guid) => `${DOCUMENT}/${written(guid)}`
+
+/** @param {string} guid @param {string} event */
+export const signalTopic = (guid, event) => `${DOCUMENT}/${written(guid)}/${SIGNAL}/${written(event)}`
+
+/**
+ * @param {string} topic
+ * @returns {Topic | null} null: there is no such topic. Of two topics that are written differently, none is the same
+ */
+export function readTopic (topic) {
+  if (topic === USER) return { kind: 'user' }
+  if (topic === GATEWAY) return { kind: 'gateway' }
+  const [first, guid, third, event, ...more] = topic.split('/')
+  if (first !== DOCUMENT || guid === undefined || guid === '' || WRONG.test(topic) || more.length > 0) return null
+  if (third === undefined) return { kind: 'document', guid: read(guid) }
+  if (third !== SIGNAL || event === undefined || event === '') return null
+  return { kind: 'signal', guid: read(guid), event: read(event) }
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, describe, test } from 'node:test'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { mqttClient } from '../../helpers/mqtt-client.js'
+import { SECRET, signToken } from '../../helpers/tokens.js'
+import { waitFor } from '../../helpers/wait.js'
+
+const LISTENER = 'mqtt://127.0.0.1:0'
+const inkcast = await startEmbedded({ after }, { LISTENERS: LISTENER, AUTH_JWT_SECRET: SECRET })
+const port = inkcast.gateway.port(LISTENER)
+const post = (/** @type {string} */ guid, /** @type {unknown} */ value) => inkcast.post(`/v1/documents/${guid}/broadcast`, value)
+
+/**
+ * @param {{ after: (stop: () => unknown) => void }} t
+ * @param {string} uid
+ * @param {Record<string, any>} [connect]
+ */
+const connect = async (t, uid, connect = {}) =>
+  mqttClient(t, port, { clientId: 'device', clean: false, username: uid, password: await signToken({ sub: uid }), ...connect })
+const V5 = { protocolVersion: 5, properties: { sessionExpiryInterval: 3600 } }
+const gone = (/** @type {string} */ uid) => waitFor(() => !inkcast.gateway.directory.hasUser(uid))
+
+describe('a session', () => {
+  test('[MQTT-3.1.2-4] continues: its subscriptions are there, and what was missed comes once and in order', async (t) => {
+    for (const [uid, version] of /** @type {[string, any][]} */ ([['four', {}], ['five', V5]])) {
+      const [guid, other] = [randomUUID(), randomUUID()]
+      const first = await connect(t, uid, version)
+      assert.equal(first.connack.sessionPresent, false)
+      await first.subscribe(`doc/${guid}`, 1)
+      await first.subscribe(`doc/${other}`, 0)
+      await post(guid, 'before')
+      assert.equal((await first.record()).value, 'before')
+      first.socket.destroy()
+      await gone(uid)
+      for (let i = 0; i < 40; i++) await post(guid, i)
+      await post(other, 'not kept')
+      const again = await connect(t, uid, version)
+      assert.equal(again.connack.sessionPresent, true)
+      for (let i = 0; i < 40; i++) {
+        const { packet, value } = await again.record()
+        assert.deepEqual([packet.topic, value, packet.dup, packet.retain], [`doc/${guid}`, i, false, false])
+      }
+      await waitFor(async () => {
+        await post(other, 'live')
+        return again.received.length > 0
+      })
+    }
+  })
+
+  test('[MQTT-4.4.0-1] [MQTT-3.3.1-1] repeats what was not acknowledged, with DUP', async (t) => {
+    const guid = randomUUID()
+    const first = await connect(t, 'repeats', V5)
+    await first.subscribe(`doc/${guid}`, 1)
+    for (let i = 0; i < 4; i++) await post(guid, i)
+    for (let i = 0; i < 2; i++) await first.record()
+    await waitFor(() => first.received.length === 2)
+    first.socket.destroy()
+    await gone('repeats')
+    await post(guid, 4)
+    const again = await connect(t, 'repeats', V5)
+    const got = []
+    for (let i = 0; i < 3; i++) got.push(await again.record())
+    assert.deepEqual(got.map(({ value, packet }) => [value, packet.dup]), [[2, true], [3, true], [4, false]])
+  })
+
+  test('of a user\'s log continues as well', async (t) => {
+    const first = await connect(t, 'log', V5)
+    await first.subscribe('user', 1)
+    const send = (/** @type {unknown} */ value) => inkcast.post('/v1/users/log/send', value, { 'x-keep': 'true' })
+    await send(1)
+    await first.record()
+    first.socket.destroy()
+    await gone('log')
+    await send(2)
+    assert.equal((await (await connect(t, 'log', V5)).record()).value, 2)
+  })
+
+  test('[MQTT-3.1.2-6] ends with a clean start, with its expiry, and with DISCONNECT that says so', async (t) => {
+    const has = async (/** @type {any} */ more) => {
+      const client = await connect(t, 'ends', more)
+      const { sessionPresent } = client.connack
+      return { client, sessionPresent }
+    }
+    const end = async (/** @type {any} */ client, /** @type {any} */ properties) => {
+      client.send({ cmd: 'disconnect', reasonCode: 0, properties })
+      await client.closed()
+      await gone('ends')
+    }
+    const first = await has(V5)
+    await end(first.client, {})
+    const clean = await has({ ...V5, clean: true })
+    assert.equal(clean.sessionPresent, false)
+    await end(clean.client, {})
+    const third = await has(V5)
+    assert.equal(third.sessionPresent, true)
+    await end(third.client, { sessionExpiryInterval: 0 })
+    const short = await has({ protocolVersion: 5 })
+    assert.equal(short.sessionPresent, false)
+    short.client.send({ cmd: 'disconnect', reasonCode: 0, properties: { sessionExpiryInterval: 5 } }) // [MQTT-3.14.2-2]
+    assert.equal((await short.client.next('disconnect')).reasonCode, 0x82)
+    await gone('ends')
+    assert.equal((await has(V5)).sessionPresent, false)
+  })
+
+  test('of another user with the same client id is another one; its rights are those of the new token', async (t) => {
+    const guid = randomUUID()
+    const first = await connect(t, 'rights', V5)
+    await first.subscribe(`doc/${guid}`, 1)
+    first.socket.destroy()
+    await gone('rights')
+    assert.equal((await connect(t, 'stranger', V5)).connack.sessionPresent, false)
+    await post(guid, 'secret')
+    const password = await signToken({ sub: 'rights', documents: [{ guid: 'other', access: 'read' }] })
+    const again = await connect(t, 'rights', { ...V5, password })
+    assert.equal(again.connack.sessionPresent, true)
+    const [connection] = inkcast.gateway.directory.user('rights')
+    await waitFor(() => [.../** @type {any} */ (connection).subscriptions()].length === 0)
+    assert.deepEqual(again.received, [])
+  })
+})
