@@ -26,7 +26,7 @@ async function startApi (t, statusOf) {
   return { url: `http://127.0.0.1:${port}`, tries }
 }
 
-const plan = planOf('hold', { documents: 4, records: 100 })
+const plan = planOf('hold', { documents: 4, records: 20 })
 const ignore = async () => {}
 
 test('a request that is in progress is repeated, with the same idempotency key', async (t) => {
