@@ -17,29 +17,34 @@ const ask = (name, argument) => frame(TEXT, `421${JSON.stringify([name, argument
 const signal = (guid, data) => frame(TEXT, `421["doc:signal",{"guid":"${guid}","event":"noise","data":${data}}]`)
 
 /**
+ * @typedef {object} Entry how a client logs in, and opens a document of its own and the crowd of the witnesses
+ * @property {string} request
+ * @property {(token: string) => Buffer} connect its first frame
+ * @property {RegExp} admitted the answer to that
+ * @property {(guid: string) => Buffer} join a frame
+ */
+
+/**
  * A client that joins a document of its own and the witnesses' crowd, and writes at a steady rate; it reconnects when
  * it is closed.
  *
+ * @param {Entry} entry
  * @param {number} perSecond write rate
  * @param {() => Buffer | Buffer[]} next bytes to write each time
- * @param {{ codec?: 'json' | 'msgpack' }} [options]
  * @returns {Attack}
  */
-const client = (perSecond, next, { codec = 'json' } = {}) => async ({ port, secure, token, seconds }) => {
+export const steadyClient = ({ request, connect, admitted, join }, perSecond, next) => async (target) => {
+  const { port, secure, token, seconds } = target
   const until = performance.now() + seconds * 1000
   const sent = { connections: 0, bytes: 0 }
   while (performance.now() < until) {
     const line = new Line({ port, secure })
     sent.connections++
-    await line.write(upgradeRequest())
+    await line.write(request)
     await line.answer(/ 101 /)
-    await line.write(
-      codec === 'json' ? frame(TEXT, `40{"token":"${token}"}`) : frame(BINARY, packet(0, connectData(token)))
-    )
-    // The response begins with 40 for JSON, and holds "sid" for both.
-    await line.answer(/sid[^]*(pingInterval|maxPayload)[^]*sid/)
-    for (const guid of ['own', 'crowd'])
-      await line.write(codec === 'json' ? ask('doc:join', { guid }) : frame(BINARY, join(guid)))
+    await line.write(connect(token))
+    await line.answer(admitted)
+    for (const guid of ['own', 'crowd']) await line.write(join(guid))
     const begin = performance.now()
     for (let n = 0; !line.ended && performance.now() < until; n++) {
       for (const bytes of [next()].flat()) await line.write(bytes)
@@ -51,6 +56,25 @@ const client = (perSecond, next, { codec = 'json' } = {}) => async ({ port, secu
   }
   return sent
 }
+
+// The response begins with 40 for JSON, and holds "sid" for both.
+const SOCKET_IO = { request: upgradeRequest(), admitted: /sid[^]*(pingInterval|maxPayload)[^]*sid/ }
+/** @type {Record<'json' | 'msgpack', Entry>} */
+const ENTRIES = {
+  json: {
+    ...SOCKET_IO,
+    connect: (token) => frame(TEXT, `40{"token":"${token}"}`),
+    join: (guid) => ask('doc:join', { guid })
+  },
+  msgpack: {
+    ...SOCKET_IO,
+    connect: (token) => frame(BINARY, packet(0, connectData(token))),
+    join: (guid) => frame(BINARY, join(guid))
+  }
+}
+
+/** @param {number} perSecond @param {() => Buffer | Buffer[]} next @param {{ codec?: 'json' | 'msgpack' }} [options] */
+const client = (perSecond, next, { codec = 'json' } = {}) => steadyClient(ENTRIES[codec], perSecond, next)
 
 /** @param {string} text below 65,536 bytes @returns {Buffer} msgpack */
 function string (text) {

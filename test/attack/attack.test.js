@@ -8,6 +8,7 @@ import { BETWEEN_WORKERS, DOORS } from './doors.js'
 import { startGrpcCallers } from './grpc-callers.js'
 import { GRPC } from './grpc.js'
 import { assertHeld } from './limits.js'
+import { PLAIN_ADMITTED, PLAIN_ANONYMOUS, PLAIN_SETTINGS } from './plain.js'
 import { attacked, SECONDS } from './scene.js'
 import { timeoutOf } from './timeouts.js'
 
@@ -32,15 +33,17 @@ const GRPC_PORT = await freePort()
 const byAnybody = /** @type {const} */ ({
   shows: 'an attacker without a token stops no client', who: 'anybody', steady: true
 })
+const byClient = /** @type {const} */ ({
+  shows: 'one client at its limits starves no other client', who: 'a client', p99: P99_ONE_CLIENT, steady: true
+})
 const atDoors = /** @type {const} */ ({ shows: 'an attack on a port stops no client', who: 'anybody' })
 
 /** Those with the same settings are neighbors. @type {Group[]} */
 const GROUPS = [
   { ...byAnybody, attacks: ANONYMOUS },
-  {
-    attacks: ADMITTED, who: 'a client', p99: P99_ONE_CLIENT, steady: true,
-    shows: 'one client at its limits starves no other client'
-  },
+  { ...byClient, attacks: ADMITTED },
+  { ...byAnybody, attacks: PLAIN_ANONYMOUS, options: { env: PLAIN_SETTINGS } },
+  { ...byClient, attacks: PLAIN_ADMITTED, options: { env: PLAIN_SETTINGS } },
   { attacks: CALLERS, shows: 'an attack on the api stops no client', who: 'a caller', options: { role: 'api' } },
   { ...atDoors, attacks: DOORS },
   {

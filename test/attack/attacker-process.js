@@ -9,10 +9,12 @@ import { ANONYMOUS, COMPRESSED, SECURE } from './anonymous.js'
 import { CALLERS } from './callers.js'
 import { BETWEEN_WORKERS, DOORS } from './doors.js'
 import { GRPC } from './grpc.js'
+import { PLAIN_ADMITTED, PLAIN_ANONYMOUS } from './plain.js'
 
 const [, , name] = process.argv
 const attack = {
-  ...ANONYMOUS, ...COMPRESSED, ...SECURE, ...ADMITTED, ...ONE_USER, ...CALLERS, ...GRPC, ...DOORS, ...BETWEEN_WORKERS
+  ...ANONYMOUS, ...COMPRESSED, ...SECURE, ...ADMITTED, ...ONE_USER, ...CALLERS, ...GRPC, ...DOORS, ...BETWEEN_WORKERS,
+  ...PLAIN_ANONYMOUS, ...PLAIN_ADMITTED
 }[name]
 // on a small machine the attacker would take the cores of the gateway and the witnesses
 setPriority(constants.priority.PRIORITY_LOW)

@@ -12,6 +12,8 @@ const TIMEOUTS = {
   'bodies of 1 MB that do not end': TIMES.keepAlive,
   'frames that claim 1 MB': UNFINISHED,
   'frames of 1 MB that do not end': UNFINISHED,
+  'plain: half handshakes, and WebSockets without a login': TIMES.headers + TIMES.linger,
+  'plain: first messages of 60 KB that do not end': TIMES.headers + TIMES.linger,
   // among them kept connections without a request
   'unfinished lines': TIMES.keepAlive,
   'TLS without a byte, or half a hello': TIMES.handshake,

@@ -28,20 +28,26 @@ export const packet = (type, data, id) =>
  * @param {string} event @param {string} guid @param {Buffer} data msgpack
  */
 export const event = (event, guid, data) =>
-  packet(
-    2,
-    Buffer.concat([
-      Buffer.from([0x92]),
-      short(event),
-      Buffer.from([0x83]),
-      short('guid'),
-      short(guid),
-      short('event'),
-      short('noise'),
-      short('data'),
-      data
-    ])
-  )
+  packet(2, Buffer.concat([Buffer.from([0x92]), short(event), signalOf(guid, data)]))
+
+/**
+ * A message of the plain protocol, as msgpack: `{ event, payload, id }`.
+ * @param {string} event @param {Buffer} payload msgpack @param {number} id below 128
+ */
+export const plainMessage = (event, payload, id) => Buffer.concat([
+  Buffer.from([0x83]), short('event'), short(event), short('payload'), payload, short('id'), Buffer.from([id])
+])
+
+/**
+ * The argument `{ guid, event, data }` of a signal, as msgpack.
+ * @param {string} guid @param {Buffer} data msgpack
+ */
+export const signalOf = (guid, data) => Buffer.concat([
+  Buffer.from([0x83]), short('guid'), short(guid), short('event'), short('noise'), short('data'), data
+])
+
+/** The argument `{ guid }` as msgpack. @param {string} guid */
+export const guidOf = (guid) => Buffer.concat([Buffer.from([0x81]), short('guid'), short(guid)])
 
 /** @param {number} depth @returns {string} JSON */
 export const nested = (depth) => '['.repeat(depth) + ']'.repeat(depth)

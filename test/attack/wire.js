@@ -185,11 +185,12 @@ export async function keepBusy ({ port, seconds, secure }, count, use) {
  * @param {Target} target
  * @param {number} count
  * @param {() => Buffer | Buffer[]} next bytes to write each time
- * @param {{ query?: string, headers?: string[], pause?: number }} [options] pause between two writes of a line, ms
+ * @param {{ query?: string, path?: string, headers?: string[], pause?: number }} [options] pause between two writes of
+ *   a line, ms
  */
-export function floodFrames (target, count, next, { query, headers, pause = 0 } = {}) {
+export function floodFrames (target, count, next, { query, path, headers, pause = 0 } = {}) {
   return keepBusy(target, count, async (line, until) => {
-    await line.write(upgradeRequest({ query: query ?? '&transport=websocket', headers }))
+    await line.write(upgradeRequest({ query, path, headers }))
     if (await line.answer(/ 101 /) === null) return
     while (!line.ended && performance.now() < until) {
       await Promise.all([next()].flat().map((bytes) => line.write(bytes)))
