@@ -7,6 +7,7 @@ import { Broker } from './parts/broker.js'
 import { Cluster, GRPC_SETTINGS } from './parts/cluster.js'
 import { Editor } from './parts/editor.js'
 import { KafkaService } from './parts/kafka-service.js'
+import { PLAIN_SETTINGS } from './parts/plain-line.js'
 import { People } from './parts/people.js'
 import { RightsTraffic } from './parts/rights-traffic.js'
 import { Service } from './parts/service.js'
@@ -31,7 +32,8 @@ const SOME = {
   grpc: { share: 0.3, change: 0x67525059 },
   launcher: { share: 0.4, change: 0x6c6176a5 },
   upgrade: { share: 0.3, change: 0x757067ba },
-  slow: { share: 0.2, change: 0x736c6f77 }
+  slow: { share: 0.2, change: 0x736c6f77 },
+  plain: { share: 0.3, change: 0x706c6169 }
 }
 /** Default duration of traffic and faults, ms. */
 const DURATION = 30_000
@@ -47,6 +49,7 @@ const DURATION = 30_000
  * @property {readonly import('./parts/redis/kinds.js').RedisKind[]} redis one of these kinds
  * @property {number} duration ms
  * @property {readonly string[]} [faults] kinds; default: all
+ * @property {number} [devices] share of the worlds with plain WebSockets
  */
 /** @type {Omit<Scenario, 'redis'>} */
 const SHAPE = {
@@ -68,6 +71,7 @@ export const SCENARIOS = {
     ...SHAPE, redis: ['single', 'single', 'shards'],
     faults: [...REFUSALS, 'kill', 'reload', 'cut connection within the cluster', 'rebalance']
   },
+  devices: { ...SHAPE, redis: ['single', 'single', 'shards'], devices: 1 },
   calm: {
     ...SHAPE, machines: [1, 1], workers: [3, 3], pages: [8, 8], documents: [3, 3], kafka: 0, rights: 0, redis: ['single'],
     faults: []
@@ -154,9 +158,13 @@ class Run {
       ? new WebhookReceiver(world, { tabs: () => this.tabs, plan: () => this.plan }) : undefined
     const slow = drawnApart(world.seed, SOME.slow)
     const ways = drawnApart(world.seed, SOME.grpc)
+    const plain = drawnApart(world.seed, { ...SOME.plain, share: shape.devices ?? SOME.plain.share })
     this.cluster = new Cluster(world, {
       machines, workers, redis, broker: this.broker, launches: drawnApart(world.seed, SOME.launcher) !== undefined,
-      env: { ...receiver && RECEIVER_SETTINGS, ...ways && GRPC_SETTINGS, ...slow && SLOW_SETTINGS }
+      env: {
+        ...receiver && RECEIVER_SETTINGS, ...ways && GRPC_SETTINGS, ...slow && SLOW_SETTINGS,
+        ...plain && PLAIN_SETTINGS
+      }
     })
     const ofService = world.process('service', { name: 'service', step: 0 })
     this.service = this.broker !== undefined && drawn.chance(0.5)
@@ -168,7 +176,8 @@ class Run {
     this.answers = new Answers(world)
     const { service, answers, guids } = this
     this.tabs = new Tabs(world, {
-      count, guids, edited: ['edits-1'], service, answers, mayResync: () => this.plan.mayResync, areSlow: slow !== undefined,
+      count, guids, edited: ['edits-1'], service, answers, plain: plain?.fork(),
+      mayResync: () => this.plan.mayResync, areSlow: slow !== undefined,
       acknowledged: receiver && ((traceId) => receiver.checker.acknowledged(traceId)),
       // an edit that waits for the webhook is in Redis only
       isLost: (guid, writer, number) =>
@@ -182,7 +191,7 @@ class Run {
     if (receiver !== undefined) this.traffic.push(receiver)
     if (drawn.chance(shape.rights))
       this.traffic.push(new RightsTraffic(world, {
-        cluster: this.cluster, drawn: drawn.fork(), ways: ways?.fork()
+        cluster: this.cluster, drawn: drawn.fork(), ways: ways?.fork(), plain: plain?.fork()
       }))
     this.plan = new FaultPlan(world, {
       cluster: this.cluster, pages: this.tabs.pages, broker: this.broker, duration: this.duration, kinds: shape.faults,

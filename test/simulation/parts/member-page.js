@@ -1,6 +1,7 @@
 import { io } from 'socket.io-client'
 import msgpackParser from 'socket.io-msgpack-parser'
 import { PUBLIC } from './cluster.js'
+import { PlainLine } from './plain-line.js'
 import { signToken } from './tokens.js'
 
 const URL = `http://${PUBLIC}`
@@ -41,14 +42,16 @@ export class MemberPage {
    * @param {string[]} options.guids
    * @param {import('../oracle/rights-checker.js').RightsChecker} options.checker
    * @param {() => number} options.issuerTime ms since 1970
+   * @param {boolean} options.isPlain over a plain WebSocket
    */
-  constructor (process, { uid, guids, checker, issuerTime }) {
+  constructor (process, { uid, guids, checker, issuerTime, isPlain }) {
     this.process = process
     this.name = process.name
     this.uid = uid
     this.guids = guids
     this.checker = checker
     this.issuerTime = issuerTime
+    this.isPlain = isPlain
     process.isClient = true
     /** Whether it keeps its token as long as it can. */
     this.#isFaithful = process.drawn.chance(0.5)
@@ -72,12 +75,13 @@ export class MemberPage {
 
   #open () {
     const { drawn } = this.process
-    const socket = this.#socket = io(URL, {
-      transports: drawn.pick(WAYS),
-      forceNew: true,
-      ...drawn.chance(0.3) ? { parser: msgpackParser } : {},
-      auth: (tell) => tell(this.#handshake())
-    })
+    const transports = drawn.pick(WAYS)
+    const isPacked = drawn.chance(0.3)
+    const auth = (/** @type {(auth: object) => void} */ tell) => tell(this.#handshake())
+    /** @type {import('socket.io-client').Socket} */
+    const socket = this.#socket = this.isPlain
+      ? /** @type {any} */ (new PlainLine(this.process, { isPacked, auth }))
+      : io(URL, { transports, forceNew: true, ...isPacked ? { parser: msgpackParser } : {}, auth })
     socket.on('connect', () => {
       const line = /** @type {Line} */ (this.line)
       line.sid = /** @type {string} */ (socket.id)

@@ -46,6 +46,8 @@ export class Page {
   waved = new Set()
   /** @type {DocumentChecker | undefined} */
   log
+  /** Whether it is on a plain WebSocket. */
+  isPlain = false
 
   /** @param {import('../world/sim-process.js').SimProcess} process @param {PageOptions} options */
   constructor (process, options) {

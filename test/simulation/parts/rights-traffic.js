@@ -7,6 +7,8 @@ import { Service } from './service.js'
 const PAUSES = { order: 1200, close: 6000, action: 350, record: 400 }
 /** Between two probes at the end, ms. */
 const PROBE = 800
+/** Share of pages on plain WebSockets, where there are any. */
+const PLAIN = 0.6
 
 /**
  * @typedef {import('../world/random.js').SeededRandom} SeededRandom
@@ -47,9 +49,11 @@ export class RightsTraffic {
    * @param {import('./cluster.js').Cluster} options.cluster
    * @param {SeededRandom} options.drawn
    * @param {SeededRandom} [options.ways] see Service
+   * @param {SeededRandom} [options.plain] some pages are on plain WebSockets
    */
-  constructor (world, { cluster, drawn, ways }) {
+  constructor (world, { cluster, drawn, ways, plain }) {
     this.world = world
+    this.plain = plain
     this.cluster = cluster
     this.drawn = drawn
     this.ledger = new RightsLedger({ world, cluster })
@@ -67,7 +71,7 @@ export class RightsTraffic {
       for (let tab = 1; tab <= tabs; tab++) {
         const name = `page-of-${uid}-${tab}`
         this.pages.push(new MemberPage(world.process(name, { name, step: 0 }), {
-          uid, guids: this.#guids, checker: this.checker,
+          uid, guids: this.#guids, checker: this.checker, isPlain: this.plain?.chance(PLAIN) ?? false,
           // its clock and that of Redis are the same, as docs/auth.md asks for
           issuerTime: () => world.wall + cluster.redis.servers[0].machine.step
         }))

@@ -34,24 +34,28 @@ export class StockPage extends Page {
 
   close () { this.#socket?.disconnect() }
 
+  /**
+   * @param {(tell: (auth: object) => void) => void} auth
+   * @param {{ transports: string[], isPacked: boolean }} way
+   * @returns {import('socket.io-client').Socket}
+   */
+  openLine (auth, { transports, isPacked }) {
+    return io(URL, { transports, forceNew: true, auth, ...isPacked ? { parser: msgpackParser } : {} })
+  }
+
   /** @param {string[]} guids @param {string[]} transports @param {boolean} isPacked */
   #open (guids, transports, isPacked) {
     const token = tokenOf(this.uid)
     const socket = this.#socket = runPrintedLines({
       guids,
       event: 'record',
-      connect: (auth) => io(URL, {
-        transports,
-        forceNew: true,
-        auth: (tell) => auth((/** @type {any} */ { documents }) => {
-          for (const [guid, { state }] of this.presence) {
-            documents[guid] = { ...documents[guid], members: true, ...state && { state } }
-            this.#offered.set(guid, state)
-          }
-          tell({ token, client: this.name, documents, ...this.log && { user: this.#user } })
-        }),
-        ...isPacked ? { parser: msgpackParser } : {}
-      }),
+      connect: (auth) => this.openLine((tell) => auth((/** @type {any} */ { documents }) => {
+        for (const [guid, { state }] of this.presence) {
+          documents[guid] = { ...documents[guid], members: true, ...state && { state } }
+          this.#offered.set(guid, state)
+        }
+        tell({ token, client: this.name, documents, ...this.log && { user: this.#user } })
+      }), { transports, isPacked }),
       show: (guid, { writer, number }, { offset }) => this.documents.get(guid)?.shown(writer, number, offset)
     })
     socket.on('record', (_, { guid, offset, traceId }, acknowledge) => {

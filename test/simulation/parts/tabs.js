@@ -1,9 +1,13 @@
+import { DevicePage } from './device-page.js'
 import { OutboxStores } from './outbox-store.js'
 import { OwnPage } from './own-page.js'
+import { PlainPage } from './plain-page.js'
 import { StockPage } from './stock-page.js'
 
 /** Between a closed tab and the next one of its user, and between two closed tabs, ms. */
 const [NEXT, CLOSING] = [1500, 9000]
+/** Share of pages on plain WebSockets, where there are any. */
+const PLAIN = 0.6
 
 /**
  * @typedef {import('./page.js').Page} Page
@@ -35,9 +39,13 @@ export class Tabs {
    * @param {boolean} options.areSlow some pages read too little
    * @param {(guid: string, writer: string, number: number) => boolean} options.isLost by Kafka
    * @param {((traceId: string) => void) | undefined} options.acknowledged a page acknowledges a record
+   * @param {import('../world/random.js').SeededRandom | undefined} options.plain some pages are on plain WebSockets
    */
-  constructor (world, { count, guids, edited, service, answers, mayResync, areSlow, isLost, acknowledged = () => {} }) {
+  constructor (world, options) {
+    const { count, guids, edited, service, answers, mayResync } = options
+    const { areSlow, isLost, acknowledged = () => {}, plain } = options
     this.world = world
+    this.plain = plain
     const drawn = this.drawn = world.random.fork()
     this.count = count
     this.guids = guids
@@ -63,12 +71,15 @@ export class Tabs {
 
   /** @param {number} until */
   begin (until) {
-    for (let i = 0; i < this.count; i++)
-      this.#openPage(this.uids[i % this.uids.length], this.drawn.chance(0.5) ? StockPage : OwnPage, until)
+    for (let i = 0; i < this.count; i++) {
+      const Kind = this.drawn.chance(0.5) ? StockPage : OwnPage
+      const plain = this.plain?.chance(PLAIN) ? this.plain.pick([PlainPage, DevicePage]) : undefined
+      this.#openPage(this.uids[i % this.uids.length], plain ?? Kind, until)
+    }
     if (this.areClosed) this.#closeSome(until)
   }
 
-  /** @param {string} uid @param {typeof StockPage | typeof OwnPage} Kind @param {number} until */
+  /** @param {string} uid @param {typeof StockPage | typeof OwnPage | typeof DevicePage} Kind @param {number} until */
   #openPage (uid, Kind, until) {
     const { world, drawn, service } = this
     const name = `page-${++this.#numbers}`
@@ -118,7 +129,7 @@ export class Tabs {
       if (this.open.length < 2) return
       this.closed++
       const { process, uid } = page
-      const Kind = page instanceof OwnPage ? OwnPage : StockPage
+      const Kind = /** @type {typeof StockPage} */ (page.constructor)
       const opensAgain = drawn.chance(0.8)
       world.trace.note(world.time, `${page.name} of ${uid} is closed`)
       if (drawn.chance(0.4)) {
@@ -183,6 +194,7 @@ export class Tabs {
       sum(({ documents }) => [...documents.values()].reduce((total, checker) => total + checker[what], 0))
     return {
       'pages': this.pages.length,
+      'pages on plain WebSockets': this.pages.filter(({ isPlain }) => isPlain).length,
       'tabs closed': this.closed,
       'records received': ofDocuments('received'),
       'resyncs': ofDocuments('resyncs'),
