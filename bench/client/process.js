@@ -7,17 +7,18 @@ import { serve } from '../../packages/load/child.js'
 import { documentsOf, guidOf } from '../job.js'
 import { BareClient } from './bare-client.js'
 import { openClients } from './open.js'
+import { PlainClient } from './plain-client.js'
 import { PollingClient } from './polling-client.js'
 import { Receiver } from './receiver.js'
 import { WebSocketClient } from './websocket-client.js'
 
-const KINDS = { websocket: WebSocketClient, polling: PollingClient, bare: BareClient }
+const KINDS = { websocket: WebSocketClient, polling: PollingClient, bare: BareClient, plain: PlainClient }
 /** Number of source addresses, for more connections than one address has ports; Linux has all of 127.0.0.0/8. */
 const SOURCES = 16
 /** Documents that are joined in parallel. */
 const JOINING = 64
 
-/** Open clients, by number. @type {Map<number, WebSocketClient | PollingClient | BareClient>} */
+/** Open clients, by number. @type {Map<number, WebSocketClient | PollingClient | BareClient | PlainClient>} */
 const clients = new Map()
 /** @type {Record<string, number>} open connections that were closed from outside, by reason */
 const lost = {}
@@ -81,7 +82,8 @@ const commands = {
     })
     for (const [i, client] of opened) {
       clients.set(first + i, client)
-      if (!(client instanceof PollingClient)) client.seen = new Map([[(first + i) % documents, 0]])
+      if (client instanceof WebSocketClient || client instanceof BareClient)
+        client.seen = new Map([[(first + i) % documents, 0]])
     }
     return { ...score, ...effort() }
   },
@@ -94,7 +96,7 @@ const commands = {
    */
   async join (membership, onProgress) {
     const wanted = [...clients].flatMap(([number, client]) =>
-      client instanceof PollingClient
+      client instanceof PollingClient || client instanceof PlainClient
         ? []
         : documentsOf(membership, number)
             .filter((document) => !client.seen?.has(document))

@@ -34,6 +34,7 @@ import { byRole, costs, openSession, serversOf } from './session.js'
  * @property {number} openedKb growth of the worker's resident set per connection, directly after all were opened
  * @property {number} workerKb the same after a while
  * @property {number} allKb growth of all server processes per connection
+ * @property {number} idleMs CPU of the worker while the connections are idle, ms per second
  *
  * @typedef {object} RoundResult
  * @property {string} system
@@ -52,7 +53,7 @@ import { byRole, costs, openSession, serversOf } from './session.js'
 const MEMBERS_BASE = 100_000
 const DOCUMENTS_BASE = 700_000
 /** Roles that hold connections. */
-const WORKERS = new Set(['gateway', 'worker'])
+const WORKERS = new Set(['gateway', 'worker', 'floor'])
 
 /**
  * @param {import('./systems.js').SystemUnderTest} entry
@@ -214,7 +215,7 @@ export async function runMemory (entry, { memoryConnections, memoryIdleMs }, nod
       onPhase('memory', done / of)
     )
     const opened = serversOf(session.usage())
-    await delay(memoryIdleMs)
+    const { used: whileIdle, watchedMs } = await session.measure(() => delay(memoryIdleMs))
     const after = serversOf(session.usage())
     const workers = (/** @type {import('./session.js').Used[]} */ used) => used.filter(({ role }) => WORKERS.has(role))
     const growth = (/** @type {typeof serversOf} */ of, /** @type {typeof before} */ to) =>
@@ -223,7 +224,8 @@ export async function runMemory (entry, { memoryConnections, memoryIdleMs }, nod
       connections: ok,
       openedKb: growth(workers, opened),
       workerKb: growth(workers, after),
-      allKb: growth((used) => used, after)
+      allKb: growth((used) => used, after),
+      idleMs: costs(workers(whileIdle), watchedMs).cpuUs
     }
     return { system: session.name, memory, lost: (await session.clients.status()).lost }
   } finally {

@@ -236,11 +236,11 @@ function memory (summary) {
   if (lines.length === 0) return ''
   const reference = lines.find(({ system }) => system === REFERENCE)
   return `### Memory of idle connections, all on one worker\n\n${markdownTable(
-    ['system', 'worker KB each', 'when just opened', 'all processes KB each', 'worker / baseline', 'connections'],
-    lines.map(({ system, workerKb, openedKb, allKb, connections }) => [
+    ['system', 'worker KB each', 'when just opened', 'all processes KB each', 'worker / baseline', 'worker idle, ms/s', 'connections'],
+    lines.map(({ system, workerKb, openedKb, allKb, idleMs, connections }) => [
       system, workerKb, openedKb, allKb,
       reference === undefined ? '-' : fixed(workerKb / reference.workerKb),
-      connections
+      fixed(idleMs), connections
     ])
   )}`
 }

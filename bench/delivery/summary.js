@@ -70,7 +70,7 @@ export function summarize (rounds) {
       steady: some(all('steady'), deliveryLine),
       members: byCount(all('members').flat().map(({ members, delivered }) => ({ count: members, delivered }))),
       documents: byCount(all('documents').flat().map(({ documents, delivered }) => ({ count: documents, delivered }))),
-      memory: some(all('memory'), (list) => means(list, ['connections', 'openedKb', 'workerKb', 'allKb'])),
+      memory: some(all('memory'), (list) => means(list, ['connections', 'openedKb', 'workerKb', 'allKb', 'idleMs'])),
       lost: own.reduce((sum, { lost }) => sum + total(Object.values(lost)), 0)
     }
   })

@@ -3,6 +3,7 @@
  */
 import { startBaseline, startBaselineWithString } from '../systems/baseline.js'
 import { noCFloor, startCFloor, startLibrariesFloor, startNodeFloor } from '../systems/floor.js'
+import { PLAIN_PATH } from '../client/plain-client.js'
 import { startInkcast } from '../systems/inkcast.js'
 
 /** @typedef {'connect' | 'burst' | 'single' | 'steady' | 'idle' | 'members' | 'documents' | 'memory'} PhaseName */
@@ -13,7 +14,7 @@ export const PHASES = ['connect', 'burst', 'single', 'steady', 'idle', 'members'
 /**
  * @typedef {object} SystemUnderTest
  * @property {import('../systems/system.js').StartSystem} start
- * @property {'websocket' | 'bare'} clients
+ * @property {'websocket' | 'plain' | 'bare'} clients
  * @property {boolean} services whether it gets Redis and Kafka
  * @property {PhaseName[]} phases
  * @property {() => string | null} [missing] reason why it can't run here
@@ -22,6 +23,15 @@ export const PHASES = ['connect', 'burst', 'single', 'steady', 'idle', 'members'
 /** @type {Record<string, SystemUnderTest>} */
 export const SYSTEMS = {
   inkcast: { start: startInkcast, clients: 'websocket', services: true, phases: PHASES },
+  'inkcast-ws': {
+    start: async (settings) => ({
+      ...await startInkcast({ ...settings, env: { ...settings.env, LISTENERS: `ws:${PLAIN_PATH}` } }),
+      name: 'inkcast, plain WebSocket'
+    }),
+    clients: 'plain',
+    services: true,
+    phases: ['connect', 'idle', 'memory']
+  },
   baseline: { start: startBaseline, clients: 'websocket', services: true, phases: PHASES },
   'baseline-string': { start: startBaselineWithString, clients: 'websocket', services: true, phases: ['connect'] },
   'floor-libraries': {
@@ -34,7 +44,7 @@ export const SYSTEMS = {
     start: startNodeFloor,
     clients: 'bare',
     services: false,
-    phases: ['burst', 'single', 'steady', 'members']
+    phases: ['burst', 'single', 'steady', 'members', 'memory']
   },
   'floor-c': {
     start: startCFloor,

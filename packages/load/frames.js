@@ -8,6 +8,8 @@ const OPCODE = 0x0f
 export const TEXT = 0x1
 export const BINARY = 0x2
 export const CLOSE = 0x8
+export const PING = 0x9
+export const PONG = 0xa
 const FIN = 0x80
 const MASKED = 0x80
 
@@ -16,16 +18,17 @@ const MASKED = 0x80
 const MASK = randomBytes(4)
 
 /**
- * @param {string | Buffer} content text, or binary
+ * @param {string | Buffer} content
+ * @param {number} [opcode] default: text or binary, as the content
  * @returns {Buffer}
  * @throws {RangeError} for more than the two-byte length allows
  */
-export function frameOf (content) {
+export function frameOf (content, opcode = typeof content === 'string' ? TEXT : BINARY) {
   const length = Buffer.byteLength(content)
   if (length > 0xffff) throw new RangeError(`a frame of ${length} bytes`)
   const at = length < 126 ? 6 : 8
   const frame = Buffer.allocUnsafe(at + length)
-  frame[0] = FIN | (typeof content === 'string' ? TEXT : BINARY)
+  frame[0] = FIN | opcode
   if (length < 126) {
     frame[1] = MASKED | length
   } else {

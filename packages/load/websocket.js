@@ -3,7 +3,7 @@
  */
 import net from 'node:net'
 import tls from 'node:tls'
-import { BINARY, CLOSE, frameOf, readFrames, TEXT } from './frames.js'
+import { BINARY, CLOSE, frameOf, PING, PONG, readFrames, TEXT } from './frames.js'
 
 /**
  * @typedef {object} Target
@@ -11,6 +11,7 @@ import { BINARY, CLOSE, frameOf, readFrames, TEXT } from './frames.js'
  * @property {number} port
  * @property {boolean} secure TLS
  * @property {string} [path] SOCKET_PATH; default: `/socket.io/`
+ * @property {string} [query] default: that of Engine.IO
  * @property {boolean} insecure accept any certificate
  * @property {string} [headers] more of the upgrade, each with its end of line
  *
@@ -36,7 +37,7 @@ export const READ_BUFFER = Buffer.alloc(2 ** 18)
  * @returns {Transport}
  */
 export function openWebSocket (
-  { host, port, secure, insecure, path = '/socket.io/', headers = '' }, source, { onMessage, onEnd }
+  { host, port, secure, insecure, path = '/socket.io/', query = '?EIO=4&transport=websocket', headers = '' }, source, { onMessage, onEnd }
 ) {
   let rest = EMPTY
   let upgraded = false
@@ -53,7 +54,7 @@ export function openWebSocket (
         }
       })
   if (secure) socket.on('data', onData)
-  socket.once(secure ? 'secureConnect' : 'connect', () => socket.write(upgradeRequest(host, port, path, headers)))
+  socket.once(secure ? 'secureConnect' : 'connect', () => socket.write(upgradeRequest(host, port, path + query, headers)))
   socket.on('error', (error) => end(/** @type {NodeJS.ErrnoException} */ (error).code ?? error.message))
   socket.on('close', () => end('closed by the server'))
 
@@ -69,6 +70,7 @@ export function openWebSocket (
   function onFrame (opcode, payload) {
     if (closed) return
     if (opcode === CLOSE) end(`WebSocket close ${payload.length < 2 ? '' : payload.readUInt16BE(0)}`.trim())
+    else if (opcode === PING) socket.write(frameOf(payload, PONG))
     else if (opcode === TEXT || opcode === BINARY) onMessage(payload, opcode === BINARY)
   }
 
@@ -106,9 +108,9 @@ export function openWebSocket (
 
 /**
  * A browser's request, so that the server parses as many headers.
- * @param {string} host @param {number} port @param {string} path @param {string} headers
+ * @param {string} host @param {number} port @param {string} target @param {string} headers
  */
-const upgradeRequest = (host, port, path, headers) => `GET ${path}?EIO=4&transport=websocket HTTP/1.1\r
+const upgradeRequest = (host, port, target, headers) => `GET ${target} HTTP/1.1\r
 Host: ${host}:${port}\r
 Connection: Upgrade\r
 Pragma: no-cache\r
