@@ -1,5 +1,6 @@
 import { ServerResponse } from 'node:http'
 import { Server as EngineServer } from 'engine.io'
+import { endSocket, responseOf } from '../../base/process/socket-times.js'
 import { CompressingServer } from './bytes/compression.js'
 import { extendEngineIoSocket } from './engine-io-socket.js'
 import { EngineSocket } from './engine-socket.js'
@@ -7,13 +8,16 @@ import { kListener, kOwner } from './link.js'
 import { rememberListeners } from './made-with.js'
 import { Answer } from './answer.js'
 import { PollAnswers } from './poll-answer.js'
-import { RELEASE, beginsWebSocket, headSize, queryOf } from './request.js'
+import { RELEASE, asksForWebSocket, beginsWebSocket, hasKey, headSize, queryOf } from './request.js'
 import { createClosing } from './socket-reader.js'
+import { Upgrades } from './upgrades.js'
 import { WebSockets, belongsTo } from './websockets.js'
 
 /** Engine.IO's error codes. */
+const UNKNOWN_TRANSPORT = 0
 const BAD_REQUEST = 3
 const FORBIDDEN = 4
+const UNSUPPORTED_PROTOCOL_VERSION = 5
 /** Methods of clients; RELEASE is for workers only. */
 const METHODS = ['GET', 'POST', 'OPTIONS']
 
@@ -36,13 +40,15 @@ const METHODS = ['GET', 'POST', 'OPTIONS']
  */
 
 /**
- * The Engine.IO server of a worker: self-routing session ids, handshake limits, EngineSocket for sessions that begin
- * with a WebSocket. Requests whose sessions belong to other workers are passed on before Engine.IO sees them.
+ * The Engine.IO server of a worker: self-routing session ids, handshake limits, EngineSocket for its sessions. Requests
+ * whose sessions belong to other workers are passed on before. Engine.IO itself serves all sessions where compression
+ * is offered or an extension sees requests, and refuses what is no request of its protocol.
  */
 export class Engine extends EngineServer {
   #connectionLimits
   #origins
   #opening
+  #pollingOpening
   /**
    * EngineSockets by id. Engine.IO's own sessions are in `clients`, an object, which is slow with ever new keys.
    * @type {Map<string, EngineSocket>}
@@ -95,12 +101,15 @@ export class Engine extends EngineServer {
     this.#origins = origins
     /** Compression is implemented by ws only. */
     this.usesEngineSocket = !compress
-    this.#opening = JSON.stringify({
-      upgrades: [],
+    const opening = (/** @type {string[]} */ upgrades) => JSON.stringify({
+      upgrades,
       pingInterval: heartbeat.max,
       pingTimeout: heartbeat.timeout,
       maxPayload: maxBytes
     }).slice(1)
+    this.#opening = opening([])
+    this.#pollingOpening = opening(['websocket'])
+    this.pendingUpgrades = new Upgrades(clock)
     this.#connectionLimits = admission.connectionLimits
     this.handshakeLimit = admission.handshakeLimit
     this.inputLimits = admission.inputLimits
@@ -153,6 +162,7 @@ export class Engine extends EngineServer {
     if (req._query.j !== undefined) return decide(BAD_REQUEST, { name: 'JSONP' })
     const client = req._query.sid ? this.sessionOf(req._query.sid) : undefined
     if (client === undefined) return super.verify(req, upgrade, decide)
+    const verify = client instanceof EngineSocket ? verifyOwn : super.verify.bind(this)
     // Engine.IO would accept a request that names `websocket` itself, and its WebSocket transport never responds.
     if (!upgrade && client.transport.name !== 'polling') return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
     if (this.inputLimits.isEarly(client) && !upgrade) this.#keepHead(client, req)
@@ -161,13 +171,13 @@ export class Engine extends EngineServer {
         return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
     } else if (req.method === 'GET') {
       // Only an accepted poll replaces the last one.
-      return super.verify(req, upgrade, (/** @type {unknown[]} */ ...refusal) => {
-        if (refusal.length > 0 || this.answers.take(client, req.res)) return decide(...refusal)
+      return verify(req, upgrade, (/** @type {unknown[]} */ ...refusal) => {
+        if (refusal.length > 0 || this.answers.take(client.polling ?? client, req.res)) return decide(...refusal)
         giveUp(client)
         decide(BAD_REQUEST, { name: 'ANSWER_NOT_READ' })
       })
     }
-    return super.verify(req, upgrade, decide)
+    return verify(req, upgrade, decide)
   }
 
   /** Counts the head of a pending poll. @param {any} session of a client that is not admitted @param {any} req */
@@ -198,7 +208,8 @@ export class Engine extends EngineServer {
       const owner = session[kOwner]
       owner?.tellDraining()
       session.close()
-    } else {
+    } else if (session instanceof EngineSocket) return session.endPoll()
+    else {
       if (!session.transport.writable) return false
       // Ends the poll and nothing else, as Engine.IO does before an upgrade.
       session.transport.send([{ type: 'noop' }])
@@ -212,14 +223,65 @@ export class Engine extends EngineServer {
     if (this.#refused(req, res)) return
     const sid = sidOf(req)
     if (sid === undefined && req.method === 'GET')
-      return this.handshakeLimit.enter(req.socket, res, () => super.handleRequest(req, res), req)
-    if (!this.misrouted?.isMisrouted(sid)) return super.handleRequest(req, res)
+      return this.handshakeLimit.enter(req.socket, res, () => this.#serve(req, res), req)
+    if (!this.misrouted?.isMisrouted(sid)) return this.#serve(req, res)
     this.misrouted.request(/** @type {string} */ (sid), req, res).then(
       (forwarded) => {
-        if (!forwarded) super.handleRequest(req, res)
+        if (!forwarded) this.#serve(req, res)
       },
       () => res.destroy()
     )
+  }
+
+  /**
+   * Handles a request of a session of this worker, or for a new one.
+   * @param {any} req with `_query` @param {any} res
+   */
+  #serve (req, res) {
+    const { sid } = req._query
+    const session = sid === undefined ? undefined : this.sessionOf(sid)
+    const isOwn = session === undefined ? this.usesEngineSocket && !this.#extended : session instanceof EngineSocket
+    if (!isOwn) return super.handleRequest(req, res)
+    req.res = res
+    this._applyMiddlewares(req, res, (error) => {
+      if (error) return this.#answerError(req, res, BAD_REQUEST, { name: 'MIDDLEWARE_FAILURE' })
+      this.verify(req, false, (/** @type {number | undefined} */ code, /** @type {object} */ context) => {
+        if (code !== undefined) this.#answerError(req, res, code, context)
+        else if (session === undefined) this.#openPolling(req, res)
+        else session.polling.take(req, res)
+      })
+    })
+  }
+
+  /** @param {any} req checked @param {any} res */
+  #openPolling (req, res) {
+    const { EIO } = req._query
+    if (EIO !== '4') return this.#answerError(req, res, UNSUPPORTED_PROTOCOL_VERSION, { protocol: 3 })
+    const sid = this.newSessionId()
+    const session = new EngineSocket(sid, this, req, null)
+    this.#enter(session)
+    session.openPolling(`{"sid":"${sid}",${this.#pollingOpening}`, req, res)
+    this.emit('connection', session)
+  }
+
+  /** @param {EngineSocket} session new */
+  #enter (session) {
+    const server = /** @type {any} */ (this)
+    server.clientsCount++
+    this.#sessions.set(session.id, session)
+  }
+
+  /** @param {any} req @param {number} code Engine.IO's @param {object} context @returns {string} its message */
+  #failed (req, code, context) {
+    const message = /** @type {any} */ (EngineServer).errorMessages[code]
+    this.emit('connection_error', { req, code, message, context })
+    return message
+  }
+
+  /** Answers as Engine.IO does. @param {any} req @param {any} res @param {number} code @param {object} context */
+  #answerError (req, res, code, context) {
+    const message = this.#failed(req, code, context)
+    res.writeHead(400, { 'Content-Type': 'application/json' }).end(JSON.stringify({ code, message }))
   }
 
   /**
@@ -267,9 +329,7 @@ export class Engine extends EngineServer {
         if (netSocket.destroyed) return
         const sid = this.newSessionId()
         const session = new EngineSocket(sid, this, request, netSocket)
-        const server = /** @type {any} */ (this)
-        this.#sessions.set(sid, session)
-        server.clientsCount++
+        this.#enter(session)
         session.open(`{"sid":"${sid}",${this.#opening}`)
         this.emit('connection', session)
         if (rest.length > 0) session.received(Buffer.from(rest))
@@ -301,13 +361,26 @@ export class Engine extends EngineServer {
       if (this.takeWebSocket(req, socket, head)) return
       return this.handshakeLimit.enter(socket, undefined, () => { super.handleUpgrade(req, socket, head) }, req)
     }
-    if (!this.misrouted?.isMisrouted(sid)) return super.handleUpgrade(req, socket, head)
+    if (!this.misrouted?.isMisrouted(sid)) return this.#serveUpgrade(sid, req, socket, head)
     this.misrouted.upgrade(/** @type {string} */ (sid), req, socket, head).then(
       (forwarded) => {
         if (!forwarded) super.handleUpgrade(req, socket, head)
       },
       () => socket.destroy()
     )
+  }
+
+  /** @param {string} sid @param {any} req @param {any} socket @param {Buffer} head */
+  #serveUpgrade (sid, req, socket, head) {
+    const session = this.sessionOf(sid)
+    if (!(session instanceof EngineSocket)) return super.handleUpgrade(req, socket, head)
+    const refuse = (/** @type {number} */ code, /** @type {object} */ context) =>
+      endSocket(socket, responseOf(400, this.#failed(req, code, context)), this.clock)
+    if (!hasKey(req) || !asksForWebSocket(req)) return refuse(BAD_REQUEST, { name: 'TRANSPORT_HANDSHAKE_ERROR' })
+    this.verify(req, true, (/** @type {number | undefined} */ code, /** @type {object} */ context) => {
+      if (code === undefined) session.upgrade(req, socket, head)
+      else refuse(code, context)
+    })
   }
 
   /** @override @param {any} name @param {any} req of a new session or an upgrade */
@@ -346,13 +419,14 @@ export class Engine extends EngineServer {
    */
   handleOwnRequest (req, res) {
     if (req.method === RELEASE) res.writeHead(this.#release(sidOf(req) ?? '') ? 204 : 404).end()
-    else super.handleRequest(req, res)
+    else {
+      sidOf(req)
+      this.#serve(req, res)
+    }
   }
 
   /** @param {any} req @param {any} socket @param {Buffer} head */
-  handleOwnUpgrade (req, socket, head) {
-    super.handleUpgrade(req, socket, head)
-  }
+  handleOwnUpgrade (req, socket, head) { this.#serveUpgrade(sidOf(req) ?? '', req, socket, head) }
 }
 
 /**
@@ -363,6 +437,18 @@ export class Engine extends EngineServer {
 function sidOf (req) {
   req._query = queryOf(req.url)
   return req._query.sid
+}
+
+/**
+ * Checks a request for an EngineSocket on polling, as Engine.IO does.
+ * @param {any} req @param {boolean} upgrade @param {any} decide
+ */
+function verifyOwn ({ _query: { transport, EIO } }, upgrade, decide) {
+  if (transport !== 'polling' && transport !== 'websocket') return decide(UNKNOWN_TRANSPORT, { transport })
+  if (transport !== (upgrade ? 'websocket' : 'polling'))
+    return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH', transport, previousTransport: 'polling' })
+  if (EIO !== '4') return decide(BAD_REQUEST, { name: 'PROTOCOL_MISMATCH', protocol: 3, previousProtocol: 4 })
+  decide()
 }
 
 /** @param {any} session of a slow client */

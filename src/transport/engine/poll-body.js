@@ -19,7 +19,7 @@ export function boundPolling (session) {
   transport[kSession] = session
   transport.maxHttpBufferSize = session.maxBytes
   transport.closeTimeout = EARLY_CLOSE_TIMEOUT
-  transport.onDataRequest = readBody
+  transport.onDataRequest = onDataRequest
 }
 
 /** Lifts the limits of a client that is admitted. @param {any} session on any transport */
@@ -30,17 +30,24 @@ export function admitPolling ({ transport, maxBytes }) {
 }
 
 /**
- * Replaces Polling#onDataRequest: the received part of a body is counted, and kept in a buffer, not as a string in the
- * heap.
+ * Replaces Polling#onDataRequest.
  * @this {any} Engine.IO's transport
  * @param {import('node:http').IncomingMessage | UsualRequest} req
  * @param {any} res
  */
-function readBody (req, res) {
-  const session = this[kSession]
+function onDataRequest (req, res) { readBody(this[kSession], this, req, res) }
+
+/**
+ * Reads the body of a POST: its received part is counted, and kept in a buffer, not as a string in the heap.
+ * @param {any} session Engine.IO's socket, or an EngineSocket
+ * @param {any} transport Engine.IO's, or the session's Polling
+ * @param {import('node:http').IncomingMessage | UsualRequest} req
+ * @param {any} res
+ */
+export function readBody (session, transport, req, res) {
   const { inputLimits } = session.server
-  if (this.dataReq || req.headers['content-type'] === 'application/octet-stream') {
-    this.onError(this.dataReq ? 'data request overlap from client' : 'invalid content')
+  if (transport.dataReq || req.headers['content-type'] === 'application/octet-stream') {
+    transport.onError(transport.dataReq ? 'data request overlap from client' : 'invalid content')
     res.writeHead(400).end()
     return
   }
@@ -49,24 +56,24 @@ function readBody (req, res) {
     return
   }
   const answer = () => {
-    res.writeHead(200, this.headers(req, { 'Content-Type': 'text/html', 'Content-Length': '2' })).end('ok')
+    res.writeHead(200, transport.headers(req, { 'Content-Type': 'text/html', 'Content-Length': '2' })).end('ok')
   }
   if (req instanceof UsualRequest) {
-    this.onData(/** @type {Buffer} */ (req.body).toString())
+    transport.onData(/** @type {Buffer} */ (req.body).toString())
     return answer()
   }
-  this.dataReq = req
-  this.dataRes = res
+  transport.dataReq = req
+  transport.dataRes = res
   const body = new Growing()
 
   const done = () => {
     req.off('data', onData).off('end', onEnd).off('close', onClose)
-    this.dataReq = this.dataRes = null
+    transport.dataReq = transport.dataRes = null
     inputLimits.holds(session, -body.capacity)
   }
   const onClose = () => {
     done()
-    this.onError('data request connection closed prematurely')
+    transport.onError('data request connection closed prematurely')
   }
   const onData = (/** @type {Buffer} */ chunk) => {
     if (body.length + chunk.length > session.maxBytes) {
@@ -82,7 +89,7 @@ function readBody (req, res) {
   }
   const onEnd = () => {
     done()
-    this.onData(body.bytes.toString())
+    transport.onData(body.bytes.toString())
     answer()
   }
   req.on('data', onData).on('end', onEnd).on('close', onClose)

@@ -57,6 +57,13 @@ export function setReader (netSocket, reader) {
 /** @param {any} netSocket @returns {Reader | undefined} */
 export const readerOf = (netSocket) => netSocket[kReader]
 
+/**
+ * Ignores the rest of a connection that is closed here.
+ * @param {any} netSocket
+ * @param {Deadlines} closing
+ */
+export function ignoreRest (netSocket, closing) { netSocket[kReader] = { received () {}, ended () {}, closing } }
+
 /** Returns the connection to Node. @param {any} netSocket */
 export function removeReader (netSocket) {
   netSocket.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)

@@ -17,12 +17,12 @@ import { unsentOf } from './link.js'
  * @property {(session: any, frames: number) => void} onFrames
  * @property {(session: any) => void} ended called when the session has ended
  * @property {import('./deadlines.js').Deadlines} closing connections that were closed here
- * @property {Pick<import('../../base/common/clock.js').Clock, 'soon'>} clock
+ * @property {Pick<import('../../base/common/clock.js').Clock, 'soon' | 'timer'>} clock
  *
  * @typedef {object} Packet
  * @property {string} type Engine.IO's
  * @property {any} [data]
- * @property {{ wsPreEncodedFrame?: Buffer[] }} [options] the encoded frames of this packet
+ * @property {{ wsPreEncodedFrame?: Buffer[], compress?: boolean }} [options] the encoded frames of this packet
  * @property {() => void} [callback] called when the packet is written
  */
 
@@ -43,7 +43,7 @@ export class StreamLink extends EventEmitter {
    * @param {string} id
    * @param {SessionServer} server
    * @param {import('./request.js').Upgrade | null} request checked; null once the client is admitted
-   * @param {import('net').Socket} netSocket
+   * @param {import('net').Socket | null} netSocket null: it is opened later, or never
    */
   constructor (id, server, request, netSocket) {
     super()
@@ -52,8 +52,8 @@ export class StreamLink extends EventEmitter {
     this.request = request
     /** Largest message; smaller until the client is admitted (transport/admission/input-limits.js). */
     this.maxBytes = server.maxBytes
-    this.netSocket = netSocket
-    setReader(netSocket, this)
+    this.netSocket = /** @type {import('net').Socket} */ (netSocket)
+    if (netSocket !== null) setReader(netSocket, this)
   }
 
   /** @abstract @param {Buffer} _chunk received; overwritten */
@@ -88,13 +88,13 @@ export class StreamLink extends EventEmitter {
     if (this.readyState !== 'open') return
     const packet = { type, data, options, callback }
     this.emit('packetCreate', packet)
-    if (!this.#blocked) return this.#put([packet])
+    if (this.writable) return this.put([packet])
     // A listener may have closed it.
     if (this.readyState === 'open') this.writeBuffer.push(packet)
   }
 
   /** @param {Packet[]} packets written together */
-  #put (packets) {
+  put (packets) {
     this.writeNow(
       packets.length === 1 ? this.frameOf(packets[0]) : Buffer.concat(packets.map((packet) => this.frameOf(packet)))
     )
@@ -117,10 +117,15 @@ export class StreamLink extends EventEmitter {
 
   #taken () {
     this.#blocked = false
+    this.flush()
+    if (!this.#blocked) this.emit('ready')
+  }
+
+  /** Writes the queued packets. The kernel takes more. */
+  flush () {
     const waiting = this.writeBuffer
     this.writeBuffer = NOTHING
-    if (waiting.length > 0 && this.readyState !== 'closed') this.#put(waiting)
-    if (!this.#blocked) this.emit('ready')
+    if (waiting.length > 0 && this.readyState !== 'closed') this.put(waiting)
   }
 
   /**
@@ -144,7 +149,8 @@ export class StreamLink extends EventEmitter {
 
   // Link (link.js)
 
-  begin () {}
+  /** @param {boolean} _light */
+  begin (_light) {}
   admit () {}
 
   /** @param {Buffer} frames @returns {boolean} */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { frameFor } from '../../wire/packet.js'
 import { CloseCode, FrameError, FrameReader } from './frame-reader.js'
+import { ignoreRest, setReader } from './socket-reader.js'
 import { StreamLink } from './stream-link.js'
 
 /**
@@ -32,6 +33,19 @@ export class WebSocketLink extends StreamLink {
   /** Unanswered pings of the current chunk. */
   #pings = NO_PINGS
 
+  /** Opens the WebSocket of a session that began without one. @param {import('net').Socket} netSocket */
+  openSocket (netSocket) {
+    this.netSocket = netSocket
+    setReader(netSocket, this)
+  }
+
+  /** Forgets a WebSocket that is closed; the session continues without it. */
+  closeSocket () {
+    ignoreRest(this.netSocket, this.closing)
+    this.netSocket = /** @type {any} */ (null)
+    this.#tell()
+  }
+
   /** A whole message. @abstract @param {string | Buffer} _message a view of the received bytes */
   onMessage (_message) { throw new Error('not implemented') }
 
@@ -40,10 +54,10 @@ export class WebSocketLink extends StreamLink {
   /**
    * The answer to the handshake.
    * @param {string} [protocol] the subprotocol that is spoken
+   * @param {import('./request.js').Upgrade} [request] default: the one that began the session
    * @returns {Buffer}
    */
-  answer (protocol) {
-    const { headers } = /** @type {import('./request.js').Upgrade} */ (this.request)
+  answer (protocol, { headers } = /** @type {import('./request.js').Upgrade} */ (this.request)) {
     const accept = hash('sha1', headers['sec-websocket-key'] + GUID, 'base64')
     return Buffer.from(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ` +
       `${accept}\r\n${protocol === undefined ? '' : `Sec-WebSocket-Protocol: ${protocol}\r\n`}\r\n`, 'latin1')
@@ -68,6 +82,7 @@ export class WebSocketLink extends StreamLink {
   #tell () {
     // The rest of the chunk may have been read after the end.
     if (this.readyState === 'closed') return this.#frames.clear()
+    if (this.netSocket === null) this.#frames.clear()
     const { held } = this.#frames
     if (held === this.#held) return
     const more = held - this.#held
@@ -90,7 +105,7 @@ export class WebSocketLink extends StreamLink {
     if (pings === NO_PINGS) return
     this.#pings = NO_PINGS
     // Do not answer pings while the client is not reading.
-    if (this.readyState !== 'open' || !this.writable) return
+    if (this.readyState !== 'open' || this.netSocket === null || this.netSocket.writableLength > 0) return
     this.writeNow(
       pings.length === 1 ? bytesFrame(PONG, pings[0]) : Buffer.concat(pings.map((payload) => bytesFrame(PONG, payload)))
     )

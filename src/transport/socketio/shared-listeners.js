@@ -183,7 +183,6 @@ export function createSharedListeners ({ onPacket, onPacketCreate, onDisconnect 
   /** @param {any} conn Engine.IO's socket, on WebSocket */
   function shareOfConnection (conn) {
     const { transport } = conn
-    // An EngineSocket is its own transport.
     if (transport === conn) return shareOfSession(conn, clientOf(conn))
     const ws = transport.socket
     if (isAsMade(ws)) {
@@ -218,7 +217,8 @@ export function createSharedListeners ({ onPacket, onPacketCreate, onDisconnect 
       if (own._eventsCount === 2 && disconnect === onDisconnect && error === stockOnError) share(own, socketListeners)
       // An array that was pushed to has room for 17 elements.
       if (own._anyListeners.length === 1) own._anyListeners = own._anyListeners.slice()
-      if (conn.transport.name === 'websocket') shareOfConnection(conn)
+      // An EngineSocket is its own transport, on polling as well.
+      if (conn.transport === conn || conn.transport.name === 'websocket') shareOfConnection(conn)
       else conn.on('upgrade', onUpgrade)
     }
   }

@@ -36,7 +36,7 @@ async function rawRequest (request, { reset = false } = {}) {
 /** A polling session whose end takes less than 30 s. */
 async function shortPolling () {
   const session = await rawPolling(url)
-  gateway.engine.sessionOf(session.sid).transport.closeTimeout = 10
+  gateway.engine.sessionOf(session.sid).polling.closeTimeout = 10
   return session
 }
 
