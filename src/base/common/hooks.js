@@ -132,7 +132,8 @@ const PACKAGES = {
         without: 'Each connection builds its own frame of a record.'
       },
       {
-        part: '`Socket` replaced for sessions that begin with a WebSocket; `engine.clientsCount`, `middlewares`',
+        part: '`Socket` and its transports replaced, except with compression or extensions that read requests; ' +
+          '`engine.clientsCount`, `middlewares`, `errorMessages`',
         files: ['src/transport/engine/engine-socket.js', 'src/transport/engine/engine.js'],
         without: 'All sessions are objects of Engine.IO\'s own class.'
       },

@@ -2,7 +2,7 @@ import { MAIN } from '../../config/listeners.js'
 
 /**
  * The link to one client, as admission, heartbeat and gateway use it. Sessions implement it as methods:
- * EngineSocket, PlainSocket, and Engine.IO's own Socket (engine-io-socket.js), on polling or WebSocket.
+ * EngineSocket and Engine.IO's own Socket (engine-io-socket.js), on polling or WebSocket, and PlainSocket.
  *
  * @typedef {object} Link
  * @property {(light: boolean) => void} begin called once the session is open; `light`: its request may be replaced by a

@@ -9,6 +9,13 @@ import { readBody } from './poll-body.js'
  * @typedef {import('./websocket-link.js').Packet} Packet
  * @typedef {import('node:http').IncomingMessage | import('./request.js').UsualRequest} Request
  * @typedef {import('node:http').ServerResponse | import('./answer.js').Answer} Response
+ *
+ * @typedef {object} PollingSession EngineSocket
+ * @property {() => void} polled a poll is open
+ * @property {(packet: Packet) => void} onPacket received
+ * @property {(error: Error) => void} onError
+ * @property {(reason: string) => void} onClose
+ * @property {{ clock: Pick<import('../../base/common/clock.js').Clock, 'timer'> }} server
  */
 
 /** Engine.IO's packet types, and the characters that encode them. @type {Record<string, string>} */
@@ -44,7 +51,7 @@ export class Polling {
   /** Whether a WebSocket is open beside the polls. */
   upgrades = false
 
-  /** @param {import('./engine-socket.js').EngineSocket} session */
+  /** @param {PollingSession} session */
   constructor (session) { this.#session = session }
 
   /** Whether a poll is open. */

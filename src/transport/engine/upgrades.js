@@ -3,6 +3,10 @@ import { AwakeTime } from '../../base/common/awake-time.js'
 /**
  * Sessions that upgrade: their clients poll, and have opened a WebSocket. One timer serves all. There are at most as
  * many as sessions.
+ *
+ * @typedef {object} Upgrading a session
+ * @property {() => unknown} endPoll ends its open poll, if there is one
+ * @property {() => void} endUpgrade closes its WebSocket
  */
 
 /** Interval between two looks, ms. */
@@ -18,7 +22,7 @@ const NOOP_AFTER = 50
 export class Upgrades {
   /**
    * Start times, oldest first.
-   * @type {Map<import('./engine-socket.js').EngineSocket, { since: number, probed: number }>}
+   * @type {Map<Upgrading, { since: number, probed: number }>}
    */
   #open = new Map()
   /** @type {import('../../base/common/clock.js').Timer | undefined} */
@@ -34,19 +38,19 @@ export class Upgrades {
 
   get size () { return this.#open.size }
 
-  /** @param {import('./engine-socket.js').EngineSocket} session */
+  /** @param {Upgrading} session */
   add (session) {
     this.#open.set(session, { since: this.#time.now(), probed: Infinity })
     this.#timer ??= this.#clock.every(LOOK_EVERY, () => this.#look()).unref()
   }
 
-  /** Its client has probed the WebSocket. @param {import('./engine-socket.js').EngineSocket} session */
+  /** Its client has probed the WebSocket. @param {Upgrading} session */
   probed (session) {
     const one = this.#open.get(session)
     if (one !== undefined) one.probed = this.#time.now()
   }
 
-  /** @param {import('./engine-socket.js').EngineSocket} session */
+  /** @param {Upgrading} session */
   delete (session) { this.#open.delete(session) }
 
   #look () {

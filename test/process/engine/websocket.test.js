@@ -55,12 +55,9 @@ async function dial (t, ...parts) {
 }
 
 describe('a client that starts with a WebSocket', () => {
-  test('has a session of the gateway; one that upgrades has Engine.IO\'s', async (t) => {
+  test('has a session of the gateway', async (t) => {
     await connectClient(t, url, { transports: ['websocket'] })
     assert.ok(latest() instanceof EngineSocket)
-    const other = await connectClient(t, url, { transports: ['polling', 'websocket'] })
-    await waitFor(() => other.io.engine.transport.name === 'websocket')
-    assert.ok(!(gateway.engine.sessions()[0] instanceof EngineSocket))
   })
 
   test('has one as well when its request arrives in pieces, or after another one', async (t) => {
