@@ -279,5 +279,8 @@ export class EngineSocket extends WebSocketLink {
   discard () {}
 }
 
-/** @param {import('./request.js').Upgrade} request @returns {string | undefined} the first protocol offered, as in ws */
+/**
+ * @param {import('./request.js').Upgrade} request
+ * @returns {string | undefined} the first protocol offered, as in ws
+ */
 const protocolOf = ({ headers }) => headers['sec-websocket-protocol']?.split(',')[0].trim()
