@@ -1,9 +1,10 @@
 /**
  * Attacks at the door for plain WebSockets, before and after the login: as those at the door of Socket.IO.
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import { steadyClient } from './admitted.js'
 import { emptyMaps, guidOf, nested, nestedKeys, plainMessage, signalOf } from './values.js'
-import { BINARY, floodFrames, fragments, frame, hold, PING, PONG, TEXT, upgradeRequest } from './wire.js'
+import { BINARY, floodFrames, fragments, frame, hold, keepBusy, PING, PONG, TEXT, upgradeRequest } from './wire.js'
 
 /** @typedef {import('./anonymous.js').Attack} Attack */
 
@@ -138,14 +139,14 @@ export const PLAIN_ADMITTED = {
   'plain: pings of the protocol, and no answer is read': (target) => unreadPings(target)
 }
 
-/** @type {Attack} */
-const unreadPings = (target) => hold(target, 40, async (line) => {
+/** Its connections would end with the heartbeat: it closes them itself. @type {Attack} */
+const unreadPings = (target) => keepBusy(target, 40, async (line, until) => {
   await line.write(upgradeRequest({ path: PATH, query: '', headers: [`Authorization: Bearer ${target.token}`] }))
   await line.answer(/gateway:connected/)
   line.socket.pause()
   const pings = Buffer.concat(times(400, PROTOCOL_PING))
-  for (const until = performance.now() + target.seconds * 1000; !line.ended && performance.now() < until;) {
+  while (!line.ended && performance.now() < until) {
     await line.write(pings)
-    await new Promise((resolve) => setTimeout(resolve, 400))
+    await delay(400)
   }
 })
