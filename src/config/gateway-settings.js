@@ -72,7 +72,8 @@ export const gateway = block('Gateway', {
       'Listeners besides that of Socket.IO at `PORT`, comma separated (docs/deployment.md). `ws:/websocket/handshake` lets clients ' +
       'without a Socket.IO library open a plain WebSocket at this path of `PORT` (docs/websocket.md); `ws://0.0.0.0:3101/devices` has a ' +
       'port of its own, `wss://` with TLS. `mqtt://0.0.0.0:1883` and `mqtts://0.0.0.0:8883` are for MQTT, `mqtt+ws:/mqtt` for MQTT over ' +
-      'WebSocket (docs/devices.md). `socketio://0.0.0.0:3100` is Socket.IO at another port.'
+      'WebSocket (docs/devices.md). `socketio://0.0.0.0:3100` is Socket.IO at another port. `?tier=name` after an entry is the tier of ' +
+      '`NETWORK` for its connections whose users have none.'
   },
   TLS_FILES: {
     as: 'tls',

@@ -11,6 +11,7 @@ import { problemOfSocketPath } from './socket-path.js'
  * @property {string} [host] absent: it shares PORT
  * @property {number} [port] absent: it shares PORT
  * @property {string} [path] of its WebSockets
+ * @property {string} [tier] of NETWORK: the heartbeat of its connections whose users have none
  * @property {string} name as it is written; the label `listener` of metrics and events
  */
 
@@ -35,11 +36,11 @@ const SCHEMES = {
   'mqtt+wss': { protocol: 'mqtt', over: 'websocket', tls: true, form: 'mqtt+wss://0.0.0.0:9443/mqtt' }
 }
 
-const FORM = /^([a-z+]+):(?:\/\/(\[[\da-f:.]+\]|[\w.-]+):(\d{1,5}))?(\/(?:[^/].*)?)?$/i
+const FORM = /^([a-z+]+):(?:\/\/(\[[\da-f:.]+\]|[\w.-]+):(\d{1,5}))?(\/(?:[^/?][^?]*)?)?(?:\?tier=([^?&]{1,64}))?$/i
 
 /** @param {string} entry @returns {Listener | undefined} undefined: it has not the form of one */
 function read (entry) {
-  const [, scheme, host, port, path] = FORM.exec(entry) ?? []
+  const [, scheme, host, port, path, tier] = FORM.exec(entry) ?? []
   if (scheme === undefined || !Object.hasOwn(SCHEMES, scheme)) return undefined
   const { protocol, over, tls } = SCHEMES[scheme]
   return {
@@ -47,6 +48,7 @@ function read (entry) {
     // a slash alone is that of a URL without a path
     ...(path !== undefined && path !== '/' && { path: path.replace(/\/$/, '') }),
     ...(host !== undefined && { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }),
+    ...(tier !== undefined && { tier }),
     name: entry
   }
 }
@@ -61,7 +63,7 @@ export function problemOfListener (entry) {
 function problemOf (entry) {
   const [scheme] = entry.split(':', 1)
   if (!Object.hasOwn(SCHEMES, scheme)) return `must begin with one of ${Object.keys(SCHEMES).join(', ')}, as ws:/websocket/handshake`
-  const form = `must have the form ${SCHEMES[scheme].form}`
+  const form = `must have the form ${SCHEMES[scheme].form}, with or without ?tier=name after it`
   const listener = read(entry)
   if (listener === undefined) return form
   const { protocol, over, tls, port, path } = listener
@@ -82,16 +84,18 @@ export const ownPortsIn = (text = '') => text.split('://').length - 1
  * Checks listeners against each other and other settings.
  * @param {{ listeners?: readonly Listener[], host?: string, port?: number, socketPath?: string, tls?: object }} gateway
  *   without those that could not be read
+ * @param {readonly { name: string }[]} [tiers] of NETWORK
  * @returns {string[]} problems
  */
-export function listenerProblems ({ listeners = [], host, port, socketPath, tls }) {
+export function listenerProblems ({ listeners = [], host, port, socketPath, tls }, tiers) {
   if (listeners.length > MAX) return [`LISTENERS: must have at most ${MAX} entries`]
   const problems = []
   for (const [index, one] of listeners.entries()) {
     const before = listeners.slice(0, index)
     const problem = problemBeside(one, before, { host, port }) ??
       problemBesideSocketPath(one, socketPath) ??
-      (one.tls && tls === undefined ? 'needs TLS_FILES' : undefined)
+      (one.tls && tls === undefined ? 'needs TLS_FILES' : undefined) ??
+      problemOfTier(one, tiers)
     if (problem !== undefined) problems.push(`LISTENERS: ${one.name}: ${problem}`)
   }
   return problems
@@ -116,6 +120,12 @@ function problemBeside (one, before, main) {
     return `has the port of PORT: ${one.path === undefined ? 'give it another one' : `write ${sharedSchemeOf(one)}:${one.path}`}`
   return before.some((other) => isSamePort(one, other)) ? `another listener has the port ${one.port}` : undefined
 }
+
+/** @param {Listener} listener @param {readonly { name: string }[]} [tiers] @returns {string | undefined} */
+const problemOfTier = ({ tier }, tiers) =>
+  tier !== undefined && tiers !== undefined && !tiers.some(({ name }) => name === tier)
+    ? `NETWORK has no tier ${tier}`
+    : undefined
 
 /** @param {Listener} listener @param {string} [socketPath] with a slash at its end @returns {string | undefined} */
 const problemBesideSocketPath = ({ path }, socketPath) =>

@@ -156,8 +156,9 @@ const ofExtension = (variable) => variable.startsWith('EXTENSION_')
  * @param {Config} config
  * @returns {string[]} problems
  */
-function relations ({ production, gateway, auth, api, redis, kafka, uplink, extensions }) {
-  const problems = prefixProblems({ redis, extensions })
+function relations (config) {
+  const { production, gateway, auth, api, redis, kafka, uplink } = config
+  const problems = prefixProblems(config)
   if (kafka.brokers.length > 0 && redis.urls?.length === 0)
     problems.push('KAFKA_BROKERS: needs REDIS_URL as well, records reach the workers through Redis')
   if (redis.publishWait !== undefined && redis.publishWait !== 'none' && redis.urls?.length === 0)
@@ -167,7 +168,7 @@ function relations ({ production, gateway, auth, api, redis, kafka, uplink, exte
       'REDIS_URL: required in production: the built-in store loses everything when its process ends (or WORKERS=1, one process without ' +
       'Redis, if that is meant)'
     )
-  problems.push(...tlsProblems({ gateway, kafka }), ...listenerProblems(gateway))
+  problems.push(...tlsProblems({ gateway, kafka }), ...listenerProblems(gateway, config.heartbeat.network?.tiers))
   if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536)
     problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
   problems.push(...authProblems({ production, gateway, auth }))

@@ -7,7 +7,7 @@ import { Feeds } from '../documents/feeds.js'
 import { withoutRules } from '../documents/rules/rules.js'
 import { Engine } from '../transport/engine/engine.js'
 import { notFound } from '../transport/engine/http.js'
-import { kOwner } from '../transport/engine/link.js'
+import { kListener, kOwner } from '../transport/engine/link.js'
 import { MAIN } from '../config/listeners.js'
 import { Heartbeat } from '../transport/heartbeat/heartbeat.js'
 import { delivered } from '../observe/metrics/points.js'
@@ -123,7 +123,7 @@ export class Gateway {
     const userLogs = new UserLogs({ ...services, feeds: this.feeds, bus })
     this.expiry = new Expiry(services)
     authenticator.onWithdrawn(() => this.#keyWithdrawn())
-    this.heartbeat = new Heartbeat({ ...services, settings: config.heartbeat.network, tierOf })
+    this.heartbeat = new Heartbeat({ ...services, settings: config.heartbeat.network, tierOf: createTierOf(config) })
     this.moves = new Moves({ ...services, directory })
     this.overload = new Overload({
       ...services, enabled: config.production, memory: createMemoryMeter(config.gateway.workers), directory
@@ -327,8 +327,15 @@ export class Gateway {
   }
 }
 
-/** @param {any} conn a session @returns {string | undefined} tier of its user; undefined: not known yet */
-const tierOf = (conn) => conn[kOwner]?.identity.tier
+/**
+ * @param {Config} config
+ * @returns {(conn: any) => string | undefined} tier of a session's user, or else of its listener; undefined: none, or
+ *   not known yet
+ */
+function createTierOf ({ gateway: { listeners } }) {
+  const tiers = new Map(listeners.map(({ name, tier }) => [name, tier]))
+  return (conn) => conn[kOwner]?.identity.tier ?? tiers.get(conn[kListener])
+}
 
 /**
  * @param {import('../documents/receipts/receipts.js').Receipts} receipts

@@ -20,13 +20,13 @@ const authority = makeAuthority({ after })
 const { cert, key } = authority.issue('gateway')
 const SHARED = 'ws:/devices'
 const OWN = 'ws://127.0.0.1:0/websocket/handshake'
-const SECURE = 'wss://127.0.0.1:0/websocket/handshake'
+const SECURE = 'wss://127.0.0.1:0/websocket/handshake?tier=devices'
 const SOCKETIO = 'socketio://127.0.0.1:0'
 
 describe('listeners', () => {
   test('clients of every listener have the same documents, and metrics tell them apart', async (t) => {
     const inkcast = await startEmbedded(t, {
-      LISTENERS: [SHARED, OWN, SECURE, SOCKETIO].join(), TLS_FILES: `cert:${cert},key:${key}`
+      LISTENERS: [SHARED, OWN, SECURE, SOCKETIO].join(), NETWORK: 'internet,devices:7000:7000:7000', TLS_FILES: `cert:${cert},key:${key}`
     })
     const urlOf = (/** @type {string} */ name, scheme = 'http') => `${scheme}://127.0.0.1:${inkcast.gateway.port(name)}`
     const guid = randomUUID()
@@ -50,6 +50,11 @@ describe('listeners', () => {
       [SECURE]: { websocket: 1 },
       [SOCKETIO]: { websocket: 1, polling: 0 }
     })
+    const { tierOf } = inkcast.gateway.heartbeat
+    assert.deepEqual(
+      [...inkcast.gateway.directory.all()].filter(({ conn }) => tierOf(conn) === 'devices').map(({ listener }) => listener),
+      [SECURE]
+    )
     const figures = await inkcast.metrics.collect()
     const valuesOf = (/** @type {string} */ name) => Object.fromEntries(
       /** @type {any} */ (figures.find((one) => one.name === name)).values

@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { bindTogether, canReusePort } from '../../../src/operate/launcher/reuse-port.js'
-import { createSlotSockets } from '../../../src/operate/launcher/slot-sockets.js'
+import { createPortSockets, createSlotSockets } from '../../../src/operate/launcher/slot-sockets.js'
 import { noSlotSockets } from '../../helpers/slot-sockets.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -135,6 +135,36 @@ describe('slot sockets', () => {
       assert.deepEqual(told(), ['1: stand-in 0', '1: stand-in 2'])
     }
   )
+
+  test('each listener has sockets of its own, and one that is new since the start none', skip, async (t) => {
+    /** @type {any[]} messages to workers */
+    const told = []
+    const worker = (/** @type {number} */ slot) => ({
+      slot, accepting: true,
+      send: ({ type, listener, error }, /** @type {any} */ handle) =>
+        told.push([slot, type, listener, error?.message ?? handle?.getsockname({}) ?? 'no handle'])
+    })
+    const slots = [0, 1].map((slot) => ({ serving: /** @type {any} */ (worker(slot)) }))
+    const own = { protocol: 'ws', over: 'websocket', tls: false, host: '127.0.0.1', port: 0, name: 'own' }
+    const shared = { protocol: 'ws', over: 'websocket', tls: false, path: '/shared', name: 'shared' }
+    const sockets = createPortSockets(
+      /** @type {any} */ ({ host: 'localhost', port: 0, listeners: [own, shared] }), /** @type {any} */ (slots)
+    )
+    t.after(() => sockets.stop())
+    await sockets.start()
+    for (const { serving } of slots) for (const listener of [undefined, 'own']) sockets.give(serving, listener)
+    sockets.give(slots[0].serving, 'new')
+    const [first] = slots.splice(0, 1, { serving: undefined })
+    sockets.cover()
+    slots[0] = first
+    sockets.cover()
+    assert.deepEqual(told, [
+      [0, 'socket', undefined, 0], [0, 'socket', 'own', 0], [1, 'socket', undefined, 0], [1, 'socket', 'own', 0],
+      [0, 'socket', 'new', 'the listener new is new in LISTENERS: restart inkcast, a reload opens no port'],
+      [1, 'stand-in', undefined, 0], [1, 'stand-in', 'own', 0],
+      [1, 'stand-down', undefined, 'no handle'], [1, 'stand-down', 'own', 'no handle']
+    ])
+  })
 
   test('after the stop no worker gets a socket', skip, async (t) => {
     const { sockets, slots, told } = await startSockets(t, 2)

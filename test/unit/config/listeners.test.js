@@ -29,7 +29,7 @@ test('a listener that cannot be read is refused with the form that it should hav
   for (const text of ['/path', 'http:/path', 'WS:/path', 'constructor:/path', 'amqp://0.0.0.0:5672'])
     isRefused(text, /: must begin with one of socketio, socketios, ws, /)
   for (const text of ['ws:', 'ws:path', 'ws:/', 'ws://', 'ws://host/path', 'ws://host:port/path'])
-    isRefused(text, /: must have the form ws:\/websocket\/handshake or ws:\/\/0\.0\.0\.0:3101\/websocket\/handshake$/)
+    isRefused(text, /: must have the form ws:\/websocket\/handshake or ws:\/\/0\.0\.0\.0:3101\/websocket\/handshake,/)
   isRefused('wss:/path', /wss:\/path: must have the form wss:.*: PORT has TLS if TLS_FILES is set/)
 })
 
@@ -47,7 +47,7 @@ test('listeners with ports of their own have an address, and TLS by their name',
 })
 
 test('a listener with too much or too little in its address is refused', () => {
-  isRefused('socketio:/path', /must have the form socketio:\/\/0\.0\.0\.0:3100$/)
+  isRefused('socketio:/path', /must have the form socketio:\/\/0\.0\.0\.0:3100,/)
   isRefused('socketio://0.0.0.0:3100/path', /must have the form socketio:/)
   isRefused('ws://0.0.0.0:3101', /must have the form ws:/)
   isRefused('ws://0.0.0.0:65536/path', /the port must be at most 65535/)
@@ -63,12 +63,24 @@ test('a port that another listener has, also at another address of the machine, 
   assert.deepEqual(read('ws://10.0.0.7:3101/a,ws://10.0.0.8:3101/a,ws://10.0.0.7:0/a,ws://10.0.0.7:0/b,ws:/a').problems, [])
 })
 
+test('a listener may have a tier of NETWORK', () => {
+  const { config, problems } = read('ws:/a?tier=devices,socketio://0.0.0.0:3100?tier=devices', {
+    NETWORK: '15000:60000:30000,devices:60000:60000:30000'
+  })
+  assert.deepEqual(problems, [])
+  assert.deepEqual(config.gateway.listeners.map(({ path, tier, name }) => [path, tier, name]), [
+    ['/a', 'devices', 'ws:/a?tier=devices'], [undefined, 'devices', 'socketio://0.0.0.0:3100?tier=devices']
+  ])
+  isRefused('ws:/a?tier=devices', /ws:\/a\?tier=devices: NETWORK has no tier devices$/)
+  for (const query of ['tier=', 'other=1', 'tier=a&tier=b', 'tier=a?tier=b']) isRefused(`ws:/a?${query}`, /must have the form ws:/)
+})
+
 test('a path that another listener has, or inkcast itself, is refused', () => {
   isRefused('ws:/a,ws:/b,ws:/a/', /ws:\/a\/: another listener has the path \/a$/)
   for (const path of ['/socket.io', '/socket.io/', '/socket.io/ws']) isRefused(`ws:${path}`, /is at SOCKET_PATH, \/socket\.io\//)
   isRefused('ws:/realtime/ws', /is at SOCKET_PATH, \/realtime\//, { SOCKET_PATH: 'realtime' })
   for (const path of ['/health', '/v1/ws', '/client']) isRefused(`ws:${path}`, /must not be at \/\w+, where inkcast serves something else/)
-  for (const path of ['/a?b', '/a b', '/../a']) isRefused(`ws:${path}`, /must be a path of letters/)
+  for (const path of ['/a b', '/../a']) isRefused(`ws:${path}`, /must be a path of letters/)
 })
 
 test('there are at most 16 listeners', () => {
