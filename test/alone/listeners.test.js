@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import tls from 'node:tls'
 import WebSocket from 'ws'
 import { makeAuthority, replaceFile } from '../helpers/certificates.js'
-import { createClient } from '../helpers/clients.js'
+import { connectToWorkers, createClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
@@ -140,6 +140,8 @@ test(
       const numbers = [...text.matchAll(new RegExp(`^inkcast_connections\\{.*:${port}.*\\} (\\d+)$`, 'gm'))]
       assert.equal(numbers.reduce((sum, [, number]) => sum + Number(number), 0), 9, text)
     }
+    // each worker accepts at this port again
+    await connectToWorkers(t, `http://127.0.0.1:${pages}`, 2, 20)
 
     use('second')
     await waitFor(async () => await nameAt(t, devices) === 'second', { timeout: 15_000, message: 'the new certificate' })

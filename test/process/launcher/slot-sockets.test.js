@@ -141,7 +141,7 @@ describe('slot sockets', () => {
     const told = []
     const worker = (/** @type {number} */ slot) => ({
       slot, accepting: true,
-      send: ({ type, listener, error }, /** @type {any} */ handle) =>
+      send: (/** @type {any} */ { type, listener, error }, /** @type {any} */ handle) =>
         told.push([slot, type, listener, error?.message ?? handle?.getsockname({}) ?? 'no handle'])
     })
     const slots = [0, 1].map((slot) => ({ serving: /** @type {any} */ (worker(slot)) }))
