@@ -7,6 +7,7 @@ import { InkcastError } from './errors.js'
  * @property {string | undefined} [guid]
  * @property {string | undefined} [uid]
  * @property {string | undefined} [sid]
+ * @property {string | undefined} [device]
  * @property {string | undefined} [event]
  * @property {unknown} value JSON, or a Uint8Array of msgpack
  * @property {readonly string[] | undefined} [except]

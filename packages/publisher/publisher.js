@@ -33,12 +33,13 @@ import { systemTime, tryOnce, withRetries } from './request.js'
  * @typedef {RequestOptions & SendFields} SendOptions
  * @typedef {SendOptions & { ephemeral?: boolean | undefined, key?: string | undefined }} DocumentOptions
  * @typedef {SendOptions & { keep?: boolean | undefined, key?: string | undefined }} UserOptions
+ * @typedef {{ uid?: string | undefined }} OfUser whose device it is; default: a device without a token
  */
 
 /** Options by header. */
 const HEADERS = /** @type {const} */ ({
-  event: 'x-event', except: 'x-except', receipt: 'x-receipt', ephemeral: 'x-ephemeral', keep: 'x-keep', key: 'x-key',
-  ttl: 'x-ttl', traceId: 'x-trace-id', traceparent: 'traceparent', timestamp: 'x-timestamp'
+  uid: 'x-uid', event: 'x-event', except: 'x-except', receipt: 'x-receipt', ephemeral: 'x-ephemeral', keep: 'x-keep',
+  key: 'x-key', ttl: 'x-ttl', traceId: 'x-trace-id', traceparent: 'traceparent', timestamp: 'x-timestamp'
 })
 const DEADLINE = 30_000
 const TIMEOUT = 15_000
@@ -77,6 +78,12 @@ export class Publisher {
   publishToUser (uid, value, options = {}) { return this.#post(['users', uid, 'send'], value, options) }
 
   /**
+   * Publishes to one device; with `keep` also into the log of its user.
+   * @param {string} device @param {unknown} value @param {UserOptions & OfUser} [options] @returns {Promise<Published>}
+   */
+  publishToDevice (device, value, options = {}) { return this.#post(['devices', device, 'send'], value, options) }
+
+  /**
    * Publishes to one connection.
    * @param {string} sid @param {unknown} value @param {SendOptions} [options] @returns {Promise<Published>}
    */
@@ -113,6 +120,12 @@ export class Publisher {
 
   /** Ends a ban. @param {string} uid @param {RequestOptions} [options] @returns {Promise<Done>} */
   unban (uid, options = {}) { return this.#order('POST', ['users', uid, 'restore'], options) }
+
+  /**
+   * Disconnects one device.
+   * @param {string} device @param {RequestOptions & OfUser} [options] @returns {Promise<Done>}
+   */
+  kickDevice (device, options = {}) { return this.#order('DELETE', ['devices', device], options) }
 
   /** Disconnects one connection. @param {string} sid @param {RequestOptions} [options] @returns {Promise<Done>} */
   kickConnection (sid, options = {}) { return this.#order('DELETE', ['sockets', sid], options) }

@@ -12,6 +12,7 @@ FIELDS = {
     "guid": "guid",
     "uid": "uid",
     "sid": "sid",
+    "device": "device",
     "event": "event",
     "except": "except",
     "except_": "except",

@@ -13,6 +13,7 @@ from .request import Clock, try_once, with_retries
 
 # Headers by option.
 HEADERS = {
+    "uid": "x-uid",
     "event": "x-event",
     "except_": "x-except",
     "receipt": "x-receipt",
@@ -67,6 +68,13 @@ class Publisher:
         """
         return self._post(["users", uid, "send"], value, options)
 
+    def publish_to_device(self, device: str, value: Any, **options: Any) -> Dict[str, Any]:
+        """Publishes to one device of the user uid (default: a device without a token).
+
+        Options: uid, event, except_, receipt, keep, key.
+        """
+        return self._post(["devices", device, "send"], value, options)
+
     def publish_to_connection(self, sid: str, value: Any, **options: Any) -> Dict[str, Any]:
         """Publishes to one connection. Options: event, except_, receipt."""
         return self._post(["sockets", sid, "send"], value, options)
@@ -98,6 +106,10 @@ class Publisher:
     def unban(self, uid: str, **options: Any) -> Dict[str, Any]:
         """Ends a ban."""
         return self._order("POST", ["users", uid, "restore"], options)
+
+    def kick_device(self, device: str, **options: Any) -> Dict[str, Any]:
+        """Disconnects one device. Options: uid."""
+        return self._order("DELETE", ["devices", device], options)
 
     def kick_connection(self, sid: str, **options: Any) -> Dict[str, Any]:
         """Disconnects one connection."""

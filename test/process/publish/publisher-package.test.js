@@ -163,6 +163,7 @@ describe('a publisher', () => {
     await recorded.publish('a/b', 1, { ...send, ephemeral: false, key: 'x' })
     await recorded.publish('a', bytes)
     await recorded.publishToUser('u', 1, { ...send, keep: true, key: 'x' })
+    await recorded.publishToDevice('d', 1, { ...send, uid: 'u', keep: true, key: 'x' })
     await recorded.publishToConnection('s', 1, send)
     await recorded.publishToEveryone(1, send)
     await recorded.batch([
@@ -172,6 +173,7 @@ describe('a publisher', () => {
     await recorded.kick('u', request)
     await recorded.ban('u', 60, request)
     await recorded.unban('u', request)
+    await recorded.kickDevice('d', { ...request, uid: 'u' })
     await recorded.kickConnection('s', request)
     await recorded.revoke('a', 'u', { ...request, ttl: 60 })
     await recorded.restore('a', 'u', request)
@@ -181,8 +183,8 @@ describe('a publisher', () => {
     const { wrong, operations } = compareWithOpenapi(requests, await read('/openapi.json'))
     assert.deepEqual(wrong, [])
     assert.deepEqual(operations, [
-      'broadcast', 'close', 'join', 'kickSocket', 'kickUser', 'leave', 'publishBatch', 'restore', 'restoreUser', 'revoke',
-      'sendToEveryone', 'sendToSocket', 'sendToUser'
+      'broadcast', 'close', 'join', 'kickDevice', 'kickSocket', 'kickUser', 'leave', 'publishBatch', 'restore', 'restoreUser',
+      'revoke', 'sendToDevice', 'sendToEveryone', 'sendToSocket', 'sendToUser'
     ])
     assert.ok(requests.every(({ headers }) => headers.authorization === 'Bearer secret'))
     const listed = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8')

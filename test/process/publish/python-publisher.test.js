@@ -91,12 +91,14 @@ describe('the publisher for Python', { skip: await lacksPythonPublisher() }, asy
       ['publish', ['a/b', 1], { ...send, ephemeral: false, key: 'x' }],
       ['publish', ['a', { bytes: [1] }], {}],
       ['publish_to_user', ['u', 1], { ...send, keep: true, key: 'x' }],
+      ['publish_to_device', ['d', 1], { ...send, uid: 'u', keep: true }],
       ['publish_to_connection', ['s', 1], send],
       ['publish_to_everyone', [1], send],
       ['batch', [[{ ...send, guid: 'a', value: 1, ephemeral: true }, { ...send, operator: 'user', uid: 'u', value: 1, keep: true }]], {}],
       ['kick', ['u'], request],
       ['ban', ['u', 60], request],
       ['unban', ['u'], request],
+      ['kick_device', ['d'], { ...request, uid: 'u' }],
       ['kick_connection', ['s'], request],
       ['revoke', ['a', 'u'], { ...request, ttl: 60 }],
       ['restore', ['a', 'u'], request],
@@ -108,7 +110,7 @@ describe('the publisher for Python', { skip: await lacksPythonPublisher() }, asy
       assert.equal((await call(method, args, options)).error, undefined, method)
     const { wrong, operations } = compareWithOpenapi(requests, await get('/openapi.json'))
     assert.deepEqual(wrong, [])
-    assert.equal(operations.length, 13)
+    assert.equal(operations.length, 15)
     assert.ok(requests.every(({ headers }) => headers.authorization === 'Bearer secret'))
     const codes = [...read('packages/python/inkcast/errors.py').matchAll(/^ {4}"(\w+)",$/gm)].map(([, code]) => code)
     assert.ok(codes.length > 20)

@@ -47,6 +47,33 @@ describe('events for the business services', () => {
     assert.equal(found.vacated.sid, undefined)
   })
 
+  test('of a device have its id and its listener, also from the process that cleans up after its worker', async (t) => {
+    const { one, store, clock, records, rounds } = await cluster(t)
+    const device = { client: 'board', exclusive: true, listener: 'ws:/devices' }
+    const board = one.connect('ada', ['a'], device)
+    one.connect('page', ['a'], { client: 'tab' })
+    one.connect('open', ['a'], device)
+    const ended = one.connect('ended', [], device)
+    await rounds()
+    const listed = async (/** @type {string} */ uid) =>
+      (await store.sessions(uid)).map(({ client, listener }) => [client, listener])
+    assert.deepEqual(await listed('ada'), [['board', 'ws:/devices']])
+    assert.deepEqual(await listed('page'), [['tab', undefined]])
+    board.end()
+    clock.advance(GRACE + 1)
+    await rounds()
+    ended.end('timeout')
+    await rounds()
+    await one.clean()
+    const found = (/** @type {string} */ uid) =>
+      records.filter((record) => record.uid === uid)
+        .map(({ operator, device, listener }) => [operator, device, listener])
+    const all = (/** @type {string[]} */ ...names) => names.map((name) => [name, 'board', 'ws:/devices'])
+    for (const uid of ['ada', 'open']) assert.deepEqual(found(uid).sort(), all('joined', 'left', 'offline', 'online'))
+    assert.deepEqual(found('ended'), all('online', 'offline'))
+    assert.ok(found('page').every(([, device, listener]) => device === undefined && listener === undefined))
+  })
+
   test('are sent on time, with the wall-clock time, also if the clock is set', async (t) => {
     const { one, clock, records, rounds, told } = await cluster(t)
     const tab = one.connect('ada', ['a'])

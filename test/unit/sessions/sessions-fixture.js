@@ -58,17 +58,22 @@ export async function cluster (t) {
       silence: 45_000
     })
     let serial = 0
-    /** @param {string} uid @param {string[]} [guids] */
-    function connect (uid, guids = []) {
+    /**
+     * @param {string} uid
+     * @param {string[]} [guids]
+     * @param {{ client?: string, exclusive?: boolean, listener?: string }} [more] of its connection
+     */
+    function connect (uid, guids = [], more = {}) {
       /** @type {Set<string>} */
       const open = new Set()
       const connection = {
         id: `${number}-${uid}-${serial++}`,
         uid,
-        client: undefined,
+        client: /** @type {string | undefined} */ (undefined),
         transport: 'websocket',
         exclusive: false,
         listener: 'socketio',
+        ...more,
         get lastSeen () {
           return clock.now()
         },
