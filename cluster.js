@@ -1,4 +1,5 @@
 #!/usr/bin/env node
-import { run } from './src/operate/cli/program.js'
-
-await run(process.argv.slice(2))
+const args = process.argv.slice(2)
+// as in production: the launcher keeps nothing of the other commands in memory
+if (args.length === 0) await (await import('./src/operate/cli/start.js')).startAlone()
+else await (await import('./src/operate/cli/program.js')).run(args)

@@ -38,6 +38,28 @@ test('there are no circular imports or JSDoc types', () => {
   assert.deepEqual(circlesOf(graph), [])
 })
 
+test('a process loads nothing that it does not need at rest', () => {
+  /** @param {string} entry @returns {Set<string>} files and packages that its static imports reach */
+  function loadedBy (entry) {
+    const loaded = new Set([entry])
+    for (const file of loaded) {
+      if (!file.endsWith('.js')) continue
+      const text = readFileSync(path.join(ROOT, file), 'utf8')
+      for (const [, name] of text.matchAll(/^(?:import|export)\s(?:[^'";]*?\sfrom\s)?'([^']+)'/gm))
+        loaded.add(name.startsWith('.') ? path.posix.join(path.posix.dirname(file), name) : name)
+    }
+    return loaded
+  }
+  const without = ['commander', 'fast-jwt', 'sirv', 'src/operate/admin/server.js', 'src/services/api/grpc/server.js']
+  for (const [entry, uses] of [['gateway', 'socket.io'], ['ingest', 'ioredis'], ['api', 'fastify']]) {
+    const loaded = loadedBy(`src/${entry}.js`)
+    assert.ok(loaded.has(uses), 'packages are found')
+    assert.deepEqual(without.filter((name) => loaded.has(name)), [], entry)
+  }
+  assert.deepEqual([...loadedBy('cluster.js')], ['cluster.js'])
+  assert.deepEqual(without.filter((name) => loadedBy('src/operate/cli/start.js').has(name)), [])
+})
+
 test('an import of a later area is found, also of a type', () => {
   const files = /** @type {Record<string, string>} */ ({
     'src/base/common/a.js': 'import \'../../wire/b.js\'',

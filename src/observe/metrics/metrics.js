@@ -59,6 +59,7 @@ export function createMetrics ({ role = 'embedded', processMetrics = true } = {}
      *   other processes; default: all
      */
     async collect (names) {
+      if (names?.length === 0) return []
       for (const collector of collectors) collector()
       if (names === undefined) return /** @type {any} */ (await registry.getMetricsAsJSON())
       return Promise.all(names.flatMap((name) => registry.getSingleMetric(name)?.get() ?? []))

@@ -28,7 +28,7 @@ const TIMEOUT = 5000
  * @param {object} dependencies
  * @param {Readonly<{ host: string, agentPort: number | undefined }>} dependencies.settings config.admin
  * @param {number} dependencies.capacity connections of this machine when it is full
- * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
+ * @param {Pick<ReturnType<typeof import('./processes.js').createProcesses>, 'read'>} dependencies.processes
  * @param {import('../../base/common/log.js').Log} dependencies.log
  * @param {import('../../base/common/clock.js').Clock} dependencies.clock
  * @param {number} [dependencies.linger] how long a balancer that has the answer may take to close, ms
@@ -40,7 +40,7 @@ export function createAgent ({ settings, capacity, processes: all, log, clock, l
   let last
 
   async function look () {
-    const { processes, reasons } = await all.read()
+    const { processes, reasons } = await all.read('figures')
     const before = sample !== undefined && clock.monotonic() - sample.at <= STALE ? sample : undefined
     sample = sampleOf(processes, clock.monotonic())
     if (processes.some(({ name, notReady }) => name === 'launcher' && notReady.includes('stopping'))) return 'drain'

@@ -3,6 +3,19 @@ import inspector from 'node:inspector'
 import { createListenerGuard } from '../../base/process/listener-guard.js'
 import { onSocketFile } from '../../base/process/socket-file.js'
 import { endSockets, serverOptions, TIMES } from '../../base/process/socket-times.js'
+import { READ_METRICS } from './figures/reading.js'
+
+/**
+ * Which metrics a question for a status wants; `figures`: those of the status page (figures/reading.js). All of them
+ * take a process some milliseconds, and the one that asks as much for each.
+ * @typedef {'none' | 'figures' | 'all'} Wanted
+ */
+
+/** Header of such a question. A process of an earlier version, which a reload replaces, sends all. */
+const WANTED = 'inkcast-metrics'
+
+/** @param {Wanted} wanted @returns {readonly string[] | undefined} names; undefined: all */
+export const metricsFor = (wanted) => ({ none: [], figures: READ_METRICS, all: undefined })[wanted]
 
 /**
  * The unix socket on which a process of this machine is asked for its status and gets commands. Only this machine's
@@ -30,7 +43,7 @@ export function createPrivateListener ({ path, status, logLevel, routes, log, cl
       return void res.writeHead(200).end(inspector.url() === undefined ? '' : 'inspected')
     if (req.url === '/cordon') return void answerCordon(req, res, status)
     if (req.url !== '/status') return void res.writeHead(404).end()
-    status.read().then(
+    status.read(metricsFor(/** @type {Wanted} */ (req.headers[WANTED] ?? 'all'))).then(
       (value) => res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value)),
       () => res.writeHead(500).end()
     )
@@ -75,9 +88,11 @@ async function answerCordon (req, res, status) {
  * Asks a process on this machine for its status.
  * @param {string} path
  * @param {number} timeout ms
+ * @param {Wanted} wanted
  * @returns {Promise<import('./status.js').ProcessStatus>}
  */
-export const readStatus = (path, timeout) => askPrivately(path, '/status', { timeout })
+export const readStatus = (path, timeout, wanted) =>
+  askPrivately(path, '/status', { timeout, headers: { [WANTED]: wanted } })
 
 /**
  * Asks a process on this machine.
@@ -86,12 +101,13 @@ export const readStatus = (path, timeout) => askPrivately(path, '/status', { tim
  * @param {object} options
  * @param {number} options.timeout ms
  * @param {string} [options.method]
+ * @param {http.OutgoingHttpHeaders} [options.headers]
  * @param {string | Buffer} [options.body] JSON, or what the route expects
  * @returns {Promise<any>} the JSON of its answer
  */
-export function askPrivately (socketPath, path, { timeout, method = 'GET', body }) {
+export function askPrivately (socketPath, path, { timeout, method = 'GET', headers, body }) {
   return new Promise((resolve, reject) => {
-    const req = http.request({ socketPath, path, method, timeout, agent: false }, (res) => {
+    const req = http.request({ socketPath, path, method, headers, timeout, agent: false }, (res) => {
       json(res).then((value) => {
         if (res.statusCode === 200) resolve(value)
         else reject(new Error(`answered ${res.statusCode}`))

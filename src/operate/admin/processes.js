@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { byName, nameOf, socketsIn } from './ask-processes.js'
-import { readStatus } from './private-listener.js'
+import { metricsFor, readStatus } from './private-listener.js'
 import { isStale, peerOf } from './run-directory.js'
 
 /**
@@ -9,6 +9,7 @@ import { isStale, peerOf } from './run-directory.js'
  * registry there is, so it does not matter who started them.
  *
  * @typedef {import('./status.js').ProcessStatus} ProcessStatus
+ * @typedef {import('./private-listener.js').Wanted} Wanted
  * @typedef {ProcessStatus & { id: string }} Seen `id` is another one after a restart of the process
  * @typedef {{ processes: Seen[], reasons: string[] }} Overview reasons: why this machine does not serve;
  *   empty: it does
@@ -28,16 +29,17 @@ const silent = (file, reason) => ({ id: file, name: nameOf(file), notReady: [rea
  * @param {object} options
  * @param {string} options.directory
  * @param {Record<string, number>} options.expected how many processes each role must have ready
- * @param {() => Promise<ProcessStatus>} [options.own] of the asking process, if it has no private listener
+ * @param {(metrics?: readonly string[]) => Promise<ProcessStatus>} [options.own] of the asking process, if it has no
+ *   private listener
  * @param {(pid: number) => boolean} [options.isHung] whether a process does not answer, so that none waits for it
  */
 export function createProcesses ({ directory, expected, own, isHung = () => false }) {
-  /** @param {string} file @returns {Promise<Seen | null>} */
-  async function ask (file) {
+  /** @param {string} file @param {Wanted} wanted @returns {Promise<Seen | null>} */
+  async function ask (file, wanted) {
     const socket = path.join(directory, file)
     if (isHung(Number(file.split('.')[1]))) return silent(file, 'does not answer')
     try {
-      return { ...await readStatus(socket, TIMEOUT), id: file }
+      return { ...await readStatus(socket, TIMEOUT, wanted), id: file }
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
       // a process that was killed has left its socket, and one that has just begun does not listen yet
@@ -49,12 +51,12 @@ export function createProcesses ({ directory, expected, own, isHung = () => fals
   }
 
   return {
-    /** @returns {Promise<Overview>} */
-    async read () {
+    /** @param {Wanted} [wanted] metrics; default: all @returns {Promise<Overview>} */
+    async read (wanted = 'all') {
       let files = await socketsIn(directory)
       for (let repeats = 0; ; repeats++) {
-        const itself = own ? [own().then((status) => ({ ...status, id: OWN }))] : []
-        const answers = await Promise.all([...files.map(ask), ...itself])
+        const itself = own ? [own(metricsFor(wanted)).then((status) => ({ ...status, id: OWN }))] : []
+        const answers = await Promise.all([...files.map((file) => ask(file, wanted)), ...itself])
         const now = await socketsIn(directory)
         const processes = answers.filter((answer) => answer !== null).sort(byName)
         // a process may have been replaced by one that was not in the list yet: then neither counts as ready

@@ -45,7 +45,7 @@ export class AdminServer {
    * @param {Readonly<{ host: string, port: number, token?: string, readToken?: string }>} dependencies.settings
    *   config.admin
    * @param {boolean} dependencies.production config.production
-   * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
+   * @param {Pick<ReturnType<typeof import('./processes.js').createProcesses>, 'read'>} dependencies.processes
    * @param {Partial<Tools>} [dependencies.tools]
    * @param {import('../../config/tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
    * @param {import('../../base/common/log.js').Log} dependencies.log
@@ -60,7 +60,7 @@ export class AdminServer {
     this.files = createPageFiles()
     this.checkRight = createAdminAccess(settings, production)
     this.samples = createSamples({ processes, clock, log })
-    this.readProcesses = createSharedLook(() => processes.read(), { clock })
+    this.readProcesses = createSharedLook(() => processes.read('none'), { clock })
     const endedCounts = createEndedCounts()
     this.readMetrics = createSharedLook(async () => {
       const merged = AggregatorRegistry.aggregate(await endedCounts.add((await processes.read()).processes))

@@ -33,6 +33,9 @@ Examples:
     .action(action((_, command) => start(command.optsWithGlobals(), { demo: true })))
 }
 
+/** `inkcast` without an argument. */
+export const startAlone = action(() => start({}))
+
 /**
  * @param {import('./common/settings.js').GlobalOptions} options
  * @param {{ demo?: boolean }} [wanted]

@@ -12,7 +12,7 @@ import { createLifecycle } from '../../base/process/lifecycle.js'
 import { createLog, exitAfterLog } from '../../base/common/log.js'
 import { createLogLevel } from '../../base/common/log-level-control.js'
 import { createMetrics } from '../../observe/metrics/metrics.js'
-import { createMemoryAtRest } from '../../base/process/memory-at-rest.js'
+import { createMemoryAtRest, REST } from '../../base/process/memory-at-rest.js'
 import { MEMORY_ENV } from '../../base/process/runtime-flags.js'
 import { reportInMemory } from '../roles/in-memory.js'
 import { startError } from '../../base/process/start-error.js'
@@ -136,7 +136,7 @@ class Launcher {
       expected: processesOf(config),
       launcher: {
         logLevels,
-        own: () => status.read(),
+        own: (metrics) => status.read(metrics),
         isHung: (pid) => places.slots.some(({ current }) => current?.hung && current.pid === pid),
         // processes that are started later
         onCordon: (cordoned) => { this.#env.INKCAST_CORDONED = cordoned ? '1' : undefined },
@@ -151,7 +151,7 @@ class Launcher {
     })
     await places.sockets?.start()
     await lifecycle.start('hang watch', places.hangWatch)
-    await lifecycle.start('memory at rest', createMemoryAtRest({ clock }))
+    await lifecycle.start('memory at rest', createMemoryAtRest({ clock, rest: REST.without }))
   }
 
   #onChange () {

@@ -2,17 +2,14 @@ import cluster from 'node:cluster'
 import inspector from 'node:inspector'
 import { rm } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { createHungProcesses } from '../admin/control/hung-processes.js'
 import { createPrivateListener } from '../admin/private-listener.js'
 import { describeProcess } from '../admin/figures/describe.js'
 import { leaveRunDirectory, makeRunDirectory, openRunDirectory, privateSocket } from '../admin/run-directory.js'
-import { serveAdmin } from '../admin/serve.js'
 import { createStatus } from '../admin/status.js'
 import { systemClock } from '../../base/common/clock.js'
 import { checkLibraries } from '../../config/library-versions.js'
 import { checkFiles } from '../../config/files.js'
-import { ConfigError, launcherContext, loadConfig, processesOf } from '../../config/load.js'
-import { settingWarnings } from '../../people/workers/setting-warnings.js'
+import { ConfigError, launcherContext, loadConfig } from '../../config/load.js'
 import { extensionRunning } from '../../gateway/extensions/guard.js'
 import { createEventLoopMonitor } from '../../observe/metrics/event-loop.js'
 import { systemHost } from '../../base/process/host.js'
@@ -21,7 +18,7 @@ import { createLog, exitAfterLog } from '../../base/common/log.js'
 import { createLogLevel } from '../../base/common/log-level-control.js'
 import { systemRandom } from '../../base/common/random.js'
 import { createMetrics } from '../../observe/metrics/metrics.js'
-import { createMemoryAtRest } from '../../base/process/memory-at-rest.js'
+import { createMemoryAtRest, REST } from '../../base/process/memory-at-rest.js'
 import { startError } from '../../base/process/start-error.js'
 import { Tracing } from '../../observe/tracing/tracing.js'
 
@@ -134,16 +131,13 @@ export async function runRole (role, compose, { configFile, clock = systemClock,
       })) ?? {}
     await listenPrivately()
     if (launcher.servesAdmin) {
-      const expected = launcher.runDirectory === undefined ? { [role]: 1 } : processesOf(config)
-      await serveAdmin({ log, metrics, clock }, { config, directory, expected, lifecycle, status })
-      for (const { text, todo } of settingWarnings(config)) log.warn(`${text}: ${todo}`)
-      // the launcher watches its processes itself; PM2 does not
-      if (launcher.runDirectory !== undefined) {
-        await lifecycle.start('hung processes', createHungProcesses({ directory, metrics, log, clock }))
-      }
+      const { serveMachine } = await import('./machine.js')
+      await serveMachine({ log, metrics, clock }, { role, config, launcher, directory, lifecycle, status })
     }
     const { workerNumber, banner = [] } = composed
-    await lifecycle.start('memory at rest', createMemoryAtRest({ clock }))
+    await lifecycle.start('memory at rest', createMemoryAtRest({
+      clock, rest: composed.connections === undefined ? REST.without : REST.withClients
+    }))
     status.started()
     announce(workerNumber)
     if (launcher.runDirectory === undefined) for (const line of banner) console.log(line)

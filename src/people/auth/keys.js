@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto'
-import { createVerifier } from 'fast-jwt'
+import { createRequire } from 'node:module'
 import { InkcastError } from '../../base/common/errors.js'
 import { createHmacReader } from './hmac.js'
 
@@ -35,8 +35,14 @@ const MIN_RSA_BITS = 2048 // RFC 7518, 3.3
  */
 export function keyFromSecret (secret) {
   const read = createHmacReader(secret)
-  const key = verificationKey(secret, HMAC)
-  return { ...key, verify: (token) => read(token) ?? key.verify(token) }
+  /** For the first token that is not a common one: it takes 1 MB in a process. @type {VerificationKey | undefined} */
+  let library
+  return {
+    algorithms: HMAC,
+    name: nameOf(secret, HMAC),
+    withdrawnAt: null,
+    verify: (token) => read(token) ?? (library ??= verificationKey(secret, HMAC)).verify(token)
+  }
 }
 
 /**
@@ -97,17 +103,22 @@ function algorithmsOf ({ asymmetricKeyType: type, asymmetricKeyDetails: details 
   throw new Error(`keys of type ${type} are not supported`)
 }
 
+/** @param {string} key @param {Algorithm[]} algorithms */
+const nameOf = (key, algorithms) => `${algorithms}\n${key}`
+
 /**
  * @param {string} key
  * @param {Algorithm[]} algorithms
  * @returns {VerificationKey}
  */
 function verificationKey (key, algorithms) {
+  /** @type {typeof import('fast-jwt')} */
+  const { createVerifier } = createRequire(import.meta.url)('fast-jwt')
   // The authenticator checks times, with the clock of this process, and caches results.
   const verify = createVerifier({ key, algorithms, cache: false, ignoreExpiration: true, ignoreNotBefore: true })
   return {
     algorithms,
-    name: `${algorithms}\n${key}`,
+    name: nameOf(key, algorithms),
     withdrawnAt: null,
     verify (token) {
       try {

@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/base/common/clock.js'
 import { createPrivateListener } from '../../../src/operate/admin/private-listener.js'
 import { createProcesses } from '../../../src/operate/admin/processes.js'
 import { AdminServer } from '../../../src/operate/admin/server.js'
+import { readingOf } from '../../../src/operate/admin/figures/reading.js'
 import { createStatus } from '../../../src/operate/admin/status.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -79,6 +80,26 @@ test('one worker that starts does not stand for another one that stops: they are
   })
   const { reasons } = await createProcesses({ directory, expected: { gateway: 2 } }).read()
   assert.deepEqual([reasons[0], asked], ['gateway: 0 of 2 ready', 1])
+})
+
+test('a process is asked only for the metrics that are wanted', async (t) => {
+  const { directory } = machine(t)
+  const metrics = createMetrics({ role: 'gateway' })
+  const status = createStatus({ name: 'gateway-0', metrics })
+  metrics.connections.set(3)
+  const listener = createPrivateListener({ path: path.join(directory, 'gateway-0.1.sock'), status, log, clock: systemClock })
+  t.after(() => listener.stop())
+  await listener.start()
+  const processes = createProcesses({ directory, expected: { gateway: 1 } })
+  const namesOf = async (/** @type {import('../../../src/operate/admin/private-listener.js').Wanted} */ wanted) =>
+    (await processes.read(wanted)).processes[0].metrics.map(({ name }) => name)
+  assert.deepEqual(await namesOf('none'), [])
+  const [figures, all] = [await namesOf('figures'), await namesOf('all')]
+  assert.ok(figures.includes('inkcast_connections') && figures.length < all.length / 3, `${figures.length} of ${all.length}`)
+  const { processes: [values] } = await processes.read('figures')
+  const { startedAt, cpuSeconds, connections } = /** @type {any} */ (readingOf([values], 0).processes.get('gateway-0'))
+  assert.ok(startedAt > 0 && cpuSeconds > 0, 'prom-client has set them')
+  assert.equal(connections, 3)
 })
 
 test('a process that is known to hang is not waited for', async (t) => {

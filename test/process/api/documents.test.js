@@ -165,7 +165,9 @@ test('wrong queries are refused, with the reason', async (t) => {
     ['epoch=e', /epoch and offset go together/],
     ['offset=1', /epoch and offset go together/],
     ['epoch=e&offset=-1', /offset must be >= 0/],
-    ['epoch=&offset=1', /epoch/],
+    ['epoch=&offset=1', /epoch must NOT have fewer than 1 characters/],
+    [`epoch=${'é'.repeat(65)}&offset=1`, /epoch must NOT have more than 64 characters/],
+    ['limit=', /limit must be integer/],
     ['epoch=e&epoch=f&offset=1', /epoch must be string/],
     ['since=1', /must NOT have additional properties/]
   ])) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { createMemoryAtRest } from '../../../src/base/process/memory-at-rest.js'
+import { createMemoryAtRest, REST } from '../../../src/base/process/memory-at-rest.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
 /** Interval at which the process is looked at, ms. */
@@ -10,15 +10,17 @@ const WINDOW = 6000
 
 /**
  * @param {import('node:test').TestContext} t
+ * @param {number} [rest] share of a core
  * @returns {(share: number) => number} lets a window pass in which this share of a core was used, returns the
  *   collections so far
  */
-function observe (t) {
+function observe (t, rest) {
   const clock = manualClock()
   let cpuMs = 5000
   let collections = 0
   const memory = createMemoryAtRest({
     clock: { ...clock, cpu: () => cpuMs },
+    rest,
     collect () {
       collections++
       cpuMs += 900 // a large heap
@@ -49,6 +51,11 @@ test('a little work collects nothing, and does not end the rest', (t) => {
   const after = observe(t)
   assert.deepEqual([0.05, 0.05].map(after), [0, 0])
   assert.deepEqual([0.01, 0.05, 0.01, 0.05, 0.01].map(after), [1, 1, 2, 2, 2])
+})
+
+test('a process without clients may work a little more at rest', (t) => {
+  const after = observe(t, REST.without)
+  assert.deepEqual([0.06, 0.04, 0.04, 0.04].map(after), [0, 1, 2, 2])
 })
 
 test('the young generation of a real process is small again after its start', { timeout: 30_000 }, async () => {

@@ -37,6 +37,14 @@ const SOURCES_OF = new Map()
 for (const source of SOURCES)
   for (const name of named(source[1].metric)) SOURCES_OF.set(name, [...SOURCES_OF.get(name) ?? [], source])
 
+/**
+ * The metrics that are read here. prom-client sets the CPU time of a process when it collects the first one of these.
+ */
+export const READ_METRICS = [...new Set([
+  'process_cpu_user_seconds_total', ...SOURCES_OF.keys(), ...STAGE_NAMES, ...START_NAMES,
+  ...PARTITION_NAMES.flatMap(({ names }) => [...names])
+])]
+
 /** @returns {Values} */
 export const noValues = () => /** @type {Values} */ (Object.fromEntries(SOURCES.map(([key]) => [key, 0])))
 

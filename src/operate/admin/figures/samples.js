@@ -29,7 +29,7 @@ const KEPT = HOUR / EVERY
 
 /**
  * @param {object} dependencies
- * @param {{ read: () => Promise<import('../processes.js').Overview> }} dependencies.processes
+ * @param {Pick<ReturnType<typeof import('../processes.js').createProcesses>, 'read'>} dependencies.processes
  * @param {Pick<import('../../../base/common/clock.js').Clock, 'now' | 'monotonic' | 'timer'>} dependencies.clock
  * @param {import('../../../base/common/log.js').Log} dependencies.log
  */
@@ -48,7 +48,7 @@ export function createSamples ({ processes: all, clock, log }) {
   let timer
 
   async function take () {
-    const read = await all.read()
+    const read = await all.read('figures')
     const reading = carriedOver(last, readingOf(read.processes, clock.monotonic()))
     const { sample, processes } = sampleBetween(last, reading)
     overview = read

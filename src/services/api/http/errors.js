@@ -20,9 +20,6 @@ export function translateError (error) {
       return new InkcastError('bad_request', 'the URL is not well formed')
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new InkcastError('bad_target', 'an id in the URL is too long')
-    // ajv's messages name the parameter and what it must be, not what it was
-    case 'FST_ERR_VALIDATION':
-      return new InkcastError('bad_request', error.message.replace(/^querystring[/ ]/, 'query '))
   }
   // A body that ended too early, or another error of the caller.
   return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? new InkcastError('bad_request') : error

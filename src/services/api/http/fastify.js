@@ -5,6 +5,8 @@ import { serverOptions } from '../../../base/process/socket-times.js'
 import { MAX_ID_BYTES } from '../../../wire/publication.js'
 import { MAX_CONNECTIONS } from '../request-limit.js'
 
+const noSchemas = () => { throw new Error('routes of the api have no schemas: see query.js') }
+
 /**
  * The server of the HTTP api, without routes.
  *
@@ -26,12 +28,8 @@ export function createServer ({ maxBytes, times, certificate, onError, onBadHttp
     return503OnClosing: false, // answered as `draining` by a hook
     // an id of 256 bytes is three times as long when every byte is percent-encoded
     routerOptions: { maxParamLength: 3 * MAX_ID_BYTES },
-    // the schemas are our own: checking them compiles the schema of schemas, 40 ms at each start
-    ajv: {
-      customOptions: {
-        removeAdditional: false, coerceTypes: true, useDefaults: true, meta: false, validateSchema: false
-      }
-    },
+    // no route has one: fastify would load the compilers of schemas
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     frameworkErrors: (error, _request, reply) => onError(error, reply),
     clientErrorHandler: onBadHttp,
     serverFactory: (handler) => {

@@ -7,6 +7,7 @@ import { requestLimitFor } from '../request-limit.js'
 import { answerBadHttp, errorAnswer, translateError } from './errors.js'
 import { Exchanges } from './exchanges.js'
 import { createServer } from './fastify.js'
+import { readQuery } from './query.js'
 import { bodySize, checkBodyHeaders, checkHeaderNames, checkIds, headerText, setHeader } from './request.js'
 import { operations } from '../operations/index.js'
 import { OperationRunner } from '../operations/run.js'
@@ -172,13 +173,11 @@ export class HttpApi {
       config: /** @type {any} */ (
         { operation, maxBytes, takesBody: body !== undefined, hasHeaders: entry.headers !== undefined }),
       ...(maxBytes !== undefined && { bodyLimit: maxBytes }),
-      schema:
-        query === undefined ? {} : { querystring: { type: 'object', properties: query, additionalProperties: false } },
       handler: async (request, reply) => {
         const { caller, permit } = /** @type {Admitted} */ (this.#admitted.get(request))
         const answer = await this.#runner.run(entry, {
           params: checkIds(/** @type {Record<string, string>} */ (request.params)),
-          query: request.query,
+          query: query === undefined ? request.query : readQuery(query, /** @type {any} */ (request.query)),
           header: (name) => headerText(request.headers, name),
           body: /** @type {Buffer | null | undefined} */ (request.body) ?? undefined,
           answerHeader: (name, value) => setHeader(reply, name, value)
