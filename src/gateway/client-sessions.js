@@ -1,6 +1,5 @@
 /**
- * What a client that comes back finds of its last connection, on any worker: a text that its protocol has written
- * (mqtt/mqtt-sessions.js).
+ * The text that a protocol keeps for a client that comes back, to any worker (mqtt/mqtt-sessions.js).
  *
  * @typedef {ReturnType<typeof createClientSessions>} ClientSessions
  *

@@ -16,7 +16,7 @@ const SIGNAL = 'signal'
 const WRITTEN = { '%': '%25', '/': '%2F', '+': '%2B', '#': '%23' }
 /** @type {Record<string, string>} */
 const READ = Object.fromEntries(Object.entries(WRITTEN).map(([char, written]) => [written, char]))
-/** What has to be written in another way, and is not. */
+/** Characters that should have been escaped. */
 const WRONG = /[+#]|%(?!25|2F|2B|23)/
 
 /** @param {string} name */

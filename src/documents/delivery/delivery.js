@@ -22,7 +22,7 @@ export class Delivery {
   #msgpack
   /** For plain WebSockets. @type {Partial<Record<Codec, EncodedMessage[]>> | undefined} */
   #plain
-  /** What other protocols have made of it. @type {Map<symbol, any> | undefined} */
+  /** Forms for other protocols. @type {Map<symbol, any> | undefined} */
   #made
   /** @type {import('../../observe/metrics/points.js').DeliveryTrace | undefined} */
   trace = undefined
@@ -71,7 +71,7 @@ export class Delivery {
   }
 
   /**
-   * What another protocol makes of the record once, for all its clients.
+   * The form of the record for another protocol, made once for all its clients.
    * @template T
    * @param {symbol} key
    * @param {(delivery: Delivery) => T} make

@@ -18,7 +18,7 @@ const epoch = v.pipe(string(), v.maxCodePoints(64))
 const offset = wholeNumber(0)
 export const position = strictObject({ epoch, offset })
 /** Maximum of the newest records that a join asks for: the default of HISTORY_SIZE. */
-const MAX_LAST = 1000
+export const MAX_LAST = 1000
 export const last = wholeNumber(1, MAX_LAST)
 /** Fields of an object, in place of a position. */
 export const positionFields = { epoch: v.optional(epoch), offset: v.optional(offset) }

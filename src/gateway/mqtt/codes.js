@@ -49,9 +49,18 @@ const CONNACK = {
   internal: [Reason.UNSPECIFIED, SERVER_UNAVAILABLE]
 }
 
-/** @param {string} code of inkcast's errors, or of the application @param {Version} version @returns {number} */
+/**
+ * @template T
+ * @param {Record<string, T>} table
+ * @param {string} code of inkcast's errors, or any of the application
+ * @param {T} otherwise
+ * @returns {T}
+ */
+const codeIn = (table, code, otherwise) => Object.hasOwn(table, code) ? table[code] : otherwise
+
+/** @param {string} code @param {Version} version @returns {number} */
 export const connackOf = (code, version) =>
-  (Object.hasOwn(CONNACK, code) ? CONNACK[code] : [Reason.FORBIDDEN, NOT_AUTHORIZED])[version === 5 ? 0 : 1]
+  codeIn(CONNACK, code, [Reason.FORBIDDEN, NOT_AUTHORIZED])[version === 5 ? 0 : 1]
 
 /** By error that ends a connection. @type {Record<string, number>} */
 const DISCONNECT = {
@@ -66,7 +75,7 @@ const DISCONNECT = {
 }
 
 /** @param {string} code @returns {number} */
-export const disconnectOf = (code) => DISCONNECT[code] ?? Reason.UNSPECIFIED
+export const disconnectOf = (code) => codeIn(DISCONNECT, code, Reason.UNSPECIFIED)
 
 /** By error of a message. @type {Record<string, number>} */
 const PUBACK = {
@@ -81,7 +90,7 @@ const PUBACK = {
 }
 
 /** @param {string} code @returns {number} */
-export const pubackOf = (code) => PUBACK[code] ?? Reason.OTHER
+export const pubackOf = (code) => codeIn(PUBACK, code, Reason.OTHER)
 
 /** By error of a subscription. @type {Record<string, number>} */
 const SUBACK = {
@@ -92,4 +101,4 @@ const SUBACK = {
 }
 
 /** @param {string} code @returns {number} */
-export const subackOf = (code) => SUBACK[code] ?? Reason.UNSPECIFIED
+export const subackOf = (code) => codeIn(SUBACK, code, Reason.UNSPECIFIED)

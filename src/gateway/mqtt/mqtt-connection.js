@@ -9,7 +9,7 @@ import { InFlight } from './in-flight.js'
 import { Incoming } from './incoming.js'
 
 /**
- * The connection of an MQTT client (docs/devices.md). What it does not acknowledge in time stays in the log: its
+ * The connection of an MQTT client (docs/devices.md). Records that it does not acknowledge in time stay in the log: its
  * documents fall behind, and the missed records follow from there.
  *
  * @typedef {import('../../documents/delivery/delivery.js').Delivery} Delivery

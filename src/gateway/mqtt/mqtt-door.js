@@ -329,14 +329,11 @@ export class MqttDoor {
   /** @param {MqttConnection} connection @param {any} packet with views of the received bytes */
   #handle (connection, packet) {
     const context = this.#context
+    const save = () => this.#sessionsKept.save(connection)
     switch (packet.cmd) {
       case 'publish': return this.#follow(connection, publish(connection, packet, context))
-      case 'subscribe':
-        this.#sessionsKept.changed(connection)
-        return this.#follow(connection, subscribe(connection, packet, context))
-      case 'unsubscribe':
-        this.#sessionsKept.changed(connection)
-        return this.#follow(connection, unsubscribe(connection, packet, context))
+      case 'subscribe': return this.#follow(connection, subscribe(connection, packet, context, save))
+      case 'unsubscribe': return this.#follow(connection, unsubscribe(connection, packet, context, save))
       case 'puback': return undefined
       case 'disconnect': return this.#leaves(connection, packet)
     }

@@ -14,7 +14,10 @@ import { openAgain } from './subscribe.js'
  * @property {boolean} changed since it was written
  */
 
-/** Interval at which changed sessions are written, ms: after a crash records of this time come twice. */
+/**
+ * Interval at which sessions are written whose records were acknowledged, ms: after a crash, or when another connection
+ * of the client takes over, records of this time come twice.
+ */
 const WRITE_EVERY = 5000
 /** Sessions written in one turn of the event loop. */
 const BATCH = 100
@@ -91,7 +94,19 @@ export class MqttSessions {
   /** @param {MqttConnection} connection @returns {boolean} whether it has a session that outlasts it */
   has (connection) { return this.#open.has(connection) }
 
-  /** Something was acknowledged, or a subscription has changed. @param {MqttConnection} connection */
+  /**
+   * A subscription has changed: a client that is told so will not subscribe again.
+   * @param {MqttConnection} connection
+   * @returns {Promise<void>} resolves when Redis has its session, or has failed: then it is written later
+   */
+  async save (connection) {
+    const open = this.#open.get(connection)
+    if (open === undefined) return
+    open.changed = false
+    await this.#write(connection, MAX_EXPIRY)
+  }
+
+  /** Something was acknowledged. @param {MqttConnection} connection */
   changed (connection) {
     const open = this.#open.get(connection)
     if (open !== undefined) open.changed = true
@@ -127,26 +142,30 @@ export class MqttSessions {
     }
   }
 
-  /** @param {MqttConnection} connection @param {number} seconds */
+  /** @param {MqttConnection} connection @param {number} seconds @returns {Promise<void>} */
   #write (connection, seconds) {
     const { feeds, userLogs } = this.#context
     const topics = [...connection.subscriptions()].map(([topic, { qos, noLocal, guid, place }]) =>
       [topic, qos, noLocal, qos === 0 ? null : connection.placeIn(guid, feeds, userLogs) ?? place ?? null])
     // a document is opened at its place, before topics of it that have none
     topics.sort((one, other) => Number(one[3] === null) - Number(other[3] === null))
-    this.#follow(this.#store.write(
+    return this.#follow(this.#store.write(
       connection.uid, /** @type {string} */ (connection.client), JSON.stringify(topics), seconds
-    ))
+    ), connection)
   }
 
-  /** @param {Promise<unknown>} written */
-  async #follow (written) {
+  /**
+   * @param {Promise<unknown>} written
+   * @param {MqttConnection} [connection] whose session is written once more if it fails
+   */
+  async #follow (written, connection) {
     this.writing++
     try {
       await written
     } catch (error) {
       this.#context.metrics.bus_errors.inc({ operation: 'session' })
       this.#context.log.debug({ err: error }, 'a session of MQTT was not written')
+      if (connection !== undefined) this.changed(connection)
     } finally {
       this.writing--
     }

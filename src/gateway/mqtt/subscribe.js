@@ -1,10 +1,11 @@
-import { ERRORS } from '../../base/common/errors.js'
+import { ERRORS, publicError } from '../../base/common/errors.js'
 import { RATE_LIMITED } from '../../transport/admission/rate-limit.js'
 import { MqttError } from '../../transport/mqtt/packet-reader.js'
 import { Delivery } from '../../documents/delivery/delivery.js'
 import { isExcepted } from '../../documents/feed.js'
 import { readTopic } from '../../wire/mqtt-topic.js'
 import { handleEvent } from '../handlers/dispatch.js'
+import { MAX_LAST } from '../handlers/input.js'
 import { Reason, subackOf } from './codes.js'
 
 /**
@@ -29,13 +30,15 @@ const REFUSED_3 = 0x80
  * @param {MqttConnection} connection
  * @param {any} packet
  * @param {Context} context
+ * @param {() => Promise<void>} save keeps the session: SUBACK says that the subscriptions outlast the connection
  */
-export async function subscribe (connection, { messageId, subscriptions, properties }, context) {
+export async function subscribe (connection, { messageId, subscriptions, properties }, context, save) {
   if (properties?.subscriptionIdentifier !== undefined)
     throw new MqttError(Reason.SUBSCRIPTION_ID, 'subscription identifiers are not supported')
   const last = Number(properties?.userProperties?.[LAST] ?? 1)
   const granted = await Promise.all(
-    subscriptions.map((/** @type {Filter} */ filter) => subscribeTo(connection, filter, last, context)))
+    subscriptions.map((/** @type {Filter} */ filter) => subscribeOrRefuse(connection, filter, last, context)))
+  await save()
   if (!connection.open) return
   const codes = connection.offer.version === 5 ? granted : granted.map((code) => Math.min(code, REFUSED_3))
   connection.answerWith({ cmd: 'suback', messageId, granted: codes })
@@ -48,11 +51,33 @@ export async function subscribe (connection, { messageId, subscriptions, propert
  * @param {Context} context
  * @returns {Promise<number>} granted quality of service, or why it is refused
  */
+async function subscribeOrRefuse (connection, filter, last, context) {
+  const before = connection.subscription(filter.topic)
+  try {
+    return await subscribeTo(connection, filter, last, context)
+  } catch (error) {
+    const { code } = publicError(error)
+    if (code === 'internal') context.log.error({ err: error }, 'a subscription failed')
+    if (before === undefined) connection.unsubscribe(filter.topic)
+    else connection.subscribe(filter.topic, before)
+    return subackOf(code)
+  }
+}
+
+/**
+ * @param {MqttConnection} connection
+ * @param {Filter} filter
+ * @param {number} last
+ * @param {Context} context
+ * @returns {Promise<number>} granted quality of service, or why it is refused
+ * @throws {Error} the newest records or the user's log cannot be read
+ */
 async function subscribeTo (connection, { topic, qos, nl = false, rh = ALWAYS }, last, context) {
   if (topic.startsWith(SHARED)) return Reason.SHARED
   if (WILDCARD.test(topic)) return Reason.WILDCARD
   const to = readTopic(topic)
   if (to === null) return Reason.TOPIC_FILTER
+  if (!Number.isInteger(last) || last < 0 || last > MAX_LAST) return subackOf('bad_request')
   if (!connection.mayHandle()) return subackOf((connection.limited ?? RATE_LIMITED).error.code)
   const guid = 'guid' in to ? to.guid : undefined
   const before = connection.subscription(topic)
@@ -151,8 +176,9 @@ async function readUserLog (connection, position, { userLogs }) {
  * @param {MqttConnection} connection
  * @param {any} packet
  * @param {Context} context
+ * @param {() => Promise<void>} save keeps the session
  */
-export async function unsubscribe (connection, { messageId, unsubscriptions }, context) {
+export async function unsubscribe (connection, { messageId, unsubscriptions }, context, save) {
   const granted = []
   for (const topic of unsubscriptions) {
     const guid = connection.subscription(topic)?.guid
@@ -160,5 +186,6 @@ export async function unsubscribe (connection, { messageId, unsubscriptions }, c
     if (guid !== undefined && !connection.needs(guid)) await handleEvent(connection, 'doc:leave', [{ guid }], context)
     else if (topic === 'user') context.userLogs.leave(connection)
   }
+  await save()
   if (connection.open) connection.answerWith({ cmd: 'unsuback', messageId, granted })
 }

@@ -110,6 +110,9 @@ export class EngineSocket extends WebSocketLink {
   /** A message of the WebSocket before the upgrade is complete. @param {string | Buffer} message */
   #probed (message) {
     if (!this.upgrading) return
+    // as a frame of any other kind: it is no packet of the session, and a flood of them would cost as much
+    this.server.onFrames(this, 1)
+    if (!this.upgrading) return
     if (message === '2probe' && this.netSocket.writableLength === 0) {
       this.writeNow(textFrame('3probe'))
       this.#engine.pendingUpgrades.probed(this)

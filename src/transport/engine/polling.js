@@ -3,8 +3,8 @@ import { parser } from 'engine.io'
 import { readBody } from './poll-body.js'
 
 /**
- * What a session has while its client polls: the open poll, a body that arrives in pieces, and the WebSocket to which
- * it upgrades. An upgraded session has none of it.
+ * The part of a session while its client polls: the open poll, a body that arrives in pieces, and the WebSocket to
+ * which it upgrades. An upgraded session has none of it.
  *
  * @typedef {import('./websocket-link.js').Packet} Packet
  * @typedef {import('node:http').IncomingMessage | import('./request.js').UsualRequest} Request
@@ -107,10 +107,12 @@ export class Polling {
       packets.every(({ options }) => options?.compress === false)) this.#answer(text)
     else {
       this.#compresses = true
-      gzip(text, (_, zipped) => {
+      gzip(text, (error, zipped) => {
         this.#compresses = false
         // the client may have gone meanwhile
-        if (this.#poll === res) this.#answer(zipped, { 'Content-Encoding': 'gzip' })
+        if (this.#poll !== res) return
+        if (error === null) this.#answer(zipped, { 'Content-Encoding': 'gzip' })
+        else this.#answer(text)
       })
     }
     if (this.#closing !== undefined) this.#session.onClose('forced close')

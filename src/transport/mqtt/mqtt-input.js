@@ -1,7 +1,7 @@
 import { MqttError, PacketReader } from './packet-reader.js'
 
 /**
- * What a session of MQTT is besides its connection, over TCP (mqtt-socket.js) and WebSocket (mqtt-websocket.js).
+ * The protocol's part of a session of MQTT, over TCP (mqtt-socket.js) and WebSocket (mqtt-websocket.js).
  *
  * @typedef {import('../engine/stream-link.js').SessionServer & {
  *   listener: { name: string },

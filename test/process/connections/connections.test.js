@@ -9,7 +9,7 @@ import { rightsContract } from './rights.js'
 import { usersContract } from './users.js'
 import { MAX_RECORD, PER_USER, startWorld } from './world.js'
 
-/** The contract of connections, over each door. What a door alone has is tested beside it. */
+/** The contract of connections, over each door. Properties of one door alone are tested beside it. */
 const world = await startWorld({ after })
 const { inkcast, connect, publish } = world
 

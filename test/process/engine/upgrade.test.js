@@ -80,6 +80,16 @@ for (const [what, end] of /** @type {[string, (ws: any) => void][]} */ ([
   })
 }
 
+test('frames of a WebSocket that never upgrades count against the limit of its client', async (t) => {
+  const client = await rawPolling(url)
+  const session = engine.sessionOf(client.sid)
+  const ws = await rawWebSocket(t, url, `&transport=websocket&sid=${client.sid}`)
+  // not admitted: 100 frames are allowed
+  for (let i = 0; i <= 100; i++) ws.send('2probe')
+  await ws.closed
+  assert.equal(session.readyState, 'closed')
+})
+
 test('a session that ends while it upgrades ends its WebSocket as well', async (t) => {
   const { client, session, ws } = await upgrading(t)
   await client.post('1')

@@ -48,6 +48,33 @@ describe('a session', () => {
     }
   })
 
+  test('has a subscription that was granted, also if the connection is replaced at once', async (t) => {
+    const guid = randomUUID()
+    const first = await connect(t, 'replaced', V5)
+    await first.subscribe(`doc/${guid}`, 1)
+    const second = await connect(t, 'replaced', V5)
+    assert.equal(second.connack.sessionPresent, true)
+    await first.closed()
+    await post(guid, 'to the second')
+    assert.equal((await second.record()).value, 'to the second')
+    const other = randomUUID()
+    await second.subscribe(`doc/${other}`, 1)
+    const third = await connect(t, 'replaced', V5)
+    await second.closed()
+    await post(other, 'to the third')
+    assert.equal((await third.record()).value, 'to the third')
+  })
+
+  test('is not changed by a subscription that is refused for its number of newest records', async (t) => {
+    const guid = randomUUID()
+    const client = await connect(t, 'wrong', V5)
+    const granted = (/** @type {string} */ last) => client.subscribe(`doc/${guid}`, 1, { properties: { userProperties: { last } } })
+    assert.deepEqual([await granted('1001'), await granted('x'), await granted('1.5')], [0x8f, 0x8f, 0x8f])
+    assert.deepEqual([await granted('1000'), await granted('1.5')], [1, 0x8f])
+    await post(guid, 'still subscribed')
+    assert.equal((await client.record()).value, 'still subscribed')
+  })
+
   test('[MQTT-4.4.0-1] [MQTT-3.3.1-1] repeats what was not acknowledged, with DUP', async (t) => {
     const guid = randomUUID()
     const first = await connect(t, 'repeats', V5)
