@@ -95,7 +95,7 @@ export class MqttSessions {
   has (connection) { return this.#open.has(connection) }
 
   /**
-   * A subscription has changed: a client that is told so will not subscribe again.
+   * A subscription has changed: a client that has its SUBACK will not subscribe again.
    * @param {MqttConnection} connection
    * @returns {Promise<void>} resolves when Redis has its session, or has failed: then it is written later
    */
