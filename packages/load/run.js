@@ -166,7 +166,8 @@ class Run {
     const { published, failures } = this.#publisher
     const [missing, unconfirmed] = [this.#missing, this.#unconfirmed]
     const problems = problemsOf({
-      missing, unconfirmed, failures, counts: this.#samples.counts, stillThere: this.#stillThere
+      opened: this.#samples.totals.opened, missing, unconfirmed, failures, counts: this.#samples.counts,
+      stillThere: this.#stillThere
     })
     return {
       run: this.#id,
@@ -202,9 +203,8 @@ class Run {
       await Promise.all([this.#clients.call('snapshot', () => undefined), this.#server.usage()])
     this.#measured = measured
     const at = (performance.now() - this.#begunAt) / SECOND
-    this.#options.onSample?.(
-      this.#samples.add({ at, phase: this.phase, snapshots: /** @type {any} */ (snapshots), usage, cpu })
-    )
+    const sample = this.#samples.add({ at, phase: this.phase, snapshots: /** @type {any} */ (snapshots), usage, cpu })
+    this.#options.onSample?.(sample)
   }
 
   async #sampleRegularly () {

@@ -2,6 +2,7 @@
  * Whether a run was whole: no delivery and no receipt is missing that should not be.
  *
  * @typedef {object} Facts
+ * @property {number} opened connections
  * @property {{ documents: number, everyone: number, closed: number, surplus: number }} missing of clients at the end;
  *   surplus: records that no service published
  * @property {import('./client.js').Counts} counts
@@ -14,9 +15,10 @@
  * @param {Facts} facts
  * @returns {string[]} what is wrong; empty: nothing
  */
-export function problemsOf ({ missing, counts, failures, unconfirmed, stillThere }) {
+export function problemsOf ({ opened, missing, counts, failures, unconfirmed, stillThere }) {
   const failed = Object.entries(failures).map(([reason, count]) => `${count} × ${reason}`).join(', ')
   return [
+    opened === 0 && 'no connection was opened',
     missing.closed > 0 && `${missing.closed} clients are not connected at the end`,
     missing.everyone > 0 && `${missing.everyone} deliveries of records to everyone are missing`,
     missing.documents > 0 && `${missing.documents} deliveries of records of documents are missing`,

@@ -87,6 +87,7 @@ const leaksOf = (env) => scoped(async (t) => {
   const [begin, busy] = [performance.now(), loadavg()[0]]
   const result = await load()
   const { opened } = result.summary
+  assert.ok(opened > CONNECTIONS, `${opened} connections`)
   const after = await snapshot('after')
   assert.deepEqual(result.problems, [])
   const grown = compareSnapshots(before, after)

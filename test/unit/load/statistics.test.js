@@ -81,6 +81,7 @@ inkcast_receipts_pending{process="gateway-1"} 9
 
 describe('a run is not whole', () => {
   const whole = {
+    opened: 3,
     missing: { documents: 0, everyone: 0, closed: 0, surplus: 0 },
     counts: { deliveries: 9, doubled: 0, holes: 0, acknowledged: 9, cut: 0, unasked: 0 },
     failures: {},
@@ -89,6 +90,7 @@ describe('a run is not whole', () => {
   }
   test('unless nothing is missing', () => assert.deepEqual(problemsOf(whole), []))
   for (const [given, problem] of /** @type {[object, RegExp][]} */ ([
+    [{ opened: 0 }, /^no connection was opened$/],
     [{ missing: { documents: 1, everyone: 0, closed: 0, surplus: 0 } }, /^1 deliveries of records of documents are missing$/],
     [{ missing: { documents: 0, everyone: 1, closed: 0, surplus: 0 } }, /^1 deliveries of records to everyone are missing$/],
     [{ missing: { documents: 0, everyone: 0, closed: 1, surplus: 0 } }, /^1 clients are not connected/],
