@@ -8,7 +8,7 @@ import { assignId } from '../transport/socketio/handshake-hooks.js'
 import { noteStockListeners } from '../transport/socketio/shared-listeners.js'
 import { readAuth, readDocuments } from './handshake-auth.js'
 import { NamespaceAdmission } from './namespace-admission.js'
-import { openOwner, SessionOwners } from './session-owners.js'
+import { openOwner } from './session-owners.js'
 import { describeSocket } from './socket-data.js'
 import { SocketIoConnection, kConnection } from './socketio-connection.js'
 
@@ -50,17 +50,16 @@ export class Handshake {
   /**
    * @param {Pick<import('../observe/services.js').Services, 'metrics' | 'log'>} services
    * @param {object} parts
-   * @param {import('./session-owners.js').Rights} parts.rights
+   * @param {import('./session-owners.js').SessionOwners} parts.owners
    * @param {import('./login.js').Login} parts.login
    * @param {import('./local-users.js').LocalUsers} parts.users
-   * @param {number} parts.maxPerUser connections; 0: any number
    * @param {() => string} parts.newConnectionId
    * @param {import('./connection.js').ConnectionContext} parts.connectionContext
    * @param {import('./user-logs.js').UserLogs} parts.userLogs
    * @param {Pick<import('./leaving/drain.js').Drain, 'active'>} parts.drain
    */
   constructor ({ metrics, log }, {
-    rights, login, users, maxPerUser, newConnectionId, connectionContext, userLogs, drain
+    owners, login, users, newConnectionId, connectionContext, userLogs, drain
   }) {
     this.#login = login
     this.#users = users
@@ -70,9 +69,9 @@ export class Handshake {
     this.#drain = drain
     this.#metrics = metrics
     this.#log = log
-    this.#owners = new SessionOwners({ users, maxPerUser, rights, metrics })
+    this.#owners = owners
     this.#namespaces = new NamespaceAdmission({
-      login, users, owners: this.#owners, newConnectionId, connectionContext
+      login, users, owners, newConnectionId, connectionContext
     })
   }
 
@@ -179,7 +178,7 @@ export class Handshake {
     const opened = documents && readDocuments(documents)
     const since = user === undefined ? undefined : await this.#userLogs.begin(identity.uid, user)
     try {
-      await this.#owners.register(socket, identity.uid)
+      await this.#owners.register(socket, identity.uid, auth.client)
     } catch (error) {
       if (happened.hasSubscribers) {
         const refused = { uid: identity.uid, id: socket.id }

@@ -36,6 +36,7 @@ import { Login } from './login.js'
 import { TurnWrites } from '../documents/delivery/turn-writes.js'
 import { PresenceDelivery } from '../documents/delivery/presence-delivery.js'
 import { Ports } from './ports.js'
+import { SessionOwners } from './session-owners.js'
 import { UserCommands } from './user-commands.js'
 import { UserLogs } from './user-logs.js'
 
@@ -155,11 +156,11 @@ export class Gateway {
     const backlogs = new Backlogs({ ...limits, ...bounds }, metrics, clock)
     const connectionContext = this.#connectionContext(services, { limits, rates, tenants, turnWrites, backlogs })
     this.handshake = new Handshake(services, {
-      rights: { access, mayAct }, login,
-      users: this.users, userLogs, drain: this.drain,
-      maxPerUser: limits.maxConnectionsPerUser,
-      newConnectionId: newId,
-      connectionContext
+      owners: new SessionOwners({
+        users: this.users, directory, maxPerUser: limits.maxConnectionsPerUser, rights: { access, mayAct }, metrics
+      }),
+      login, users: this.users, userLogs, drain: this.drain,
+      newConnectionId: newId, connectionContext
     })
     const context = {
       ...services,

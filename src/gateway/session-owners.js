@@ -19,6 +19,7 @@ import { kConnection } from './socketio-connection.js'
  */
 export class SessionOwners {
   #users
+  #directory
   #maxPerUser
   #rights
   #metrics
@@ -30,12 +31,14 @@ export class SessionOwners {
   /**
    * @param {object} dependencies
    * @param {import('./local-users.js').LocalUsers} dependencies.users
+   * @param {Pick<import('./directory.js').Directory, 'user'>} dependencies.directory
    * @param {number} dependencies.maxPerUser connections; 0: any number
    * @param {Pick<Rights, 'mayAct'> & { access: Pick<Rights['access'], 'isBanned'> }} dependencies.rights
    * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
    */
-  constructor ({ users, maxPerUser, rights, metrics }) {
+  constructor ({ users, directory, maxPerUser, rights, metrics }) {
     this.#users = users
+    this.#directory = directory
     this.#maxPerUser = maxPerUser
     this.#rights = rights
     this.#metrics = metrics
@@ -44,17 +47,18 @@ export class SessionOwners {
 
   /**
    * Registers the user of a new connection.
-   * @param {Pick<Socket, 'conn'>} socket
+   * @param {Pick<Admitted, 'conn' | 'exclusive'>} socket
    * @param {string} uid
+   * @param {string | null} [client] its id
    */
-  async register (socket, uid) {
+  async register (socket, uid, client) {
     const { conn } = /** @type {any} */ (socket)
     const owner = openOwner(socket)
     if (owner !== undefined && owner.uid !== uid)
       throw new InkcastError('forbidden', 'the connection belongs to another user')
     // the namespaces of one client are one connection
     const isAnother = conn[kOwner]?.uid !== uid
-    if (this.#maxPerUser > 0 && isAnother && this.#users.count(uid) >= this.#maxPerUser) {
+    if (this.#maxPerUser > 0 && isAnother && this.#isTooMany(socket, uid, client)) {
       this.#metrics.connections_refused.inc({ reason: 'user' })
       throw new InkcastError('too_many_connections')
     }
@@ -64,6 +68,20 @@ export class SessionOwners {
     if (isOpen && !this.#rights.access.isBanned(uid)) return
     this.#users.release(uid)
     throw isOpen ? new InkcastError('banned') : new InkcastError('unavailable', 'the connection has gone')
+  }
+
+  /**
+   * A device that comes back while its old connection is here takes the place of that one (takeovers.js).
+   * @param {{ exclusive?: boolean }} socket
+   * @param {string} uid
+   * @param {string | null | undefined} client
+   */
+  #isTooMany ({ exclusive }, uid, client) {
+    const more = this.#users.count(uid) - this.#maxPerUser
+    // one that is being replaced already counts
+    if (more !== 0 || !exclusive || !client) return more >= 0
+    for (const one of this.#directory.user(uid)) if (one.exclusive && one.client === client) return false
+    return true
   }
 
   /**

@@ -20,6 +20,7 @@ export const Reason = Object.freeze({
   TOPIC_NAME: 0x90,
   RECEIVE_MAXIMUM: 0x93,
   TOPIC_ALIAS: 0x94,
+  TOO_LARGE: 0x95,
   QUOTA: 0x97,
   PAYLOAD: 0x99,
   QOS: 0x9b,

@@ -66,7 +66,7 @@ export function readConnect (packet, newId) {
 
 /** @param {NonNullable<Connect['will']>} will @returns {import('./publish.js').Message} */
 function readWill ({ topic, payload, qos, properties }) {
-  if (qos === 2) throw new MqttError(Reason.QOS, 'the highest quality of service is 1') // [MQTT-3.2.2-12]
+  if (qos === 2) throw new MqttError(Reason.QOS, 'the highest quality of service is 1') // [MQTT5-3.2.2-12]
   const message = { topic, payload: Buffer.from(/** @type {Buffer} */ (payload)), properties }
   try {
     readMessage(message)

@@ -6,9 +6,18 @@
  * @property {string | undefined} guid undefined: of the user's log
  * @property {number} offset in the log
  * @property {number | undefined} ackId of a receipt
+ *
+ * @typedef {object} Owner its connection
+ * @property {{ clock: Pick<import('../../base/common/clock.js').Clock, 'timer'> }} context
+ * @property {() => void} tooSlow called when the client acknowledges nothing
  */
 
 const MAX_ID = 65_535
+/**
+ * Longest time without an acknowledgement while records wait, ms: the longest silence of version 5. A new connection
+ * gets the records once more; in this one the gateway must not repeat them [MQTT5-4.4.0-1].
+ */
+export const PATIENCE = 900_000
 
 export class InFlight {
   /** By packet id, oldest first; undefined before the first one. @type {Map<number, Record> | undefined} */
@@ -18,45 +27,68 @@ export class InFlight {
   #drained
   /** @type {(() => void) | undefined} */
   #resolve
+  /** Ids of records that the client got in an earlier connection, and gets again. @type {Set<number> | undefined} */
+  #reserved
+  /** Runs while records wait. @type {import('../../base/common/clock.js').Timer | undefined} */
+  #patience
+  #owner
 
-  /** @param {number} most */
-  constructor (most) { this.most = most }
+  /**
+   * @param {number} most
+   * @param {Owner} owner
+   */
+  constructor (most, owner) {
+    this.most = most
+    this.#owner = owner
+  }
 
   get size () { return this.#records?.size ?? 0 }
   get hasRoom () { return this.size < this.most }
 
-  /** @param {import('../../documents/delivery/delivery.js').Delivery} delivery @returns {number} its packet id */
-  add ({ publication, meta, receipt }) {
-    this.#records ??= new Map()
-    do this.#last = this.#last % MAX_ID + 1
-    while (this.#records.has(this.#last))
-    const offset = meta.offset ?? /** @type {any} */ (meta).user?.offset
-    this.#records.set(this.#last, { guid: publication.guid, offset, ackId: receipt?.ackId })
-    return this.#last
+  /** @param {Iterable<number>} ids of records that come again */
+  reserve (ids) { for (const id of ids) (this.#reserved ??= new Set()).add(id) }
+
+  /**
+   * @param {import('../../documents/delivery/delivery.js').Delivery} delivery
+   * @param {number | undefined} original reserved id; undefined: it is sent for the first time
+   * @returns {number} its packet id
+   */
+  add ({ publication, meta, receipt }, original) {
+    const id = original ?? this.#unused()
+    this.#reserved?.delete(id)
+    ;(this.#records ??= new Map()).set(id, {
+      guid: publication.guid, offset: offsetOf(meta), ackId: receipt?.ackId
+    })
+    return id
   }
 
-  /** @param {number} id in flight @returns {number} */
-  offsetOf (id) { return this.#records?.get(id)?.offset ?? 0 }
+  /** @returns {number} [MQTT-2.3.1-4] [MQTT5-2.2.1-4] */
+  #unused () {
+    do this.#last = this.#last % MAX_ID + 1
+    while (this.#records?.has(this.#last) || this.#reserved?.has(this.#last))
+    return this.#last
+  }
 
   /** @param {number} id @returns {Record | undefined} that the client has acknowledged */
   take (id) {
     const record = this.#records?.get(id)
     if (record === undefined) return undefined
     this.#records?.delete(id)
+    if (this.#patience !== undefined) this.#wait()
     // half of it at a time: a page of the log for each record would be too much
     if (this.size <= this.most / 2) this.#wake()
     return record
   }
 
-  /** @param {string | undefined} guid @returns {number | undefined} least offset of its records; undefined: none */
-  least (guid) {
-    let least
-    for (const record of this.#records?.values() ?? [])
-      if (record.guid === guid) least = Math.min(least ?? Infinity, record.offset)
-    return least
+  /** @param {string | undefined} guid @returns {[offset: number, id: number][]} its records */
+  of (guid) {
+    /** @type {[number, number][]} */
+    const records = []
+    for (const [id, record] of this.#records ?? []) if (record.guid === guid) records.push([record.offset, id])
+    return records
   }
 
-  /** @param {string} guid whose records were withdrawn: the client may have got none of them */
+  /** @param {string | undefined} guid whose records were withdrawn: the client may have got none of them */
   forget (guid) {
     for (const [id, record] of this.#records ?? []) if (record.guid === guid) this.take(id)
   }
@@ -64,6 +96,7 @@ export class InFlight {
   /** @returns {Promise<void> | undefined} resolves when there is room again, or at the end; undefined: there is room */
   drained () {
     if (this.hasRoom) return undefined
+    if (this.#patience === undefined) this.#wait()
     return this.#drained ??= new Promise((resolve) => { this.#resolve = resolve })
   }
 
@@ -72,8 +105,18 @@ export class InFlight {
     this.#wake()
   }
 
+  #wait () {
+    this.#patience?.stop()
+    this.#patience = this.#owner.context.clock.timer(PATIENCE, () => this.#owner.tooSlow()).unref()
+  }
+
   #wake () {
+    this.#patience?.stop()
+    this.#patience = undefined
     this.#resolve?.()
     this.#resolve = this.#drained = undefined
   }
 }
+
+/** @param {any} meta of a delivery @returns {number} in the log of its document or user */
+export const offsetOf = (meta) => meta.offset ?? meta.user?.offset

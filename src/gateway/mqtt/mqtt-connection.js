@@ -5,7 +5,7 @@ import { GATEWAY } from '../../wire/mqtt-topic.js'
 import { ownPacket, propertiesOf, publishPacket, topicOf, userProperties } from '../../wire/mqtt-message.js'
 import { Connection } from '../connection.js'
 import { Reason, disconnectOf } from './codes.js'
-import { InFlight } from './in-flight.js'
+import { InFlight, offsetOf } from './in-flight.js'
 import { Incoming } from './incoming.js'
 
 /**
@@ -21,8 +21,9 @@ import { Incoming } from './incoming.js'
  * @property {boolean} [retained] it is new: its first records come with the flag RETAIN
  * @property {Place} [place] where it continues
  *
- * @typedef {import('../../wire/position.js').Position & { sent: number }} Place the client has acknowledged everything
- *   up to a position, and got records up to the offset `sent`
+ * @typedef {import('../../wire/position.js').Position & { sent: number, ids: Map<number, number> }} Place the client
+ *   has acknowledged everything up to a position, and of the records up to the offset `sent` all but those with packet
+ *   ids here, by offset
  *
  * @typedef {object} Offer what the client says in CONNECT
  * @property {import('../../transport/mqtt/packets.js').Version} version
@@ -45,6 +46,11 @@ export class MqttConnection extends Connection {
   #unopened
   /** Records that are not acknowledged. */
   #inFlight
+  /**
+   * Least offset of records that came while it was closing, by log.
+   * @type {Map<string | undefined, number> | undefined}
+   */
+  #unsent
   /** Messages of the client that are not answered yet. */
   incoming = new Incoming(this)
   /** Whether the gateway sends it to another worker. */
@@ -60,12 +66,12 @@ export class MqttConnection extends Connection {
   constructor (session, identity, client, context, offer) {
     super(session, identity, 'json', client, context)
     this.offer = offer
-    this.#inFlight = new InFlight(offer.receiveMaximum)
+    this.#inFlight = new InFlight(offer.receiveMaximum, this)
     // a PUBACK needs nothing of the application
     this.acknowledges = true
   }
 
-  /** [MQTT-3.1.4-2] @override */
+  /** [MQTT-3.1.4-2] [MQTT5-3.1.4-3] @override */
   get exclusive () { return true }
 
   /** @override */
@@ -95,6 +101,7 @@ export class MqttConnection extends Connection {
     this.#subscriptions ??= new Map()
     if (!this.#subscriptions.has(topic) && this.#subscriptions.size >= 2 * this.context.maxDocuments + 2) return false
     this.#subscriptions.set(topic, subscription)
+    if (subscription.place !== undefined) this.#inFlight.reserve(subscription.place.ids.values())
     return true
   }
 
@@ -122,8 +129,18 @@ export class MqttConnection extends Connection {
   deliver (given, anyway) {
     const subscription = this.#subscriptionOf(given)
     if (subscription === undefined) return
-    if (!this.#inFlight.hasRoom && qosOf(subscription, /** @type {Delivery} */ (given)) === 1) return false
+    const delivery = /** @type {Delivery} */ (given)
+    if (qosOf(subscription, delivery) === 1) {
+      if (!this.open) return this.#missed(delivery)
+      if (!this.#inFlight.hasRoom) return false
+    }
     return super.deliver(given, anyway)
+  }
+
+  /** Its session has to continue before it. @param {Delivery} delivery */
+  #missed ({ publication: { guid }, meta }) {
+    this.#unsent ??= new Map()
+    this.#unsent.set(guid, Math.min(this.#unsent.get(guid) ?? Infinity, offsetOf(meta)))
   }
 
   /** @param {import('../connection.js').Delivered} given */
@@ -139,21 +156,26 @@ export class MqttConnection extends Connection {
     const subscription = this.#subscriptionOf(given)
     if (subscription === undefined) return []
     const delivery = /** @type {Delivery} */ (given)
-    const { version, maxPacket } = this.offer
+    const { version } = this.offer
     const qos = qosOf(subscription, delivery)
     const form = (version === 5 ? 2 : 0) + qos
     const { packet, message } = delivery.made(FORMS[form], MAKERS[form])
-    // [MQTT-3.1.2-25]: as if it had been sent
-    if (maxPacket > 0 && packet.bytes.length > maxPacket) {
+    // [MQTT5-3.1.2-25]: as if it had been sent
+    if (!fits(packet.bytes, this.offer)) {
       const metrics = /** @type {import('../../observe/metrics/metrics.js').Metrics} */ (this.context.metrics)
       metrics.mqtt_records_too_large.inc()
       return []
     }
-    const { retained = false } = subscription
+    const { retained = false, place } = subscription
     if (qos === 0 && !retained) return [message]
-    const id = qos === 0 ? 0 : this.#inFlight.add(delivery)
-    const again = id !== 0 && subscription.place !== undefined && this.#inFlight.offsetOf(id) <= subscription.place.sent
-    const frame = ownPacket(packet, id, { retain: retained, again })
+    const offset = offsetOf(delivery.meta)
+    const cameBefore = qos === 1 && !retained && place !== undefined && offset <= place.sent
+    const original = cameBefore ? place.ids.get(offset) : undefined
+    // acknowledged in an earlier connection
+    if (cameBefore && original === undefined) return []
+    if (cameBefore) place.ids.delete(offset)
+    const id = qos === 0 ? 0 : this.#inFlight.add(delivery, original)
+    const frame = ownPacket(packet, id, { retain: retained, again: original !== undefined })
     return [{ data: frame, frame, guid: message.guid, trace: message.trace }]
   }
 
@@ -166,19 +188,23 @@ export class MqttConnection extends Connection {
   }
 
   /**
-   * @param {string | undefined} guid of a subscription; undefined: the user's log
+   * @param {Subscription} subscription to a document, or to the user's log
    * @param {import('../../documents/feeds.js').Feeds} feeds
    * @param {import('../user-logs.js').UserLogs} userLogs
    * @returns {Place | undefined} where a session continues
    */
-  placeIn (guid, feeds, userLogs) {
+  placeIn ({ guid, place }, feeds, userLogs) {
     const document = guid === undefined ? undefined : this.document(guid)
     const at = guid === undefined
       ? userLogs.positionOf(this)
       : document?.joined ? feeds.position(guid, this) : document?.sent
-    if (at == null) return undefined
-    const least = this.#inFlight.least(guid)
-    return { epoch: at.epoch, offset: least === undefined ? at.offset : least - 1, sent: at.offset }
+    if (at == null) return place
+    const unsent = (this.#unsent?.get(guid) ?? Infinity) - 1
+    const sent = Math.min(Math.max(at.offset, place?.sent ?? 0), unsent)
+    // those of an earlier connection that have not come again yet are behind the position
+    const ids = new Map([...place?.ids ?? [], ...this.#inFlight.of(guid)].filter(([offset]) => offset <= sent))
+    const offset = Math.min(at.offset, unsent, ...Array.from(ids.keys(), (least) => least - 1))
+    return { epoch: at.epoch, offset, sent, ids }
   }
 
   /**
@@ -189,10 +215,16 @@ export class MqttConnection extends Connection {
    * @param {string} reason
    */
   resync (guid, position, reason) {
+    this.#forget(guid)
+    super.resync(guid, position, reason)
+  }
+
+  /** @param {string | undefined} guid undefined: the user's log */
+  #forget (guid) {
     this.#inFlight.forget(guid)
+    this.#unsent?.delete(guid)
     for (const subscription of this.#subscriptions?.values() ?? [])
       if (subscription.guid === guid) subscription.place = undefined
-    super.resync(guid, position, reason)
   }
 
   /** @override */
@@ -201,7 +233,7 @@ export class MqttConnection extends Connection {
   /** Its end: nothing waits for it. */
   ends () { this.#inFlight.end() }
 
-  /** The log has what waits, so no time limits how long it is behind. @override */
+  /** The log has what waits: only a client that acknowledges nothing is too slow (in-flight.js). @override */
   fellBehind () {}
 
   /** @override */
@@ -218,10 +250,11 @@ export class MqttConnection extends Connection {
   /** @override @param {string} event @param {any} payload */
   send (event, payload) {
     if (event === 'gateway:disconnect') return this.#tellEnd(disconnectOf(payload.code), payload.message, payload)
+    if (event === 'gateway:resync') this.#forget(undefined)
     if (this.subscription(GATEWAY) === undefined) return
     const properties = this.offer.version === 5 ? userProperties({ [HEADER.event]: event }) : undefined
     const { bytes } = publishPacket(GATEWAY, Buffer.from(JSON.stringify({ event, payload })), 0, properties)
-    if (this.offer.maxPacket === 0 || bytes.length <= this.offer.maxPacket) this.write(bytes)
+    if (fits(bytes, this.offer)) this.write(bytes)
   }
 
   /**
@@ -234,7 +267,8 @@ export class MqttConnection extends Connection {
     const properties =
       { reasonString, ...(retryInMs !== undefined && { userProperties: { retryInMs: String(retryInMs) } }) }
     this.flush()
-    this.conn.writeFrames(encodeShort({ cmd: 'disconnect', reasonCode, properties }, this.offer))
+    const bytes = encodeShort({ cmd: 'disconnect', reasonCode, properties }, this.offer)
+    if (fits(bytes, this.offer)) this.conn.writeFrames(bytes)
   }
 
   /** @override */
@@ -275,19 +309,22 @@ export class MqttConnection extends Connection {
   write (bytes) { this.conn.write(undefined, { wsPreEncodedFrame: [bytes] }) }
 
   /** @param {any} packet with reasons in words, which the client may not want or not be able to take */
-  answerWith (packet) { this.write(encodeShort(packet, this.offer)) }
+  answerWith (packet) {
+    const bytes = encodeShort(packet, this.offer)
+    if (fits(bytes, this.offer)) this.write(bytes)
+  }
 }
 
 /** @param {Delivery} delivery */
 const topicOfDelivery = (delivery) => topicOf(delivery.publication)
 
 /** @param {Subscription} subscription @param {Delivery} delivery @returns {0 | 1} 0 for records that no log keeps */
-const qosOf = ({ qos }, { meta }) => meta.offset === undefined && /** @type {any} */ (meta).user === undefined ? 0 : qos
+const qosOf = ({ qos }, { meta }) => offsetOf(meta) === undefined ? 0 : qos
 
 /** One for each of FORMS. */
 const MAKERS = FORMS.map((_, form) => (/** @type {Delivery} */ delivery) => {
   const { publication, meta, trace } = delivery
-  const offset = meta.offset ?? /** @type {any} */ (meta).user?.offset
+  const offset = offsetOf(meta)
   const properties = form >= 2 ? propertiesOf(publication, offset) : undefined
   const packet = publishPacket(
     delivery.made(kTopic, topicOfDelivery), delivery.valueAsJson(), /** @type {0 | 1} */ (form % 2), properties)
@@ -296,13 +333,22 @@ const MAKERS = FORMS.map((_, form) => (/** @type {Delivery} */ delivery) => {
 })
 
 /**
- * @param {any} packet
- * @param {Offer} offer
- * @returns {Buffer} without what the client does not want [MQTT-3.1.2-29] or cannot take [MQTT-3.4.2-2]
+ * @param {Buffer} bytes of a packet
+ * @param {Pick<Offer, 'maxPacket'>} offer
+ * @returns {boolean} whether the client can take it [MQTT5-3.1.2-24]
  */
-function encodeShort (packet, { version, explains, maxPacket }) {
+export const fits = (bytes, { maxPacket }) => maxPacket === 0 || bytes.length <= maxPacket
+
+/**
+ * @param {any} packet
+ * @param {Pick<Offer, 'version' | 'explains' | 'maxPacket'>} offer
+ * @returns {Buffer} without reasons in words that the client does not want [MQTT5-3.1.2-29] or that make the packet too
+ *   large [MQTT5-3.4.2-2] [MQTT5-3.2.2-19] [MQTT5-3.14.2-3]
+ */
+export function encodeShort (packet, offer) {
+  const { version, explains } = offer
   const short = { ...packet, properties: undefined }
   if (version !== 5 || (!explains && packet.cmd !== 'disconnect')) return encodePacket(short, version)
   const bytes = encodePacket(packet, version)
-  return maxPacket === 0 || bytes.length <= maxPacket ? bytes : encodePacket(short, version)
+  return fits(bytes, offer) ? bytes : encodePacket(short, version)
 }

@@ -8,22 +8,21 @@ import { createClosing } from '../../transport/engine/socket-reader.js'
 import { MqttSocket } from '../../transport/mqtt/mqtt-socket.js'
 import { MqttWebSocket } from '../../transport/mqtt/mqtt-websocket.js'
 import { MqttError } from '../../transport/mqtt/packet-reader.js'
-import { OtherVersion, PacketDecoder, Type, decodeConnect, encodePacket } from '../../transport/mqtt/packets.js'
+import { OtherVersion, PacketDecoder, Type, decodeConnect, encodePacket, plainPuback } from '../../transport/mqtt/packets.js'
 import { opensWebSocket } from '../../transport/plain/handshake-request.js'
 import { OTHER_VERSION, Reason, connackOf } from './codes.js'
 import { connackFor, readConnect } from './connect.js'
-import { MqttConnection } from './mqtt-connection.js'
+import { MqttConnection, encodeShort, fits } from './mqtt-connection.js'
 import { MqttSessions } from './mqtt-sessions.js'
 import { publish, sendWill } from './publish.js'
 import { subscribe, unsubscribe } from './subscribe.js'
 
 /** The subprotocol of MQTT over WebSocket [MQTT-6.0.0-3]. */
 const PROTOCOL = 'mqtt'
+const PINGREQ = Buffer.from([0xc0, 0])
 const PINGRESP = Buffer.from([0xd0, 0])
-/** A client is gone after this many times its keep-alive [MQTT-3.1.2-24]. */
+/** A client is gone after this many times its keep-alive [MQTT-3.1.2-24] [MQTT5-3.1.2-22]. */
 const PATIENCE = 1.5
-/** DISCONNECT of a client that wants its will to be sent (MQTT 5, 3.14.2.1). */
-const WITH_WILL = 0x04
 const HOW = JSON.stringify({
   code: 'bad_request', message: 'this path is for WebSockets of version 13 with the subprotocol mqtt'
 })
@@ -142,20 +141,31 @@ export class MqttDoor {
       return session.close(true)
     }
     const { protocolVersion: version, keepalive } = packet
+    const maxPacket = packet.properties?.maximumPacketSize ?? 0
     try {
       const wish = readConnect(packet, this.#parts.newId)
+      this.#checkSize(wish, keepalive)
       state.phase = 'admitting'
       session.handshake = { ...session.handshake, auth: wish.auth }
       if (session instanceof MqttWebSocket) return void this.#admit(session, state, wish, keepalive)
       this.#parts.admission.handshakeLimit.enter(
         session.netSocket,
-        (/** @type {InkcastError} */ error) => this.#refuse(session, version, error),
+        (/** @type {InkcastError} */ error) => this.#refuse(session, wish.offer, error),
         () => { if (session.readyState === 'open') this.#admit(session, state, wish, keepalive) },
         this.#counted(session)
       )
     } catch (error) {
-      this.#refuse(session, version, error)
+      this.#refuse(session, { version, maxPacket }, error)
     }
+  }
+
+  /** @param {import('./connect.js').Wish} wish @param {number | undefined} keepalive @throws {MqttError} */
+  #checkSize (wish, keepalive) {
+    const { offer, expiry } = wish
+    if (offer.maxPacket === 0) return
+    const connack = connackFor(wish, { keepalive, sessionPresent: false, expiry, maxBytes: this.maxBytes })
+    if (!fits(encodePacket(/** @type {any} */ (connack), offer.version), offer))
+      throw new MqttError(Reason.TOO_LARGE, 'the largest packet that the client takes is smaller than CONNACK')
   }
 
   /** @param {MqttSession} session @returns {any} a request for the limits, as of other doors */
@@ -187,7 +197,7 @@ export class MqttDoor {
       }
       users.release(uid)
     } catch (error) {
-      this.#refuse(session, wish.offer.version, error)
+      this.#refuse(session, wish.offer, error)
     }
   }
 
@@ -233,19 +243,24 @@ export class MqttDoor {
 
   /**
    * @param {MqttSession} session not admitted
-   * @param {import('../../transport/mqtt/packets.js').Version} version
+   * @param {Pick<import('./mqtt-connection.js').Offer, 'version' | 'maxPacket'>} offer
    * @param {unknown} error
    */
-  #refuse (session, version, error) {
+  #refuse (session, offer, error) {
     if (session.readyState !== 'open') return
-    if (error instanceof MqttError) {
-      session.writeFrames(encodePacket(refusal(version === 5 ? error.reason : connackOf('forbidden', 4)), version))
-    } else {
-      const { code, message } = this.#parts.handshake.refusal(error, this.listener.name)
-      const reason = connackOf(code, version)
-      session.writeFrames(encodePacket(refusal(reason, `${code}: ${message}`), version))
-    }
+    const { version } = offer
+    const { reason, text } = error instanceof MqttError
+      ? { reason: version === 5 ? error.reason : connackOf('forbidden', 4), text: error.message }
+      : this.#refusalOf(error, version)
+    const bytes = encodeShort(refusal(reason, text), { ...offer, explains: true })
+    if (fits(bytes, offer)) session.writeFrames(bytes)
     session.close(true)
+  }
+
+  /** @param {unknown} error @param {import('../../transport/mqtt/packets.js').Version} version */
+  #refusalOf (error, version) {
+    const { code, message } = this.#parts.handshake.refusal(error, this.listener.name)
+    return { reason: connackOf(code, version), text: `${code}: ${message}` }
   }
 
   // MqttServer
@@ -298,8 +313,7 @@ export class MqttDoor {
     const connection = session[kOwner]
     if (connection !== undefined) {
       // the gateway asked for it, so it does not count against the client's rate limit
-      if (bytes[0] >> 4 === Type.PUBACK && bytes.length >= 4 && connection.taken(bytes.readUInt16BE(2)))
-        return this.#sessionsKept.changed(connection)
+      if (bytes[0] >> 4 === Type.PUBACK && this.#acknowledges(connection, bytes)) return
       events.count(session, 1, bytes.length)
       return this.#receive(connection, bytes)
     }
@@ -310,10 +324,31 @@ export class MqttDoor {
     state.early.push(Buffer.from(bytes))
   }
 
+  /**
+   * @param {MqttConnection} connection
+   * @param {Buffer} bytes of a PUBACK
+   * @returns {boolean} whether it is of a packet in flight
+   */
+  #acknowledges (connection, bytes) {
+    const id = plainPuback(bytes) || this.#idOf(connection, bytes)
+    if (!connection.taken(id)) return false
+    this.#sessionsKept.changed(connection)
+    return true
+  }
+
+  /** @param {MqttConnection} connection @param {Buffer} bytes of a PUBACK @returns {number} 0: it is malformed */
+  #idOf (connection, bytes) {
+    try {
+      return /** @type {any} */ (this.#decoder.decode(bytes, connection.offer.version)).messageId
+    } catch {
+      return 0
+    }
+  }
+
   /** @param {MqttConnection} connection @param {Buffer} bytes of a packet that is counted */
   #receive (connection, bytes) {
     if (!connection.open) return
-    if (bytes[0] >> 4 === Type.PINGREQ) return connection.write(PINGRESP) // [MQTT-3.12.4-1]
+    if (bytes.equals(PINGREQ)) return connection.write(PINGRESP) // [MQTT-3.12.4-1]
     const large = bytes.length > LARGE
     const before = large ? this.clock.cpu() : 0
     try {
@@ -341,15 +376,15 @@ export class MqttDoor {
   }
 
   /** @param {MqttConnection} connection @param {any} packet */
-  #leaves (connection, { reasonCode: reason, properties }) {
+  #leaves (connection, { reasonCode = Reason.OK, properties }) {
     const { conn } = connection
     const state = this.#sessions.get(conn)
     const expiry = properties?.sessionExpiryInterval
-    if (expiry > 0 && !this.#sessionsKept.has(connection)) // [MQTT-3.14.2-2]
+    if (expiry > 0 && !this.#sessionsKept.has(connection)) // MQTT 5, 3.14.2.2.2
       throw new MqttError(Reason.PROTOCOL_ERROR, 'there is no session that could last')
     if (state !== undefined) state.expiry = expiry
-    // [MQTT-3.14.4-3]
-    if (state !== undefined && reason !== WITH_WILL) {
+    // [MQTT-3.14.4-3]; with any other reason the will is sent [MQTT5-3.14.4-3]
+    if (state !== undefined && reasonCode === Reason.OK) {
       state.will = undefined
       state.left = true
     }

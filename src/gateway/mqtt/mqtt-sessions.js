@@ -12,6 +12,7 @@ import { openAgain } from './subscribe.js'
  * @typedef {object} Open session of an open connection
  * @property {number} expiry s after its end
  * @property {boolean} changed since it was written
+ * @property {number} writtenAt monotonic ms
  */
 
 /**
@@ -21,6 +22,8 @@ import { openAgain } from './subscribe.js'
 const WRITE_EVERY = 5000
 /** Sessions written in one turn of the event loop. */
 const BATCH = 100
+/** Time after which an open session is written although nothing has changed, ms: Redis must not forget it. */
+const RENEW_AFTER = MAX_EXPIRY * 1000 / 2
 
 export class MqttSessions {
   /** @type {Map<MqttConnection, Open>} bounded by the connections */
@@ -83,7 +86,7 @@ export class MqttSessions {
    */
   begin (connection, expiry, topics) {
     if (expiry > 0) {
-      this.#open.set(connection, { expiry, changed: true })
+      this.#open.set(connection, { expiry, changed: true, writtenAt: 0 })
       this.#timer ??= this.#context.clock.every(WRITE_EVERY, () => this.#writeChanged()).unref()
     }
     for (const topic of topics ?? [])
@@ -102,8 +105,15 @@ export class MqttSessions {
   async save (connection) {
     const open = this.#open.get(connection)
     if (open === undefined) return
+    await this.#keep(connection, open)
+  }
+
+  /** @param {MqttConnection} connection @param {Open} open @returns {Promise<void>} */
+  #keep (connection, open) {
     open.changed = false
-    await this.#write(connection, MAX_EXPIRY)
+    open.writtenAt = this.#context.clock.monotonic()
+    // longer than until the next renewal, whatever the client asks for [MQTT5-4.1.0-1]
+    return this.#write(connection, MAX_EXPIRY)
   }
 
   /** Something was acknowledged. @param {MqttConnection} connection */
@@ -134,19 +144,22 @@ export class MqttSessions {
 
   #writeChanged () {
     let count = 0
+    const before = this.#context.clock.monotonic() - RENEW_AFTER
     for (const [connection, open] of this.#open) {
-      if (!open.changed) continue
+      if (!open.changed && open.writtenAt > before) continue
       if (count++ === BATCH) return void this.#context.clock.soon(() => this.#writeChanged())
-      open.changed = false
-      this.#write(connection, MAX_EXPIRY)
+      this.#keep(connection, open)
     }
   }
 
   /** @param {MqttConnection} connection @param {number} seconds @returns {Promise<void>} */
   #write (connection, seconds) {
     const { feeds, userLogs } = this.#context
-    const topics = [...connection.subscriptions()].map(([topic, { qos, noLocal, guid, place }]) =>
-      [topic, qos, noLocal, qos === 0 ? null : connection.placeIn(guid, feeds, userLogs) ?? place ?? null])
+    const topics = [...connection.subscriptions()].map(([topic, subscription]) => {
+      const { qos, noLocal } = subscription
+      const place = qos === 0 ? undefined : connection.placeIn(subscription, feeds, userLogs)
+      return [topic, qos, noLocal, place === undefined ? null : { ...place, ids: [...place.ids] }]
+    })
     // a document is opened at its place, before topics of it that have none
     topics.sort((one, other) => Number(one[3] === null) - Number(other[3] === null))
     return this.#follow(this.#store.write(

@@ -26,7 +26,7 @@ const WILDCARD = /[+#]/
  * @throws {MqttError} (or rejects with) that ends the connection
  */
 export async function publish (connection, { topic: given, qos, messageId, payload, properties }, context) {
-  if (qos === 2) throw new MqttError(Reason.QOS, 'the highest quality of service is 1') // [MQTT-3.2.2-11]
+  if (qos === 2) throw new MqttError(Reason.QOS, 'the highest quality of service is 1') // [MQTT5-3.2.2-11]
   const topic = connection.incoming.topicOf(given, properties?.topicAlias)
   if (WILDCARD.test(topic)) throw new MqttError(Reason.TOPIC_NAME, 'a message has no wildcards') // [MQTT-3.3.2-2]
   const slot = qos === 1 ? connection.incoming.open(messageId) : undefined

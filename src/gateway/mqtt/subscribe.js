@@ -13,8 +13,8 @@ import { Reason, subackOf } from './codes.js'
  *
  * @typedef {import('./mqtt-connection.js').MqttConnection} MqttConnection
  * @typedef {import('../handlers/context.js').HandlerContext & { userLogs: import('../user-logs.js').UserLogs }} Context
- * @typedef {[topic: string, qos: 0 | 1, noLocal: boolean,
- *   place: import('./mqtt-connection.js').Place | null]} Topic of a session
+ * @typedef {[topic: string, qos: 0 | 1, noLocal: boolean, place: StoredPlace | null]} Topic of a session
+ * @typedef {Omit<import('./mqtt-connection.js').Place, 'ids'> & { ids: [offset: number, id: number][] }} StoredPlace
  * @typedef {{ topic: string, qos: number, nl?: boolean, rh?: number }} Filter
  */
 
@@ -35,9 +35,20 @@ const REFUSED_3 = 0x80
 export async function subscribe (connection, { messageId, subscriptions, properties }, context, save) {
   if (properties?.subscriptionIdentifier !== undefined)
     throw new MqttError(Reason.SUBSCRIPTION_ID, 'subscription identifiers are not supported')
+  if (subscriptions.some((/** @type {Filter} */ { topic, nl }) => nl && topic.startsWith(SHARED))) // [MQTT5-3.8.3-4]
+    throw new MqttError(Reason.PROTOCOL_ERROR, 'a shared subscription cannot be No Local')
   const last = Number(properties?.userProperties?.[LAST] ?? 1)
-  const granted = await Promise.all(
-    subscriptions.map((/** @type {Filter} */ filter) => subscribeOrRefuse(connection, filter, last, context)))
+  /** @type {Map<string, Promise<number>>} */
+  const byTopic = new Map()
+  // a topic twice is a sequence [MQTT-3.8.4-4]
+  const granted = await Promise.all(subscriptions.map(async (/** @type {Filter} */ filter) => {
+    const before = byTopic.get(filter.topic)
+    const subscribing = before === undefined
+      ? subscribeOrRefuse(connection, filter, last, context)
+      : before.then(() => subscribeOrRefuse(connection, filter, last, context))
+    byTopic.set(filter.topic, subscribing)
+    return subscribing
+  }))
   await save()
   if (!connection.open) return
   const codes = connection.offer.version === 5 ? granted : granted.map((code) => Math.min(code, REFUSED_3))
@@ -83,23 +94,27 @@ async function subscribeTo (connection, { topic, qos, nl = false, rh = ALWAYS },
   const before = connection.subscription(topic)
   const granted = (to.kind === 'document' || to.kind === 'user') && qos > 0 ? 1 : 0
   /** @type {import('./mqtt-connection.js').Subscription} */
-  const subscription = { qos: granted, noLocal: nl, guid }
+  const subscription = { qos: granted, noLocal: nl, guid, place: before?.place }
   if (!connection.subscribe(topic, subscription)) return Reason.QUOTA
   if (guid === undefined) {
     if (to.kind === 'user') await readUserLog(connection, null, context)
     return granted
   }
   const retained = to.kind === 'document' && (rh === ALWAYS || (rh === IF_NEW && before === undefined)) ? last : 0
-  if (connection.document(guid)?.joined) {
-    if (retained > 0) await sendNewest(connection, guid, topic, subscription, retained, context)
-    return granted
-  }
-  subscription.retained = retained > 0
-  const error = await join(connection, { guid, ...(retained > 0 && { last: retained }) }, context)
+  const known = connection.document(guid)
+  // what comes while another topic, or the session, opens the document is no answer to this subscription
+  const opens = known === undefined
+  subscription.retained = opens && retained > 0
+  const error = known?.joined
+    ? undefined
+    : await join(connection, { guid, ...(opens && retained > 0 && { last: retained }) }, context)
   subscription.retained = false
-  if (error === undefined) return granted
-  connection.unsubscribe(topic)
-  return subackOf(error)
+  if (error !== undefined) {
+    connection.unsubscribe(topic)
+    return subackOf(error)
+  }
+  if (!opens && retained > 0) await sendNewest(connection, guid, topic, subscription, retained, context)
+  return granted
 }
 
 /**
@@ -138,6 +153,9 @@ async function sendNewest (connection, guid, topic, subscription, last, { bus, r
   subscription.retained = false
 }
 
+/** @param {StoredPlace} place @returns {import('./mqtt-connection.js').Place} */
+const readPlace = (place) => ({ ...place, ids: new Map(place.ids) })
+
 /**
  * Opens a subscription of a session that continues.
  * @param {MqttConnection} connection
@@ -148,7 +166,7 @@ export async function openAgain (connection, [topic, qos, noLocal, place], conte
   const to = readTopic(topic)
   if (to === null) return
   const guid = 'guid' in to ? to.guid : undefined
-  connection.subscribe(topic, { qos, noLocal, guid, place: place ?? undefined })
+  connection.subscribe(topic, { qos, noLocal, guid, place: place === null ? undefined : readPlace(place) })
   const position = place === null ? null : { epoch: place.epoch, offset: place.offset }
   if (to.kind === 'user') return readUserLog(connection, position, context)
   if (guid === undefined) return

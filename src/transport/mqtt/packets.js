@@ -12,6 +12,10 @@ import { MALFORMED, MqttError, PROTOCOL_ERROR } from './packet-reader.js'
 // it would keep a buffer for each number of two bytes, 10 MB
 mqttPacket.writeToStream.cacheNumbers = false
 
+/** A PUBACK of success: its flags are 0, and after the packet id version 5 may have the reason, and no properties. */
+const PUBACK = 0x40
+const PLAIN_PUBACK = { least: 4, most: 6, idAt: 2 }
+
 /** Types of packets, the first four bits. */
 export const Type = Object.freeze({
   CONNECT: 1, PUBLISH: 3, PUBACK: 4, SUBSCRIBE: 8, UNSUBSCRIBE: 10, PINGREQ: 12, DISCONNECT: 14, AUTH: 15
@@ -98,10 +102,22 @@ export class PacketDecoder {
       this.#decoders[version] = undefined
       throw new MqttError(MALFORMED, /** @type {Error} */ (error).message)
     }
-    checkProperties(packet.cmd, /** @type {any} */ (packet).properties)
+    checkProperties(packet.cmd, /** @type {any} */ (packet).properties, bytes)
     checkPacket(packet, bytes, version)
     return packet
   }
+}
+
+/**
+ * @param {Buffer} bytes of a packet
+ * @returns {number} packet id of an acknowledgement without a word; 0: it is another packet
+ */
+export function plainPuback (bytes) {
+  const { least, most, idAt } = PLAIN_PUBACK
+  const { length } = bytes
+  if (bytes[0] !== PUBACK || length < least || length > most || bytes[1] !== length - idAt) return 0
+  for (let at = least; at < length; at++) if (bytes[at] !== 0) return 0
+  return bytes.readUInt16BE(idAt)
 }
 
 /**
@@ -128,26 +144,34 @@ export function decodeConnect (bytes) {
   } catch (error) {
     throw new MqttError(MALFORMED, /** @type {Error} */ (error).message)
   }
-  checkProperties('connect', packet.properties)
-  checkProperties('will', packet.will?.properties)
+  checkProperties('connect', packet.properties, bytes)
+  checkProperties('will', packet.will?.properties, bytes)
   for (const field of [packet.clientId, packet.username, packet.will?.topic]) checkText(field, bytes)
   return packet
 }
 
-/** @param {string} of @param {Record<string, any> | undefined} properties @throws {MqttError} */
-function checkProperties (of, properties) {
+/**
+ * @param {string} of
+ * @param {Record<string, any> | undefined} properties
+ * @param {Buffer} bytes that they come from
+ * @throws {MqttError}
+ */
+function checkProperties (of, properties, bytes) {
   for (const name in properties) {
     const value = properties[name]
     if (!PROPERTIES[of]?.includes(name)) throw new MqttError(PROTOCOL_ERROR, `${of} has no property ${name}`)
     if (value === null || value === undefined || value === -1) throw new MqttError(MALFORMED, `${name} cannot be read`)
     if (Array.isArray(value)) throw new MqttError(PROTOCOL_ERROR, `${name} comes twice`)
     if (value === 0 && NOT_ZERO.includes(name)) throw new MqttError(PROTOCOL_ERROR, `${name} is 0`)
+    if (typeof value === 'string') checkText(value, bytes)
+    else if (name === 'userProperties') for (const pair of Object.entries(value)) checkPair(pair, bytes)
   }
 }
 
 /** @param {any} packet @param {Buffer} bytes @param {Version} version @throws {MqttError} */
 function checkPacket (packet, bytes, version) {
-  const { cmd, messageId, topic, qos, dup } = packet
+  const { cmd, messageId, topic, qos, dup, length } = packet
+  if (cmd === 'pingreq' && length > 0) throw new MqttError(MALFORMED, 'PINGREQ has nothing in it')
   const hasId = cmd === 'subscribe' || cmd === 'unsubscribe' || cmd === 'puback' || (cmd === 'publish' && qos > 0)
   if (hasId && !(messageId > 0)) throw new MqttError(MALFORMED, 'a packet without an id') // [MQTT-2.3.1-1]
   if (cmd === 'publish') {
@@ -156,11 +180,20 @@ function checkPacket (packet, bytes, version) {
     checkText(topic, bytes)
   } else if (cmd === 'subscribe' || cmd === 'unsubscribe') {
     const topics = packet.unsubscriptions ?? packet.subscriptions.map((/** @type {any} */ one) => one.topic)
-    if (topics.length === 0) throw new MqttError(PROTOCOL_ERROR, 'no topic') // [MQTT-3.8.3-3]
+    if (topics.length === 0) throw new MqttError(PROTOCOL_ERROR, 'no topic') // [MQTT-3.8.3-3] [MQTT-3.10.3-2]
     for (const one of topics) {
       if (one === '') throw new MqttError(MALFORMED, 'a topic is empty') // [MQTT-4.7.3-1]
       checkText(one, bytes)
     }
+  }
+}
+
+/** @param {[name: string, value: string | string[]]} pair @param {Buffer} bytes @throws {MqttError} [MQTT5-1.5.7-1] */
+function checkPair ([name, value], bytes) {
+  checkText(name, bytes)
+  for (const one of [value].flat()) {
+    if (typeof one !== 'string') throw new MqttError(MALFORMED, 'a user property cannot be read')
+    checkText(one, bytes)
   }
 }
 

@@ -101,8 +101,17 @@ describe('CONNECT', () => {
     await zero.closed()
   })
 
-  test('limits of connections hold: those of a user are refused with a code', async (t) => {
-    for (let i = 0; i < 3; i++) assert.equal((await mqttClient(t, port, await login('many'))).connack.returnCode, 0)
+  test('limits of connections hold: those of a user are refused with a code, unless one replaces its own', async (t) => {
+    const one = { ...await login('many'), clientId: 'one' }
+    let device = await mqttClient(t, port, one)
+    for (let i = 0; i < 2; i++) assert.equal((await mqttClient(t, port, await login('many'))).connack.returnCode, 0)
+    for (let i = 0; i < 2; i++) {
+      const before = device
+      device = await mqttClient(t, port, one)
+      assert.equal(device.connack.returnCode, 0)
+      await before.closed()
+      await waitFor(() => [...inkcast.gateway.directory.user('many')].length === 3)
+    }
     assert.equal((await mqttClient(t, port, await login('many'))).connack.returnCode, 3)
     assert.equal((await mqttClient(t, port, { protocolVersion: 5, ...await login('many') })).connack.reasonCode, 0x97)
   })

@@ -39,6 +39,17 @@ describe('a device', () => {
     return device
   }
 
+  test('that comes back counts as no new connection of its user', async (t) => {
+    const uid = randomUUID()
+    const most = 50
+    const devices = await Promise.all(Array.from({ length: most }, (_, i) => connect(t, uid, `board-${i}`)))
+    const refused = await plainClient(t, inkcast.url, { query: `?id=another&token=${await signToken({ sub: uid })}` })
+    assert.equal((await refused.event('gateway:disconnect')).payload.code, 'too_many_connections')
+    await connect(t, uid, 'board-7')
+    assert.equal((await devices[7].event('gateway:disconnect')).payload.code, 'replaced')
+    await waitFor(() => [...inkcast.gateway.directory.user(uid)].length === most)
+  })
+
   test('gets its records over HTTP, a batch and gRPC\'s fields, and no other connection does', async (t) => {
     const uid = randomUUID()
     const board = await connect(t, uid, 'board')
