@@ -52,6 +52,7 @@ const LEAST = 2 + NAME.length + 4
 const USERNAME = 0x80
 const PASSWORD = 0x40
 const QOS_3 = 0x18
+const WILL = 0x04
 
 /** A client of another version of MQTT. */
 export class OtherVersion extends Error {}
@@ -144,10 +145,41 @@ export function decodeConnect (bytes) {
   } catch (error) {
     throw new MqttError(MALFORMED, /** @type {Error} */ (error).message)
   }
+  if (endOfFields(bytes, at + LEAST, flags, version === 5) !== bytes.length)
+    throw new MqttError(MALFORMED, 'CONNECT has a field more than its flags say') // [MQTT-3.1.2-18] [MQTT-3.1.2-20]
   checkProperties('connect', packet.properties, bytes)
   checkProperties('will', packet.will?.properties, bytes)
   for (const field of [packet.clientId, packet.username, packet.will?.topic]) checkText(field, bytes)
   return packet
+}
+
+/**
+ * @param {Buffer} bytes of a CONNECT that was decoded
+ * @param {number} at where its fields begin
+ * @param {number} flags
+ * @param {boolean} hasProperties
+ * @returns {number} where the fields end that the flags name
+ */
+function endOfFields (bytes, at, flags, hasProperties) {
+  const field = () => { at += 2 + bytes.readUInt16BE(at) }
+  const properties = () => {
+    if (!hasProperties) return
+    let length = 0
+    let size = 0
+    do length += (bytes[at] & 127) * 128 ** size++
+    while (bytes[at++] > 127)
+    at += length
+  }
+  properties()
+  field()
+  if ((flags & WILL) !== 0) {
+    properties()
+    field()
+    field()
+  }
+  if ((flags & USERNAME) !== 0) field()
+  if ((flags & PASSWORD) !== 0) field()
+  return at
 }
 
 /**

@@ -62,7 +62,8 @@ describe('clients of others', () => {
     }
   })
 
-  test('pages of other origins, requests without the subprotocol and text frames are refused', async (t) => {
+  test('[MQTT-6.0.0-1] [MQTT-6.0.0-3] [MQTT-6.0.0-4] [MQTT5-6.0.0-1] [MQTT5-6.0.0-3] [MQTT5-6.0.0-4] pages of other origins, ' +
+    'requests without the subprotocol and text frames are refused', async (t) => {
     const { port: shared } = new URL(inkcast.url)
     const request = (/** @type {string} */ more) =>
       `GET /mqtt HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n` +
@@ -121,7 +122,9 @@ describe('bounds', () => {
   })
 })
 
-test('[MQTT-3.14.1-1] a gateway that stops says so in version 5, and closes clients of 3.1.1; no will is sent', async (t) => {
+test('[MQTT5-3.14.4-1] [MQTT5-3.14.4-2] a gateway that stops says so in version 5, and closes clients of 3.1.1; no will is sent' +
+  '[MQTT5-3.14.4-1] [MQTT5-3.14.4-2] a gateway that stops says so in version 5, and closes clients of 3.1.1; ' +
+  'no will is sent', async (t) => {
   const own = await startEmbedded(t, { LISTENERS: TCP })
   const at = own.gateway.port(TCP)
   const will = { topic: 'doc/a', payload: '1', qos: 0, retain: false }

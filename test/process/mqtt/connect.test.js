@@ -14,14 +14,14 @@ const login = async (/** @type {string} */ sub) => ({ username: 'x', password: a
 const CONNECT = { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: true, clientId: 'one', keepalive: 0 }
 
 describe('CONNECT', () => {
-  test('[MQTT-3.1.0-1] a first packet that is no CONNECT ends the connection', async (t) => {
+  test('[MQTT-3.1.0-1] [MQTT5-3.1.0-1] a first packet that is no CONNECT ends the connection', async (t) => {
     const client = await mqttSocket(t, port)
     client.send({ cmd: 'pingreq' })
     await client.closed()
     assert.deepEqual(client.received, [])
   })
 
-  test('[MQTT-3.1.0-2] a second CONNECT ends the connection', async (t) => {
+  test('[MQTT-3.1.0-2] [MQTT5-3.1.0-2] [MQTT5-4.13.2-1] a second CONNECT ends the connection', async (t) => {
     for (const protocolVersion of [4, 5]) {
       const client = await mqttClient(t, port, { protocolVersion, ...await login('twice') })
       client.send({ ...CONNECT, protocolVersion })
@@ -30,7 +30,7 @@ describe('CONNECT', () => {
     }
   })
 
-  test('[MQTT-3.1.2-2] another version is refused with return code 1', async (t) => {
+  test('[MQTT-3.1.2-2] [MQTT5-3.1.2-2] another version is refused with return code 1', async (t) => {
     const client = await mqttSocket(t, port)
     client.send({ ...CONNECT, protocolId: 'MQIsdp', protocolVersion: 3 })
     assert.equal((await client.next('connack')).returnCode, 1)
@@ -40,19 +40,8 @@ describe('CONNECT', () => {
     assert.equal((await later.next('connack')).returnCode, 1)
   })
 
-  test('[MQTT-3.1.2-3] [MQTT-3.1.2-14] [MQTT-3.1.2-22] [MQTT-1.5.3-1] [MQTT-1.5.3-2] wrong flags and texts end it', async (t) => {
-    const connect = (/** @type {number} */ flags, /** @type {number[]} */ id) =>
-      Buffer.from([0x10, 12 + id.length, 0, 4, ...Buffer.from('MQTT'), 4, flags, 0, 0, 0, id.length, ...id])
-    const wrong = [connect(0x03, [97]), connect(0x42, [97]), connect(0x1e, [97]), connect(2, [0xc3]), connect(2, [0])]
-    for (const bytes of wrong) {
-      const client = await mqttSocket(t, port)
-      client.socket.write(bytes)
-      await client.closed()
-      assert.deepEqual(client.received, [], bytes.toString('hex'))
-    }
-  })
-
-  test('a token is the password, and a refusal has the code of its version', async (t) => {
+  test('[MQTT5-3.1.4-2] a token is the password, and a refusal has the code of its version; [MQTT-3.1.3-9] [MQTT5-3.1.3-8] so has a ' +
+    'wrong client id', async (t) => {
     for (const [protocolVersion, field, unauthorized, refused] of [[4, 'returnCode', 4, 2], [5, 'reasonCode', 0x86, 0x85]]) {
       const accepted = await mqttClient(t, port, { protocolVersion, clientId: 'sensor', ...await login('ada') })
       assert.equal(accepted.connack[field], 0)
@@ -67,7 +56,8 @@ describe('CONNECT', () => {
     }
   })
 
-  test('[MQTT-3.1.3-8] an empty client id needs a clean session in 3.1.1; [MQTT-3.1.3-6] the gateway chooses one', async (t) => {
+  test('[MQTT-3.1.3-8] an empty client id needs a clean session in 3.1.1; [MQTT-3.1.3-6] [MQTT5-3.1.3-6] [MQTT5-3.1.3-7] ' +
+    '[MQTT5-3.2.2-16] else the gateway chooses one', async (t) => {
     const refused = await mqttSocket(t, port)
     // mqtt-packet does not write this packet
     refused.socket.write(Buffer.from([0x10, 12, 0, 4, ...Buffer.from('MQTT'), 4, 0, 0, 0, 0, 0]))
@@ -77,7 +67,8 @@ describe('CONNECT', () => {
     assert.equal(connack.properties.assignedClientIdentifier, client)
   })
 
-  test('[MQTT-3.2.2-9] [MQTT-3.2.2-21] CONNACK of version 5 says what the gateway does not have', async (t) => {
+  test('[MQTT5-3.2.2-9] [MQTT5-3.2.2-22] [MQTT5-3.1.2-28] [MQTT5-4.12.0-6] CONNACK of version 5 says what the gateway does not have, ' +
+    'and nothing more', async (t) => {
     const { connack } = await mqttClient(t, port, { protocolVersion: 5, clientId: 'told', keepalive: 10_000, ...await login('told') })
     const { maximumPacketSize, receiveMaximum, ...properties } = connack.properties
     assert.ok(maximumPacketSize > 1_000_000 && receiveMaximum === 1000)
@@ -87,7 +78,9 @@ describe('CONNECT', () => {
     })
   })
 
-  test('[MQTT-3.2.2-12] a will of quality 2, an authentication method and properties that are wrong are refused', async (t) => {
+  test('[MQTT5-3.2.2-12] [MQTT5-4.12.0-1] a will of quality 2, an authentication method and properties that are wrong are refused' +
+    '[MQTT5-3.2.2-12] [MQTT5-4.12.0-1] a will of quality 2, an authentication method and properties that are ' +
+    'wrong are refused', async (t) => {
     const will = (/** @type {any} */ more) => ({ topic: 'doc/a', payload: '1', qos: 1, retain: false, ...more })
     for (const [connect, code] of /** @type {[any, number][]} */ ([
       [{ will: will({ qos: 2 }) }, 0x9b], [{ will: will({ topic: 'elsewhere' }) }, 0x90], [{ will: will({ payload: '{' }) }, 0x99],
@@ -118,14 +111,16 @@ describe('CONNECT', () => {
 })
 
 describe('a connection', () => {
-  test('[MQTT-3.12.4-1] each PINGREQ is answered', async (t) => {
+  test('[MQTT-3.12.4-1] [MQTT5-3.12.4-1] each PINGREQ is answered', async (t) => {
     const client = await mqttClient(t, port, await login('pings'))
     for (let i = 0; i < 3; i++) client.send({ cmd: 'pingreq' })
     await waitFor(() => client.received.length === 3)
     assert.ok(client.received.every(({ cmd }) => cmd === 'pingresp'))
   })
 
-  test('[MQTT-3.1.2-24] a client that is silent for 1.5 times its keep-alive is gone, and one that pings is not', async (t) => {
+  test('[MQTT-3.1.2-24] [MQTT5-3.1.2-22] a client that is silent for 1.5 times its keep-alive is gone, and one that pings is not' +
+    '[MQTT-3.1.2-24] [MQTT5-3.1.2-22] a client that is silent for 1.5 times its keep-alive is gone, and one ' +
+    'that pings is not', async (t) => {
     const silent = await mqttClient(t, port, { keepalive: 1, ...await login('silent') })
     const other = await mqttClient(t, port, { keepalive: 2, ...await login('other') })
     const pings = setInterval(() => other.send({ cmd: 'pingreq' }), 200)
@@ -135,14 +130,15 @@ describe('a connection', () => {
     assert.equal(other.ended, false)
   })
 
-  test('[MQTT-3.14.4-1] DISCONNECT ends the connection', async (t) => {
+  test('DISCONNECT ends the connection', async (t) => {
     const client = await mqttClient(t, port, await login('leaves'))
     client.send({ cmd: 'disconnect' })
     await client.closed()
     await waitFor(() => !inkcast.gateway.directory.hasUser('leaves'))
   })
 
-  test('[MQTT-2.2.2-2] [MQTT-4.8.0-1] wrong flags, lengths and types end the connection, in version 5 with a reason', async (t) => {
+  test('[MQTT-4.8.0-1] [MQTT5-4.13.1-1] [MQTT5-3.14.2-1] wrong flags, lengths and types end the connection, in version 5 with a ' +
+    'reason', async (t) => {
     for (const [bytes, reason] of /** @type {[number[], number][]} */ ([
       [[0x81, 0], 0x81], [[0xc0, 0xff, 0xff, 0xff, 0xff], 0x81], [[0xf0, 0xff, 0xff, 0xff, 0x7f], 0x95],
       [[0x00, 0], 0x81],
@@ -155,7 +151,7 @@ describe('a connection', () => {
     }
   })
 
-  test('[MQTT-3.1.4-2] a connection with the same client id replaces the one before, which gets 0x8E', async (t) => {
+  test('[MQTT-3.1.4-2] [MQTT5-3.1.4-3] a connection with the same client id replaces the one before, which gets 0x8E', async (t) => {
     const first = await mqttClient(t, port, { protocolVersion: 5, clientId: 'same', ...await login('replaced') })
     const second = await mqttClient(t, port, { protocolVersion: 5, clientId: 'same', ...await login('replaced') })
     assert.equal((await first.next('disconnect')).reasonCode, 0x8e)

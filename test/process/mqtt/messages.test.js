@@ -13,7 +13,8 @@ const V5 = { protocolVersion: 5 }
 const post = (guid, value, headers) => inkcast.post(`/v1/documents/${encodeURIComponent(guid)}/broadcast`, value, headers)
 
 describe('a subscription', () => {
-  test('to a document gets each record once and in order, at the granted quality', async (t) => {
+  test('[MQTT-3.3.5-1] [MQTT-3.8.4-5] [MQTT5-3.8.4-7] [MQTT5-3.2.2-10] to a document gets each record once and in order, at the ' +
+    'granted quality', async (t) => {
     for (const [protocolVersion, qos, granted] of [[4, 0, 0], [4, 1, 1], [5, 2, 1]]) {
       const guid = randomUUID()
       const client = await mqttClient(t, port, { protocolVersion })
@@ -26,7 +27,8 @@ describe('a subscription', () => {
     }
   })
 
-  test('[MQTT-3.3.4-9] no more records are on their way than the client takes; the rest follows from the log', async (t) => {
+  test('[MQTT5-3.3.4-9] [MQTT5-4.9.0-1] [MQTT-2.3.1-4] [MQTT5-2.2.1-4] no more records are on their way than the client takes; the ' +
+    'rest follows from the log', async (t) => {
     const three = { ...V5, properties: { receiveMaximum: 3 } }
     for (const [connect, most] of /** @type {[any, number][]} */ ([[{}, 16], [V5, 16], [three, 3]])) {
       const guid = randomUUID()
@@ -37,19 +39,20 @@ describe('a subscription', () => {
       await client.next('pingresp')
       assert.equal(client.received.length, most)
       const ids = client.received.map(({ messageId }) => messageId)
-      assert.equal(new Set(ids).size, most) // [MQTT-2.2.1-4]
+      assert.equal(new Set(ids).size, most)
       for (let i = 0; i < 40; i++) assert.equal((await client.record()).value, i)
     }
   })
 
-  test('[MQTT-3.3.1-8] begins with the newest record, which has the flag RETAIN; version 5 says whether and how many', async (t) => {
+  test('[MQTT-3.3.1-6] [MQTT-3.3.1-8] [MQTT5-3.3.1-9] [MQTT5-3.3.1-10] [MQTT5-3.3.1-11] begins with the newest record, which has the ' +
+    'flag RETAIN; version 5 says whether and how many', async (t) => {
     const guid = randomUUID()
     for (let i = 0; i < 5; i++) await post(guid, i)
     const client = await mqttClient(t, port)
     await client.subscribe(`doc/${guid}`, 1)
     const { packet, value } = await client.record()
     assert.deepEqual([packet.retain, value], [true, 4])
-    await client.subscribe(`doc/${guid}`, 0) // [MQTT-3.8.4-3]
+    await client.subscribe(`doc/${guid}`, 0)
     assert.deepEqual((await client.record()).value, 4)
     const five = await mqttClient(t, port, V5)
     await five.subscribe(`doc/${guid}`, 1, { rh: 2 })
@@ -61,7 +64,8 @@ describe('a subscription', () => {
     for (const expected of [3, 4, 5]) assert.equal((await three.record()).value, expected)
   })
 
-  test('[MQTT-3.2.2-13] wildcards, shared subscriptions, identifiers and other topics are refused with their code', async (t) => {
+  test('[MQTT-3.8.3-2] [MQTT-3.9.3-2] [MQTT5-3.9.3-2] wildcards, shared subscriptions, identifiers and other topics are refused with ' +
+    'their code', async (t) => {
     const client = await mqttClient(t, port, V5)
     for (const [topic, code] of /** @type {[string, number][]} */ ([
       ['doc/+', 0xa2], ['#', 0xa2], ['$share/a/doc/b', 0x9e], ['elsewhere', 0x8f], ['doc/a/b', 0x8f], ['doc/a%41', 0x8f], ['$SYS/x', 0x8f]
@@ -76,7 +80,8 @@ describe('a subscription', () => {
     assert.equal((await client.next('disconnect')).reasonCode, 0xa1)
   })
 
-  test('[MQTT-3.10.4-1] ends with UNSUBSCRIBE, and UNSUBACK says whether there was one', async (t) => {
+  test('[MQTT-3.10.4-1] [MQTT5-3.10.4-1] [MQTT5-3.11.3-1] [MQTT5-3.11.3-2] ends with UNSUBSCRIBE, and UNSUBACK says whether there ' +
+    'was one', async (t) => {
     const [one, two] = [randomUUID(), randomUUID()]
     const client = await mqttClient(t, port, V5)
     await client.subscribe(`doc/${one}`)
@@ -96,7 +101,7 @@ describe('a subscription', () => {
     assert.equal((await client.record()).value, 'there')
   })
 
-  test('[MQTT-3.1.2-24] a record above the client\'s largest packet is left out, and counted', async (t) => {
+  test('[MQTT5-3.1.2-24] [MQTT5-3.1.2-25] a record above the client\'s largest packet is left out, and counted', async (t) => {
     const guid = randomUUID()
     const client = await mqttClient(t, port, { ...V5, properties: { maximumPacketSize: 500 } })
     await client.subscribe(`doc/${guid}`, 1)
@@ -147,7 +152,7 @@ describe('a message', () => {
     assert.equal(await plain, 'quality 0')
   })
 
-  test('[MQTT-4.6.0-2] PUBACKs come in the order of the messages', async (t) => {
+  test('[MQTT5-3.4.2-1] PUBACKs come in the order of the messages', async (t) => {
     const client = await mqttClient(t, port)
     const ids = Array.from({ length: 50 }, (_, i) => 60_000 + i)
     for (const messageId of ids)
@@ -156,7 +161,8 @@ describe('a message', () => {
     assert.deepEqual(client.received.map(({ messageId }) => messageId), ids)
   })
 
-  test('that is refused has a reason in version 5; in 3.1.1 it is acknowledged [MQTT-3.3.5-2]', async (t) => {
+  test('[MQTT5-3.4.2-1] [MQTT5-3.1.2-29] that is refused has a reason in version 5, in words if the client wants it; [MQTT-3.3.5-2] ' +
+    'in 3.1.1 it is acknowledged', async (t) => {
     const client = await mqttClient(t, port, V5)
     const older = await mqttClient(t, port)
     const { reasonCode, properties } = await client.publish('doc/a', 1, { payload: 'no JSON' })
@@ -166,10 +172,11 @@ describe('a message', () => {
     for (const [topic, code] of /** @type {[string, number][]} */ ([['user', 0x87], ['other', 0x90], ['doc/a/signal/x', 0x83]]))
       assert.equal((await client.publish(topic, 1)).reasonCode, code, topic)
     const quiet = await mqttClient(t, port, { ...V5, properties: { requestProblemInformation: false } })
-    assert.equal((await quiet.publish('user', 1)).properties, undefined) // [MQTT-3.1.2-29]
+    assert.equal((await quiet.publish('user', 1)).properties, undefined)
   })
 
-  test('[MQTT-3.2.2-11] of quality 2, to wildcards or with a wrong alias ends the connection', async (t) => {
+  test('[MQTT-3.3.2-2] [MQTT5-3.3.2-2] [MQTT5-3.2.2-11] of quality 2, to wildcards or with a wrong alias ends the connection' +
+    '[MQTT-3.3.2-2] [MQTT5-3.3.2-2] [MQTT5-3.2.2-11] of quality 2, to wildcards or with a wrong alias ends the connection', async (t) => {
     const message = { cmd: 'publish', messageId: 1, topic: 'doc/a', payload: '1', qos: 0 }
     for (const [packet, reason] of /** @type {[any, number][]} */ ([
       [{ qos: 2 }, 0x9b], [{ topic: 'doc/+' }, 0x90], [{ properties: { topicAlias: 17 } }, 0x94],
@@ -185,7 +192,7 @@ describe('a message', () => {
     await older.closed()
   })
 
-  test('[MQTT-3.3.2-12] a topic alias stands for its topic', async (t) => {
+  test('[MQTT5-3.3.2-12] a topic alias stands for its topic', async (t) => {
     const guid = randomUUID()
     const client = await mqttClient(t, port, V5)
     await client.subscribe(`doc/${guid}`)
@@ -194,7 +201,7 @@ describe('a message', () => {
     assert.deepEqual([(await client.record()).value, (await client.record()).value], [1, 2])
   })
 
-  test('[MQTT-3.8.3-3] with No Local a client does not get its own messages; signals reach subscribers of their topic only', async (t) => {
+  test('[MQTT5-3.8.3-3] with No Local a client does not get its own messages; signals reach subscribers of their topic only', async (t) => {
     const guid = randomUUID()
     const [one, two] = [await mqttClient(t, port, V5), await mqttClient(t, port, V5)]
     await one.subscribe(`doc/${guid}`, 0, { nl: true })
@@ -207,7 +214,7 @@ describe('a message', () => {
     assert.equal((await one.record()).value, 'other')
   })
 
-  test('[MQTT-3.1.2-8] the will is sent when a client is gone, and [MQTT-3.14.4-3] not after DISCONNECT', async (t) => {
+  test('[MQTT-3.1.2-8] [MQTT5-3.1.2-7] the will is sent when a client is gone, and [MQTT-3.14.4-3] not after DISCONNECT', async (t) => {
     const guid = randomUUID()
     const watcher = await mqttClient(t, port)
     await watcher.subscribe(`doc/${guid}`)

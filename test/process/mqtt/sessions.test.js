@@ -22,7 +22,8 @@ const V5 = { protocolVersion: 5, properties: { sessionExpiryInterval: 3600 } }
 const gone = (/** @type {string} */ uid) => waitFor(() => !inkcast.gateway.directory.hasUser(uid))
 
 describe('a session', () => {
-  test('[MQTT-3.1.2-4] continues: its subscriptions are there, and what was missed comes once and in order', async (t) => {
+  test('[MQTT-3.1.2-4] [MQTT-3.1.2-5] [MQTT-3.2.2-2] [MQTT-4.5.0-1] [MQTT5-3.1.2-5] [MQTT5-3.1.2-23] [MQTT5-3.2.2-3] [MQTT5-4.5.0-1] ' +
+    'continues: its subscriptions are there, and what was missed comes once and in order', async (t) => {
     for (const [uid, version] of /** @type {[string, any][]} */ ([['four', {}], ['five', V5]])) {
       const [guid, other] = [randomUUID(), randomUUID()]
       const first = await connect(t, uid, version)
@@ -103,7 +104,8 @@ describe('a session', () => {
     assert.equal((await (await connect(t, 'log', V5)).record()).value, 2)
   })
 
-  test('[MQTT-3.1.2-6] ends with a clean start, with its expiry, and with DISCONNECT that says so', async (t) => {
+  test('[MQTT-3.1.2-6] [MQTT5-3.1.2-4] [MQTT5-3.1.2-6] [MQTT-3.2.2-1] [MQTT-3.2.2-3] [MQTT5-3.2.2-2] ends with a clean start, with ' +
+    'its expiry, and with DISCONNECT that says so', async (t) => {
     const has = async (/** @type {any} */ more) => {
       const client = await connect(t, 'ends', more)
       const { sessionPresent } = client.connack
@@ -124,13 +126,15 @@ describe('a session', () => {
     await end(third.client, { sessionExpiryInterval: 0 })
     const short = await has({ protocolVersion: 5 })
     assert.equal(short.sessionPresent, false)
-    short.client.send({ cmd: 'disconnect', reasonCode: 0, properties: { sessionExpiryInterval: 5 } }) // [MQTT-3.14.2-2]
+    short.client.send({ cmd: 'disconnect', reasonCode: 0, properties: { sessionExpiryInterval: 5 } }) // MQTT 5, 3.14.2.2.2
     assert.equal((await short.client.next('disconnect')).reasonCode, 0x82)
     await gone('ends')
     assert.equal((await has(V5)).sessionPresent, false)
   })
 
-  test('of another user with the same client id is another one; its rights are those of the new token', async (t) => {
+  test('[MQTT-3.1.3-2] [MQTT5-3.1.3-2] of another user with the same client id is another one; its rights are those of the new token' +
+    '[MQTT-3.1.3-2] [MQTT5-3.1.3-2] of another user with the same client id is another one; its rights are ' +
+    'those of the new token', async (t) => {
     const guid = randomUUID()
     const first = await connect(t, 'rights', V5)
     await first.subscribe(`doc/${guid}`, 1)
