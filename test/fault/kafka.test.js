@@ -58,7 +58,7 @@ describe('kafka', () => {
         )
         await admin.disconnect()
       },
-      { pauses: true }
+      { pauses: true, resyncs: 'all' }
     )
   )
 })
