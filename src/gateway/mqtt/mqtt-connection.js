@@ -1,7 +1,7 @@
 import { happened } from '../../observe/metrics/points.js'
 import { encodePacket } from '../../transport/mqtt/packets.js'
 import { HEADER } from '../../wire/headers.js'
-import { GATEWAY } from '../../wire/mqtt-topic.js'
+import { GATEWAY, documentTopic } from '../../wire/mqtt-topic.js'
 import { ownPacket, propertiesOf, publishPacket, topicOf, userProperties } from '../../wire/mqtt-message.js'
 import { Connection } from '../connection.js'
 import { Reason, disconnectOf } from './codes.js'
@@ -112,6 +112,13 @@ export class MqttConnection extends Connection {
   needs (guid) {
     for (const subscription of this.#subscriptions?.values() ?? []) if (subscription.guid === guid) return true
     return false
+  }
+
+  /** One that a service opens is subscribed, too. @override @param {string} guid */
+  addDocument (guid) {
+    const document = super.addDocument(guid)
+    if (document !== null && !this.needs(guid)) this.subscribe(documentTopic(guid), { qos: 1, noLocal: false, guid })
+    return document
   }
 
   /** Also when its right ends. @override @param {string} guid */
@@ -259,16 +266,18 @@ export class MqttConnection extends Connection {
 
   /**
    * @param {number} reasonCode
-   * @param {string} [reasonString]
-   * @param {{ retryInMs?: number }} [hint]
+   * @param {string} reasonString
+   * @param {{ retryInMs?: number, atOnce?: boolean }} [more] atOnce: before what is queued
    */
-  #tellEnd (reasonCode, reasonString, { retryInMs } = {}) {
+  #tellEnd (reasonCode, reasonString, { retryInMs, atOnce } = {}) {
     if (this.offer.version !== 5 || !this.open) return
     const properties =
       { reasonString, ...(retryInMs !== undefined && { userProperties: { retryInMs: String(retryInMs) } }) }
     this.flush()
     const bytes = encodeShort({ cmd: 'disconnect', reasonCode, properties }, this.offer)
-    if (fits(bytes, this.offer)) this.conn.writeFrames(bytes)
+    if (!fits(bytes, this.offer)) return
+    if (atOnce) this.conn.writeLast(bytes)
+    else this.write(bytes)
   }
 
   /** @override */
@@ -278,14 +287,14 @@ export class MqttConnection extends Connection {
   endWith (reason, message) {
     this.endCode ??= 'bad_value'
     if (happened.hasSubscribers) this.tell('closing', { reason: message }, this.documents())
-    this.#tellEnd(reason, message)
+    this.#tellEnd(reason, message, { atOnce: true })
     this.conn.close(true)
   }
 
   /** @override @param {string} [reason] */
   giveUp (reason = 'too slow, resume') {
     if (happened.hasSubscribers) this.tell('closing', { reason }, this.documents())
-    this.#tellEnd(Reason.QUOTA, reason)
+    this.#tellEnd(Reason.QUOTA, reason, { atOnce: true })
     this.conn.close(true)
   }
 

@@ -14,6 +14,7 @@ import { MqttError, PacketReader } from './packet-reader.js'
  *   input: MqttInput,
  *   conn: MqttSession,
  *   write: (data: undefined, options: { wsPreEncodedFrame: Buffer[] }) => void,
+ *   writeLast: (bytes: Buffer) => void,
  *   leave: () => void,
  *   silence: number | undefined,
  *   handshake: Handshake }} MqttSession silence: longest time without a packet, ms

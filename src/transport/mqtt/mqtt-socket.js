@@ -42,6 +42,9 @@ export class MqttSocket extends StreamLink {
     return bytes.length === 1 ? bytes[0] : Buffer.concat(bytes)
   }
 
+  /** @param {Buffer} bytes of the last packet: what is queued is not written any more */
+  writeLast (bytes) { this.netSocket.write(bytes) }
+
   /** @override */
   closeWith () { this.#end('forced close') }
 

@@ -52,6 +52,9 @@ export class MqttWebSocket extends WebSocketLink {
   /** @override @param {Buffer} bytes */
   writeFrames (bytes) { return this.writable && super.writeFrames(bytesFrame(BINARY, bytes)) }
 
+  /** @param {Buffer} bytes of the last packet: what is queued is not written any more */
+  writeLast (bytes) { this.netSocket.write(bytesFrame(BINARY, bytes)) }
+
   sendPing () {}
 
   /** The client has said goodbye. */

@@ -16,24 +16,46 @@ import { waitFor } from '../wait.js'
  * @property {Record<string, object | null>} [documents]
  * @property {object} [user] position in the log of the user
  *
+ *
+ * @typedef {'positions' | 'requests' | 'senders' | 'refresh' | 'history' | 'members' | 'sendsOnlyToOpen' | 'backlogs' |
+ *   'headers' | 'refusals'} Capability
+ *
  * @typedef {object} Door
  * @property {string} name
- * @property {(t: { after: (stop: () => unknown) => void }, url: string, login: Login) => Promise<DoorClient>} connect
- *   rejects with an error that has the `code` of the refusal, if there is one
+ * @property {Partial<Record<Capability, string>>} cannot what its clients cannot do, with the reason
+ * @property {(t: { after: (stop: () => unknown) => void }, urls: { url: string, mqttUrl: string }, login: Login) =>
+ *   Promise<DoorClient>} connect rejects with an error that has the `code` of the refusal, if there is one
  * @property {(bytes: Buffer) => unknown} shown bytes in a value, as its clients get them
+ * @property {(code: string | number) => RegExp} told what its clients get for the code of an error, or of the end
  */
 
 /** @abstract */
 export class DoorClient {
-  /** Id of the connection. */
+  /** Id of the connection; '': it does not learn it. */
   id = ''
+  /** Positions at which it has joined. @type {Map<string, object>} */
+  #joined = new Map()
   /** In order. @type {Message[]} */
   received = []
-  /** Resolves with the close code when the connection has ended. @type {Promise<number>} */
+  /** Resolves with the code of the end when the connection has ended. @type {Promise<number | string>} */
   ended = new Promise(() => {})
 
   /** @abstract @param {string} _event @param {unknown} _payload @returns {Promise<any>} the answer */
   async ask (_event, _payload) { throw new Error('of a subclass') }
+
+  /** What it logs in with to continue after its connection was lost: by default its positions. @returns {Login} */
+  returns () {
+    /** @type {Login} */
+    const login = { documents: {} }
+    for (const [guid, position] of this.#joined) Object.assign(login.documents ?? {}, { [guid]: { ...position } })
+    for (const { event, payload, meta } of this.received) {
+      const position = login.documents?.[meta?.guid]
+      if (position != null && meta.offset !== undefined) Object.assign(position, { offset: meta.offset })
+      if (event === 'gateway:user') login.user = payload.position
+      if (meta?.user !== undefined) login.user = meta.user
+    }
+    return login
+  }
 
   /** Closes in order: the client is not expected back. @abstract */
   close () { throw new Error('of a subclass') }
@@ -48,7 +70,11 @@ export class DoorClient {
   sendGarbage (_length) { throw new Error('of a subclass') }
 
   /** @param {string} guid @param {object} [more] */
-  join (guid, more) { return this.ask('doc:join', { guid, ...more }) }
+  async join (guid, more) {
+    const answer = await this.ask('doc:join', { guid, ...more })
+    if (answer.ok) this.#joined.set(guid, answer.position)
+    return answer
+  }
 
   /** @param {string} guid */
   leave (guid) { return this.ask('doc:leave', { guid }) }

@@ -42,8 +42,10 @@ class PlainDoorClient extends DoorClient {
 
 /** @param {'json' | 'msgpack'} codec @returns {import('./door-client.js').Door} */
 export const plainDoor = (codec) => ({
+  cannot: {},
+  told: (code) => new RegExp(`^${code}$`),
   name: `plain WebSocket, ${codec}`,
-  async connect (t, url, login) {
+  async connect (t, { url }, login) {
     const client = await plainClient(t, url, { query: '?auth=message', protocols: [`inkcast.${codec}`] })
     return new PlainDoorClient(client).login(login)
   },

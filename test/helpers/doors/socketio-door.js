@@ -49,7 +49,9 @@ class SocketIoClient extends DoorClient {
 
 /** @param {'json' | 'msgpack'} codec @returns {import('./door-client.js').Door} */
 export const socketIoDoor = (codec) => ({
+  cannot: {},
+  told: (code) => new RegExp(`^${code}$`),
   name: `Socket.IO, ${codec}`,
-  connect: (t, url, login) => new SocketIoClient(createClient(t, url, { codec, auth: login })).connected(),
+  connect: (t, { url }, login) => new SocketIoClient(createClient(t, url, { codec, auth: login })).connected(),
   shown: (bytes) => bytes
 })

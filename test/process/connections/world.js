@@ -25,11 +25,12 @@ export const MAX_RECORD = 100_000
 export async function startWorld (file) {
   const { log, lines } = recordingLog()
   const inkcast = await startEmbedded(file, {
-    LISTENERS, AUTH_JWT_SECRET: SECRET, MAX_CONNECTIONS_PER_USER: String(PER_USER),
+    LISTENERS: LISTENERS.join(), AUTH_JWT_SECRET: SECRET, MAX_CONNECTIONS_PER_USER: String(PER_USER),
     MAX_DOCUMENTS_PER_CONNECTION: String(MAX_DOCUMENTS), MAX_RECORD_BYTES: String(MAX_RECORD),
     MAX_WAITING_BYTES: String(MAX_RECORD), MAX_BYTES_PER_SECOND: String(2 * MAX_RECORD)
   }, log)
   let marks = 0
+  const urls = { url: inkcast.url, mqttUrl: `mqtt://127.0.0.1:${inkcast.gateway.port(LISTENERS[1])}` }
   /**
    * @param {TestContext} t
    * @param {Door} door
@@ -37,8 +38,12 @@ export async function startWorld (file) {
    * @param {string} [uid]
    * @param {object} [claims] of the token
    */
-  const connect = async (t, door, login = {}, uid = randomUUID(), claims = {}) =>
-    door.connect(t, inkcast.url, { token: await signToken({ sub: uid, ...claims }), ...login })
+  const connect = async (t, door, login = {}, uid = randomUUID(), claims = {}) => {
+    const client = await door.connect(t, urls, { token: await signToken({ sub: uid, ...claims }), ...login })
+    // as services find it
+    client.id ||= [...inkcast.gateway.directory.user(uid)].at(-1)?.id ?? ''
+    return client
+  }
   return {
     inkcast, connect,
     /** Summaries of receipts. @returns {any[]} */
