@@ -54,8 +54,6 @@ export const RINGS = {
       'test/process/admission/limits.test.js',
       // listens to errors that nothing has caught
       'test/process/client/handed-over.test.js',
-      // sets the clock of its process, which does not come back
-      'test/process/gateway/control.test.js',
       // looks at all handles of its process
       'test/process/rehearsal/warm-up.test.js',
       // sets up what a process has once

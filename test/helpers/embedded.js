@@ -29,13 +29,14 @@ Object.defineProperty(Object.getPrototypeOf(transports.polling(/** @type {any} *
  * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
  * @param {Record<string, string>} [env] settings
  * @param {import('../../src/base/common/log.js').Log} [log] default: TEST_LOG_LEVEL, or silent
- * @param {{ slowTimeout?: number }} [times] shorter than in production, ms
+ * @param {{ clock?: import('../../src/base/common/clock.js').Clock, slowTimeout?: number }} [times] a clock of its own,
+ *   and times shorter than in production, ms
  */
 export async function startEmbedded (
   t,
   env = {},
   log = createLog({ level: /** @type {any} */ (process.env.TEST_LOG_LEVEL ?? 'silent'), pretty: true, role: 'test', clock: systemClock }),
-  times = {}
+  { clock = systemClock, ...times } = {}
 ) {
   const loaded = loadConfig({ env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', WORKERS: '1', ...env } })
   const config = { ...loaded, limits: { ...loaded.limits, ...times } }
@@ -44,13 +45,13 @@ export async function startEmbedded (
   const directory = await makeRunDirectory()
   lifecycle.onStop('run directory', () => rm(directory, { recursive: true, force: true }))
   t.after(() => lifecycle.stop())
-  await lifecycle.start('traces', new Tracing({ metrics, log, clock: systemClock }))
+  await lifecycle.start('traces', new Tracing({ metrics, log, clock }))
   const status = createStatus({ name: 'embedded-0', metrics })
   const { gateway, api, grpcPort } = await composeEmbedded({
     name: 'embedded-0',
     config,
     launcher: launcherContext({}),
-    clock: systemClock,
+    clock,
     random: systemRandom,
     host: {
       ...systemHost, name: 'here', exit (code) { throw new Error(`the process would end with ${code}`) }, onMessage: () => () => {}

@@ -1,18 +1,19 @@
 import { systemClock } from '../../src/base/common/clock.js'
 
 /**
- * Holds the monotonic time of this process, for rates and budgets: while it is held, nothing is refilled. To be called
- * before the test starts servers, which stop by this clock.
- * @param {import('node:test').TestContext} t
+ * A clock whose monotonic time can stand, for rates and budgets: while it is held, nothing is refilled. It is handed to
+ * what the test looks at, never set for the process: other servers of the process would lose their leases.
+ * @param {import('node:test').TestContext} t time goes on before what the test starts is stopped
  */
 export function holdableTime (t) {
   const { monotonic } = systemClock
   /** @type {number | undefined} */
   let held
-  t.mock.method(systemClock, 'monotonic', () => held ?? monotonic())
   const goOn = () => { held = undefined }
   t.after(goOn)
   return {
+    /** @type {import('../../src/base/common/clock.js').Clock} */
+    clock: { ...systemClock, monotonic: () => held ?? monotonic() },
     // whole milliseconds: a sum with a fraction is rounded, so that 250 later were sometimes 249.99… later
     hold () { held = Math.ceil(monotonic()) },
     /** @param {number} ms */

@@ -30,9 +30,10 @@ export function patchFetch () {
 /**
  * Exported for tests: the patch without kafkajs.
  * @param {DecodeMessages} stock reads the formats before Kafka 0.11
+ * @param {import('../../base/common/clock.js').Clock} [clock]
  * @returns {DecodeMessages}
  */
-export function decoderWith (stock) {
+export function decoderWith (stock, clock = systemClock) {
   /** By response: kafkajs has one buffer for it and calls this for each of its partitions. */
   const budgets = /** @type {WeakMap<Buffer, ResponseBudget>} */ (new WeakMap())
   return async (decoder) => {
@@ -43,7 +44,7 @@ export function decoderWith (stock) {
     if (records === undefined || !isRecordBatch(records)) return stock(decoder)
     decoder.offset = offset + 4 + size
     let budget = budgets.get(buffer)
-    if (budget === undefined) budgets.set(buffer, budget = new ResponseBudget(systemClock))
+    if (budget === undefined) budgets.set(buffer, budget = new ResponseBudget(clock))
     return readRecordBatches(records, budget)
   }
 }

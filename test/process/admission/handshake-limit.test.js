@@ -29,7 +29,7 @@ const waits = ({ metrics }, count) => waitFor(async () => {
 for (const transport of ['websocket', 'polling']) {
   test(`stock clients above the limit reconnect by themselves: ${transport}`, async (t) => {
     const time = holdTime(t)
-    const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: String(LIMIT) })
+    const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: String(LIMIT) }, undefined, { clock: time.clock })
     const clients = range(3 * LIMIT).map(() =>
       createClient(t, server.url, { transports: [transport], reconnection: true })
     )
@@ -50,7 +50,9 @@ for (const transport of ['websocket', 'polling']) {
 test('requests above the queue get a retry delay; existing sessions are served; a client that disconnects delays no other', async (t) => {
   const origin = 'https://page.example.com'
   const time = holdTime(t)
-  const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '5', ALLOWED_ORIGINS: origin })
+  const server = await startEmbedded(
+    t, { MAX_HANDSHAKES_PER_SECOND: '5', ALLOWED_ORIGINS: origin }, undefined, { clock: time.clock }
+  )
   const { port } = new URL(server.url)
   const session = await rawPolling(server.url)
   const upgrade = () => {
@@ -96,7 +98,7 @@ test('requests above the queue get a retry delay; existing sessions are served; 
 
 test('an empty sid counts as none: it starts a session, and a WebSocket gets a session of the gateway', async (t) => {
   const time = holdTime(t)
-  const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '2' })
+  const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '2' }, undefined, { clock: time.clock })
   const { port } = new URL(server.url)
   const request = UPGRADE.replace('transport=websocket', 'transport=websocket&sid=')
   const first = connect(Number(port), '127.0.0.1').on('error', () => {})
@@ -130,8 +132,8 @@ test('a temporary refusal has a retry delay, and a client that respects it is se
 })
 
 test('a client that sends more while its WebSocket is queued is disconnected, and not passed to Node', async (t) => {
-  holdTime(t)
-  const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '1' })
+  const { clock } = holdTime(t)
+  const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '1' }, undefined, { clock })
   const sockets = range(2).map(() => connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {}))
   t.after(() => {
     for (const socket of sockets) socket.destroy()

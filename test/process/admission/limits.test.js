@@ -147,7 +147,7 @@ describe('a client that sends too much', () => {
 
   test('by requesting lists larger than its requests is refused, with every kind of request', async (t) => {
     const time = holdableTime(t)
-    const server = await startEmbedded(t)
+    const server = await startEmbedded(t, {}, undefined, { clock: time.clock })
     const members = await Promise.all(Array.from({ length: 50 }, () => connectClient(t, server.url)))
     for (const member of members)
       assert.equal((await member.ask('doc:join', { guid: 'doc', state: { text: 'x'.repeat(1900) } })).ok, true)
@@ -203,7 +203,7 @@ describe('a client that sends too much', () => {
 
   test('gets an error for each event, and is served again later', async (t) => {
     const time = holdTime(t)
-    const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '20' })
+    const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '20' }, undefined, { clock: time.clock })
     const client = await connectClient(t, server.url)
     const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => client.ask('doc:leave', { guid: `${i}` })))
     const codes = answers.map(({ error }) => error.code)
@@ -218,8 +218,9 @@ describe('a client that sends too much', () => {
   })
 
   test('in bytes is refused likewise', async (t) => {
-    holdTime(t)
-    const server = await startEmbedded(t, { MAX_BYTES_PER_SECOND: '10000', MAX_RECORD_BYTES: '10000' })
+    const { clock } = holdTime(t)
+    const env = { MAX_BYTES_PER_SECOND: '10000', MAX_RECORD_BYTES: '10000' }
+    const server = await startEmbedded(t, env, undefined, { clock })
     const client = await connectClient(t, server.url)
     const codes = []
     for (let i = 0; i < 5; i++) codes.push((await client.ask('doc:leave', { guid: 'x'.repeat(6000) })).error.code)

@@ -60,7 +60,7 @@ const CASES = {
 for (const [what, { way, codec, data, bytes }] of Object.entries(CASES)) {
   test(`a user who sends ${what} has one budget, and others have theirs`, async (t) => {
     const time = holdableTime(t)
-    const server = await startEmbedded(t, { AUTH_JWT_SECRET: SECRET, MAX_CONNECTIONS_PER_USER: '0' })
+    const server = await startEmbedded(t, { AUTH_JWT_SECRET: SECRET, MAX_CONNECTIONS_PER_USER: '0' }, undefined, { clock: time.clock })
     /** @type {number[]} */
     const charged = []
     /** @param {string} uid @param {string} [transport] */

@@ -67,7 +67,7 @@ describe(`a user who sends messages and edits of queues to many documents`, () =
       const time = holdableTime(t)
       const server = await startEmbedded(t, {
         AUTH_JWT_SECRET: SECRET, MAX_CONNECTIONS_PER_USER: '0', MAX_EVENTS_PER_SECOND: '100000'
-      })
+      }, undefined, { clock: time.clock })
       const connect = async (/** @type {string} */ uid, transport = 'websocket') =>
         connectClient(t, server.url, { auth: { token: await signToken({ sub: uid }) }, transports: [transport] })
       let count = 0

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { MAX_DOCUMENTS, MAX_RECORD } from './world.js'
+import { holdTime } from '../../helpers/held-time.js'
+import { MAX_DOCUMENTS, MAX_RECORD, startWorld } from './world.js'
 
 /** More than one message may have, bytes. */
 const TOO_LONG = 2 * MAX_RECORD
@@ -45,7 +46,8 @@ export function limitsContract ({ connect }, door) {
   })
 
   test('requests above the rate are refused, and a flood of them ends the connection', { skip: door.cannot.refusals }, async (t) => {
-    const client = await connect(t, door)
+    const { clock } = holdTime(t)
+    const client = await (await startWorld(t, { clock })).connect(t, door)
     const guid = randomUUID()
     await client.join(guid)
     const answers = await Promise.all(Array.from({ length: MANY }, (_, i) => client.send(guid, i)))

@@ -21,14 +21,17 @@ export const MAX_DOCUMENTS = 3
 /** Largest value, and largest queue of a connection without the messages of logs, bytes. */
 export const MAX_RECORD = 100_000
 
-/** @param {{ after: (stop: () => unknown) => void }} file */
-export async function startWorld (file) {
+/**
+ * @param {{ after: (stop: () => unknown) => void }} scope
+ * @param {{ clock?: import('../../../src/base/common/clock.js').Clock }} [own]
+ */
+export async function startWorld (scope, own) {
   const { log, lines } = recordingLog()
-  const inkcast = await startEmbedded(file, {
+  const inkcast = await startEmbedded(scope, {
     LISTENERS: LISTENERS.join(), AUTH_JWT_SECRET: SECRET, MAX_CONNECTIONS_PER_USER: String(PER_USER),
     MAX_DOCUMENTS_PER_CONNECTION: String(MAX_DOCUMENTS), MAX_RECORD_BYTES: String(MAX_RECORD),
     MAX_WAITING_BYTES: String(MAX_RECORD), MAX_BYTES_PER_SECOND: String(2 * MAX_RECORD)
-  }, log)
+  }, log, own)
   let marks = 0
   const urls = { url: inkcast.url, mqttUrl: `mqtt://127.0.0.1:${inkcast.gateway.port(LISTENERS[1])}` }
   /**

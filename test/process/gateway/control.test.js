@@ -7,28 +7,30 @@ import { SECRET, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 
-const real = { now: systemClock.now, monotonic: systemClock.monotonic }
-/** Time that has passed for the clocks beside real time, ms: it does not come back. */
+/** Time that has passed for the clock beside real time, ms: it does not come back. */
 let ahead = 0
-/** When the clocks stand. @type {{ now: number, monotonic: number } | undefined} */
+/** When the clock stands. @type {{ now: number, monotonic: number } | undefined} */
 let standing
-for (const name of /** @type {const} */ (['now', 'monotonic']))
-  systemClock[name] = () => (standing?.[name] ?? real[name]()) + ahead
+const clock = {
+  ...systemClock,
+  now: () => (standing?.now ?? systemClock.now()) + ahead,
+  monotonic: () => (standing?.monotonic ?? systemClock.monotonic()) + ahead
+}
 
 /**
- * Until the end of the test the clocks go with `ahead` only.
+ * Until the end of the test the clock goes with `ahead` only.
  * @param {import('node:test').TestContext} t
  */
 function stand (t) {
-  standing = { now: real.now(), monotonic: real.monotonic() }
+  standing = { now: systemClock.now(), monotonic: systemClock.monotonic() }
   t.after(() => { standing = undefined })
 }
 
-const server = await startEmbedded({ after }, { AUTH_JWT_SECRET: SECRET })
+const server = await startEmbedded({ after }, { AUTH_JWT_SECRET: SECRET }, undefined, { clock })
 
 let count = 0
 const fresh = (/** @type {string} */ label) => `${label}-${++count}`
-const seconds = () => Math.floor(systemClock.now() / 1000)
+const seconds = () => Math.floor(clock.now() / 1000)
 /** @param {any} answer */
 const codeOf = ({ ok, error }) => ok ? 'ok' : error.code
 

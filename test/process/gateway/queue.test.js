@@ -49,7 +49,7 @@ describe('a queued edit', () => {
 
   test('that the rate limit refuses comes again before later ones are accepted', async (t) => {
     const time = holdTime(t)
-    const limited = await startEmbedded(file, { MAX_EVENTS_PER_SECOND: '50' })
+    const limited = await startEmbedded(file, { MAX_EVENTS_PER_SECOND: '50' }, undefined, { clock: time.clock })
     const guid = fresh()
     const client = await connectClient(file, limited.url)
     await client.ask('doc:join', { guid })

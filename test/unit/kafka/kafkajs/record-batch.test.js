@@ -296,7 +296,7 @@ describe('the decoder given to kafkajs', () => {
     const quick = await batchOf(SAMPLES)
     const { length } = SAMPLES
     for (const [name, first, read] of /** @type {const} */ ([['slow', slow, length], ['unreadable', bomb, 1]])) {
-      const decode = decoderWith(stock)
+      const decode = decoderWith(stock, time.clock)
       const bytes = Buffer.concat([first, slow, quick])
       const decoder = new Decoder(Buffer.concat(
         [bytes, slow, Buffer.concat([quick, slow]), quick].map((records) =>
