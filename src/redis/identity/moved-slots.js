@@ -44,9 +44,20 @@ export function createSlotMoves ({ owners: ownersNow, ask, refresh }) {
         if (owner !== undefined && !keys.includes(owner)) keys.push(owner)
       }
       if (keys.length === seen.size && keys.every((key) => seen.has(key))) {
+        // of the hash slot before: equal keys of two refreshes are two strings, which take time to compare
+        /** @type {string | undefined} */
+        let was
+        /** @type {string | undefined} */
+        let is
+        let hasMoved = false
         for (let slot = 0; slot < owners.length; slot++) {
           const owner = owners[slot]
-          if (owner !== undefined && owner !== now[slot]) before.set(slot, { owner, seen })
+          if (owner !== was || now[slot] !== is) {
+            was = owner
+            is = now[slot]
+            hasMoved = was !== is
+          }
+          if (hasMoved && owner !== undefined) before.set(slot, { owner, seen })
         }
         owners = now
         return

@@ -29,7 +29,8 @@ const waits = ({ metrics }, count) => waitFor(async () => {
 for (const transport of ['websocket', 'polling']) {
   test(`stock clients above the limit reconnect by themselves: ${transport}`, async (t) => {
     const time = holdTime(t)
-    const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: String(LIMIT) }, undefined, { clock: time.clock })
+    const env = { MAX_HANDSHAKES_PER_SECOND: String(LIMIT) }
+    const server = await startEmbedded(t, env, undefined, { clock: time.clock })
     const clients = range(3 * LIMIT).map(() =>
       createClient(t, server.url, { transports: [transport], reconnection: true })
     )

@@ -285,7 +285,8 @@ describe('grants', () => {
 test('an expired token ends its connection, after a warning and with a reason', async (t) => {
   // time stands still until both are connected and one has a new token: in a second that was looked through before
   let now = Date.now()
-  const own = await startEmbedded(t, { AUTH_JWT_SECRET: SECRET }, undefined, { clock: { ...systemClock, now: () => now } })
+  const clock = { ...systemClock, now: () => now }
+  const own = await startEmbedded(t, { AUTH_JWT_SECRET: SECRET }, undefined, { clock })
   const watched = watchBus(own)
   now -= 5000
   // just expired, but accepted: clocks may differ by some seconds

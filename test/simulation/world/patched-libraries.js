@@ -17,6 +17,12 @@ Sender.frame = (data, options) => {
   return frame(data, options)
 }
 
+// ioredis joins the nodes of each of 16,384 hash slots after each CLUSTER SLOTS: a tenth of a seed with shards
+const { join: joined } = Array.prototype
+Array.prototype.join = function (separator) {
+  return this.length === 1 && typeof this[0] === 'string' ? this[0] : joined.call(this, separator)
+}
+
 for (const library of ['engine.io', 'socket.io']) {
   const { base64id } = require(join(dirname(require.resolve(library)), 'contrib/base64id.js'))
   const { generateId } = base64id

@@ -46,6 +46,15 @@ test('a slot seen on another node, after both were known, has moved: before and 
   assert.equal(await answer(nodes, 7, 'gb', 'ga'), 'gb>ga')
 })
 
+test('of slots that moved together each one has moved', async () => {
+  const nodes = cluster()
+  await lookedAt(nodes)
+  for (const slot of [7, 8, 9]) nodes.moved[slot] = 'b'
+  await nodes.moves.look()
+  const answers = await Promise.all([7, 8, 9].map((slot) => answer(nodes, slot, 'ga', 'gb')))
+  assert.deepEqual(answers, ['ga>gb', 'ga>gb', 'ga>gb'])
+})
+
 test('a slot that stays on its node has not moved, and the first look alone proves nothing', async () => {
   const nodes = cluster()
   await nodes.moves.look()
