@@ -53,6 +53,8 @@ export class MqttConnection extends Connection {
   #unsent
   /** Messages of the client that are not answered yet. */
   incoming = new Incoming(this)
+  /** Topics that get this number of newest records when there is room. @type {Map<string, number> | undefined} */
+  newestLater
   /** Whether the gateway sends it to another worker. */
   moves = false
 
@@ -96,10 +98,13 @@ export class MqttConnection extends Connection {
   /** @returns {Iterable<[string, Subscription]>} */
   subscriptions () { return this.#subscriptions ?? [] }
 
+  /** Of each document its records and one kind of signals, `user` and `gateway`. */
+  get maxTopics () { return 2 * this.context.maxDocuments + 2 }
+
   /** @param {string} topic @param {Subscription} subscription @returns {boolean} false: there are too many */
   subscribe (topic, subscription) {
     this.#subscriptions ??= new Map()
-    if (!this.#subscriptions.has(topic) && this.#subscriptions.size >= 2 * this.context.maxDocuments + 2) return false
+    if (!this.#subscriptions.has(topic) && this.#subscriptions.size >= this.maxTopics) return false
     this.#subscriptions.set(topic, subscription)
     if (subscription.place !== undefined) this.#inFlight.reserve(subscription.place.ids.values())
     return true
@@ -233,6 +238,9 @@ export class MqttConnection extends Connection {
     for (const subscription of this.#subscriptions?.values() ?? [])
       if (subscription.guid === guid) subscription.place = undefined
   }
+
+  /** Records that it takes before it acknowledges one. */
+  get room () { return this.#inFlight.most - this.#inFlight.size }
 
   /** @override */
   drained () { return super.drained() ?? (this.open ? this.#inFlight.drained() : undefined) }

@@ -102,10 +102,12 @@ async function subscribeTo (connection, { topic, qos, nl = false, rh = ALWAYS },
   }
   const retained = to.kind === 'document' && (rh === ALWAYS || (rh === IF_NEW && before === undefined)) ? last : 0
   const known = connection.document(guid)
+  // a join that reads the log waits for room, which SUBACK must not [MQTT5-3.3.4-10]
+  const isFull = connection.drained() !== undefined
   // what comes while another topic, or the session, opens the document is no answer to this subscription
-  const opens = known === undefined
+  const opens = known === undefined && !isFull
   subscription.retained = opens && retained > 0
-  const error = known?.joined
+  const error = known !== undefined && (known.joined || isFull)
     ? undefined
     : await join(connection, { guid, ...(opens && retained > 0 && { last: retained }) }, context)
   subscription.retained = false
@@ -113,8 +115,42 @@ async function subscribeTo (connection, { topic, qos, nl = false, rh = ALWAYS },
     connection.unsubscribe(topic)
     return subackOf(error)
   }
-  if (!opens && retained > 0) await sendNewest(connection, guid, topic, subscription, retained, context)
+  if (opens || retained === 0) return granted
+  if (!isFull) await sendNewest(connection, topic, retained, context)
+  else if (!sendLater(connection, topic, retained, context)) return Reason.QUOTA
   return granted
+}
+
+/**
+ * @param {MqttConnection} connection that is full
+ * @param {string} topic
+ * @param {number} last
+ * @param {Context} context
+ * @returns {boolean} false: too many wait already
+ */
+function sendLater (connection, topic, last, context) {
+  const { newestLater: waiting } = connection
+  if (waiting !== undefined) {
+    if (!waiting.has(topic) && waiting.size >= connection.maxTopics) return false
+    waiting.set(topic, last)
+    return true
+  }
+  connection.newestLater = new Map([[topic, last]])
+  sendWaiting(connection, connection.newestLater, context).catch((error) => {
+    context.log.debug({ err: error }, 'newest records cannot be read')
+    connection.giveUp('unavailable, connect again')
+  }).finally(() => { connection.newestLater = undefined })
+  return true
+}
+
+/** @param {MqttConnection} connection @param {Map<string, number>} waiting @param {Context} context */
+async function sendWaiting (connection, waiting, context) {
+  for (const [topic, last] of waiting) {
+    for (let full = connection.drained(); full !== undefined; full = connection.drained()) await full
+    if (!connection.open) return
+    waiting.delete(topic)
+    await sendNewest(connection, topic, last, context)
+  }
 }
 
 /**
@@ -130,18 +166,20 @@ async function join (connection, input, context) {
 }
 
 /**
- * A subscription that replaces one gets the newest records once more [MQTT-3.8.4-3]. One that is older than what the
- * client has got meanwhile would look like the newest.
+ * A subscription that replaces one gets the newest records once more [MQTT-3.8.4-3], as many as there is room for. One
+ * that is older than what the client has got meanwhile would look like the newest.
  *
  * @param {MqttConnection} connection
- * @param {string} guid
  * @param {string} topic
- * @param {import('./mqtt-connection.js').Subscription} subscription
  * @param {number} last
  * @param {Context} context
  */
-async function sendNewest (connection, guid, topic, subscription, last, { bus, reads, feeds }) {
-  const { records, position } = await reads.of(bus, connection.uid).newest(guid, last, last)
+async function sendNewest (connection, topic, last, { bus, reads, feeds }) {
+  const subscription = connection.subscription(topic)
+  if (subscription?.guid === undefined) return
+  const { guid, qos } = subscription
+  const count = qos === 0 ? last : Math.min(last, connection.room)
+  const { records, position } = await reads.of(bus, connection.uid).newest(guid, count, count)
   if (connection.subscription(topic) !== subscription) return
   const at = feeds.position(guid, connection)
   if (at?.epoch !== position.epoch || at.offset > position.offset) return

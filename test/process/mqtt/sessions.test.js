@@ -76,20 +76,55 @@ describe('a session', () => {
     assert.equal((await client.record()).value, 'still subscribed')
   })
 
-  test('[MQTT-4.4.0-1] [MQTT-3.3.1-1] repeats what was not acknowledged, with DUP', async (t) => {
+  test('[MQTT-4.4.0-1] [MQTT-4.6.0-1] [MQTT-3.3.1-1] [MQTT5-4.4.0-1] [MQTT5-3.3.1-1] repeats what was not acknowledged, ' +
+    'and only that, with ' +
+    'DUP and its packet ids, which no other record gets', async (t) => {
+    for (const [uid, version] of /** @type {[string, any][]} */ ([['repeats', {}], ['repeats five', V5]])) {
+      const guid = randomUUID()
+      const first = await connect(t, uid, version)
+      await first.subscribe(`doc/${guid}`, 1)
+      for (let i = 0; i < 6; i++) await post(guid, i)
+      await waitFor(() => first.received.length === 6)
+      const ids = first.received.map(({ messageId }) => messageId)
+      // 0, 1 and 4 are acknowledged
+      for (const i of [4, 0, 1]) first.send({ cmd: 'puback', messageId: ids[i], reasonCode: 0 })
+      first.send({ cmd: 'pingreq' })
+      await first.next('pingresp')
+      first.socket.destroy()
+      await gone(uid)
+      for (let i = 6; i < 30; i++) await post(guid, i)
+      // twice: the second time some are not even sent again
+      const second = await connect(t, uid, version)
+      await waitFor(() => second.received.length >= 3)
+      assert.deepEqual(second.received.slice(0, 3).map(({ messageId }) => messageId), [2, 3, 5].map((i) => ids[i]))
+      second.socket.destroy()
+      await gone(uid)
+      const third = await connect(t, uid, version)
+      const got = []
+      while (got.at(-1)?.value !== 29) got.push(await third.record())
+      const repeated = got.filter(({ value }) => value < 6)
+      assert.deepEqual(repeated.map(({ value, packet }) => [value, packet.dup, packet.messageId]),
+        [2, 3, 5].map((value) => [value, true, ids[value]]))
+      assert.deepEqual(got.map(({ value }) => value), [2, 3, ...Array.from({ length: 25 }, (_, i) => 5 + i)])
+    }
+  })
+
+  test('continues without repeating a record as retained, if the client subscribes again at once', async (t) => {
     const guid = randomUUID()
-    const first = await connect(t, 'repeats', V5)
+    const first = await connect(t, 'eager', V5)
     await first.subscribe(`doc/${guid}`, 1)
-    for (let i = 0; i < 4; i++) await post(guid, i)
-    for (let i = 0; i < 2; i++) await first.record()
-    await waitFor(() => first.received.length === 2)
     first.socket.destroy()
-    await gone('repeats')
-    await post(guid, 4)
-    const again = await connect(t, 'repeats', V5)
-    const got = []
-    for (let i = 0; i < 3; i++) got.push(await again.record())
-    assert.deepEqual(got.map(({ value, packet }) => [value, packet.dup]), [[2, true], [3, true], [4, false]])
+    await gone('eager')
+    for (let i = 0; i < 5; i++) await post(guid, i)
+    const again = await connect(t, 'eager', V5)
+    again.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: `doc/${guid}`, qos: 1, rh: 0 }] })
+    for (let i = 0; i < 5; i++) {
+      const { packet, value } = await again.record()
+      assert.deepEqual([value, packet.retain], [i, false])
+    }
+    await again.next('suback')
+    const { packet, value } = await again.record()
+    assert.deepEqual([value, packet.retain], [4, true])
   })
 
   test('of a user\'s log continues as well', async (t) => {
