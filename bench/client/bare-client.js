@@ -4,7 +4,7 @@
 import net from 'node:net'
 import { documentOf } from '../job.js'
 import { readFrames, TEXT } from '../../packages/load/frames.js'
-import { READ_BUFFER } from '../../packages/load/websocket.js'
+import { READ_BUFFER } from '../../packages/load/socket.js'
 
 const EMPTY = Buffer.alloc(0)
 

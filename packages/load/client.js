@@ -1,10 +1,9 @@
 /**
- * One light client: it connects, joins its documents, answers pings and requests for acknowledgements, and checks that
- * no record is missing. A stock client would use several times the CPU of the server.
+ * One light client: it connects, joins its documents, acknowledges what the server asks it to, and checks that no
+ * record is missing. A stock client would use several times the CPU of the server.
  */
-import { packetCodec, preciseNow } from './packets.js'
-import { openPolling } from './polling.js'
-import { openWebSocket } from './websocket.js'
+import { LINKS } from './link.js'
+import { preciseNow } from './packets.js'
 
 /**
  * @typedef {import('./websocket.js').Target} Target
@@ -13,6 +12,7 @@ import { openWebSocket } from './websocket.js'
  * @typedef {object} Member
  * @property {string} [token]
  * @property {string} [source] local address
+ * @property {string} id its own in this run
  * @property {boolean} msgpack
  * @property {boolean} polling
  * @property {Map<string, number>} documents their numbers by guid
@@ -28,7 +28,7 @@ import { openWebSocket } from './websocket.js'
  * @typedef {object} Scene what the clients of a process share
  * @property {string} run
  * @property {Target} target
- * @property {boolean} receipts
+ * @property {Pick<import('./plan.js').Plan, 'protocol' | 'receipts' | 'resume' | 'everyone'>} plan
  * @property {Counts} counts
  * @property {(ms: number) => void} onLatency
  * @property {(client: LoadClient) => void} onOpen
@@ -40,7 +40,7 @@ import { openWebSocket } from './websocket.js'
 export class LoadClient {
   /** @type {State} */
   state = 'closed'
-  /** Pings are not answered any more. */
+  /** Pings are not answered any more, or not sent. */
   silent = false
   /** It was open before, so that a new connection is a reconnect. */
   known = false
@@ -52,7 +52,7 @@ export class LoadClient {
   /** Records to everyone that were published while it was open, and those of them that it got. */
   due = 0
   got = 0
-  /** ms between two pings, and until one must be answered, of the server */
+  /** ms after which the server removes it when it is silent */
   patience = 0
   #first = Infinity
   #last = 0
@@ -60,43 +60,62 @@ export class LoadClient {
   #joining = new Set()
   #scene
   #member
-  #codec
-  /** @type {import('./websocket.js').Transport | undefined} */
-  #transport
-  #replaying = false
+  /** @type {import('./link.js').Link | undefined} */
+  #link
+  /** ms since 1970; earlier records come from the log. */
+  #openedAt = 0
 
   /** @param {Scene} scene @param {Member} member */
   constructor (scene, member) {
     this.#scene = scene
     this.#member = member
-    this.#codec = packetCodec(member.msgpack)
   }
 
   connect () {
-    const { target } = this.#scene
-    const { polling, source, documents } = this.#member
+    const { target, plan: { protocol, resume, everyone } } = this.#scene
+    const { documents, ...member } = this.#member
+    const guids = [...documents.keys()]
     this.state = 'connecting'
     this.due = this.got = this.#last = 0
     this.#first = Infinity
-    this.#joining = new Set(documents.keys())
-    this.#replaying = this.positions.size > 0
-    this.#transport = (polling ? openPolling : openWebSocket)(target, source, {
-      onMessage: (content, binary) => this.#message(content, binary),
-      onEnd: (reason) => this.#end(reason)
-    })
+    this.#joining = new Set(guids)
+    const positionOf = (/** @type {string} */ guid) => this.positions.get(guid)
+    this.#link = LINKS[protocol](
+      { ...member, target, resume, everyone: everyone > 0, documents: guids, positionOf }, this.#events)
+  }
+
+  /** @type {import('./link.js').Events} */
+  #events = {
+    onConnected: (patience) => {
+      this.patience = patience
+      this.state = 'joining'
+      this.#opened()
+    },
+    onJoined: (guid) => {
+      this.#joining.delete(guid)
+      this.#opened()
+    },
+    onPosition: (guid, position) => this.#skipTo(guid, position),
+    onRecord: (record) => this.#record(record),
+    onEnd: (reason) => this.#end(reason)
   }
 
   /** Disconnects on purpose. @param {boolean} resume keep the positions */
   leave (resume) {
     this.state = 'closed'
-    this.#transport?.close()
+    this.#link?.close(resume)
     if (!resume) this.positions.clear()
   }
 
   /** @param {string} reason */
   fail (reason) {
-    this.#transport?.close()
+    this.#link?.close(true)
     this.#end(reason)
+  }
+
+  silence () {
+    this.silent = true
+    this.#link?.silence()
   }
 
   /**
@@ -105,15 +124,15 @@ export class LoadClient {
    * @param {string} own id of that document, new each time
    */
   act (own) {
-    const connection = this.#transport
+    const link = this.#link
     /** @param {string} event @param {object} data */
-    const emit = (event, data) => connection?.send(this.#codec.event(event, data))
+    const emit = (event, data) => link?.emit(event, data)
     const [guid] = this.#member.documents.keys()
     emit('doc:signal', { guid, event: 'cursor', data: { own } })
     emit('doc:join', { guid: own, state: { name: own } })
     const later = (/** @type {number} */ ms, /** @type {string} */ event, /** @type {object} */ data) => {
       setTimeout(() => {
-        if (connection === this.#transport && this.state === 'open') emit(event, data)
+        if (link === this.#link && this.state === 'open') emit(event, data)
       }, ms).unref()
     }
     later(ACT / 2, 'doc:send', { guid: own, data: { own } })
@@ -162,58 +181,18 @@ export class LoadClient {
     this.#scene.onEnd(this, reason, wasOpen)
   }
 
-  /** @param {Buffer} content @param {boolean} binary */
-  #message (content, binary) {
-    if (!binary && content[0] !== MESSAGE) return this.#engine(content)
-    const packet = this.#codec.read(content, binary)
-    if (packet.kind === 'record') this.#record(packet.record)
-    else if (packet.kind === 'event') this.#event(packet.event, packet.data)
-    else if (packet.kind === 'connected') {
-      this.state = 'joining'
-      this.#opened()
-    } else if (packet.kind === 'refused') this.fail(`refused: ${packet.reason}`)
-    else if (packet.kind === 'disconnected') this.fail('disconnected by the server')
-  }
-
-  /** @param {Buffer} content */
-  #engine (content) {
-    if (content[0] === PING) {
-      if (!this.silent) this.#transport?.send('3')
-    } else if (content[0] === OPEN) {
-      const { pingInterval, pingTimeout } = JSON.parse(content.toString('utf8', 1))
-      this.patience = pingInterval + pingTimeout
-      const documents = Object.fromEntries(
-        [...this.#member.documents.keys()].map((guid) => [guid, this.positions.get(guid) ?? null])
-      )
-      this.#transport?.send(this.#codec.connect({ token: this.#member.token, documents }))
-    } else if (content[0] === END) this.fail('closed by the server')
-  }
-
-  /** @param {string} event @param {any} data */
-  #event (event, data) {
-    if (event === 'doc:joined') {
-      const before = this.positions.get(data.guid)
-      if (before === undefined) this.positions.set(data.guid, data.position)
-      else this.#skipTo(data.guid, data.position.epoch, data.position.offset)
-      this.#joining.delete(data.guid)
-      this.#opened()
-    } else if (event === 'doc:resync') this.#skipTo(data.guid, data.position.epoch, data.position.offset)
-    else if (event === 'doc:refused') this.fail(`join refused: ${data.error?.code}`)
-    else if (event === 'gateway:disconnect') this.fail(`disconnected: ${data.code}`)
-  }
-
   #opened () {
     if (this.state !== 'joining' || this.#joining.size > 0) return
     this.state = 'open'
-    this.#replaying = false
+    this.#openedAt = preciseNow()
     this.#scene.onOpen(this)
   }
 
   /** @param {LoadRecord} record */
   #record ({ run, number, at, document, offset, ack }) {
-    const { counts, onLatency, receipts } = this.#scene
+    const { counts, onLatency, plan: { receipts } } = this.#scene
     if (ack !== undefined) {
-      this.#transport?.send(this.#codec.ack(ack))
+      this.#link?.acknowledge(ack)
       counts.acknowledged++
     }
     if (run !== this.#scene.run) return
@@ -221,7 +200,7 @@ export class LoadClient {
     if (!fresh) return
     counts.deliveries++
     if (document === -1 && receipts && ack === undefined) counts.unasked++
-    if (!this.#replaying) onLatency(preciseNow() - at)
+    if (this.state === 'open' && at >= this.#openedAt) onLatency(preciseNow() - at)
   }
 
   /** @param {number} number @returns {boolean} the record is expected, and no duplicate */
@@ -250,8 +229,8 @@ export class LoadClient {
     return true
   }
 
-  /** @param {string} guid @param {string} epoch @param {number} offset */
-  #skipTo (guid, epoch, offset) {
+  /** @param {string} guid @param {import('./link.js').Position} position */
+  #skipTo (guid, { epoch, offset }) {
     const position = this.positions.get(guid)
     this.#scene.counts.holes += Math.max(0, offset - (position?.offset ?? offset))
     this.positions.set(guid, { epoch, offset: Math.max(offset, position?.offset ?? 0) })
@@ -260,7 +239,6 @@ export class LoadClient {
 
 /** Time that a client has a document of its own open, ms. */
 const ACT = 1000
-const [OPEN, END, PING, MESSAGE] = Buffer.from('0124')
 
 /** @param {string} run @param {number} document @returns {string} an id of this run only, so its offsets begin at 1 */
 export const guidOf = (run, document) => `load-${run}-${document}`

@@ -24,9 +24,11 @@ import { decode, encode } from '@msgpack/msgpack'
 
 /** Event of the records. */
 export const EVENT = 'load'
-const HEAD = /^42(\d*)\["load",\{"run":"(\w+)","n":(\d+),"at":([\d.]+),"doc":(-?\d+)/
+const HEAD = /^42(\d*)\["load",(?=\{"run":)/
+const VALUE = /^\{"run":"(\w+)","n":(\d+),"at":([\d.]+),"doc":(-?\d+)/
 const HEAD_BYTES = 120
 const TAIL_BYTES = 240
+const OFFSET = /"offset":(\d+)/
 
 /**
  * @param {{ run: string, number: number, at: number, document: number, size: number }} record size: bytes of the value
@@ -37,6 +39,31 @@ export function valueOf ({ run, number, at, document, size }) {
   return `${head}${'x'.repeat(Math.max(0, size - head.length - 2))}"}`
 }
 
+/**
+ * @param {Buffer} content of a message with a record
+ * @param {number} begin of its value
+ * @param {RegExp} [ack] finds the id of the requested acknowledgement behind the value
+ * @returns {LoadRecord | undefined} undefined: its value is not of this tool
+ */
+export function recordOf (content, begin, ack) {
+  const found = VALUE.exec(content.toString('latin1', begin, begin + HEAD_BYTES))
+  if (found === null) return undefined
+  const [, run, number, at, document] = found
+  const tail = content.toString('latin1', Math.max(begin, content.length - TAIL_BYTES))
+  const numberIn = (/** @type {RegExp} */ form) => {
+    const text = form.exec(tail)?.[1]
+    return text === undefined ? undefined : Number(text)
+  }
+  return {
+    run,
+    number: Number(number),
+    at: Number(at),
+    document: Number(document),
+    offset: numberIn(OFFSET),
+    ack: ack && numberIn(ack)
+  }
+}
+
 /** @type {PacketCodec} */
 const json = {
   connect: (auth) => `40${JSON.stringify(auth)}`,
@@ -44,22 +71,8 @@ const json = {
   event: (event, data) => `42${JSON.stringify([event, data])}`,
   read (content) {
     const found = HEAD.exec(content.toString('latin1', 0, HEAD_BYTES))
-    if (found !== null) {
-      const [, ack, run, number, at, document] = found
-      const tail = content.toString('latin1', Math.max(0, content.length - TAIL_BYTES))
-      const offset = /"offset":(\d+)/.exec(tail)?.[1]
-      return {
-        kind: 'record',
-        record: {
-          run,
-          number: Number(number),
-          at: Number(at),
-          document: Number(document),
-          offset: offset === undefined ? undefined : Number(offset),
-          ack: ack === '' ? undefined : Number(ack)
-        }
-      }
-    }
+    const record = found === null ? undefined : recordOf(content, found[0].length)
+    if (record !== undefined) return { kind: 'record', record: { ...record, ack: found?.[1] ? Number(found[1]) : undefined } }
     const text = content.toString()
     if (text.startsWith('40')) return { kind: 'connected' }
     if (text.startsWith('44')) return { kind: 'refused', reason: JSON.parse(text.slice(2))?.message ?? 'refused' }

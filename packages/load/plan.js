@@ -3,7 +3,10 @@
  */
 
 /**
+ * @typedef {'socketio' | 'ws' | 'mqtt'} Protocol
+ *
  * @typedef {object} Plan
+ * @property {Protocol} protocol of the clients
  * @property {number} connections
  * @property {number} ramp new connections per second
  * @property {number} hold s, from the moment all are connected
@@ -30,6 +33,7 @@ const MAX_BATCH = 256
 
 /** A record of the source of the scenarios has 500 bytes. @type {Plan} */
 const DEFAULTS = {
+  protocol: 'socketio',
   connections: 1000,
   ramp: 500,
   hold: 30,
@@ -58,6 +62,21 @@ export const SCENARIOS = {
   devices: { silent: 500 }
 }
 
+/** Names for people. @type {Record<Protocol, string>} */
+export const PROTOCOLS = { socketio: 'Socket.IO', ws: 'plain WebSocket', mqtt: 'MQTT 5' }
+
+/** Options that a protocol has no counterpart of. @type {Record<Protocol, Partial<Record<keyof Plan, string>>>} */
+const REFUSED = {
+  socketio: {},
+  ws: { polling: 'long polling belongs to Socket.IO' },
+  mqtt: {
+    polling: 'long polling belongs to Socket.IO',
+    msgpack: 'MQTT clients get JSON',
+    receipts: 'records to everyone have quality of service 0, which is not acknowledged. Use --everyone and --churn in place of ' +
+      'the scenarios that set --receipts'
+  }
+}
+
 /**
  * @param {string} scenario
  * @param {Partial<Plan>} given
@@ -76,6 +95,8 @@ export function planOf (scenario, given) {
     throw new RangeError(`a connection cannot open ${plan.joins} of ${plan.documents} documents: --joins, --documents`)
   if (plan.silent > plan.connections) throw new RangeError('--silent is more than --connections')
   if (plan.receipts && plan.everyone === 0) throw new RangeError('--receipts needs --everyone')
+  for (const [name, why] of Object.entries(REFUSED[plan.protocol]))
+    if (plan[/** @type {keyof Plan} */ (name)]) throw new RangeError(`--protocol ${plan.protocol} has no --${name}: ${why}`)
   if (sum(plan.tiers) > 100) throw new RangeError('the shares of --tiers are more than 100 percent')
   for (const name of /** @type {const} */ (['churn', 'activity', 'msgpack', 'polling']))
     if (plan[name] > 100) throw new RangeError(`--${name} is more than 100 percent`)

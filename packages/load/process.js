@@ -97,14 +97,14 @@ const commands = {
   async open ({ run, plan: given, target, loopback, sources, first, tokens, ramp }) {
     plan = given
     const scene = {
-      run, target, counts, onOpen, onEnd,
-      receipts: plan.receipts,
+      run, target, plan, counts, onOpen, onEnd,
       onLatency: (/** @type {number} */ ms) => latencies.add(ms)
     }
     tokens.forEach((token, i) => {
       const index = first + i
       clients.push(new LoadClient(scene, {
         token,
+        id: `load-${run}-${index}`,
         source: sourceOf(index, sources, loopback),
         msgpack: isInShare(index, plan.msgpack),
         polling: isInShare(index, plan.polling),
@@ -170,7 +170,7 @@ const commands = {
   /** @param {number} count clients that answer no pings any more @returns {number} ms until they must be removed */
   silence (count) {
     const silent = clients.filter(({ state }) => state === 'open').slice(0, count)
-    for (const client of silent) client.silent = true
+    for (const client of silent) client.silence()
     return Math.max(0, ...silent.map(({ patience }) => patience))
   },
 

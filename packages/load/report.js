@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import { PROTOCOLS } from './plan.js'
 
 /**
  * @typedef {import('./run.js').Result} Result
@@ -54,6 +55,8 @@ body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1180p
 table { border-collapse: collapse; margin: 1rem 0 } th, td { text-align: left; padding: .2rem 1.5rem .2rem 0; border-bottom: 1px solid \
 #e5e7eb }
 .ok { color: #047857 } .bad { color: #b91c1c } .ok, .bad { font-weight: 600 }
+.devices { display: flex; flex-wrap: wrap; gap: 1rem } .devices div { border: 1px solid #e5e7eb; border-radius: 6px; padding: .5rem 1rem }
+.devices dt { color: #6b7280; font-size: 13px } .devices dd { margin: 0; font-size: 20px; font-weight: 600 }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(540px, 1fr)); gap: 1.5rem }
 </style>
 <h1>${escaped(title)}</h1>
@@ -86,17 +89,23 @@ function sectionOf ({ name, result }) {
   return `<h2>${escaped(name)}</h2>
 <p class="${ok ? 'ok' : 'bad'}">${ok ? 'No delivery and no receipt is missing.' : problems.map(escaped).join('<br>')}</p>
 <p>${escaped(`${started}, ${target}, run ${run}`)}</p>
-<table>${rowsOf(result).map(([name, value]) => `<tr><th>${escaped(name)}</th><td>${escaped(value)}</td></tr>`).join('\n')}</table>
+<dl class="devices">${devicesOf(result).map(tile).join('')}</dl>
+<table>${othersOf(result).map(([name, value]) => `<tr><th>${escaped(name)}</th><td>${escaped(value)}</td></tr>`).join('\n')}</table>
 <details><summary>Options</summary><pre>${escaped(JSON.stringify(plan, null, 2))}</pre></details>`
 }
 
+/** @param {[string, string]} figure */
+const tile = ([name, value]) => `<div><dt>${escaped(name)}</dt><dd>${escaped(value)}</dd></div>`
+
 /** @param {Result} result @returns {[string, string][]} the figures, also for the terminal */
-export function rowsOf ({ summary, published, seconds, missing, unconfirmed }) {
+export const rowsOf = (result) => [...devicesOf(result), ...othersOf(result)]
+
+/** @param {Result} result @returns {[string, string][]} */
+function othersOf ({ summary, published, seconds, missing, unconfirmed }) {
   const { latency, handshake } = summary
   const errors = Object.entries(summary.errors).map(([reason, count]) => `${count} × ${reason}`).join(', ')
   return [
     ['duration', `${seconds.toFixed(0)} s`],
-    ['connections', `${number(summary.connections)}, at most ${number(summary.peakConnectionsPerSecond)}/s`],
     ['handshake p50, p99, max', quantiles(handshake)],
     ['published', `${number(published.everyone)} to everyone, ${number(published.documents)} to documents`],
     ['deliveries', `${number(summary.deliveries)}, at most ${number(summary.peakDeliveriesPerSecond)}/s`],
@@ -105,12 +114,23 @@ export function rowsOf ({ summary, published, seconds, missing, unconfirmed }) {
     ['holes, duplicates', `${number(summary.holes)}, ${number(summary.doubled)}`],
     ['receipts', `${number(summary.acknowledged)} sent, ${number(unconfirmed)} missing`],
     ['left, reconnects', `${number(summary.left)}, ${number(summary.reconnects)}`],
-    ['expired', `${number(summary.expired)}, at most ${number(summary.peakExpiredPerSecond)}/s`],
     ['server', `at most ${summary.peakCores.toFixed(2)} cores, ${number(summary.peakMemory / 1e6)} MB`],
     ...costsOf(summary),
     ['errors', errors === '' ? 'none' : errors]
   ]
 }
+
+/**
+ * The figures that systems for devices are compared by.
+ * @param {Result} result
+ * @returns {[string, string][]}
+ */
+const devicesOf = ({ plan, summary: { held, peakConnectionsPerSecond, expired, peakExpiredPerSecond } }) => [
+  ['protocol', PROTOCOLS[plan.protocol]],
+  ['connections held', `${number(held)} of ${number(plan.connections)}`],
+  ['connections per second', `at most ${number(peakConnectionsPerSecond)}`],
+  ['expired and removed', expired === 0 ? 'none' : `${number(expired)}, at most ${number(peakExpiredPerSecond)} per second`]
+]
 
 /**
  * What the server spent, all its processes together, idle connections and publishing included.

@@ -34,6 +34,8 @@ const LATE = 60_000
 const MEASURED = 7000
 /** Beyond the timeout of the heartbeat, ms. */
 const REMOVAL = 20_000
+/** Without TLS. */
+const SCHEMES = { socketio: 'http', ws: 'ws', mqtt: 'mqtt' }
 
 /** @typedef {ReturnType<Run['result']>} Result */
 
@@ -173,7 +175,7 @@ class Run {
       run: this.#id,
       started: this.#started.toISOString(),
       seconds: (performance.now() - this.#begunAt) / SECOND,
-      target: `${target.secure ? 'https' : 'http'}://${target.host}:${target.port}`,
+      target: `${SCHEMES[plan.protocol]}${target.secure ? 's' : ''}://${target.host}:${target.port}`,
       processes: this.#clients.size,
       plan,
       ok: problems.length === 0,

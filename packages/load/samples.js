@@ -97,6 +97,7 @@ export class Samples {
     const peak = (of) => Math.max(0, ...samples.map(of))
     return {
       connections: peak(({ connections }) => connections),
+      held: samples.findLast(({ phase }) => phase === 'hold')?.connections ?? 0,
       opened: totals.opened,
       peakConnectionsPerSecond: peak(({ connectionsPerSecond }) => connectionsPerSecond),
       deliveries: counts.deliveries,

@@ -1,9 +1,8 @@
 /**
- * A WebSocket on a bare TCP or TLS socket, for processes with very many clients.
+ * A WebSocket for processes with very many clients.
  */
-import net from 'node:net'
-import tls from 'node:tls'
 import { BINARY, CLOSE, frameOf, PING, PONG, readFrames, TEXT } from './frames.js'
+import { openSocket } from './socket.js'
 
 /**
  * @typedef {object} Target
@@ -13,12 +12,16 @@ import { BINARY, CLOSE, frameOf, PING, PONG, readFrames, TEXT } from './frames.j
  * @property {string} [path] SOCKET_PATH; default: `/socket.io/`
  * @property {string} [query] default: that of Engine.IO
  * @property {boolean} insecure accept any certificate
+ * @property {{ interval: number, timeout: number }} [heartbeat] longest times between two pings, and until the answer,
+ *   ms; for protocols in which the server does not say so
  * @property {string} [headers] more of the upgrade, each with its end of line
  *
  * @typedef {object} Listeners
+ * @property {() => void} [onConnect] the WebSocket is open
  * @property {(content: Buffer, binary: boolean) => void} onMessage content of an Engine.IO packet, with its type if it
  *   is text; valid during the call only
  * @property {(reason: string) => void} onEnd called once, not after `close`
+ * @property {() => boolean} [answers] whether a ping of the WebSocket protocol is answered; default: always
  *
  * @typedef {{ send: (content: string | Buffer) => void, close: () => void }} Transport
  */
@@ -27,8 +30,6 @@ const EMPTY = Buffer.alloc(0)
 // Both are in RFC 6455, section 1.3
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
-/** Read buffer shared by all TCP sockets of a process: each read is processed before the next one. */
-export const READ_BUFFER = Buffer.alloc(2 ** 18)
 
 /**
  * @param {Target} target
@@ -37,26 +38,17 @@ export const READ_BUFFER = Buffer.alloc(2 ** 18)
  * @returns {Transport}
  */
 export function openWebSocket (
-  { host, port, secure, insecure, path = '/socket.io/', query = '?EIO=4&transport=websocket', headers = '' }, source, { onMessage, onEnd }
+  { host, port, secure, insecure, path = '/socket.io/', query = '?EIO=4&transport=websocket', headers = '' }, source,
+  { onConnect, onMessage, onEnd, answers = () => true }
 ) {
   let rest = EMPTY
   let upgraded = false
   let closed = false
-  const address = { host, port, localAddress: source }
-  const socket = secure
-    ? tls.connect({ ...address, servername: net.isIP(host) ? undefined : host, rejectUnauthorized: !insecure })
-    : net.connect({
-        ...address,
-        noDelay: true,
-        onread: {
-          buffer: READ_BUFFER,
-          callback: (length, buffer) => onData(/** @type {Buffer} */ (buffer).subarray(0, length))
-        }
-      })
-  if (secure) socket.on('data', onData)
-  socket.once(secure ? 'secureConnect' : 'connect', () => socket.write(upgradeRequest(host, port, path + query, headers)))
-  socket.on('error', (error) => end(/** @type {NodeJS.ErrnoException} */ (error).code ?? error.message))
-  socket.on('close', () => end('closed by the server'))
+  const socket = openSocket({ host, port, secure, insecure }, source, {
+    onConnect: () => socket.write(upgradeRequest(host, port, path + query, headers)),
+    onData,
+    onEnd: end
+  })
 
   /** @param {string} reason */
   function end (reason) {
@@ -70,8 +62,9 @@ export function openWebSocket (
   function onFrame (opcode, payload) {
     if (closed) return
     if (opcode === CLOSE) end(`WebSocket close ${payload.length < 2 ? '' : payload.readUInt16BE(0)}`.trim())
-    else if (opcode === PING) socket.write(frameOf(payload, PONG))
-    else if (opcode === TEXT || opcode === BINARY) onMessage(payload, opcode === BINARY)
+    else if (opcode === PING) {
+      if (answers()) socket.write(frameOf(payload, PONG))
+    } else if (opcode === TEXT || opcode === BINARY) onMessage(payload, opcode === BINARY)
   }
 
   /** @param {Buffer} chunk valid during this call only @returns {boolean} whether to go on reading */
@@ -90,6 +83,7 @@ export function openWebSocket (
       }
       upgraded = true
       bytes = bytes.subarray(at + 4)
+      onConnect?.()
     }
     const left = readFrames(bytes, onFrame)
     rest = left.length === 0 ? EMPTY : Buffer.from(left)

@@ -18,6 +18,8 @@ export function addLoad (program) {
     .description('load an inkcast with many light clients, and check that every delivery and every receipt arrives')
     .addOption(new Option('--scenario <name>', 'sets the options below, unless they are given as well')
       .choices(['hold', 'everyone', 'documents', 'churn', 'devices']).default('hold'))
+    .addOption(new Option('--protocol <name>', 'protocol of the clients: docs/websocket.md, docs/devices.md')
+      .choices(['socketio', 'ws', 'mqtt']).default('socketio'))
     .option('-n, --connections <number>', 'clients to connect; default: 1000', count)
     .option('--ramp <number>', 'new connections per second; default: 500', count)
     .option('--hold <time>', 'duration of the load after all are connected; default: 30s', seconds)
@@ -33,12 +35,13 @@ export function addLoad (program) {
     .option('--silent <number>', 'at the end this number of clients stops answering pings, until they are removed', count)
     .option('--size <bytes>', 'size of a record; default: 500', count)
     .option('--msgpack <percent>', 'share of MessagePack clients', percent)
-    .option('--polling <percent>', 'share of long-polling clients', percent)
+    .option('--polling <percent>', 'share of long-polling clients of Socket.IO', percent)
     .option('--tiers <list>', 'share of the clients for each tier of NETWORK, as tier=percent,tier=percent; needs AUTH_JWT_SECRET', tiers)
     .option('--processes <number>', 'client processes; default: computed from connections and cores', count)
     .option('--sources <list>', 'local addresses of the clients; default for a target in 127.0.0.0/8: further addresses of this network',
       list)
-    .option('--url <url>', 'URL of the gateway, with a path if it is not that of SOCKET_PATH; default: from HOST and PORT')
+    .option('--url <url>', 'URL of the gateway, with a path if it is not that of SOCKET_PATH; ws:// and mqtt:// for these protocols; ' +
+    'default: from HOST and PORT, or LISTENERS')
     .option('--api <url>', 'URL of the api; default: from API_HOST and API_PORT')
     .option('--api-token <token>', 'token of a caller of the api; default: the first one in API_TOKENS')
     .option('--admin <url>', 'URL of ADMIN_PORT; default: from ADMIN_HOST and ADMIN_PORT')
@@ -59,6 +62,7 @@ Scenarios:
 Examples:
   inkcast load
   inkcast load --scenario everyone -n 5000 --hold 1m --report load.html
+  inkcast load --scenario devices --protocol mqtt -n 5000 --documents 100 --records 100
   inkcast load --documents 50 --records 200 --churn 5 --msgpack 30 --polling 5 --json load.json
   inkcast load --scenario churn --url https://10.0.0.11 --api http://10.0.0.11:3001 --admin http://10.0.0.11:9100 --remote
 
@@ -69,9 +73,9 @@ Exit codes: 0 nothing is missing, 1 a delivery or a receipt is missing, or the r
 /** @param {any} options @param {import('commander').Command} command */
 async function load (options, command) {
   const config = settingsOf(options)
-  const { gateway, api, admin } = config
+  const { api, admin } = config
   const base = {
-    url: options.url ?? `${gateway.tls === undefined ? 'http' : 'https'}://${reachable(gateway.host)}:${gateway.port}`,
+    url: options.url ?? gatewayUrl(config.gateway, options.protocol),
     api: options.api ?? apiUrl({ ...api, host: reachable(api.host) }),
     admin: options.admin ?? `${admin.tls === undefined ? 'http' : 'https'}://${reachable(admin.host)}:${admin.port}`
   }
@@ -97,13 +101,7 @@ async function load (options, command) {
     result = await runLoad({
       plan,
       processes: options.processes ?? processesFor(plan.connections, os.availableParallelism()),
-      target: {
-        host: url.hostname.replace(/^\[|\]$/g, ''),
-        port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
-        path: url.pathname === '/' ? gateway.socketPath : url.pathname.replace(/\/?$/, '/'),
-        secure: url.protocol === 'https:',
-        insecure: options.insecure === true
-      },
+      target: { ...targetOf(url, options.protocol, config), insecure: options.insecure === true },
       loopback: url.hostname.startsWith('127.') || url.hostname === 'localhost',
       sources: options.sources ?? [],
       tokenOf: async (index) => config.auth.secret === undefined
@@ -130,19 +128,68 @@ async function load (options, command) {
 }
 
 /**
+ * @typedef {import('../../config/load.js').Config} Config
+ * @typedef {import('inkcast-load/plan.js').Protocol} Protocol
+ */
+
+/** Schemes of URLs of each protocol, with their usual ports. @type {Record<Protocol, Record<string, number>>} */
+const SCHEMES = {
+  socketio: { 'http:': 80, 'https:': 443 },
+  ws: { 'ws:': 80, 'wss:': 443 },
+  mqtt: { 'mqtt:': 1883, 'mqtts:': 8883 }
+}
+
+/**
+ * @param {Config['gateway']} gateway
+ * @param {Protocol} protocol
+ * @returns {string} URL of its first listener
+ * @throws {CommandError} there is none
+ */
+function gatewayUrl ({ host, port, tls, listeners }, protocol) {
+  if (protocol === 'socketio') return `${tls === undefined ? 'http' : 'https'}://${reachable(host)}:${port}`
+  const over = protocol === 'mqtt' ? 'tcp' : 'websocket'
+  const [listener] = listeners.filter((one) => one.protocol === protocol && one.over === over)
+  if (listener === undefined) {
+    const example = protocol === 'mqtt' ? 'mqtt://0.0.0.0:1883' : 'ws:/websocket/handshake'
+    throw new CommandError(`LISTENERS has no listener for --protocol ${protocol}: add ${example} to it, or give --url`)
+  }
+  const secure = listener.port === undefined ? tls !== undefined : listener.tls
+  return `${protocol}${secure ? 's' : ''}://${reachable(listener.host ?? host)}:${listener.port ?? port}${listener.path ?? ''}`
+}
+
+/**
+ * @param {URL} url
+ * @param {Protocol} protocol
+ * @param {Config} config
+ * @returns {Omit<import('inkcast-load/websocket.js').Target, 'insecure'>}
+ */
+function targetOf ({ protocol: scheme, hostname, port, pathname }, protocol, { gateway, heartbeat: { network } }) {
+  const usual = SCHEMES[protocol][scheme]
+  if (usual === undefined)
+    throw new CommandError(`--protocol ${protocol} needs a URL that begins with ${Object.keys(SCHEMES[protocol]).join('// or ')}//`)
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port || usual),
+    path: protocol !== 'socketio' ? pathname : pathname === '/' ? gateway.socketPath : pathname.replace(/\/?$/, '/'),
+    secure: ['https:', 'wss:', 'mqtts:'].includes(scheme),
+    heartbeat: { interval: network.max, timeout: network.timeout }
+  }
+}
+
+/**
  * @param {typeof import('inkcast-load/plan.js').planOf} planOf
  * @param {string} scenario
  * @param {Partial<import('inkcast-load/plan.js').Plan>} options
  */
 function planned (planOf, scenario, options) {
   const {
-    connections, ramp, hold, documents, joins, records, burst, everyone, receipts, churn, activity, resume, silent,
-    size, msgpack, polling, tiers
+    protocol, connections, ramp, hold, documents, joins, records, burst, everyone, receipts, churn, activity, resume,
+    silent, size, msgpack, polling, tiers
   } = options
   try {
     return planOf(scenario, {
-      connections, ramp, hold, documents, joins, records, burst, everyone, receipts, churn, activity, resume, silent,
-      size, msgpack, polling, tiers
+      protocol, connections, ramp, hold, documents, joins, records, burst, everyone, receipts, churn, activity, resume,
+      silent, size, msgpack, polling, tiers
     })
   } catch (error) {
     if (error instanceof RangeError) throw new CommandError(error.message)
