@@ -139,7 +139,7 @@ module.exports = {
       severity: 'error',
       comment: 'installed, they cannot import files of inkcast: it hands over what the demo uses (src/operate/roles/demo-parts.js)',
       from: { path: '^packages/(demo|load)/' },
-      to: { path: '.', pathNot: '^packages/($1|load)/|^[\\w:/]+$|node_modules/(@msgpack/msgpack|uplot|esbuild)/' }
+      to: { path: '.', pathNot: '^packages/($1|load)/|^[\\w:/]+$|node_modules/(@msgpack/msgpack|uplot|esbuild|mqtt-packet)/' }
     },
     {
       name: 'no-client-in-the-server',
