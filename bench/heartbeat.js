@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /**
- * Cost of the heartbeat, and its time to detect dead connections, compared with Socket.IO's own: `npm run
- * bench:heartbeat`. It runs for 20 minutes.
+ * Cost of the heartbeat, and its time to detect dead connections: `npm run bench:heartbeat`. It runs for 15 minutes.
  */
 import { parseArgs } from 'node:util'
 import { problemsOf, renderReport, resultTables } from './heartbeat/report.js'

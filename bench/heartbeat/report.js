@@ -10,7 +10,7 @@ import { TIMEOUT } from './system.js'
  * Maximum CPU of healthy connections at the longest interval, in addition to an empty process, percent of a core.
  */
 const MAX_CPU = 2
-/** Maximum packets of healthy connections with 60 s, as a share of those of Engine.IO's own timers (every 25 s). */
+/** Maximum packets of healthy connections with 60 s, as a share of those with 25 s. */
 const MAX_PACKETS = 0.45
 
 /** @param {RoundResult[]} rounds the others are compared with the first one */
@@ -72,10 +72,10 @@ export function problemsOf (rounds) {
   const [fixed, ...others] = rounds
   return [
     ...rounds.filter(({ lost }) => lost > 0).map(({ kind, lost }) => `${kind}: ${lost} living connections were lost`),
-    ...others
+    ...rounds
       .filter((round) => added(round) > MAX_CPU)
       .map((round) => `${round.kind}: connections use ${added(round)} % of a core, at most ${MAX_CPU} is allowed`),
-    ...others
+    ...rounds
       .filter(({ foundAfter, foundWithin }) => (foundAfter.max ?? 0) > foundWithin)
       .map(({ kind, foundAfter }) => `${kind}: a dead connection was detected after ${foundAfter.max} ms`),
     ...others
@@ -108,9 +108,8 @@ ${Object.entries(versions)
 
 One embedded process of inkcast per heartbeat, production settings, ${settings.connections} WebSocket connections from \
 ${settings.processes} client processes, each
-with one of ${settings.documents} documents open and silent except for pongs. *own timers* is Socket.IO's own heartbeat (Engine.IO's \
-timers),
-*wheel* is inkcast's. Pings are counted by the clients: *growing* from 5 s after the last connection was opened until all have reached
+with one of ${settings.documents} documents open and silent except for pongs. Pings are counted by the \
+clients: *growing* from 5 s after the last connection was opened until all have reached
 the longest interval, then for some ${settings.windowMs / 1000} s, a multiple of it. CPU is user and system time of the whole process, \
 including pongs, from /proc, as a share of
 one core; *of it for connections* is the increase over the process without connections.
@@ -122,7 +121,8 @@ advertised interval plus the timeout of ${TIMEOUT / 1000} s. At the end all rema
 (SIGSTOP) until
 every ping is overdue, and continued, so that all of them expire at once: *removed* is the time from the first closed connection to the \
 last, as seen by the
-clients, which also depends on the spacing of their pings (the wheel sends them, and closes connections, 100 at a time, and lets other work
+clients, which also depends on the spacing of their pings (the gateway sends them, and closes connections, 100 at \
+a time, and lets other work
 between); *per second of CPU* is the number that one core could remove, *event loop blocked* the longest delay of the event loop during \
 this time.
 `

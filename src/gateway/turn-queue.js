@@ -1,4 +1,3 @@
-import { takesCompressed } from '../transport/engine/bytes/compression.js'
 import { noteDocument, noteWrites } from './queued-packets.js'
 
 /** The queue was written before the end of the turn. @type {import('../wire/packet.js').EncodedMessage[]} */
@@ -60,7 +59,7 @@ export class TurnQueue {
     const { conn, context } = this
     if (conn.readyState !== 'open') return
     const { turnWrites } = context
-    const compressed = turnWrites.compresses && takesCompressed(conn)
+    const compressed = turnWrites.compresses && conn.takesCompressed
     if (conn.writeFrames(turnWrites.join(messages, compressed))) {
       if (turnWrites.traced) this.#tellFlushed(messages, 'written')
       return

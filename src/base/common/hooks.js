@@ -132,10 +132,9 @@ const PACKAGES = {
         without: 'Each connection builds its own frame of a record.'
       },
       {
-        part: '`Socket` and its transports replaced, except with compression or extensions that read requests; ' +
-          '`engine.clientsCount`, `middlewares`, `errorMessages`',
+        part: '`Socket` and its transports replaced; `engine.clientsCount`, `middlewares`, `errorMessages`',
         files: ['src/transport/engine/engine-socket.js', 'src/transport/engine/engine.js'],
-        without: 'All sessions are objects of Engine.IO\'s own class.'
+        without: 'All sessions are objects of Engine.IO\'s own class, each WebSocket one of ws.'
       },
       {
         part: '`conn.writeBuffer`, replaced after each handover to the transport',
@@ -143,39 +142,9 @@ const PACKAGES = {
         without: 'Slow consumers cannot be detected.'
       },
       {
-        part: '`engine.clients`, `verify`, `createTransport` and `_applyMiddlewares` overridden, `req._query`, event `initial_headers`',
+        part: '`verify` and `_applyMiddlewares` overridden, `req._query`',
         files: ['src/transport/engine/engine.js', 'src/transport/engine/request.js', 'src/transport/socketio/handshake-hooks.js'],
         without: 'Session ids are not credentials, and slow polls have no limit.'
-      },
-      {
-        part: '`transport.writable`, `transport.send` of a noop, `conn.upgrading`',
-        files: ['src/transport/engine/engine.js', 'src/transport/engine/engine-io-socket.js'],
-        without: 'A poll stays open until its worker ends.'
-      },
-      {
-        part: '`conn.pingIntervalTimer`, `sendPacket`',
-        files: ['src/transport/engine/engine-io-socket.js'],
-        without: 'Engine.IO\'s own heartbeat is in use, with the interval `pingInterval` and its timers.'
-      },
-      {
-        part: 'methods added to `Socket.prototype`, its `setTransport` wrapped; `onClose`, `transport.discard`',
-        files: ['src/transport/engine/engine-io-socket.js'],
-        without: 'A terminated session waits 30 s for one more poll, and each connection has its own listeners.'
-      },
-      {
-        part: '`conn.cleanupFn`',
-        files: ['src/transport/socketio/shared-listeners.js'],
-        without: 'Each connection has its own listeners.'
-      },
-      {
-        part: '`transport.onDataRequest` replaced, `dataReq`, `dataRes`',
-        files: ['src/transport/engine/poll-body.js'],
-        without: 'Incomplete request bodies are limited per request only.'
-      },
-      {
-        part: '`transport.closeTimeout`, `transport.maxHttpBufferSize`',
-        files: ['src/transport/engine/poll-body.js'],
-        without: 'A client that is not admitted may send as much as an admitted one.'
       }
     ]
   },
@@ -183,26 +152,9 @@ const PACKAGES = {
     version: '8.21.3',
     parts: [
       {
-        part: '`_sender.sendFrame`, `_socket` of a WebSocket',
-        files: ['src/transport/engine/engine-io-socket.js'],
-        without: 'Each record is a write of its own, instead of one write per turn of the event loop.'
-      },
-      {
-        part: '`_receiver._mask` cleared',
-        files: ['src/transport/socketio/shared-listeners.js'],
-        without: 'Each connection keeps its last received chunk.'
-      },
-      {
-        part: '`completeUpgrade` of its server; `decompress`, `params`, `_options`, `_inflate`, `_maxPayload` of permessage-deflate',
+        part: '`PerMessageDeflate.accept` and `extension`, exported and not documented',
         files: ['src/transport/engine/bytes/compression.js'],
         without: 'No compression.'
-      },
-      {
-        part: '`setSocket`, `_receiver`; of the receiver `_write`, `haveLength`, `decompress`, `dataMessage` overridden, `_maxPayload`, ' +
-          '`_opcode`, `_fin`, `_extensions`, `_compressed`, `_bufferedBytes`, `_messageLength`, `_buffers`, `_fragments`, `_loop`, ' +
-          '`_state`',
-        files: ['src/transport/engine/websockets.js'],
-        without: 'Unfinished messages are limited per connection only.'
       }
     ]
   },

@@ -75,10 +75,10 @@ export class Backlog {
 
   /** Bytes queued in this process. */
   get bytes () {
-    const { writeBuffer, transport } = this.#conn
+    const { writeBuffer, transport, bufferedAmount } = this.#conn
     const same = writeBuffer === this.#buffer
     const waiting = same ? this.#bufferBytes : 0
-    if (transport.name !== 'polling') return waiting + transport.socket.bufferedAmount
+    if (transport.name !== 'polling') return waiting + bufferedAmount
     // the client's next poll is the only sign that it has read the last response, so count all of it until then
     return waiting + (transport.writable ? 0 : same ? this.#handedOver : this.#bufferBytes)
   }

@@ -8,8 +8,7 @@ import { WebSocketLink, bytesFrame, textFrame } from './websocket-link.js'
 /**
  * An Engine.IO v4 session, from its first request to its last frame: Engine.IO's Socket, its transports and the
  * WebSocket in one object, with the parts of them that Socket.IO and extensions use. It begins with a WebSocket, or
- * with long polling and may upgrade. Where compression is offered, or an extension sees requests, sessions are
- * Engine.IO's own.
+ * with long polling and may upgrade.
  * Why: docs/internals/decisions/0005-handshake.md
  *
  * Events: `packet`, `packetCreate`, `data`, `message`, `heartbeat`, `drain`, `ready`, `upgrading`, `upgrade`, `close`,
@@ -18,8 +17,10 @@ import { WebSocketLink, bytesFrame, textFrame } from './websocket-link.js'
  * @typedef {import('./link.js').Link} Link
  * @typedef {import('./websocket-link.js').Packet} Packet
  *
- * @typedef {import('./websocket-link.js').SessionServer & { pendingUpgrades: import('./upgrades.js').Upgrades }
- *   } EngineOfSessions
+ * @typedef {import('./websocket-link.js').SessionServer & {
+ *   pendingUpgrades: import('./upgrades.js').Upgrades,
+ *   addHeaders: (headers: Record<string, any>, req: any) => void
+ * }} EngineOfSessions
  */
 
 const BINARY = 0x82
@@ -28,6 +29,8 @@ const BINARY = 0x82
 export class EngineSocket extends WebSocketLink {
   /** Set until the session is on WebSocket. @type {Polling | null} */
   polling = null
+  /** Whether its WebSocket has negotiated compression. */
+  deflates = false
   /**
    * The address of a client that began with polling: its WebSocket may come through another worker.
    * @type {string | undefined}
@@ -41,16 +44,19 @@ export class EngineSocket extends WebSocketLink {
   get sid () { return this.id }
   get name () { return this.polling === null ? 'websocket' : 'polling' }
   get remoteAddress () { return this.#address ?? this.netSocket?.remoteAddress }
+  /** Whether it takes the shared compressed frames. */
+  get takesCompressed () { return this.deflates && this.polling === null }
   get writable () { return this.polling === null ? super.writable : this.polling.writable }
   get bufferedAmount () { return this.polling === null ? super.bufferedAmount : 0 }
 
   /**
    * Responds to the request and opens the session on WebSocket, in one write.
    * @param {string} opening Engine.IO's first packet
+   * @param {string} [lines] more headers of the response
    */
-  open (opening) {
+  open (opening, lines) {
     const request = /** @type {import('./request.js').Upgrade} */ (this.request)
-    this.writeNow(Buffer.concat([this.answer(protocolOf(request)), textFrame(`0${opening}`)]))
+    this.writeNow(Buffer.concat([this.answer(protocolOf(request), request, lines), textFrame(`0${opening}`)]))
   }
 
   /**
@@ -64,6 +70,9 @@ export class EngineSocket extends WebSocketLink {
     this.writeBuffer = [{ type: 'open', data: opening }]
     this.polling.take(req, res)
   }
+
+  /** @param {Record<string, any>} headers of a response @param {any} req */
+  addHeaders (headers, req) { this.#engine.addHeaders(headers, req) }
 
   /** A poll is open: writes what is queued. */
   polled () {
@@ -91,11 +100,12 @@ export class EngineSocket extends WebSocketLink {
    * @param {import('./request.js').Upgrade} request checked
    * @param {import('net').Socket} netSocket
    * @param {Buffer} rest bytes after the request
+   * @param {string} [lines] more headers of the response
    */
-  upgrade (request, netSocket, rest) {
+  upgrade (request, netSocket, rest, lines) {
     /** @type {Polling} */ (this.polling).upgrades = true
     this.openSocket(netSocket)
-    this.writeNow(this.answer(protocolOf(request), request))
+    this.writeNow(this.answer(protocolOf(request), request, lines))
     this.#engine.pendingUpgrades.add(this)
     if (rest.length > 0) this.received(Buffer.from(rest))
   }
@@ -277,9 +287,6 @@ export class EngineSocket extends WebSocketLink {
     if (this.polling === null) super.terminate(reason)
     else this.onClose(reason)
   }
-
-  /** Part of Engine.IO's transport; nothing to do. */
-  discard () {}
 }
 
 /**

@@ -1,17 +1,14 @@
-import { ServerResponse } from 'node:http'
 import { Server as EngineServer } from 'engine.io'
 import { endSocket, responseOf } from '../../base/process/socket-times.js'
-import { CompressingServer } from './bytes/compression.js'
-import { extendEngineIoSocket } from './engine-io-socket.js'
+import { acceptedDeflate } from './bytes/compression.js'
 import { EngineSocket } from './engine-socket.js'
 import { kListener, kOwner } from './link.js'
-import { rememberListeners } from './made-with.js'
 import { Answer } from './answer.js'
 import { PollAnswers } from './poll-answer.js'
 import { RELEASE, asksForWebSocket, beginsWebSocket, hasKey, headSize, queryOf } from './request.js'
 import { createClosing } from './socket-reader.js'
+import { UpgradeResponse, headerLines } from './upgrade-response.js'
 import { Upgrades } from './upgrades.js'
-import { WebSockets, belongsTo } from './websockets.js'
 
 /** Engine.IO's error codes. */
 const UNKNOWN_TRANSPORT = 0
@@ -40,17 +37,18 @@ const METHODS = ['GET', 'POST', 'OPTIONS']
  */
 
 /**
- * The Engine.IO server of a worker: self-routing session ids, handshake limits, EngineSocket for its sessions. Requests
- * whose sessions belong to other workers are passed on before. Engine.IO itself serves all sessions where compression
- * is offered or an extension sees requests, and refuses what is no request of its protocol.
+ * The Engine.IO server of a worker: self-routing session ids, handshake limits, EngineSocket for all sessions. Requests
+ * whose sessions belong to other workers are passed on before. Engine.IO itself checks the requests for new sessions,
+ * and has the middlewares and events of extensions.
  */
 export class Engine extends EngineServer {
   #connectionLimits
   #origins
   #opening
   #pollingOpening
+  #compress
   /**
-   * EngineSockets by id. Engine.IO's own sessions are in `clients`, an object, which is slow with ever new keys.
+   * By id. Engine.IO has its own in an object, which is slow with ever new keys.
    * @type {Map<string, EngineSocket>}
    */
   #sessions = new Map()
@@ -75,7 +73,6 @@ export class Engine extends EngineServer {
       pingInterval: heartbeat.max,
       pingTimeout: heartbeat.timeout,
       maxHttpBufferSize: maxBytes,
-      wsEngine: /** @type {any} */ (compress ? CompressingServer : WebSockets),
       cors: /** @type {any} */ (
         (/** @type {import('http').IncomingMessage} */ req, /** @type {Function} */ done) => {
           done(null, {
@@ -85,22 +82,13 @@ export class Engine extends EngineServer {
         }
       )
     })
-    extendEngineIoSocket()
-    // For new sessions on WebSocket the response to the upgrade and Engine.IO's first packet are sent in one write.
-    this.on('initial_headers', (_, { _query, socket }) => {
-      if (_query.transport === 'websocket' && _query.EIO === '4') socket.cork()
-    })
-    this.on('connection', ({ request }) => {
-      request.socket.uncork()
-    })
     this.on('connection', (session) => this.#began(session))
     this.newSessionId = newSessionId
     this.maxBytes = maxBytes
     /** A poll is answered with a ping at the latest; a client that has not read it after the ping timeout is lost. */
     this.answers = new PollAnswers(heartbeat.max + heartbeat.timeout, clock)
     this.#origins = origins
-    /** Compression is implemented by ws only. */
-    this.usesEngineSocket = !compress
+    this.#compress = compress
     const opening = (/** @type {string[]} */ upgrades) => JSON.stringify({
       upgrades,
       pingInterval: heartbeat.max,
@@ -125,10 +113,7 @@ export class Engine extends EngineServer {
     return this.newSessionId()
   }
 
-  /** @returns {any[]} Engine.IO's sockets, then EngineSockets */
-  sessions () {
-    return [...Object.values(/** @type {any} */ (this).clients), ...this.#sessions.values()]
-  }
+  sessions () { return [...this.#sessions.values()] }
 
   /** @param {any} session new */
   #began (session) {
@@ -162,8 +147,6 @@ export class Engine extends EngineServer {
     if (req._query.j !== undefined) return decide(BAD_REQUEST, { name: 'JSONP' })
     const client = req._query.sid ? this.sessionOf(req._query.sid) : undefined
     if (client === undefined) return super.verify(req, upgrade, decide)
-    const verify = client instanceof EngineSocket ? verifyOwn : super.verify.bind(this)
-    // Engine.IO would accept a request that names `websocket` itself, and its WebSocket transport never responds.
     if (!upgrade && client.transport.name !== 'polling') return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
     if (this.inputLimits.isEarly(client) && !upgrade) this.#keepHead(client, req)
     if (upgrade) {
@@ -171,13 +154,13 @@ export class Engine extends EngineServer {
         return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
     } else if (req.method === 'GET') {
       // Only an accepted poll replaces the last one.
-      return verify(req, upgrade, (/** @type {unknown[]} */ ...refusal) => {
-        if (refusal.length > 0 || this.answers.take(client.polling ?? client, req.res)) return decide(...refusal)
+      return verifyOwn(req, upgrade, (/** @type {unknown[]} */ ...refusal) => {
+        if (refusal.length > 0 || this.answers.take(client.polling, req.res)) return decide(...refusal)
         giveUp(client)
         decide(BAD_REQUEST, { name: 'ANSWER_NOT_READ' })
       })
     }
-    return verify(req, upgrade, decide)
+    return verifyOwn(req, upgrade, decide)
   }
 
   /** Counts the head of a pending poll. @param {any} session of a client that is not admitted @param {any} req */
@@ -187,13 +170,8 @@ export class Engine extends EngineServer {
     req.res.once('close', () => this.inputLimits.holds(session, -size))
   }
 
-  /** @param {string} sid @returns {any} Engine.IO's socket */
-  sessionOf (sid) {
-    const own = this.#sessions.get(sid)
-    if (own !== undefined) return own
-    const clients = /** @type {Record<string, any>} */ (/** @type {any} */ (this).clients)
-    return Object.hasOwn(clients, sid) ? clients[sid] : undefined
-  }
+  /** @param {string} sid @returns {any} an EngineSocket, or undefined */
+  sessionOf (sid) { return this.#sessions.get(sid) }
 
   /**
    * Ends the open poll or WebSocket of a session, because the worker that forwards it drains.
@@ -203,17 +181,11 @@ export class Engine extends EngineServer {
   #release (sid) {
     const session = this.sessionOf(sid)
     if (session === undefined) return true
-    if (session.transport.name === 'websocket') {
-      /** @type {import('./link.js').Owner | undefined} */
-      const owner = session[kOwner]
-      owner?.tellDraining()
-      session.close()
-    } else if (session instanceof EngineSocket) return session.endPoll()
-    else {
-      if (!session.transport.writable) return false
-      // Ends the poll and nothing else, as Engine.IO does before an upgrade.
-      session.transport.send([{ type: 'noop' }])
-    }
+    if (session.transport.name !== 'websocket') return session.endPoll()
+    /** @type {import('./link.js').Owner | undefined} */
+    const owner = session[kOwner]
+    owner?.tellDraining()
+    session.close()
     return true
   }
 
@@ -238,17 +210,14 @@ export class Engine extends EngineServer {
    * @param {any} req with `_query` @param {any} res
    */
   #serve (req, res) {
-    const { sid } = req._query
-    const session = sid === undefined ? undefined : this.sessionOf(sid)
-    const isOwn = session === undefined ? this.usesEngineSocket && !this.#extended : session instanceof EngineSocket
-    if (!isOwn) return super.handleRequest(req, res)
     req.res = res
     this._applyMiddlewares(req, res, (error) => {
       if (error) return this.#answerError(req, res, BAD_REQUEST, { name: 'MIDDLEWARE_FAILURE' })
       this.verify(req, false, (/** @type {number | undefined} */ code, /** @type {object} */ context) => {
+        const { sid } = req._query
         if (code !== undefined) this.#answerError(req, res, code, context)
-        else if (session === undefined) this.#openPolling(req, res)
-        else session.polling.take(req, res)
+        else if (sid === undefined) this.#openPolling(req, res)
+        else this.sessionOf(sid).polling.take(req, res)
       })
     })
   }
@@ -300,11 +269,11 @@ export class Engine extends EngineServer {
     return true
   }
 
-  /** Whether an extension reads requests or adds response headers: it gets Engine.IO's own sessions. */
+  /** Whether an extension reads requests or adds response headers: then Node parses all requests. */
   get #extended () {
     return (
       /** @type {any} */ (this).middlewares.length > 1 ||
-      this.listenerCount('initial_headers') > 1 ||
+      this.listenerCount('initial_headers') > 0 ||
       this.listenerCount('headers') > 0
     )
   }
@@ -313,103 +282,134 @@ export class Engine extends EngineServer {
   get takesUsual () { return !this.#extended }
 
   /**
-   * Opens a session that begins with a WebSocket, unless Engine.IO or an extension has to handle it.
+   * Lets extensions add headers to a response, as Engine.IO does.
+   * @param {Record<string, any>} headers @param {any} req
+   */
+  addHeaders (headers, req) {
+    if (req._query.sid === undefined) this.emit('initial_headers', headers, req)
+    this.emit('headers', headers, req)
+  }
+
+  /**
+   * Opens a session that begins with a WebSocket, if its request is usual and no extension sees it.
    * @param {import('./request.js').Upgrade} request
    * @param {import('net').Socket} netSocket
    * @param {Buffer} rest bytes after the request
-   * @returns {boolean} false: Engine.IO handles it
+   * @returns {boolean} false: Node parses it
    */
   takeWebSocket (request, netSocket, rest) {
-    if (!this.usesEngineSocket || !beginsWebSocket(request) || this.#extended) return false
+    if (!beginsWebSocket(request) || this.#extended) return false
     if (!this.#origins.mayConnect(request.headers)) return false
-    this.handshakeLimit.enter(
-      netSocket,
-      undefined,
-      () => {
-        if (netSocket.destroyed) return
-        const sid = this.newSessionId()
-        const session = new EngineSocket(sid, this, request, netSocket)
-        this.#enter(session)
-        session.open(`{"sid":"${sid}",${this.#opening}`)
-        this.emit('connection', session)
-        if (rest.length > 0) session.received(Buffer.from(rest))
-      },
-      request
-    )
+    this.handshakeLimit.enter(netSocket, undefined, () => this.#openWebSocket(request, netSocket, rest), request)
     return true
   }
 
-  /** Every session ends here, of whichever kind it is. @param {any} session that has ended; may be called again */
+  /**
+   * @param {import('./request.js').Upgrade} request checked
+   * @param {import('net').Socket} netSocket
+   * @param {Buffer} rest
+   * @param {string} [lines] headers of extensions
+   */
+  #openWebSocket (request, netSocket, rest, lines) {
+    if (netSocket.destroyed) return
+    const sid = this.newSessionId()
+    const session = new EngineSocket(sid, this, request, netSocket)
+    this.#enter(session)
+    session.open(`{"sid":"${sid}",${this.#opening}`, this.#agreed(session, request, lines))
+    this.emit('connection', session)
+    if (rest.length > 0) session.received(Buffer.from(rest))
+  }
+
+  /**
+   * @param {EngineSocket} session
+   * @param {import('./request.js').Upgrade} request of its WebSocket
+   * @param {string} [lines] headers of extensions
+   * @returns {string} lines of the response: what was negotiated as well
+   */
+  #agreed (session, { headers }, lines = '') {
+    const accepted = this.#compress ? acceptedDeflate(headers['sec-websocket-extensions']) : undefined
+    session.deflates = accepted !== undefined
+    return accepted === undefined ? lines : `Sec-WebSocket-Extensions: ${accepted}\r\n${lines}`
+  }
+
+  /** @param {any} session that has ended; may be called again */
   ended (session) {
     this.#connectionLimits.ended(session)
     this.inputLimits.leave(session)
     this.onEnded(session)
     const own = /** @type {any} */ (this)
     if (this.#sessions.delete(session.id)) own.clientsCount--
-    // Engine.IO's own listener may have forgotten it.
-    else if (own.clients[session.id] === session) {
-      delete own.clients[session.id]
-      own.clientsCount--
-    }
   }
 
   /** @override @param {any} req @param {any} socket @param {Buffer} head */
   handleUpgrade (req, socket, head) {
     if (this.#refused(req, socket)) return
     const sid = sidOf(req)
-    if (sid === undefined) {
-      if (this.takeWebSocket(req, socket, head)) return
-      return this.handshakeLimit.enter(socket, undefined, () => { super.handleUpgrade(req, socket, head) }, req)
-    }
-    if (!this.misrouted?.isMisrouted(sid)) return this.#serveUpgrade(sid, req, socket, head)
+    if (sid === undefined)
+      return this.handshakeLimit.enter(socket, undefined, () => this.#serveUpgrade(req, socket, head), req)
+    if (!this.misrouted?.isMisrouted(sid)) return this.#serveUpgrade(req, socket, head)
     this.misrouted.upgrade(/** @type {string} */ (sid), req, socket, head).then(
       (forwarded) => {
-        if (!forwarded) super.handleUpgrade(req, socket, head)
+        if (!forwarded) this.#serveUpgrade(req, socket, head)
       },
       () => socket.destroy()
     )
   }
 
-  /** @param {string} sid @param {any} req @param {any} socket @param {Buffer} head */
-  #serveUpgrade (sid, req, socket, head) {
-    const session = this.sessionOf(sid)
-    if (!(session instanceof EngineSocket)) return super.handleUpgrade(req, socket, head)
-    const refuse = (/** @type {number} */ code, /** @type {object} */ context) =>
-      endSocket(socket, responseOf(400, this.#failed(req, code, context)), this.clock)
+  /**
+   * Handles a request to upgrade a session of this worker, or for a new one.
+   * @param {any} req with `_query` @param {any} socket @param {Buffer} head
+   */
+  #serveUpgrade (req, socket, head) {
+    const refuse = (/** @type {number} */ code, /** @type {object} */ context) => {
+      const message = this.#failed(req, code, context)
+      endSocket(socket, responseOf(400, JSON.stringify({ code, message })), this.clock)
+    }
     if (!hasKey(req) || !asksForWebSocket(req)) return refuse(BAD_REQUEST, { name: 'TRANSPORT_HANDSHAKE_ERROR' })
-    this.verify(req, true, (/** @type {number | undefined} */ code, /** @type {object} */ context) => {
-      if (code === undefined) session.upgrade(req, socket, head)
-      else refuse(code, context)
+    this.#headersOf(req, socket, (/** @type {unknown} */ error, /** @type {Record<string, any>} */ headers) => {
+      if (error) return refuse(BAD_REQUEST, { name: 'MIDDLEWARE_FAILURE' })
+      this.verify(req, true, (/** @type {number | undefined} */ code, /** @type {object} */ context) => {
+        const { sid, EIO, transport } = req._query
+        if (code !== undefined) return refuse(code, context)
+        if (transport !== 'websocket') return refuse(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH', transport })
+        if (EIO !== '4') return refuse(UNSUPPORTED_PROTOCOL_VERSION, { protocol: 3 })
+        this.addHeaders(headers, req)
+        const lines = headerLines(headers)
+        if (sid === undefined) return this.#openWebSocket(req, socket, head, lines)
+        const session = this.sessionOf(sid)
+        session.upgrade(req, socket, head, this.#agreed(session, req, lines))
+      })
     })
   }
 
-  /** @override @param {any} name @param {any} req of a new session or an upgrade */
-  createTransport (name, req) {
-    const session = req._query.sid && this.sessionOf(req._query.sid)
-    if (session && req.websocket) belongsTo(req.websocket, session)
-    const transport = super.createTransport(name, req)
-    if (req.websocket) rememberListeners(req.websocket)
-    return transport
+  /**
+   * Runs the middlewares of extensions on a request to upgrade.
+   * @param {any} req @param {any} socket @param {Function} done called with an error, or the headers that they have set
+   */
+  #headersOf (req, socket, done) {
+    // Engine.IO's own is for CORS. The origin of a WebSocket is checked (RFC 6455, 10.2), clients ignore these headers.
+    if (/** @type {any} */ (this).middlewares.length === 1) return done(undefined, {})
+    const response = new UpgradeResponse(socket, this.clock)
+    this._applyMiddlewares(req, response, (error) => {
+      if (socket.writable) done(error, { ...response.getHeaders() })
+    })
   }
 
   /**
-   * Skips CORS headers for WebSockets: their origin is checked (RFC 6455, 10.2), and clients ignore the headers.
+   * Answers usual requests without the package cors: the same headers.
    * @param {any} req @param {any} res @param {(error?: unknown) => void} done
    */
   _applyMiddlewares (req, res, done) {
-    // The first one is Engine.IO's own; extensions may add more.
-    const alone = /** @type {any} */ (this).middlewares.length === 1
-    if (alone && res instanceof Answer) {
-      // The origin was checked: the same headers as of the package cors.
-      const { origin } = req.headers
-      if (origin !== undefined) {
-        res.setHeader('Access-Control-Allow-Origin', origin)
-        res.setHeader('Vary', 'Origin')
-        res.setHeader('Access-Control-Allow-Credentials', 'true')
-      }
-      done()
-    } else if (alone && !(res instanceof ServerResponse)) done()
-    else /** @type {any} */ (EngineServer.prototype)._applyMiddlewares.call(this, req, res, done)
+    if (!(res instanceof Answer))
+      return /** @type {any} */ (EngineServer.prototype)._applyMiddlewares.call(this, req, res, done)
+    // The origin was checked.
+    const { origin } = req.headers
+    if (origin !== undefined) {
+      res.setHeader('Access-Control-Allow-Origin', origin)
+      res.setHeader('Vary', 'Origin')
+      res.setHeader('Access-Control-Allow-Credentials', 'true')
+    }
+    done()
   }
 
   /**
@@ -426,7 +426,10 @@ export class Engine extends EngineServer {
   }
 
   /** @param {any} req @param {any} socket @param {Buffer} head */
-  handleOwnUpgrade (req, socket, head) { this.#serveUpgrade(sidOf(req) ?? '', req, socket, head) }
+  handleOwnUpgrade (req, socket, head) {
+    sidOf(req)
+    this.#serveUpgrade(req, socket, head)
+  }
 }
 
 /**

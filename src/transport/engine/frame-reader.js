@@ -1,15 +1,19 @@
 import { isUtf8 } from 'node:buffer'
+import { inflated } from './bytes/compression.js'
 import { Growing } from './bytes/growing-buffer.js'
 import { Utf8Prefix } from './bytes/utf8-prefix.js'
 
 /**
- * Reads the frames that a WebSocket client sends (RFC 6455, section 5), without extensions.
+ * Reads the frames that a WebSocket client sends (RFC 6455, section 5), and compressed messages (RFC 7692) if the sink
+ * has negotiated that.
  *
  * A connection that sends whole frames needs no memory here. Partial frames and fragments are collected in a buffer
  * that grows with the bytes received, not with the announced length, up to `maxPayload`.
  */
 
 const [CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG] = [0, 1, 2, 8, 9, 10]
+/** Bit of the first frame of a compressed message (RFC 7692, 6). */
+const RSV1 = 0x40
 /** Bytes of the mask, between length and payload. */
 const MASK_LENGTH = 4
 /** Fragments of one message; browsers send a few. */
@@ -36,6 +40,8 @@ export class FrameError extends Error {
 
 /**
  * @typedef {object} FrameSink
+ * @property {boolean} [deflates] whether messages may be compressed; default false
+ * @property {string} [readyState] `closed`: nothing more is read
  * @property {(message: string | Buffer) => void} onMessage text, or a view of the received bytes
  * @property {(payload: Buffer) => void} onPing a view of the received bytes
  * @property {() => void} [onPong]
@@ -55,7 +61,7 @@ export class FrameReader {
   #utf8 = null
   /**
    * A message received in part: its fragments.
-   * @type {{ text: boolean, fragments: number, payload: Growing } | null}
+   * @type {{ text: boolean, deflated: boolean, fragments: number, payload: Growing } | null}
    */
   #message = null
 
@@ -95,8 +101,9 @@ export class FrameReader {
       this.#frame = null
       if (!this.#take(frame.bytes, 0, this.#due, this.#clear, maxPayload, sink)) others++
     }
-    while (at < bytes.length) {
-      const length = this.#lengthOf(bytes, at, maxPayload)
+    // A flood of compressed messages would be inflated to its end.
+    while (at < bytes.length && sink.readyState !== 'closed') {
+      const length = this.#lengthOf(bytes, at, maxPayload, sink)
       if (length === 0) {
         this.#rest = Buffer.allocUnsafeSlow(bytes.length - at)
         bytes.copy(this.#rest, 0, at)
@@ -120,12 +127,13 @@ export class FrameReader {
    * @param {Buffer} bytes
    * @param {number} at start of a frame
    * @param {number} maxPayload
+   * @param {FrameSink} sink
    * @returns {number} length of the whole frame; 0: its header is incomplete
    */
-  #lengthOf (bytes, at, maxPayload) {
+  #lengthOf (bytes, at, maxPayload, sink) {
     const available = bytes.length - at
     if (available < 2) return 0
-    const opcode = this.#check(bytes[at], bytes[at + 1])
+    const opcode = this.#check(bytes[at], bytes[at + 1], sink.deflates === true)
     let length = bytes[at + 1] & 0x7f
     let header = 2 + MASK_LENGTH
     if (length === 126) {
@@ -138,15 +146,22 @@ export class FrameReader {
       header += 8
     }
     if (opcode < CLOSE && length + (this.#message?.payload.length ?? 0) > maxPayload)
-      throw new FrameError(CloseCode.TOO_BIG, `message is larger than ${maxPayload} bytes`)
+      throw tooLarge(maxPayload)
     return header + length
   }
 
-  /** @param {number} first byte of a frame @param {number} second its second byte @returns {number} opcode */
-  #check (first, second) {
+  /**
+   * @param {number} first byte of a frame
+   * @param {number} second its second byte
+   * @param {boolean} deflates whether messages may be compressed
+   * @returns {number} opcode
+   */
+  #check (first, second, deflates) {
     const opcode = first & 0x0f
     const fin = (first & 0x80) !== 0
-    if ((first & 0x70) !== 0) throw new FrameError(CloseCode.PROTOCOL_ERROR, 'reserved bits are set')
+    const reserved = first & 0x70
+    const isDeflated = deflates && reserved === RSV1 && (opcode === TEXT || opcode === BINARY)
+    if (reserved !== 0 && !isDeflated) throw new FrameError(CloseCode.PROTOCOL_ERROR, 'reserved bits are set')
     if ((second & 0x80) === 0) throw new FrameError(CloseCode.PROTOCOL_ERROR, 'a frame is not masked')
     if (opcode === CLOSE || opcode === PING || opcode === PONG) {
       if (!fin || (second & 0x7f) > 125)
@@ -163,7 +178,8 @@ export class FrameReader {
    */
   #look ({ bytes }) {
     const opcode = bytes[0] & 0x0f
-    if (opcode !== TEXT && !(opcode === CONTINUATION && this.#message?.text)) return
+    const deflated = this.#message?.deflated ?? (bytes[0] & RSV1) !== 0
+    if (deflated || (opcode !== TEXT && !(opcode === CONTINUATION && this.#message?.text))) return
     const mask = maskOf(bytes, 0)
     const from = Math.max(this.#clear, mask + MASK_LENGTH)
     if (bytes.length <= from) return
@@ -202,8 +218,10 @@ export class FrameReader {
       return false
     }
     const fin = (first & 0x80) !== 0
+    const deflated = (first & RSV1) !== 0
     if (fin && this.#message === null) {
-      if (opcode !== TEXT) sink.onMessage(payload)
+      if (deflated) sink.onMessage(inflate(payload, opcode === TEXT, maxPayload))
+      else if (opcode !== TEXT) sink.onMessage(payload)
       else {
         if (this.#utf8 !== null) this.#checkText(bytes, from, end, true)
         else if (!isUtf8(payload)) throw invalidText()
@@ -211,14 +229,15 @@ export class FrameReader {
       }
       return true
     }
-    const message = (this.#message ??= { text: opcode === TEXT, fragments: 0, payload: new Growing() })
+    const message = (this.#message ??= { text: opcode === TEXT, deflated, fragments: 0, payload: new Growing() })
     if (++message.fragments > MAX_FRAGMENTS) throw new FrameError(CloseCode.TOO_BIG, 'message has too many fragments')
-    if (message.text) this.#checkText(bytes, from, end, fin)
+    if (message.text && !message.deflated) this.#checkText(bytes, from, end, fin)
     message.payload.put(payload, 0, payload.length, maxPayload)
     if (!fin) return false
     this.#message = null
     const whole = message.payload.bytes
-    sink.onMessage(message.text ? whole.toString() : whole)
+    if (message.deflated) sink.onMessage(inflate(whole, message.text, maxPayload))
+    else sink.onMessage(message.text ? whole.toString() : whole)
     return true
   }
 }
@@ -239,6 +258,28 @@ function unmask (bytes, mask, from, end) {
   const start = mask + MASK_LENGTH
   for (let i = from; i < end; i++) bytes[i] ^= bytes[mask + ((i - start) & 3)]
 }
+
+/**
+ * @param {Buffer} payload of a whole message
+ * @param {boolean} text
+ * @param {number} maxPayload
+ * @returns {string | Buffer} the message
+ */
+function inflate (payload, text, maxPayload) {
+  let bytes
+  try {
+    bytes = inflated(payload, maxPayload)
+  } catch {
+    throw new FrameError(CloseCode.INVALID_TEXT, 'compressed message is damaged')
+  }
+  if (bytes === undefined) throw tooLarge(maxPayload)
+  if (!text) return bytes
+  if (!isUtf8(bytes)) throw invalidText()
+  return bytes.toString()
+}
+
+/** @param {number} maxPayload */
+const tooLarge = (maxPayload) => new FrameError(CloseCode.TOO_BIG, `message is larger than ${maxPayload} bytes`)
 
 const invalidText = () => new FrameError(CloseCode.INVALID_TEXT, 'text is not valid UTF-8')
 

@@ -1,8 +1,8 @@
 import { MAIN } from '../../config/listeners.js'
 
 /**
- * The link to one client, as admission, heartbeat and gateway use it. Sessions implement it as methods:
- * EngineSocket and Engine.IO's own Socket (engine-io-socket.js), on polling or WebSocket, and PlainSocket.
+ * The link to one client, as admission, heartbeat and gateway use it. Sessions implement it as methods: EngineSocket
+ * (polling or WebSocket), PlainSocket and those of MQTT.
  *
  * @typedef {object} Link
  * @property {(light: boolean) => void} begin called once the session is open; `light`: its request may be replaced by a
@@ -15,9 +15,7 @@ import { MAIN } from '../../config/listeners.js'
  *   less than 124 bytes
  * @property {() => void} sendPing
  * @property {boolean} [answersAtOnce] its round trips set the timeout of the heartbeat; default false
- * @property {() => void} stopTimers stops Engine.IO's own heartbeat
- * @property {(reason?: string) => void} terminate ends the session at once, without a close frame; frees all its memory
- *   in Engine.IO and ws
+ * @property {(reason?: string) => void} terminate ends the session at once, without a close frame
  */
 
 /**

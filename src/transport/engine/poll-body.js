@@ -1,46 +1,10 @@
 import { Growing } from './bytes/growing-buffer.js'
 import { UsualRequest } from './request.js'
 
-/** Property of Engine.IO's transport: its session. */
-const kSession = Symbol('session')
-
-/**
- * Engine.IO's timeout for one more poll before it ends a session, ms: for admitted clients, and for others, which have
- * nothing to receive.
- */
-const [CLOSE_TIMEOUT, EARLY_CLOSE_TIMEOUT] = [30_000, 1000]
-
-/**
- * Limits the bodies and the closing time of a polling client that is not admitted.
- * @param {any} session Engine.IO's socket, on polling, new
- */
-export function boundPolling (session) {
-  const { transport } = session
-  transport[kSession] = session
-  transport.maxHttpBufferSize = session.maxBytes
-  transport.closeTimeout = EARLY_CLOSE_TIMEOUT
-  transport.onDataRequest = onDataRequest
-}
-
-/** Lifts the limits of a client that is admitted. @param {any} session on any transport */
-export function admitPolling ({ transport, maxBytes }) {
-  if (transport.name !== 'polling') return
-  transport.maxHttpBufferSize = maxBytes
-  transport.closeTimeout = CLOSE_TIMEOUT
-}
-
-/**
- * Replaces Polling#onDataRequest.
- * @this {any} Engine.IO's transport
- * @param {import('node:http').IncomingMessage | UsualRequest} req
- * @param {any} res
- */
-function onDataRequest (req, res) { readBody(this[kSession], this, req, res) }
-
 /**
  * Reads the body of a POST: its received part is counted, and kept in a buffer, not as a string in the heap.
- * @param {any} session Engine.IO's socket, or an EngineSocket
- * @param {any} transport Engine.IO's, or the session's Polling
+ * @param {any} session
+ * @param {any} transport the session's Polling
  * @param {import('node:http').IncomingMessage | UsualRequest} req
  * @param {any} res
  */

@@ -15,6 +15,7 @@ import { readBody } from './poll-body.js'
  * @property {(packet: Packet) => void} onPacket received
  * @property {(error: Error) => void} onError
  * @property {(reason: string) => void} onClose
+ * @property {(headers: Record<string, any>, req: any) => void} addHeaders of extensions, to a response
  * @property {{ clock: Pick<import('../../base/common/clock.js').Clock, 'timer'> }} server
  */
 
@@ -129,13 +130,14 @@ export class Polling {
   }
 
   /**
-   * @param {{ headers: import('http').IncomingHttpHeaders }} req
+   * @param {Request} req
    * @param {Record<string, string | number>} headers
-   * @returns {Record<string, string | number>}
+   * @returns {Record<string, string | number>} with those of extensions
    */
   headers (req, headers) {
     if (req.headers['user-agent']?.includes(OLD_BROWSER)) headers['X-XSS-Protection'] = '0'
     headers['cache-control'] = 'no-store'
+    this.#session.addHeaders(headers, req)
     return headers
   }
 

@@ -68,8 +68,6 @@ export class StreamLink extends EventEmitter {
   get closing () { return this.server.closing }
   /** Engine.IO's transport. */
   get transport () { return this }
-  /** Its WebSocket. */
-  get socket () { return this }
   get remoteAddress () { return this.netSocket.remoteAddress }
   get writable () { return !this.#blocked }
   /** Bytes that the kernel has not taken yet. */
@@ -161,8 +159,6 @@ export class StreamLink extends EventEmitter {
   }
 
   unsentBytes () { return unsentOf(this.netSocket) }
-
-  stopTimers () {}
 
   /** @param {string} [reason] */
   terminate (reason = 'transport close') {

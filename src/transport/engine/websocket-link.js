@@ -55,12 +55,13 @@ export class WebSocketLink extends StreamLink {
    * The answer to the handshake.
    * @param {string} [protocol] the subprotocol that is spoken
    * @param {import('./request.js').Upgrade} [request] default: the one that began the session
+   * @param {string} [lines] more headers
    * @returns {Buffer}
    */
-  answer (protocol, { headers } = /** @type {import('./request.js').Upgrade} */ (this.request)) {
+  answer (protocol, { headers } = /** @type {import('./request.js').Upgrade} */ (this.request), lines = '') {
     const accept = hash('sha1', headers['sec-websocket-key'] + GUID, 'base64')
     return Buffer.from(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ` +
-      `${accept}\r\n${protocol === undefined ? '' : `Sec-WebSocket-Protocol: ${protocol}\r\n`}\r\n`, 'latin1')
+      `${accept}\r\n${protocol === undefined ? '' : `Sec-WebSocket-Protocol: ${protocol}\r\n`}${lines}\r\n`, 'latin1')
   }
 
   /** @override @param {Buffer} chunk received; overwritten */

@@ -50,7 +50,6 @@ export class Heartbeat {
 
   /** Takes over the heartbeat of a connection until it is closed. @param {any} conn */
   watch (conn) {
-    conn.stopTimers()
     conn[kBeat] = new Beat(conn, this.#uptime())
     this.#plan(conn[kBeat])
   }

@@ -1,22 +1,17 @@
 import { EventEmitter } from 'node:events'
 import { Socket } from 'socket.io'
 import { SmallMap } from './small-map.js'
-import { onEnded, rememberTransports } from '../engine/engine-io-socket.js'
 import { kOwner } from '../engine/link.js'
-import { isAsMade } from '../engine/made-with.js'
 
 /**
- * Listeners that all connections share, to save memory. Socket.IO, Engine.IO and ws create about 20 bound functions and
- * the tables of four emitters per WebSocket connection, 4 KB. Here all connections have the same functions in the same
- * tables; a function finds its connection by `this`. A table is copied before a listener is added to, or removed from,
- * one emitter. An emitter gets a table only if each of its listeners is known by identity: any other one, of a limit or
- * of an extension, would be lost.
+ * Listeners that all connections share, to save memory. Socket.IO creates bound functions, and tables of listeners, for
+ * each connection. Here all connections have the same functions in the same tables; a function finds its connection by
+ * `this`. A table is copied before a listener is added to, or removed from, one emitter. An emitter gets a table only
+ * if each of its listeners is known by identity: any other one, of a limit or of an extension, would be lost.
  *
- * @typedef {Record<string, Function | Function[]>} Listeners by event, as in EventEmitter's `_events`
+ * @typedef {Record<string, Function>} Listeners by event, as in EventEmitter's `_events`
  */
 
-/** The transport of a WebSocket (of ws), or the Engine.IO socket of a transport. */
-const kUser = Symbol('user')
 const kAcks = Symbol('acks')
 
 /** Tables used by many emitters. @type {Set<Listeners>} */
@@ -24,47 +19,8 @@ const shared = new Set()
 /** Prototypes whose methods copy a shared table first. @type {Set<object>} */
 const guarded = new Set()
 
-/**
- * @param {Listeners} listeners
- * @returns {Listeners} as an EventEmitter creates it: Node 24 marks lists, and without the mark a listener that removes
- *   itself would make the emitter skip the next one
- */
-function table (listeners) {
-  const emitter = new EventEmitter()
-  for (const event of Object.keys(listeners)) {
-    const some = listeners[event]
-    // Each connection that ends copies two tables; `on` for each listener would take 20 us.
-    if (typeof some === 'function') /** @type {any} */ (emitter)._events[event] = some
-    else for (const listener of some) emitter.on(event, /** @type {any} */ (listener))
-  }
-  return /** @type {any} */ (emitter)._events
-}
-
-const WEBSOCKET = table({
-  /** @this {any} @param {Buffer} data @param {boolean} isBinary */
-  message (data, isBinary) {
-    // A view of the last chunk, which would keep it in memory.
-    this._receiver._mask = undefined
-    this[kUser].onData(isBinary ? data : data.toString())
-  },
-  /** @this {any} */
-  close () { this[kUser].onClose() },
-  /** @this {any} @param {Error} error */
-  error (error) { this[kUser].onError(error) }
-})
-
-const TRANSPORT = table({
-  /** @this {any} @param {Error} error */
-  error (error) { this[kUser].onError(error) },
-  /** @this {any} */
-  ready () { this[kUser].flush() },
-  /** @this {any} @param {object} packet */
-  packet (packet) { this[kUser].onPacket(packet) },
-  /** @this {any} */
-  drain () { this[kUser].onDrain() },
-  /** @this {any} */
-  close () { this[kUser].onClose('transport close') }
-})
+/** @param {Listeners} listeners @returns {Listeners} as an EventEmitter creates it */
+const table = (listeners) => Object.assign(/** @type {any} */ (new EventEmitter())._events, listeners)
 
 /**
  * Socket.IO's Client.
@@ -140,70 +96,35 @@ export function makeAcksLazily () {
  *   same functions for each connection
  */
 export function createSharedListeners ({ onPacket, onPacketCreate, onDisconnect }) {
-  const engineListeners = table({
-    packet: onPacket,
-    packetCreate: onPacketCreate,
-    data: CLIENT.ondata,
-    error: CLIENT.onerror,
-    close: [onEnded, CLIENT.onclose]
-  })
-  const ownListeners = table({
+  const sessionListeners = table({
     packet: onPacket,
     packetCreate: onPacketCreate,
     data: CLIENT.ondata,
     error: CLIENT.onerror,
     close: CLIENT.onclose
   })
-  rememberTransports()
   // Socket.IO has an empty listener for errors: an emitter without one would throw.
   const socketListeners = table({ error () {}, disconnect: onDisconnect })
 
   /** @param {any} conn Engine.IO's socket @param {any} client Socket.IO's */
   function shareOfSession (conn, client) {
     const { packet, packetCreate, data, error, close } = conn._events
-    const alone = close === client.onclose
     const stock =
       conn._eventsCount === 5 &&
       packet === onPacket &&
       packetCreate === onPacketCreate &&
       data === client.ondata &&
       error === client.onerror &&
-      (alone || (Array.isArray(close) && close.length === 2 && close[0] === onEnded && close[1] === client.onclose))
+      close === client.onclose
     // There are other listeners, or some are still missing.
     if (!stock) return
     // Client removes these when it is destroyed.
     client.ondata = CLIENT.ondata
     client.onerror = CLIENT.onerror
     client.onclose = CLIENT.onclose
-    share(conn, alone ? ownListeners : engineListeners)
+    share(conn, sessionListeners)
     if (client.sockets.size === 1) client.sockets = new SmallMap(client.sockets)
     if (client.nsps.size === 1) client.nsps = new SmallMap(client.nsps)
-  }
-
-  /** @param {any} conn Engine.IO's socket, on WebSocket */
-  function shareOfConnection (conn) {
-    const { transport } = conn
-    if (transport === conn) return shareOfSession(conn, clientOf(conn))
-    const ws = transport.socket
-    if (isAsMade(ws)) {
-      ws[kUser] = transport
-      share(ws, WEBSOCKET)
-    }
-    // Headers have been sent.
-    transport.removeAllListeners('headers')
-    if (isAsMade(transport)) {
-      transport[kUser] = conn
-      share(transport, TRANSPORT)
-      // These functions would remove the listeners one by one.
-      conn.cleanupFn.length = 0
-    }
-    shareOfSession(conn, clientOf(conn))
-  }
-
-  /** @this {any} Engine.IO's socket, whose polling client has upgraded */
-  function onUpgrade () {
-    this.off('upgrade', onUpgrade)
-    shareOfConnection(this)
   }
 
   return {
@@ -217,9 +138,7 @@ export function createSharedListeners ({ onPacket, onPacketCreate, onDisconnect 
       if (own._eventsCount === 2 && disconnect === onDisconnect && error === stockOnError) share(own, socketListeners)
       // An array that was pushed to has room for 17 elements.
       if (own._anyListeners.length === 1) own._anyListeners = own._anyListeners.slice()
-      // An EngineSocket is its own transport, on polling as well.
-      if (conn.transport === conn || conn.transport.name === 'websocket') shareOfConnection(conn)
-      else conn.on('upgrade', onUpgrade)
+      shareOfSession(conn, clientOf(conn))
     }
   }
 }

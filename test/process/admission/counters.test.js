@@ -31,8 +31,8 @@ const LIMITS = {
 
 /** Kinds of sessions, and a server that has them. @type {Record<string, () => ReturnType<typeof startEmbedded>>} */
 const KINDS = {
-  'own sessions': () => startEmbedded({ after }, LIMITS),
-  'sessions of Engine.IO, with compression': () => startEmbedded({ after }, { ...LIMITS, COMPRESS_FROM: '1024' }),
+  sessions: () => startEmbedded({ after }, LIMITS),
+  'sessions with compression': () => startEmbedded({ after }, { ...LIMITS, COMPRESS_FROM: '1024' }),
   'sessions that an extension listens to': () => startExtended({ after }, ({ io }) => {
     io.engine.prependListener('connection', (/** @type {any} */ conn) => {
       conn.once('close', () => { heard++ })

@@ -10,9 +10,6 @@ import { waitFor } from '../../helpers/wait.js'
 const COMPRESSING = { COMPRESS_FROM: '1000' }
 const LARGE = 'Grüße, 世界. '.repeat(200)
 
-/** @param {Awaited<ReturnType<typeof startEmbedded>>} server @returns {any[]} Engine.IO's sockets */
-const connsOf = ({ gateway }) => [...gateway.io.sockets.sockets.values()].map(({ conn }) => conn)
-
 /**
  * A member of a document that counts the bytes received by its socket.
  * @param {import('node:test').TestContext} t
@@ -110,12 +107,6 @@ describe('compression', () => {
         JSON.stringify(kinds[i])
       )
     }
-    for (const conn of connsOf(server))
-      assert.equal(
-        conn.transport.socket?._extensions['permessage-deflate']?._inflate ?? null,
-        null,
-        'zlib state belongs to the connection'
-      )
   })
 
   test('applies the same input limits as to plain messages', async (t) => {
@@ -128,7 +119,7 @@ describe('compression', () => {
 
     const other = await member(t, server.url, { threshold: 0 })
     const otherClosed = once(other.ws, 'close', { signal: AbortSignal.timeout(5000) })
-    for (let i = 0; i < 4; i++) other.ws.send('x'.repeat(10_000), { fin: false })
+    for (let i = 0; i < 4; i++) other.ws.send('x'.repeat(10_000), { fin: i === 3 })
     assert.equal((await otherClosed)[0], 1009)
   })
 })

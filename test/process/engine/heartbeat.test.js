@@ -69,14 +69,6 @@ describe('the heartbeat', { concurrency: true }, () => {
     })
   }
 
-  test('replaces Engine.IO\'s timers', async (t) => {
-    const client = await connectClient(t, url)
-    const conn = gateway.engine.sessionOf(/** @type {any} */ (client.io.engine).id)
-    const pings = pingsOf(client)
-    await inTime(() => pings.count > 1)
-    assert.deepEqual([conn.pingIntervalTimer ?? null, conn.pingTimeoutTimer ?? null], [null, null])
-  })
-
   test('closes a WebSocket without pongs, not before its timeout, and with its descriptor', async (t) => {
     const [before, begin] = [await count('expired_connections'), performance.now()]
     const client = await rawWebSocket(t, url)

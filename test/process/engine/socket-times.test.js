@@ -96,12 +96,11 @@ const answerLarge = (/** @type {any} */ _req, /** @type {import('node:http').Ser
 /**
  * Ignores connections.
  * @type {Pick<import('../../../src/transport/engine/engine.js').Engine,
- *   'clock' | 'closing' | 'usesEngineSocket' | 'takeWebSocket' | 'handleRequest' | 'handleUpgrade'>}
+ *   'clock' | 'closing' | 'takeWebSocket' | 'handleRequest' | 'handleUpgrade'>}
  */
 const engine = {
   clock: systemClock,
   closing: createClosing(systemClock),
-  usesEngineSocket: true,
   takeWebSocket: () => false,
   handleRequest: answerLarge,
   handleUpgrade: (/** @type {any} */ _req, /** @type {net.Socket} */ socket) => socket.destroy()
@@ -114,8 +113,7 @@ const { log } = recordingLog()
 
 /** @type {Record<string, (t: TestContext) => Promise<Address>>} */
 const LISTENERS = {
-  'a gateway that reads first bytes': (t) => gateway(t, engine),
-  'a gateway on Node\'s own': (t) => gateway(t, { ...engine, usesEngineSocket: false }),
+  'a gateway': (t) => gateway(t, engine),
   'the api': async (t) => {
     const { api } = await startApi(t, { times: SHORT })
     return { host: '127.0.0.1', port: api.port() }
@@ -218,44 +216,42 @@ describe('a client that keeps its side open does not keep a socket open', { conc
     test(`of ${name}`, async (t) => allEnd(t, await start(t), UNFINISHED))
   }
 
-  for (const usesEngineSocket of [true, false]) {
-    test(`of a gateway that speaks TLS${usesEngineSocket ? '' : ' on Node\'s own'}`, async (t) => {
-      const { certificate } = await startCertificate(t, TLS)
-      const address = await gateway(t, { ...engine, usesEngineSocket }, certificate)
-      await allEnd(t, address, {
-        nothing: () => {},
-        'half a hello': (socket) => { socket.write(HALF_HELLO) },
-        'a hello byte by byte': (socket) => {
-          socket.write(HALF_HELLO)
-          goOn(socket, Buffer.from([1]))
-        },
-        'no TLS': (socket) => { socket.write(`${head()}\r\n`) }
-      })
+  test('of a gateway that speaks TLS', async (t) => {
+    const { certificate } = await startCertificate(t, TLS)
+    const address = await gateway(t, engine, certificate)
+    await allEnd(t, address, {
+      nothing: () => {},
+      'half a hello': (socket) => { socket.write(HALF_HELLO) },
+      'a hello byte by byte': (socket) => {
+        socket.write(HALF_HELLO)
+        goOn(socket, Buffer.from([1]))
+      },
+      'no TLS': (socket) => { socket.write(`${head()}\r\n`) }
     })
+  })
 
-    test(`of a gateway that speaks TLS${usesEngineSocket ? '' : ' on Node\'s own'}, after the handshake`, async (t) => {
-      const { certificate } = await startCertificate(t, TLS)
-      const times = { ...SHORT, handshake: TIMES.handshake }
-      const address = await gateway(t, { ...engine, usesEngineSocket }, certificate, times)
-      await allEnd(
-        t,
-        address,
-        Object.fromEntries(
-          Object.entries(UNFINISHED).map(([kind, use]) => [
-            kind,
-            async (/** @type {net.Socket} */ socket) => {
-              const secure = tls.connect(
-                /** @type {any} */ ({ socket, rejectUnauthorized: false, allowHalfOpen: true })
-              )
-              secure.on('error', () => {})
-              await once(secure, 'secureConnect')
-              use(secure)
-            }
-          ])
-        )
+  test('of a gateway that speaks TLS, after the handshake', async (t) => {
+    const { certificate } = await startCertificate(t, TLS)
+    const times = { ...SHORT, handshake: TIMES.handshake }
+    const address = await gateway(t, engine, certificate, times)
+    await allEnd(
+      t,
+      address,
+      Object.fromEntries(
+        Object.entries(UNFINISHED).map(([kind, use]) => [
+          kind,
+          async (/** @type {net.Socket} */ socket) => {
+            const secure = tls.connect(
+              /** @type {any} */ ({ socket, rejectUnauthorized: false, allowHalfOpen: true })
+            )
+            secure.on('error', () => {})
+            await once(secure, 'secureConnect')
+            use(secure)
+          }
+        ])
       )
-    })
-  }
+    )
+  })
 
   test('of the load agent', async (t) => {
     const agent = createAgent({

@@ -69,7 +69,7 @@ describe('session ids', () => {
       assert.deepEqual(await answer.json(), { code: 1, message: 'Session ID unknown' })
       assert.match(
         await rawRequest(upgradeRequest(`/socket.io/?EIO=4&transport=websocket&sid=${sid}`)),
-        /^HTTP\/1.1 400 .*Session ID unknown$/s
+        /^HTTP\/1.1 400 .*\{"code":1,"message":"Session ID unknown"\}$/s
       )
     }
     const post = await fetch(`${url}/socket.io/?EIO=4&transport=polling&sid=AAAAAAAAAAAAAAAAAAAA`, {
@@ -140,7 +140,7 @@ describe('session ids', () => {
 })
 
 describe('malformed requests', () => {
-  test('are refused by Engine.IO', async (t) => {
+  test('are refused', async () => {
     const status = async (/** @type {string} */ query, /** @type {RequestInit} */ init = {}) =>
       (await fetch(`${url}/socket.io/${query}`, init)).status
     assert.equal(await status('?EIO=3&transport=polling'), 400)
@@ -153,9 +153,7 @@ describe('malformed requests', () => {
     assert.equal(await status(''), 400)
     assert.equal(await status('?%'), 400)
     assert.match(await rawRequest(upgradeRequest('/socket.io/?EIO=3&transport=websocket')), /HTTP\/1.1 400 /)
-    const mixed = await rawWebSocket(t, url, '&transport=polling')
-    await waitFor(() => !mixed.open)
-    assert.deepEqual(mixed.received, [])
+    assert.match(await rawRequest(upgradeRequest('/socket.io/?EIO=4&transport=polling')), /HTTP\/1.1 400 /)
     assert.match(await rawRequest('nonsense\r\n\r\n'), /^HTTP\/1.1 400 /)
     assert.match(await rawRequest(upgradeRequest('/elsewhere')), /^HTTP\/1.1 404 /)
   })

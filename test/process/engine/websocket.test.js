@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, describe, test } from 'node:test'
+import { Line, upgradeRequest } from '../../attack/wire.js'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { rawHttp } from '../../helpers/raw-http.js'
@@ -96,14 +97,53 @@ describe('a client that starts with a WebSocket', () => {
     assert.deepEqual([engine.sessions().length, engine.clientsCount], [0, 0])
     await waitFor(() => ws.ws.readyState === ws.ws.CLOSED, { message: () => ws.ws.readyState })
   })
+})
 
-  test('is answered by Engine.IO if an extension reads requests or adds headers', async (t) => {
-    const extended = await startEmbedded(t)
-    const { engine } = extended.gateway
-    engine.on('headers', (headers) => { headers['x-extension'] = 'here' })
-    const ws = await rawWebSocket(t, extended.url)
-    assert.ok(!engine.sessions().some((session) => session instanceof EngineSocket))
-    await ws.connect()
+describe('an extension', () => {
+  /** @param {string} url @param {string} [query] of a poll; default: begins a session */
+  const poll = (url, query = '') => fetch(`${url}/socket.io/?EIO=4&transport=polling${query}`)
+
+  /**
+   * @param {import('node:test').TestContext} t @param {string} url @param {string} [query]
+   * @returns {Promise<string>} the answer to a request to upgrade
+   */
+  async function upgrade (t, url, query = '') {
+    const line = new Line({ port: Number(new URL(url).port) })
+    t.after(() => line.close())
+    await line.write(upgradeRequest({ query: `&transport=websocket${query}` }))
+    await waitFor(() => line.tail.includes('\r\n\r\n'), { message: () => line.tail })
+    return line.tail
+  }
+
+  test('adds headers to the responses of new sessions, and of all', async (t) => {
+    const { url, gateway: { engine } } = await startEmbedded(t)
+    engine.on('initial_headers', (headers) => { headers['x-first'] = 'yes' })
+    engine.on('headers', (headers) => { headers['set-cookie'] = ['a=1', 'b=2'] })
+    const first = await poll(url)
+    const { sid } = JSON.parse((await first.text()).slice(1))
+    assert.deepEqual([first.headers.get('x-first'), first.headers.getSetCookie()], ['yes', ['a=1', 'b=2']])
+    const next = fetch(`${url}/socket.io/?EIO=4&transport=polling&sid=${sid}`, { method: 'POST', body: '40' })
+    assert.deepEqual([(await next).headers.get('x-first'), (await next).headers.getSetCookie()], [null, ['a=1', 'b=2']])
+    assert.match(await upgrade(t, url), /^HTTP\/1\.1 101 .*x-first: yes\r\nset-cookie: a=1\r\nset-cookie: b=2\r\n\r\n/s)
+    assert.match(await upgrade(t, url, `&sid=${sid}`), /^HTTP\/1\.1 101 (?!.*x-first).*set-cookie: a=1\r\n/s)
+    assert.ok(engine.sessions().every((session) => session instanceof EngineSocket))
+  })
+
+  test('reads requests in a middleware, which may set headers and refuse', async (t) => {
+    const { url, gateway: { engine } } = await startEmbedded(t)
+    engine.use((/** @type {any} */ req, /** @type {any} */ res, /** @type {Function} */ next) => {
+      res.setHeader('x-seen', req.method)
+      if (req._query.refuse) return res.writeHead(401).end()
+      if (req._query.fail) return next(new Error('no'))
+      next()
+    })
+    assert.equal((await poll(url)).headers.get('x-seen'), 'GET')
+    assert.equal((await poll(url, '&refuse=1')).status, 401)
+    assert.equal((await poll(url, '&fail=1')).status, 400)
+    assert.match(await upgrade(t, url), /^HTTP\/1\.1 101 .*x-seen: GET\r\n/s)
+    assert.match(await upgrade(t, url, '&refuse=1'), /^HTTP\/1\.1 401 /)
+    assert.match(await upgrade(t, url, '&fail=1'), /^HTTP\/1\.1 400 .*"code":3/s)
+    assert.equal(engine.clientsCount, 2)
   })
 })
 

@@ -34,7 +34,7 @@ async function serve (t, { more } = {}) {
   use(authority.issue('first'))
   const started = await startCertificate(t, { cert, key }, more)
   const server = createHttpServer({
-    engine: /** @type {any} */ ({ usesEngineSocket: false, clock: systemClock, closing: createClosing(systemClock) }),
+    engine: /** @type {any} */ ({ clock: systemClock, closing: createClosing(systemClock) }),
     socketPath: '/socket.io/', fallback: notFound, certificate: started.certificate, isDraining: () => false, log: recordingLog().log
   })
   await listen(server, { host: '127.0.0.1', port: 0 })

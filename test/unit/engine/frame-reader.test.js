@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { describe, test } from 'node:test'
+import { constants, deflateRawSync } from 'node:zlib'
 import { CloseCode, FrameError, FrameReader } from '../../../src/transport/engine/frame-reader.js'
 import { seededRandom } from '../../helpers/random.js'
 
@@ -27,12 +28,13 @@ function encode ({ fin = true, rsv = 0, opcode, masked = true, payload }, mask) 
   ])
 }
 
-/** Calls of the sink for chunks, and the error. @param {Buffer[]} chunks */
-function ours (chunks) {
+/** Calls of the sink for chunks, and the error. @param {Buffer[]} chunks @param {boolean} [deflates] */
+function ours (chunks, deflates) {
   /** @type {unknown[]} */
   const seen = []
   const reader = new FrameReader()
   const sink = {
+    deflates,
     onMessage: (/** @type {string | Buffer} */ message) => {
       seen.push(typeof message === 'string' ? message : Buffer.from(message))
     },
@@ -232,5 +234,60 @@ describe('frames of a client', () => {
     const expected = ['one', { ping: '3f' }, 'two', 'three']
     assert.deepEqual(ours([bytes]), expected)
     assert.deepEqual(ours([...bytes].map((byte) => Buffer.from([byte]))), expected)
+  })
+})
+
+describe('compressed messages', () => {
+  const TEXT = 'Grüße, 世界. '.repeat(50)
+  /** @param {string | Buffer} message @returns {Buffer} */
+  const deflated = (message) =>
+    deflateRawSync(Buffer.from(message), { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
+  const compressed = (/** @type {string | Buffer} */ message, opcode = 1) =>
+    encode({ opcode, rsv: 4, payload: deflated(message) }, MASK)
+  const whole = deflated(TEXT)
+  const fragments = [
+    encode({ opcode: 1, rsv: 4, fin: false, payload: whole.subarray(0, 10) }, MASK),
+    encode({ opcode: 0, fin: false, payload: Buffer.alloc(0) }, MASK),
+    encode({ opcode: 9, payload: Buffer.from('?') }, MASK),
+    encode({ opcode: 0, payload: whole.subarray(10) }, MASK)
+  ]
+
+  for (const [what, frames, expected] of /** @type {[string, Buffer[], unknown[]][]} */ ([
+    ['are inflated, beside others', [compressed(TEXT), text('plain'), compressed(TEXT)], [TEXT, 'plain', TEXT]],
+    ['may be binary', [compressed(Buffer.alloc(999, 255), 2)], [Buffer.alloc(999, 255)]],
+    ['may be empty', [compressed(''), encode({ opcode: 1, rsv: 4, payload: Buffer.alloc(0) }, MASK)], ['', '']],
+    ['may come in fragments', fragments, [{ ping: '3f' }, TEXT]],
+    ['have the limit of a message', [compressed('x'.repeat(MAX_PAYLOAD))], ['x'.repeat(MAX_PAYLOAD)]],
+    ['that are larger are refused', [compressed('x'.repeat(MAX_PAYLOAD + 1))], [{ error: CloseCode.TOO_BIG }]],
+    ['that are not UTF-8 are refused', [compressed(Buffer.from([255]))], [{ error: CloseCode.INVALID_TEXT }]],
+    ['that are damaged are refused', [encode({ opcode: 1, rsv: 4, payload: Buffer.alloc(9, 255) }, MASK)],
+      [{ error: CloseCode.INVALID_TEXT }]],
+    ['are marked in their first frame only', [fragments[0], encode({ opcode: 0, rsv: 4, payload: whole.subarray(10) }, MASK)],
+      [{ error: CloseCode.PROTOCOL_ERROR }]],
+    ['are never control frames', [encode({ opcode: 9, rsv: 4, payload: deflated('') }, MASK)],
+      [{ error: CloseCode.PROTOCOL_ERROR }]]
+  ])) {
+    test(what, () => {
+      const bytes = Buffer.concat(frames)
+      assert.deepEqual(ours([bytes], true), expected)
+      if (bytes.length < 2000) assert.deepEqual(ours([...bytes].map((byte) => Buffer.from([byte])), true), expected)
+    })
+  }
+
+  test('are refused if they were not negotiated', () => {
+    assert.deepEqual(ours([compressed(TEXT)]), [{ error: CloseCode.PROTOCOL_ERROR }])
+  })
+
+  test('are not inflated any more when the session has ended', () => {
+    let messages = 0
+    const sink = {
+      deflates: true,
+      readyState: 'open',
+      onMessage () { if (++messages === 3) this.readyState = 'closed' },
+      onPing () {},
+      onCloseFrame () {}
+    }
+    new FrameReader().read(Buffer.concat(Array(50).fill(compressed(TEXT))), MAX_PAYLOAD, sink)
+    assert.equal(messages, 3)
   })
 })

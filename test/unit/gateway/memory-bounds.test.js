@@ -24,14 +24,14 @@ test('when the queues of all connections together are full, each one above 64 KB
     /** @type {any} */ ({ onCollect () {} }), manualClock()
   )
   const connections = [300, 70, 20].map((kilobytes) => {
-    const transport = { name: 'websocket', writable: false, socket: { bufferedAmount: kilobytes * KB } }
-    const conn = { readyState: 'open', writeBuffer: [], transport, unsentBytes: () => 0 }
+    const transport = { name: 'websocket', writable: false }
+    const conn = { readyState: 'open', writeBuffer: [], transport, bufferedAmount: kilobytes * KB, unsentBytes: () => 0 }
     return /** @type {any} */ ({ open: true, backlog: null, conn, documents: new Set() })
   })
   for (const connection of connections) connection.backlog = backlogs.open(connection)
   const admitted = () => connections.map(({ backlog }) => backlog?.admits({ publication: {}, meta: { offset: 1 } }))
   assert.deepEqual([backlogs.overfull, admitted()], [false, [true, true, true]])
-  connections[2].conn.transport.socket.bufferedAmount = 40 * KB
+  connections[2].conn.bufferedAmount = 40 * KB
   backlogs.look()
   assert.deepEqual([backlogs.overfull, admitted()], [true, [false, false, true]])
   // the client with the longest queue has left

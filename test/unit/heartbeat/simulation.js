@@ -15,7 +15,6 @@ class FakeConn {
   expiredAt
   /** @type {string | undefined} */
   tier
-  ownTimers = true
   /** Whether its round trips are measured. */
   answersAtOnce = false
   #simulation
@@ -23,7 +22,6 @@ class FakeConn {
   /** @param {{ onPing: (conn: FakeConn) => void, onEnd: (conn: FakeConn) => void }} simulation */
   constructor (simulation) { this.#simulation = simulation }
 
-  stopTimers () { this.ownTimers = false }
   sendPing () { this.#simulation.onPing(this) }
 
   terminate () {
