@@ -45,10 +45,10 @@ export const RINGS = {
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
   process: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 345, together: 16,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 290, together: 16,
     apart: [
       'test/process/simulation/',
-      // packs, installs and compiles: with others it would be a part that takes twice as long as the next one
+      // compiles, and starts programs: with others it would be a part that takes twice as long as the next one
       'test/process/package/',
       // measures the heap of its process
       'test/process/admission/limits.test.js',
@@ -100,10 +100,10 @@ export const RINGS = {
     services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 30, single: true,
     about: 'speed of the demo page, on an idle machine'
   },
-  // builds the docs site; installs and builds each example with Vite and Next
+  // builds the docs site; packs, installs and compiles the packages, and builds each example with Vite and Next
   nightly: {
-    services: false, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 100, single: true,
-    about: 'the docs site, and builds of the examples from the registry of npm and of a program in Go'
+    services: false, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 190, single: true,
+    about: 'the docs site, the packages as npm installs them, and builds of the examples and of a program in Go'
   },
   // the services of test/services themselves: these tests start their own
   services: {

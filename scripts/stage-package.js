@@ -15,7 +15,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parse } from 'acorn'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
-const PICTURE = /^docs\/images\/.*\.webp$/
+/** Files that are left out. */
+export const PICTURE = /^docs\/images\/.*\.webp$/
 const CODE = /^(?:src|client)\/.*(?<!\.min)\.js$/
 
 /**

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/base/common/clock.js'
 /**
  * A clock whose monotonic time can stand, for rates and budgets: while it is held, nothing is refilled. It is handed to
  * what the test looks at, never set for the process: other servers of the process would lose their leases.
- * @param {import('node:test').TestContext} t time goes on before what the test starts is stopped
+ * @param {{ after: (stop: () => unknown) => void }} t time goes on before what the test starts is stopped
  */
 export function holdableTime (t) {
   const { monotonic } = systemClock
@@ -22,7 +22,7 @@ export function holdableTime (t) {
   }
 }
 
-/** @param {import('node:test').TestContext} t @returns {ReturnType<typeof holdableTime>} held from now on */
+/** @param {{ after: (stop: () => unknown) => void }} t @returns {ReturnType<typeof holdableTime>} held from now on */
 export function holdTime (t) {
   const time = holdableTime(t)
   time.hold()

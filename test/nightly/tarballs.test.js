@@ -7,16 +7,13 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import vm from 'node:vm'
-import { PACKAGES } from '../../../scripts/build-packages.js'
-import { startEmbedded } from '../../helpers/embedded.js'
-import { linksOf, targetOf } from '../../../scripts/site/links.js'
-import { withoutPictures } from '../../../scripts/stage-package.js'
-import { filesIn, installIn, NoRegistry, PACKAGE_NAMES, packAll } from '../../helpers/tarballs.js'
-import { waitFor } from '../../helpers/wait.js'
-import { spawnGuarded } from '../../services/guard.js'
-import { freePorts } from '../../services/ports.js'
+import { startEmbedded } from '../helpers/embedded.js'
+import { filesIn, installIn, NoRegistry, PACKAGE_NAMES, packAll } from '../helpers/tarballs.js'
+import { waitFor } from '../helpers/wait.js'
+import { spawnGuarded } from '../services/guard.js'
+import { freePorts } from '../services/ports.js'
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const { devDependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
 /** What socket.io-client 4.8 consists of. */
 const SOCKET_IO_CLIENT = [
@@ -52,34 +49,8 @@ let tarballs = {}
 before(async () => { tarballs = await packAll(suite, PACKAGE_NAMES) })
 after(async () => { for (const stop of stops) await stop() })
 
-test('each package is built by its own scripts when it is packed or published', () => {
-  // packAll runs them for those that no other one builds
-  const scripts = (/** @type {string} */ folder) => JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')).scripts
+test('inkcast has at most 1 MB packed', () => {
   assert.ok(statSync(tarballs.inkcast).size <= 1_000_000, `inkcast has ${statSync(tarballs.inkcast).size} bytes packed`)
-  assert.equal(scripts('.').prepack, 'npm run build')
-  assert.equal(scripts('.').build, 'node scripts/build-packages.js')
-  for (const folder of PACKAGES)
-    assert.equal(scripts(folder).prepack, `node ${folder.replace(/[^/]+/g, '..')}/scripts/build-packages.js ${folder}`)
-})
-
-test('no link of a packed page ends outside of its package, and no package has pages for contributors', () => {
-  for (const [i, folder] of ['.', ...PACKAGES, 'packages/demo', 'packages/load'].entries()) {
-    const { name } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
-    const listed = execFileSync('tar', ['-tzf', tarballs[name]], { maxBuffer: 2 ** 24 }).toString().trim().split('\n')
-    const files = listed.map((path) => join(folder, path.replace(/^package\//, '')))
-    const ends = files.filter((path) => path.endsWith('.md')).flatMap((page) => linksOf(page).flatMap((href) => {
-      const target = targetOf(page, href)
-      const inside = 'path' in target
-        ? files.some((path) => path === target.path || path.startsWith(`${target.path}/`))
-        : target.kind === 'other'
-      // a picture that is left out, with its link
-      const isLeftOut = !withoutPictures(readFileSync(join(ROOT, page), 'utf8')).includes(href)
-      return inside || isLeftOut ? [] : [`${page}: ${href}`]
-    }))
-    assert.deepEqual(ends, [], name)
-    assert.deepEqual(files.filter((path) => path.startsWith('docs/internals/') || /^src\/.*README/.test(path)), [])
-    if (i === 0) assert.ok(files.includes('SECURITY.md'))
-  }
 })
 
 /** @typedef {Awaited<ReturnType<typeof installIn>>} Installed */
