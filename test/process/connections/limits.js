@@ -14,6 +14,9 @@ const nested = (levels) => Array.from({ length: levels }).reduce((value) => [val
 
 /** What clients may send. @param {import('./world.js').World} world @param {import('./world.js').Door} door */
 export function limitsContract ({ connect }, door) {
+  /** @param {import('./world.js').TestContext} t @returns a client of another inkcast, which refills no rate */
+  const whileTimeStands = async (t) => (await startWorld(t, { clock: holdTime(t).clock })).connect(t, door)
+
   test('requests that there are not are refused with their code', { skip: door.cannot.requests }, async (t) => {
     const client = await connect(t, door)
     const guid = randomUUID()
@@ -46,8 +49,7 @@ export function limitsContract ({ connect }, door) {
   })
 
   test('requests above the rate are refused, and a flood of them ends the connection', { skip: door.cannot.refusals }, async (t) => {
-    const { clock } = holdTime(t)
-    const client = await (await startWorld(t, { clock })).connect(t, door)
+    const client = await whileTimeStands(t)
     const guid = randomUUID()
     await client.join(guid)
     const answers = await Promise.all(Array.from({ length: MANY }, (_, i) => client.send(guid, i)))
@@ -63,7 +65,7 @@ export function limitsContract ({ connect }, door) {
   })
 
   test('a refusal because of the rate says that a retry may succeed', { skip: door.cannot.requests }, async (t) => {
-    const client = await connect(t, door)
+    const client = await whileTimeStands(t)
     const answers = await Promise.all(Array.from({ length: MANY }, () => client.ask('gateway:check', {})))
     const { error } = answers.find(({ ok }) => !ok)
     assert.deepEqual([error.code, error.retryable], ['rate_limited', true])
