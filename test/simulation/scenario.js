@@ -7,7 +7,8 @@ import { Broker } from './parts/broker.js'
 import { Cluster, GRPC_SETTINGS } from './parts/cluster.js'
 import { Editor } from './parts/editor.js'
 import { KafkaService } from './parts/kafka-service.js'
-import { PLAIN_SETTINGS } from './parts/plain-line.js'
+import { PLAIN_LISTENER } from './parts/plain-line.js'
+import { MQTT_LISTENER } from './parts/mqtt-line.js'
 import { People } from './parts/people.js'
 import { RightsTraffic } from './parts/rights-traffic.js'
 import { Service } from './parts/service.js'
@@ -33,7 +34,8 @@ const SOME = {
   launcher: { share: 0.4, change: 0x6c6176a5 },
   upgrade: { share: 0.3, change: 0x757067ba },
   slow: { share: 0.2, change: 0x736c6f77 },
-  plain: { share: 0.3, change: 0x706c6169 }
+  plain: { share: 0.3, change: 0x706c6169 },
+  mqtt: { share: 0, change: 0x6d717474 }
 }
 /** Default duration of traffic and faults, ms. */
 const DURATION = 30_000
@@ -49,7 +51,7 @@ const DURATION = 30_000
  * @property {readonly import('./parts/redis/kinds.js').RedisKind[]} redis one of these kinds
  * @property {number} duration ms
  * @property {readonly string[]} [faults] kinds; default: all
- * @property {number} [devices] share of the worlds with plain WebSockets
+ * @property {number} [devices] share of the worlds with plain WebSockets and MQTT
  */
 /** @type {Omit<Scenario, 'redis'>} */
 const SHAPE = {
@@ -158,12 +160,14 @@ class Run {
       ? new WebhookReceiver(world, { tabs: () => this.tabs, plan: () => this.plan }) : undefined
     const slow = drawnApart(world.seed, SOME.slow)
     const ways = drawnApart(world.seed, SOME.grpc)
-    const plain = drawnApart(world.seed, { ...SOME.plain, share: shape.devices ?? SOME.plain.share })
+    const [plain, mqtt] = [SOME.plain, SOME.mqtt].map((some) =>
+      drawnApart(world.seed, { ...some, share: shape.devices ?? some.share }))
+    const listeners = [...plain ? [PLAIN_LISTENER] : [], ...mqtt ? [MQTT_LISTENER] : []]
     this.cluster = new Cluster(world, {
       machines, workers, redis, broker: this.broker, launches: drawnApart(world.seed, SOME.launcher) !== undefined,
       env: {
         ...receiver && RECEIVER_SETTINGS, ...ways && GRPC_SETTINGS, ...slow && SLOW_SETTINGS,
-        ...plain && PLAIN_SETTINGS
+        ...listeners.length > 0 && { LISTENERS: listeners.join() }
       }
     })
     const ofService = world.process('service', { name: 'service', step: 0 })
@@ -176,7 +180,7 @@ class Run {
     this.answers = new Answers(world)
     const { service, answers, guids } = this
     this.tabs = new Tabs(world, {
-      count, guids, edited: ['edits-1'], service, answers, plain: plain?.fork(),
+      count, guids, edited: ['edits-1'], service, answers, plain: plain?.fork(), mqtt,
       mayResync: () => this.plan.mayResync, areSlow: slow !== undefined,
       acknowledged: receiver && ((traceId) => receiver.checker.acknowledged(traceId)),
       // an edit that waits for the webhook is in Redis only

@@ -5,6 +5,7 @@ import { composeGateway } from '../../../src/operate/roles/gateway.js'
 import { composeIngest } from '../../../src/operate/roles/ingest.js'
 import '../world/next-version.js'
 import { Launcher } from './launcher.js'
+import { MQTT_PORT, MQTT_PUBLIC } from './mqtt-line.js'
 import { runRoleIn } from './role.js'
 
 /** Known to services and pages of each world. */
@@ -75,11 +76,8 @@ export class Cluster {
       add('api', 0)
       if (broker !== undefined) add('ingest', 0)
     }
-    world.network.alias(PUBLIC, () => {
-      const cordoned = new Set(this.launchers.filter(({ isCordoned }) => isCordoned).map(({ machine }) => machine))
-      const some = this.machines.filter((machine) => !cordoned.has(machine))
-      return (some.length > 0 ? some : this.machines).map(({ name }) => `${name}:3000`)
-    })
+    for (const [name, port] of [[PUBLIC, 3000], [MQTT_PUBLIC, MQTT_PORT]])
+      world.network.alias(String(name), () => this.#open.map((machine) => `${machine.name}:${port}`))
     world.network.alias('api:80', () => this.machines.map(({ name }) => `${name}:3001`))
     world.network.alias('grpc:80', () => this.machines.map(({ name }) => `${name}:${GRPC_SETTINGS.GRPC_PORT}`))
   }
@@ -158,6 +156,13 @@ export class Cluster {
     /** @type {Slot} */
     const slot = { name, start, restarts: true, running: start() }
     this.slots.push(slot)
+  }
+
+  /** Machines that take new clients: all, if none is left. @returns {Machine[]} */
+  get #open () {
+    const cordoned = new Set(this.launchers.filter(({ isCordoned }) => isCordoned).map(({ machine }) => machine))
+    const some = this.machines.filter((machine) => !cordoned.has(machine))
+    return some.length > 0 ? some : this.machines
   }
 
   /** @param {string} [role] @returns {RunningRole[]} that are alive */

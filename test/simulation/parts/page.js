@@ -48,6 +48,8 @@ export class Page {
   log
   /** Whether it is on a plain WebSocket. */
   isPlain = false
+  /** Whether it is on MQTT. */
+  isMqtt = false
 
   /** @param {import('../world/sim-process.js').SimProcess} process @param {PageOptions} options */
   constructor (process, options) {

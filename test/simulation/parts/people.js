@@ -95,7 +95,9 @@ export class People {
     for (const uid of tabs.uids) {
       const { sessions } = await service.read(`/v1/users/${uid}/sessions`)
       const shown = sessions
-        .map((/** @type {any} */ { sid, documents }) => `${sid} ${[...documents].sort()}`).sort().join('; ')
+        // clients of MQTT do not learn their sid
+        .map((/** @type {any} */ { sid, client, listener = '', documents }) =>
+          `${listener.startsWith('mqtt') ? client : sid} ${[...documents].sort()}`).sort().join('; ')
       const expected = tabs.open.filter((page) => page.uid === uid)
         .map(({ connectionId, documents }) => `${connectionId} ${[...documents.keys()].sort()}`).sort().join('; ')
       if (shown !== expected) return `the api has the sessions ${shown} of ${uid}, and there are ${expected}`

@@ -4,8 +4,8 @@ import { decodeMsgpack, encodeMsgpack } from '../../../src/wire/msgpack.js'
 import { PUBLIC } from './cluster.js'
 
 const PATH = '/websocket/handshake'
-/** Settings of a cluster with a door for plain WebSockets. */
-export const PLAIN_SETTINGS = { LISTENERS: `ws:${PATH}` }
+/** The door of a cluster for plain WebSockets. */
+export const PLAIN_LISTENER = `ws:${PATH}`
 /** Where plain clients connect. */
 export const PLAIN_URL = `ws://${PUBLIC}${PATH}`
 /** Until it connects again, ms: docs/websocket.md. */

@@ -1,4 +1,5 @@
 import { DevicePage } from './device-page.js'
+import { MqttPage } from './mqtt-page.js'
 import { OutboxStores } from './outbox-store.js'
 import { OwnPage } from './own-page.js'
 import { PlainPage } from './plain-page.js'
@@ -8,6 +9,8 @@ import { StockPage } from './stock-page.js'
 const [NEXT, CLOSING] = [1500, 9000]
 /** Share of pages on plain WebSockets, where there are any. */
 const PLAIN = 0.6
+/** Share of pages that are devices on MQTT, where there are any. */
+const MQTT = 0.4
 
 /**
  * @typedef {import('./page.js').Page} Page
@@ -40,12 +43,14 @@ export class Tabs {
    * @param {(guid: string, writer: string, number: number) => boolean} options.isLost by Kafka
    * @param {((traceId: string) => void) | undefined} options.acknowledged a page acknowledges a record
    * @param {import('../world/random.js').SeededRandom | undefined} options.plain some pages are on plain WebSockets
+   * @param {import('../world/random.js').SeededRandom | undefined} options.mqtt some are devices on MQTT
    */
   constructor (world, options) {
     const { count, guids, edited, service, answers, mayResync } = options
-    const { areSlow, isLost, acknowledged = () => {}, plain } = options
+    const { areSlow, isLost, acknowledged = () => {}, plain, mqtt } = options
     this.world = world
     this.plain = plain
+    this.mqtt = mqtt
     const drawn = this.drawn = world.random.fork()
     this.count = count
     this.guids = guids
@@ -74,12 +79,17 @@ export class Tabs {
     for (let i = 0; i < this.count; i++) {
       const Kind = this.drawn.chance(0.5) ? StockPage : OwnPage
       const plain = this.plain?.chance(PLAIN) ? this.plain.pick([PlainPage, DevicePage]) : undefined
-      this.#openPage(this.uids[i % this.uids.length], plain ?? Kind, until)
+      const device = this.mqtt?.chance(MQTT) ? MqttPage : undefined
+      this.#openPage(this.uids[i % this.uids.length], device ?? plain ?? Kind, until)
     }
     if (this.areClosed) this.#closeSome(until)
   }
 
-  /** @param {string} uid @param {typeof StockPage | typeof OwnPage | typeof DevicePage} Kind @param {number} until */
+  /**
+   * @param {string} uid
+   * @param {typeof StockPage | typeof OwnPage | typeof DevicePage | typeof MqttPage} Kind
+   * @param {number} until
+   */
   #openPage (uid, Kind, until) {
     const { world, drawn, service } = this
     const name = `page-${++this.#numbers}`
@@ -150,8 +160,17 @@ export class Tabs {
     return undefined
   }
 
+  last () {
+    for (const page of this.#devices) page.process.enter('take over', () => page.lastTakeover())
+  }
+
+  /** Open pages on MQTT. */
+  get #devices () { return this.open.filter((page) => page instanceof MqttPage) }
+
   behind () {
     const { service } = this
+    const device = this.#devices.find((page) => !page.isReplaced || !page.isConnected)
+    if (device !== undefined) return `${device.name} is not connected, or has two connections`
     const newest = (/** @type {string} */ log) =>
       Math.max(...this.open.map((page) => new Map(page.logs).get(log)?.position?.offset ?? 0))
     for (const page of this.open) {
@@ -195,6 +214,9 @@ export class Tabs {
     return {
       'pages': this.pages.length,
       'pages on plain WebSockets': this.pages.filter(({ isPlain }) => isPlain).length,
+      'devices on MQTT': this.pages.filter(({ isMqtt }) => isMqtt).length,
+      'takeovers': sum((page) => page instanceof MqttPage ? page.takeovers : 0),
+      'records repeated': sum((page) => page instanceof MqttPage ? page.repeated : 0),
       'tabs closed': this.closed,
       'records received': ofDocuments('received'),
       'resyncs': ofDocuments('resyncs'),
