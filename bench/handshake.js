@@ -12,7 +12,7 @@ import { saveResults } from './report/results.js'
 import { startBaseline, startBaselineWithString } from './systems/baseline.js'
 import { startHandshakeFloor } from './systems/floor.js'
 import { SET, SET_USAGE } from './systems/given.js'
-import { startInkcast } from './systems/inkcast.js'
+import { startInkcast, startInkcastForMqtt, startInkcastForPlain } from './systems/inkcast.js'
 
 const USAGE = `Cost of a handshake: inkcast and the baseline, alternating
 
@@ -22,40 +22,49 @@ const USAGE = `Cost of a handshake: inkcast and the baseline, alternating
   --connections N     WebSocket handshakes per phase (10000)
   --concurrency N     concurrent handshakes (256)
   --polling N         clients that start with long polling and upgrade (3000)
+  --expiring N        connections of inkcast whose tokens expire in the same second (5000)
   --workers N         gateway workers (2)
   --documents N       documents over which the clients are distributed (100)
-  --system NAME       inkcast, baseline, baseline-string (the secret given to jsonwebtoken as a string)
-                      or floor (net.Socket alone, one process); may be repeated (all)
+  --system NAME       inkcast, inkcast-ws (plain WebSockets), inkcast-mqtt, baseline, baseline-string (the secret given
+                      to jsonwebtoken as a string) or floor (net.Socket alone, one process); may be repeated (all)
 ${SET_USAGE}
   --check             fail if inkcast uses more than --max-ratio of the baseline's CPU per handshake
   --max-ratio N       (0.35)
+  --name NAME         of the results (handshake)
   --no-save           save no results`
 
 /** @type {Record<string, import('./systems/system.js').StartSystem>} */
 const SYSTEMS = {
   'inkcast': startInkcast,
+  'inkcast-ws': startInkcastForPlain,
+  'inkcast-mqtt': startInkcastForMqtt,
   'baseline': startBaseline,
   'baseline-string': startBaselineWithString,
   'floor': startHandshakeFloor
 }
 /** Phase that --check judges: it decides how long users wait after a restart, and is the harder one. */
-const CHECKED_PHASE = 'websocket'
+const CHECKED_PHASE = 'first'
 
 const options = readOptions({
   rounds: { type: 'string', default: '2' },
   connections: { type: 'string', default: '10000' },
   concurrency: { type: 'string', default: '256' },
   polling: { type: 'string', default: '3000' },
+  expiring: { type: 'string', default: '5000' },
   workers: { type: 'string', default: '2' },
   documents: { type: 'string', default: '100' },
   system: { type: 'string', multiple: true },
   ...SET,
   check: { type: 'boolean', default: false },
   'max-ratio': { type: 'string', default: '0.35' },
+  name: { type: 'string', default: 'handshake' },
   save: { type: 'boolean', default: true }
 }, USAGE)
 
-/** @param {'rounds' | 'connections' | 'concurrency' | 'polling' | 'workers' | 'documents'} name @param {number} min */
+/**
+ * @param {'rounds' | 'connections' | 'concurrency' | 'polling' | 'expiring' | 'workers' | 'documents'} name
+ * @param {number} min
+ */
 function count (name, min) {
   const value = Number(options[name])
   return Number.isInteger(value) && value >= min ? value : fail(`--${name} must be a whole number, at least ${min}`)
@@ -74,6 +83,7 @@ const settings = {
   polling: count('polling', 0),
   // stock clients share the load generator's event loop: more of them would only wait for each other
   pollingConcurrency: 64,
+  expiring: count('expiring', 0),
   documents: count('documents', 1),
   workers: count('workers', 1),
   timeoutMs: 10_000
@@ -104,16 +114,16 @@ console.log(`\n${summaryTables(summary)}\n`)
 if (options.save)
   console.log(
     'saved to ' +
-    `${saveResults('handshake', { ...where, settings, summary, rounds }, () => renderReport(where, settings, summary)).join(' and ')}`
+    `${saveResults(options.name, { ...where, settings, summary, rounds }, () => renderReport(where, settings, summary)).join(' and ')}`
   )
 
 const problems = [
   ...summary.lines
-    .filter(({ system, failed }) => system === 'inkcast' && failed > 0)
-    .map(({ phase, failed }) => `${failed} handshakes of inkcast failed (${phase})`),
+    .filter(({ system, failed }) => system.startsWith('inkcast') && failed > 0)
+    .map(({ phase, system, failed }) => `${failed} handshakes of ${system} failed (${phase})`),
   ...summary.memory
-    .filter(({ system, lost }) => system === 'inkcast' && lost > 0)
-    .map(({ lost }) => `${lost} connections of inkcast were lost`),
+    .filter(({ system, lost }) => system.startsWith('inkcast') && lost > 0)
+    .map(({ system, lost }) => `${lost} connections of ${system} were lost`),
   ...(options.check
     ? summary.ratios
         .filter(({ phase, against, cpu }) => phase === CHECKED_PHASE && against === 'baseline' && cpu > maxRatio)

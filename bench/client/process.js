@@ -6,19 +6,22 @@ import { createSigner } from 'fast-jwt'
 import { serve } from '../../packages/load/child.js'
 import { documentsOf, guidOf } from '../job.js'
 import { BareClient } from './bare-client.js'
+import { MqttClient } from './mqtt-client.js'
 import { openClients } from './open.js'
 import { PlainClient } from './plain-client.js'
 import { PollingClient } from './polling-client.js'
 import { Receiver } from './receiver.js'
 import { WebSocketClient } from './websocket-client.js'
 
-const KINDS = { websocket: WebSocketClient, polling: PollingClient, bare: BareClient, plain: PlainClient }
+const KINDS = {
+  websocket: WebSocketClient, polling: PollingClient, bare: BareClient, plain: PlainClient, mqtt: MqttClient
+}
 /** Number of source addresses, for more connections than one address has ports; Linux has all of 127.0.0.0/8. */
 const SOURCES = 16
 /** Documents that are joined in parallel. */
 const JOINING = 64
 
-/** Open clients, by number. @type {Map<number, WebSocketClient | PollingClient | BareClient | PlainClient>} */
+/** Open clients, by number. @type {Map<number, InstanceType<typeof KINDS[keyof typeof KINDS]>>} */
 const clients = new Map()
 /** @type {Record<string, number>} open connections that were closed from outside, by reason */
 const lost = {}
@@ -37,6 +40,7 @@ const receiving = () =>
  * @property {number} concurrency
  * @property {number} documents over which the clients are distributed
  * @property {number} timeoutMs
+ * @property {number} [expiresAt] of the tokens, s since 1970; default: in an hour
  *
  * @typedef {{ cpuMs: number, busy: number }} Effort busy: share of time in which the event loop was not idle, 0 to 1
  * @typedef {import('./open.js').Score & Effort} OpenResult
@@ -59,11 +63,12 @@ const commands = {
    * @param {(done: number) => void} onProgress
    * @returns {Promise<OpenResult>}
    */
-  async open ({ kind, target, secret, first, count, concurrency, documents, timeoutMs }, onProgress) {
+  async open ({ kind, target, secret, first, count, concurrency, documents, timeoutMs, expiresAt }, onProgress) {
     // signed in advance, outside the measurement
-    const sign = createSigner({ key: secret, algorithm: 'HS256', expiresIn: 3_600_000 })
+    const sign = createSigner({ key: secret, algorithm: 'HS256' })
+    const exp = expiresAt ?? Math.floor(Date.now() / 1000) + 3600
     const tokens = Array.from({ length: count }, (_, i) =>
-      sign({ sub: `user-${first + i}`, name: `User ${first + i}` })
+      sign({ sub: `user-${first + i}`, name: `User ${first + i}`, exp })
     )
     const Client = KINDS[kind]
     const onLost = (/** @type {number} */ number, /** @type {string} */ reason) => {
@@ -96,7 +101,7 @@ const commands = {
    */
   async join (membership, onProgress) {
     const wanted = [...clients].flatMap(([number, client]) =>
-      client instanceof PollingClient || client instanceof PlainClient
+      !(client instanceof WebSocketClient || client instanceof BareClient)
         ? []
         : documentsOf(membership, number)
             .filter((document) => !client.seen?.has(document))

@@ -3,8 +3,7 @@
  */
 import { startBaseline, startBaselineWithString } from '../systems/baseline.js'
 import { noCFloor, startCFloor, startLibrariesFloor, startNodeFloor } from '../systems/floor.js'
-import { PLAIN_PATH } from '../client/plain-client.js'
-import { startInkcast } from '../systems/inkcast.js'
+import { startInkcast, startInkcastForMqtt, startInkcastForPlain } from '../systems/inkcast.js'
 
 /** @typedef {'connect' | 'burst' | 'single' | 'steady' | 'idle' | 'members' | 'documents' | 'memory'} PhaseName */
 
@@ -14,7 +13,7 @@ export const PHASES = ['connect', 'burst', 'single', 'steady', 'idle', 'members'
 /**
  * @typedef {object} SystemUnderTest
  * @property {import('../systems/system.js').StartSystem} start
- * @property {'websocket' | 'plain' | 'bare'} clients
+ * @property {'websocket' | 'plain' | 'mqtt' | 'bare'} clients
  * @property {boolean} services whether it gets Redis and Kafka
  * @property {PhaseName[]} phases
  * @property {() => string | null} [missing] reason why it can't run here
@@ -24,11 +23,14 @@ export const PHASES = ['connect', 'burst', 'single', 'steady', 'idle', 'members'
 export const SYSTEMS = {
   inkcast: { start: startInkcast, clients: 'websocket', services: true, phases: PHASES },
   'inkcast-ws': {
-    start: async (settings) => ({
-      ...await startInkcast({ ...settings, env: { ...settings.env, LISTENERS: `ws:${PLAIN_PATH}` } }),
-      name: 'inkcast, plain WebSocket'
-    }),
+    start: startInkcastForPlain,
     clients: 'plain',
+    services: true,
+    phases: ['connect', 'idle', 'memory']
+  },
+  'inkcast-mqtt': {
+    start: startInkcastForMqtt,
+    clients: 'mqtt',
     services: true,
     phases: ['connect', 'idle', 'memory']
   },

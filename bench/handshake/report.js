@@ -25,10 +25,13 @@ ${Object.entries(versions)
 Per system ${settings.rounds} rounds, alternating, each with fresh processes: ${settings.workers} workers and a Redis of their own. A \
 handshake is
 a TCP connection, the WebSocket upgrade, CONNECT with a JWT (a different user per client) and one \`doc:join\` with its response
-(${settings.documents} documents), ${settings.concurrency} at a time. *websocket* is the first ${settings.connections} handshakes of a \
+(${settings.documents} documents), ${settings.concurrency} at a time; of MQTT a TCP connection, CONNECT with the JWT as password and a
+clean start, and one SUBSCRIBE to a document with quality of service 1. *first* is the first ${settings.connections} handshakes of a \
 process that has just
 started, *warm* the same number after those connections were closed, *polling, upgraded* is ${settings.polling} stock clients
-that start with long polling, ${settings.pollingConcurrency} at a time.
+that start with long polling, ${settings.pollingConcurrency} at a time. *expired* is ${settings.expiring} connections whose tokens expire \
+in the same second: CPU per connection
+that is closed with its reason and leaves its document, from a second before it; its latency is the time from the first end to the last.
 
 CPU is user and system time of all processes of the system (launcher or primary, workers, api), from /proc; *system* is the
 part of it in the kernel, and Redis is shown separately. The load generator shares the cores; *client* shows its CPU

@@ -13,6 +13,7 @@ import { quantiles } from '../measure/quantiles.js'
  * @property {number} concurrency concurrent handshakes
  * @property {number} polling clients that start with long polling
  * @property {number} pollingConcurrency
+ * @property {number} expiring connections whose tokens expire in the same second
  * @property {number} documents over which the clients are distributed
  * @property {number} workers
  * @property {number} timeoutMs
@@ -28,7 +29,8 @@ import { quantiles } from '../measure/quantiles.js'
  * @property {number} cpuUs of all server processes without Redis, per handshake
  * @property {number} systemUs kernel part of cpuUs
  * @property {number} redisUs
- * @property {import('../measure/quantiles.js').Quantiles} latency from the first packet to the response to doc:join
+ * @property {import('../measure/quantiles.js').Quantiles} latency from the first packet to the response to doc:join, or
+ *   to SUBSCRIBE
  * @property {number[]} spread connections per worker
  * @property {{ cpuUs: number, busy: number }} client of the load generator: CPU per handshake, and the share of time in
  *   which its event loop was not idle
@@ -50,6 +52,11 @@ const IDLE_MS = 3000
 /** Time for the server to notice that all connections of a phase are closed. */
 const CLOSE_MS = 2000
 
+/** Time for connections to be opened before their tokens expire, s. */
+const OPENED_IN = 30
+/** The measurement begins this long before the tokens expire, ms. */
+const LEAD_MS = 1000
+
 /** Roles that hold connections. */
 const WORKERS = new Set(['gateway', 'worker'])
 
@@ -70,9 +77,40 @@ export async function runRound (start, settings, onProgress) {
   const processes = [...system.processes, { pid: redis.pid, role: 'redis' }]
   let first = 0
 
+  /** Opens connections whose tokens expire together, and waits for their ends. @returns {Promise<PhaseResult>} */
+  async function expire () {
+    const { expiring: count, concurrency, documents, timeoutMs } = settings
+    const expiresAt = Math.ceil(Date.now() / 1000) + OPENED_IN
+    const result = await clients.open({
+      kind: system.clients ?? 'websocket', target: system.target, secret, first, count, concurrency, documents, timeoutMs, expiresAt
+    }, (done) => onProgress('expired', done, count))
+    first += count
+    await delay(expiresAt * 1000 - Date.now() - LEAD_MS)
+    const before = sample(processes)
+    const openBefore = (await clients.status()).open
+    while ((await clients.status()).open === openBefore) await delay(10)
+    const begin = performance.now()
+    while ((await clients.status()).open > 0) await delay(50)
+    const wallMs = performance.now() - begin
+    await delay(SETTLE_MS)
+    const used = difference(before, sample(processes))
+    return {
+      phase: 'expired',
+      attempted: count,
+      ok: openBefore,
+      failures: result.failures,
+      wallMs: Math.round(wallMs),
+      ...costs(used, openBefore),
+      latency: quantiles([wallMs]),
+      spread: [],
+      client: { cpuUs: 0, busy: 0 },
+      processes: used
+    }
+  }
+
   /**
    * @param {string} phase
-   * @param {'websocket' | 'polling'} kind
+   * @param {'websocket' | 'plain' | 'mqtt' | 'polling'} kind
    * @returns {Promise<PhaseResult>}
    */
   async function open (phase, kind) {
@@ -105,15 +143,21 @@ export async function runRound (start, settings, onProgress) {
 
   try {
     const before = sample(processes)
-    const phases = [await open('websocket', 'websocket')]
+    const kind = system.clients ?? 'websocket'
+    const phases = [await open('first', kind)]
     await clients.close()
     await delay(CLOSE_MS)
-    phases.push(await open('websocket, warm', 'websocket'))
-    if (settings.polling > 0) phases.push(await open('polling, upgraded', 'polling'))
+    phases.push(await open('warm', kind))
+    if (settings.polling > 0 && kind === 'websocket') phases.push(await open('polling, upgraded', 'polling'))
     await delay(IDLE_MS)
     const used = difference(before, sample(processes))
     const { open: stillOpen, lost } = await clients.status()
     const residentKb = sum(used.filter(({ role }) => role !== 'redis').map((each) => each.residentKb)) / stillOpen
+    if (settings.expiring > 0 && system.expires === true) {
+      await clients.close()
+      await delay(CLOSE_MS)
+      phases.push(await expire())
+    }
     return {
       system: system.name,
       phases,

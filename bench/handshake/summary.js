@@ -41,10 +41,14 @@
  */
 export function summarize (rounds) {
   const systems = [...new Set(rounds.map(({ system }) => system))]
-  const phases = rounds[0].phases.map(({ phase }) => phase)
-  const lines = phases.flatMap((phase) => systems.map((system) => line(phase, system, rounds)))
+  const phases = [...new Set(rounds.flatMap((round) => round.phases.map(({ phase }) => phase)))]
+  /** @param {string} phase */
+  const systemsOf = (phase) => systems.filter((system) =>
+    rounds.some((round) => round.system === system && round.phases.some((each) => each.phase === phase)))
+  const lines = phases.flatMap((phase) => systemsOf(phase).map((system) => line(phase, system, rounds)))
   const others = systems.includes('inkcast') ? systems.filter((system) => system !== 'inkcast') : []
-  const ratios = phases.flatMap((phase) => others.map((other) => ratio(phase, other, lines)))
+  const ratios = phases.flatMap((phase) =>
+    systemsOf(phase).filter((system) => others.includes(system)).map((other) => ratio(phase, other, lines)))
   const memory = systems.map((system) => {
     const own = rounds.filter((round) => round.system === system)
     return {

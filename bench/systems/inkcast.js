@@ -5,7 +5,8 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { freePorts } from '../../test/services/ports.js'
+import { freePort, freePorts } from '../../test/services/ports.js'
+import { PLAIN_PATH } from '../client/plain-client.js'
 import { givenSettings } from './given.js'
 import { HOST, startSystem } from './system.js'
 
@@ -54,7 +55,20 @@ export async function startInkcast (
   })
   const settings = Object.entries(given).map(([name, value]) => ` ${name}=${value}`).join('')
   console.error(`inkcast ${await commitOf(path.dirname(file))} serves${settings && `, given${settings}`}`)
-  return system
+  return { ...system, expires: true }
+}
+
+/** With clients of plain WebSockets. @type {import('./system.js').StartSystem} */
+export async function startInkcastForPlain (settings) {
+  const system = await startInkcast({ ...settings, env: { ...settings.env, LISTENERS: `ws:${PLAIN_PATH}` } })
+  return { ...system, name: 'inkcast, plain WebSocket', clients: 'plain' }
+}
+
+/** With clients of MQTT 5 over TCP. @type {import('./system.js').StartSystem} */
+export async function startInkcastForMqtt (settings) {
+  const port = await freePort()
+  const system = await startInkcast({ ...settings, env: { ...settings.env, LISTENERS: `mqtt://${HOST}:${port}` } })
+  return { ...system, name: 'inkcast, MQTT', clients: 'mqtt', target: { ...system.target, port } }
 }
 
 /** @param {string} folder @returns {Promise<string>} its commit, with `-dirty` where files differ from it */

@@ -24,6 +24,8 @@ export const HOST = '127.0.0.1'
  * @typedef {object} System
  * @property {string} name
  * @property {import('../client/websocket-client.js').Target} target
+ * @property {'plain' | 'mqtt'} [clients] kind of its clients, where it is not the usual one
+ * @property {boolean} [expires] whether it closes connections whose token has expired
  * @property {import('../measure/processes.js').ServerProcess[]} processes the root process first
  * @property {() => string} output
  * @property {() => Promise<void>} stop
