@@ -70,17 +70,8 @@ export class ConnectionEvents {
         events.count(this, 1, packet.data?.length ?? 0)
       },
 
-      /**
-       * Flushes records that were delivered earlier, so that every other packet follows them, and counts packets that
-       * are queued.
-       * @this {any} @param {{ data?: any, options?: any }} packet
-       */
-      onPacketCreate (packet) {
-        /** @type {Connection} */
-        const connection = this[kOwner]
-        connection.flush()
-        if (connection.backlog !== null || !this.transport.writable) connection.waits(packet)
-      },
+      /** @this {any} @param {{ data?: any, options?: any }} packet */
+      onPacketCreate (packet) { this[kOwner].writes(packet) },
 
       /** @this {any} @param {string} event @param {unknown[]} args */
       onEvent (event, ...args) {
@@ -245,9 +236,6 @@ export class ConnectionEvents {
     this.#userLogs.leave(connection)
     this.#context.connectionListeners.disconnected(connection, ended)
   }
-
-  /** The listener that keeps the order of records and other packets, for `packetCreate` of a session. */
-  get onPacketCreate () { return this.#listeners.onPacketCreate }
 
   /** @param {Connection | undefined} connection not one that is refused or has ended */
   #isConnected (connection) {

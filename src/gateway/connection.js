@@ -1,4 +1,5 @@
 import { ERRORS, InkcastError, publicError } from '../base/common/errors.js'
+import { SmallMap } from '../base/common/small-map.js'
 import { retryHint } from '../transport/admission/handshake-limit.js'
 import { RateLimit, refusal } from '../transport/admission/rate-limit.js'
 import { CloseCode } from '../transport/engine/frame-reader.js'
@@ -48,7 +49,7 @@ const NEXT_POLL = 1000
 
 /** @abstract @extends {TurnQueue<ConnectionContext>} */
 export class Connection extends TurnQueue {
-  /** @type {Map<string, OpenDocument> | undefined} bounded by MAX_DOCUMENTS_PER_CONNECTION */
+  /** @type {SmallMap<string, OpenDocument> | undefined} bounded by MAX_DOCUMENTS_PER_CONNECTION */
   #documents
   #rateLimit
   /** Null while nothing is queued. @type {import('../documents/delivery/backlog.js').Backlog | null} */
@@ -172,7 +173,7 @@ export class Connection extends TurnQueue {
 
   /** @param {string} guid @returns {OpenDocument | null} null: no more documents are allowed */
   addDocument (guid) {
-    this.#documents ??= new Map()
+    this.#documents ??= new SmallMap()
     if (this.#documents.size >= this.context.maxDocuments) return null
     const document = new OpenDocument()
     this.#documents.set(guid, document)
@@ -184,7 +185,7 @@ export class Connection extends TurnQueue {
     const document = this.#documents?.get(guid)
     if (document === undefined) return false
     document.wanted = false
-    return /** @type {Map<string, OpenDocument>} */ (this.#documents).delete(guid)
+    return /** @type {SmallMap<string, OpenDocument>} */ (this.#documents).delete(guid)
   }
 
   /**
@@ -277,6 +278,15 @@ export class Connection extends TurnQueue {
       const id = this.requestOf(packet)
       if (id !== undefined) this.answer(id, { ok: false, error })
     }
+  }
+
+  /**
+   * Called before a packet of the session is written or queued: records that were delivered earlier go first.
+   * @param {{ data?: any, options?: any }} packet Engine.IO's
+   */
+  writes (packet) {
+    this.flush()
+    if (this.backlog !== null || !this.conn.transport.writable) this.waits(packet)
   }
 
   /**

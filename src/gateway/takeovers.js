@@ -33,7 +33,7 @@ class Held {
   /** @param {Connection} connection @param {number} now monotonic ms */
   constructor (connection, now) {
     this.connection = connection
-    this.renewedAt = now
+    this.renewedAt = Math.trunc(now)
   }
 }
 
@@ -214,7 +214,7 @@ export class Takeovers {
       if (this.#held.get(name) !== held || held.connection !== connection) return
       if (other !== '') return this.#end(connection)
       held.at = latest
-      held.renewedAt = now
+      held.renewedAt = Math.trunc(now)
       this.#held.delete(name)
       this.#held.set(name, held)
     } catch {

@@ -247,8 +247,8 @@ const PACKAGES = {
       },
       {
         part: '`_events` and `_eventsCount` of an EventEmitter, methods of the prototypes of emitters wrapped',
-        files: ['src/transport/socketio/shared-listeners.js'],
-        without: 'Each connection has its own listeners.'
+        files: ['src/transport/socketio/shared-listeners.js', 'src/transport/engine/stream-link.js'],
+        without: 'Each connection has its own listeners, or an empty table of them.'
       }
     ]
   },

@@ -1,3 +1,4 @@
+import { SmallMap } from '../../base/common/small-map.js'
 import { happened } from '../../observe/metrics/points.js'
 import { encodePacket } from '../../transport/mqtt/packets.js'
 import { HEADER } from '../../wire/headers.js'
@@ -37,22 +38,22 @@ const kTopic = Symbol('topic')
 const FORMS = [Symbol('3.1.1, 0'), Symbol('3.1.1, 1'), Symbol('5, 0'), Symbol('5, 1')]
 
 export class MqttConnection extends Connection {
-  /** By topic; undefined before the first one. @type {Map<string, Subscription> | undefined} */
+  /** By topic; undefined before the first one. @type {SmallMap<string, Subscription> | undefined} */
   #subscriptions
   /**
    * Documents that it sends to, the first one first.
    * @type {Map<string, { hasMessage: boolean }> | undefined}
    */
   #unopened
-  /** Records that are not acknowledged. */
-  #inFlight
+  /** Records that are not acknowledged; undefined before the first one. @type {InFlight | undefined} */
+  #flight
   /**
    * Least offset of records that came while it was closing, by log.
    * @type {Map<string | undefined, number> | undefined}
    */
   #unsent
-  /** Messages of the client that are not answered yet. */
-  incoming = new Incoming(this)
+  /** @type {Incoming | undefined} */
+  #incoming
   /** Topics that get this number of newest records when there is room. @type {Map<string, number> | undefined} */
   newestLater
   /** Whether the gateway sends it to another worker. */
@@ -68,10 +69,14 @@ export class MqttConnection extends Connection {
   constructor (session, identity, client, context, offer) {
     super(session, identity, 'json', client, context)
     this.offer = offer
-    this.#inFlight = new InFlight(offer.receiveMaximum, this)
     // a PUBACK needs nothing of the application
     this.acknowledges = true
   }
+
+  get #inFlight () { return this.#flight ??= new InFlight(this.offer.receiveMaximum, this) }
+
+  /** Messages of the client that are not answered yet. */
+  get incoming () { return this.#incoming ??= new Incoming(this) }
 
   /** [MQTT-3.1.4-2] [MQTT5-3.1.4-3] @override */
   get exclusive () { return true }
@@ -103,7 +108,7 @@ export class MqttConnection extends Connection {
 
   /** @param {string} topic @param {Subscription} subscription @returns {boolean} false: there are too many */
   subscribe (topic, subscription) {
-    this.#subscriptions ??= new Map()
+    this.#subscriptions ??= new SmallMap()
     if (!this.#subscriptions.has(topic) && this.#subscriptions.size >= this.maxTopics) return false
     this.#subscriptions.set(topic, subscription)
     if (subscription.place !== undefined) this.#inFlight.reserve(subscription.place.ids.values())
@@ -122,7 +127,9 @@ export class MqttConnection extends Connection {
   /** One that a service opens is subscribed, too. @override @param {string} guid */
   addDocument (guid) {
     const document = super.addDocument(guid)
-    if (document !== null && !this.needs(guid)) this.subscribe(documentTopic(guid), { qos: 1, noLocal: false, guid })
+    if (document !== null && !this.needs(guid)) this.subscribe(documentTopic(guid), {
+      qos: 1, noLocal: false, guid, retained: false, place: undefined
+    })
     return document
   }
 
@@ -193,7 +200,7 @@ export class MqttConnection extends Connection {
 
   /** @param {number} id of a packet @returns {boolean} whether it was in flight */
   taken (id) {
-    const record = this.#inFlight.take(id)
+    const record = this.#flight?.take(id)
     if (record === undefined) return false
     if (record.ackId !== undefined) this.acknowledged(record.ackId)
     return true
@@ -214,7 +221,7 @@ export class MqttConnection extends Connection {
     const unsent = (this.#unsent?.get(guid) ?? Infinity) - 1
     const sent = Math.min(Math.max(at.offset, place?.sent ?? 0), unsent)
     // those of an earlier connection that have not come again yet are behind the position
-    const ids = new Map([...place?.ids ?? [], ...this.#inFlight.of(guid)].filter(([offset]) => offset <= sent))
+    const ids = new Map([...place?.ids ?? [], ...this.#flight?.of(guid) ?? []].filter(([offset]) => offset <= sent))
     const offset = Math.min(at.offset, unsent, ...Array.from(ids.keys(), (least) => least - 1))
     return { epoch: at.epoch, offset, sent, ids }
   }
@@ -233,20 +240,20 @@ export class MqttConnection extends Connection {
 
   /** @param {string | undefined} guid undefined: the user's log */
   #forget (guid) {
-    this.#inFlight.forget(guid)
+    this.#flight?.forget(guid)
     this.#unsent?.delete(guid)
     for (const subscription of this.#subscriptions?.values() ?? [])
       if (subscription.guid === guid) subscription.place = undefined
   }
 
   /** Records that it takes before it acknowledges one. */
-  get room () { return this.#inFlight.most - this.#inFlight.size }
+  get room () { return this.offer.receiveMaximum - (this.#flight?.size ?? 0) }
 
   /** @override */
-  drained () { return super.drained() ?? (this.open ? this.#inFlight.drained() : undefined) }
+  drained () { return super.drained() ?? (this.open ? this.#flight?.drained() : undefined) }
 
   /** Its end: nothing waits for it. */
-  ends () { this.#inFlight.end() }
+  ends () { this.#flight?.end() }
 
   /** The log has what waits: only a client that acknowledges nothing is too slow (in-flight.js). @override */
   fellBehind () {}
@@ -257,7 +264,7 @@ export class MqttConnection extends Connection {
   /** @override @param {string} guid */
   withdraw (guid) {
     super.withdraw(guid)
-    this.#inFlight.forget(guid)
+    this.#flight?.forget(guid)
   }
 
   // Events of the gateway

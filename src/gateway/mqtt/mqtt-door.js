@@ -5,6 +5,7 @@ import { LARGE } from '../../transport/admission/message-bounds.js'
 import { kOwner } from '../../transport/engine/link.js'
 import { headSize } from '../../transport/engine/request.js'
 import { createClosing } from '../../transport/engine/socket-reader.js'
+import { NOTHING } from '../../transport/mqtt/mqtt-input.js'
 import { MqttSocket } from '../../transport/mqtt/mqtt-socket.js'
 import { MqttWebSocket } from '../../transport/mqtt/mqtt-websocket.js'
 import { MqttError } from '../../transport/mqtt/packet-reader.js'
@@ -35,13 +36,20 @@ const HOW = JSON.stringify({
  * @typedef {import('../../transport/mqtt/mqtt-input.js').MqttServer} MqttServer
  * @typedef {import('../../transport/engine/request.js').Upgrade} Upgrade
  *
+ * @typedef {import('./mqtt-connection.js').Offer} Offer
+ *
  * @typedef {object} State of a session, besides its connection
  * @property {'new' | 'admitting' | 'admitted'} phase
- * @property {Buffer[]} early packets that came during the admission
+ * @property {Buffer[]} [early] packets that came during the admission
  * @property {boolean} left whether the client has said goodbye
  * @property {number} [expiry] of the session, as DISCONNECT says, s
  * @property {import('./publish.js').Message} [will] what is sent if it does not
  */
+
+/** Offers that are kept; further ones have objects of their own. */
+const MAX_OFFERS = 64
+/** The state of a session without a will: the same for all. @type {State} */
+const ADMITTED = Object.freeze({ phase: 'admitted', left: false })
 
 /** @implements {MqttServer} */
 export class MqttDoor {
@@ -52,6 +60,8 @@ export class MqttDoor {
   #sessionsKept
   /** @type {Map<MqttSession, State>} bounded by MAX_CONNECTIONS */
   #sessions = new Map()
+  /** Offers of clients: those of a kind say the same, and have one object. @type {Map<string, Offer>} */
+  #offers = new Map()
 
   /**
    * @param {import('../handlers/context.js').HandlerContext} context
@@ -121,7 +131,7 @@ export class MqttDoor {
 
   /** @param {MqttSession} session @param {number} head bytes of its request */
   #open (session, head) {
-    this.#sessions.set(session, { phase: 'new', early: [], left: false })
+    this.#sessions.set(session, { phase: 'new', left: false })
     this.inputLimits.enter(session, head)
     this.#parts.heartbeat.watch(session)
   }
@@ -212,17 +222,15 @@ export class MqttDoor {
     const { connectionContext, events } = this.#parts
     const { metrics, connectionListeners } = this.#context
     const { offer, client } = wish
-    const connection = new MqttConnection(session, identity, client, connectionContext, offer)
-    Object.assign(session, { [kOwner]: connection })
+    const connection = new MqttConnection(session, identity, client, connectionContext, this.#shared(offer))
+    session[kOwner] = connection
     metrics.handshakes.count('ok', this.listener.name)
     this.inputLimits.admit(session)
     session.request = null
-    session.handshake = { headers: {}, query: {}, auth: {} }
-    session.on('packetCreate', events.onPacketCreate)
+    session.handshake = NOTHING
     // 0: without a keep-alive TCP's own probes find a client that is gone
-    session.silence = wish.keepAlive === 0 ? Infinity : PATIENCE * 1000 * wish.keepAlive
-    state.phase = 'admitted'
-    state.will = wish.will
+    session.silence = wish.keepAlive === 0 ? Infinity : Math.trunc(PATIENCE * 1000 * wish.keepAlive)
+    this.#sessions.set(session, wish.will === undefined ? ADMITTED : { ...ADMITTED, will: wish.will })
     events.add(connection)
     const expiry = this.#sessionsKept.grant(connection, wish.expiry, topics === null)
     const sessionPresent = topics !== null
@@ -231,14 +239,22 @@ export class MqttDoor {
     connectionListeners.connected(connection)
     if (happened.hasSubscribers)
       connection.tell('connected', { details: { transport: connection.transport, codec: 'mqtt' } })
-    const { early } = state
-    state.early = []
+    const { early = [] } = state
     if (events.sentAway(connection)) return
     this.#sessionsKept.begin(connection, expiry, topics)
     for (const bytes of early) {
       this.inputLimits.holds(session, -bytes.length)
       this.#receive(connection, bytes)
     }
+  }
+
+  /** @param {Offer} offer @returns {Offer} with the same values */
+  #shared (offer) {
+    const key = Object.values(offer).join()
+    const known = this.#offers.get(key)
+    if (known !== undefined) return known
+    if (this.#offers.size < MAX_OFFERS) this.#offers.set(key, offer)
+    return offer
   }
 
   /**
@@ -321,7 +337,7 @@ export class MqttDoor {
     if (session.readyState !== 'open') return
     if (state.phase === 'new') return this.#first(session, state, bytes)
     this.inputLimits.holds(session, bytes.length)
-    state.early.push(Buffer.from(bytes))
+    ;(state.early ??= []).push(Buffer.from(bytes))
   }
 
   /**
@@ -382,11 +398,10 @@ export class MqttDoor {
     const expiry = properties?.sessionExpiryInterval
     if (expiry > 0 && !this.#sessionsKept.has(connection)) // MQTT 5, 3.14.2.2.2
       throw new MqttError(Reason.PROTOCOL_ERROR, 'there is no session that could last')
-    if (state !== undefined) state.expiry = expiry
-    // [MQTT-3.14.4-3]; with any other reason the will is sent [MQTT5-3.14.4-3]
-    if (state !== undefined && reasonCode === Reason.OK) {
-      state.will = undefined
-      state.left = true
+    if (state !== undefined) {
+      // [MQTT-3.14.4-3]; with any other reason the will is sent [MQTT5-3.14.4-3]
+      const kept = reasonCode === Reason.OK ? { left: true, will: undefined } : {}
+      this.#sessions.set(conn, { ...state, expiry, ...kept })
     }
     conn.leave()
   }

@@ -94,7 +94,7 @@ async function subscribeTo (connection, { topic, qos, nl = false, rh = ALWAYS },
   const before = connection.subscription(topic)
   const granted = (to.kind === 'document' || to.kind === 'user') && qos > 0 ? 1 : 0
   /** @type {import('./mqtt-connection.js').Subscription} */
-  const subscription = { qos: granted, noLocal: nl, guid, place: before?.place }
+  const subscription = { qos: granted, noLocal: nl, guid, retained: false, place: before?.place }
   if (!connection.subscribe(topic, subscription)) return Reason.QUOTA
   if (guid === undefined) {
     if (to.kind === 'user') await readUserLog(connection, null, context)
@@ -204,7 +204,9 @@ export async function openAgain (connection, [topic, qos, noLocal, place], conte
   const to = readTopic(topic)
   if (to === null) return
   const guid = 'guid' in to ? to.guid : undefined
-  connection.subscribe(topic, { qos, noLocal, guid, place: place === null ? undefined : readPlace(place) })
+  connection.subscribe(topic, {
+    qos, noLocal, guid, retained: false, place: place === null ? undefined : readPlace(place)
+  })
   const position = place === null ? null : { epoch: place.epoch, offset: place.offset }
   if (to.kind === 'user') return readUserLog(connection, position, context)
   if (guid === undefined) return

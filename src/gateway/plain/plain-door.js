@@ -147,12 +147,11 @@ export class PlainDoor {
     const connection =
       new PlainConnection(session, identity, session.codec, auth.client ?? undefined, connectionContext)
     connection.acknowledges = auth.acknowledges === true
-    Object.assign(session, { [kOwner]: connection })
+    session[kOwner] = connection
     if (since !== undefined) userLogs.prepare(connection, since)
     metrics.handshakes.count('ok', this.listener.name)
     this.inputLimits.admit(session)
     session.admit()
-    session.on('packetCreate', events.onPacketCreate)
     events.add(connection)
     connection.send('gateway:connected', { id: connection.id, uid: connection.uid })
     connectionListeners.connected(connection)

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { setReader } from './socket-reader.js'
 import { CloseCode } from './frame-reader.js'
-import { unsentOf } from './link.js'
+import { kOwner, unsentOf } from './link.js'
 
 /**
  * A client's connection with a queue of what the kernel has not taken, from its first byte to its end: a WebSocket
@@ -32,6 +32,8 @@ const NOTHING = []
 
 /** @abstract */
 export class StreamLink extends EventEmitter {
+  /** Set from the beginning, so that its place is within the object. @type {any} */
+  [kOwner] = undefined
   /** @type {'open' | 'closing' | 'closed'} */
   readyState = 'open'
   /** Packets queued until the kernel takes more. @type {Packet[]} */
@@ -55,6 +57,12 @@ export class StreamLink extends EventEmitter {
     this.netSocket = /** @type {import('net').Socket} */ (netSocket)
     if (netSocket !== null) setReader(netSocket, this)
   }
+
+  /** Frees the table of listeners of a session that has none: EventEmitter makes another one for the first. */
+  dropListeners () { /** @type {any} */ (this)._events = undefined }
+
+  /** A packet is about to be written or queued. @param {Packet} packet */
+  creates (packet) { this.emit('packetCreate', packet) }
 
   /** @abstract @param {Buffer} _chunk received; overwritten */
   received (_chunk) { throw new Error('not implemented') }
@@ -85,7 +93,7 @@ export class StreamLink extends EventEmitter {
   sendPacket (type, data, options, callback) {
     if (this.readyState !== 'open') return
     const packet = { type, data, options, callback }
-    this.emit('packetCreate', packet)
+    this.creates(packet)
     if (this.writable) return this.put([packet])
     // A listener may have closed it.
     if (this.readyState === 'open') this.writeBuffer.push(packet)

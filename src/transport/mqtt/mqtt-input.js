@@ -27,27 +27,25 @@ import { MqttError, PacketReader } from './packet-reader.js'
 export const NOTHING = Object.freeze({ headers: {}, query: {}, auth: {} })
 
 /** Reads the packets of one session, and counts the memory of an unfinished one. */
-export class MqttInput {
-  #packets = new PacketReader()
-  /** The part of `#packets.held` that is counted. */
-  #held = 0
+export class MqttInput extends PacketReader {
+  /** The part of `held` that is counted. */
+  #counted = 0
 
   /** @param {MqttSession} session @param {Buffer} chunk */
-  read (session, chunk) {
+  receive (session, chunk) {
     const { mqttServer: server } = session
     try {
-      this.#packets.read(chunk, session.maxBytes, (packet) => {
+      this.read(chunk, session.maxBytes, (packet) => {
         if (session.readyState === 'open') server.onPacket(session, packet)
       })
     } catch (error) {
       if (!(error instanceof MqttError)) throw error
       if (session.readyState === 'open') server.onWrong(session, error)
     }
-    if (session.readyState === 'closed') return this.#packets.clear()
-    const { held } = this.#packets
-    if (held === this.#held) return
-    const more = held - this.#held
-    this.#held = held
+    if (session.readyState === 'closed') return this.clear()
+    const more = this.held - this.#counted
+    if (more === 0) return
+    this.#counted = this.held
     server.inputLimits.holds(session, more)
   }
 }

@@ -1,4 +1,4 @@
-import { kListener } from '../engine/link.js'
+import { kListener, kOwner } from '../engine/link.js'
 import { StreamLink } from '../engine/stream-link.js'
 import { MqttInput, NOTHING } from './mqtt-input.js'
 
@@ -19,6 +19,7 @@ export class MqttSocket extends StreamLink {
    */
   constructor (id, server, netSocket) {
     super(id, server, null, netSocket)
+    this.dropListeners()
     this.mqttServer = server
     netSocket.setKeepAlive(true, PROBES)
   }
@@ -31,7 +32,10 @@ export class MqttSocket extends StreamLink {
   get [kListener] () { return this.mqttServer.listener.name }
 
   /** @override @param {Buffer} chunk */
-  received (chunk) { if (this.readyState === 'open') this.input.read(this, chunk) }
+  received (chunk) { if (this.readyState === 'open') this.input.receive(this, chunk) }
+
+  /** @override @param {import('../engine/stream-link.js').Packet} packet */
+  creates (packet) { this[kOwner]?.writes(packet) }
 
   /** @param {undefined} _data not needed: the bytes are made @param {{ wsPreEncodedFrame: Buffer[] }} options */
   write (_data, options) { this.sendPacket('message', undefined, options) }

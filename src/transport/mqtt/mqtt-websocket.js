@@ -1,5 +1,5 @@
 import { CloseCode } from '../engine/frame-reader.js'
-import { kListener } from '../engine/link.js'
+import { kListener, kOwner } from '../engine/link.js'
 import { queryOf } from '../engine/request.js'
 import { WebSocketLink, bytesFrame } from '../engine/websocket-link.js'
 import { MqttInput } from './mqtt-input.js'
@@ -22,6 +22,7 @@ export class MqttWebSocket extends WebSocketLink {
    */
   constructor (id, server, request, netSocket) {
     super(id, server, request, netSocket)
+    this.dropListeners()
     this.mqttServer = server
     // a page must not log in with the cookie of its user
     this.handshake = { headers: { ...request.headers, cookie: undefined }, query: queryOf(request.url), auth: {} }
@@ -35,11 +36,14 @@ export class MqttWebSocket extends WebSocketLink {
   /** @override @param {string | Buffer} message */
   onMessage (message) {
     if (this.readyState !== 'open') return
-    if (typeof message !== 'string') this.input.read(this, message)
+    if (typeof message !== 'string') this.input.receive(this, message)
     else this.closeWith(CloseCode.POLICY, 'MQTT comes in binary frames') // [MQTT-6.0.0-1]
   }
 
   onPong () {}
+
+  /** @override @param {import('../engine/stream-link.js').Packet} packet */
+  creates (packet) { this[kOwner]?.writes(packet) }
 
   /** @param {undefined} _data not needed: the bytes are made @param {{ wsPreEncodedFrame: Buffer[] }} options */
   write (_data, options) { this.sendPacket('message', undefined, options) }

@@ -1,4 +1,4 @@
-import { kListener } from '../engine/link.js'
+import { kListener, kOwner } from '../engine/link.js'
 import { queryOf } from '../engine/request.js'
 import { WebSocketLink } from '../engine/websocket-link.js'
 
@@ -43,6 +43,7 @@ export class PlainSocket extends WebSocketLink {
    */
   constructor (id, server, request, netSocket, codec) {
     super(id, server, request, netSocket)
+    this.dropListeners()
     this.plainServer = server
     this.codec = codec
     this.handshake = { headers: request.headers, query: queryOf(request.url), auth: {} }
@@ -62,6 +63,9 @@ export class PlainSocket extends WebSocketLink {
     this.request = null
     this.handshake = NOTHING
   }
+
+  /** @override @param {import('../engine/websocket-link.js').Packet} packet */
+  creates (packet) { this[kOwner]?.writes(packet) }
 
   /** @override @param {string | Buffer} message */
   onMessage (message) { if (this.readyState === 'open') this.plainServer.onMessage(this, message) }

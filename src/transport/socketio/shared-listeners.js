@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { Socket } from 'socket.io'
-import { SmallMap } from './small-map.js'
+import { SmallMap } from '../../base/common/small-map.js'
 import { kOwner } from '../engine/link.js'
 
 /**

@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { waitFor } from '../../helpers/wait.js'
-import { SmallMap } from '../../../src/transport/socketio/small-map.js'
+import { SmallMap } from '../../../src/base/common/small-map.js'
 
 const server = await startEmbedded({ after })
 const { url, gateway } = server
