@@ -125,7 +125,11 @@ test('extensions get requested acknowledgements', async (t) => {
 test('a small map behaves like a Map', () => {
   const map = new SmallMap(new Map([['a', 1]]))
   assert.deepEqual([map.size, map.get('a'), map.get('b'), map.has('a'), map.has('b')], [1, 1, undefined, true, false])
-  assert.deepEqual([...map], [['a', 1]])
+  assert.deepEqual([[...map], [...map.keys()], [...map.values()]], [[['a', 1]], ['a'], [1]])
+  map.set('a', 0)
+  assert.deepEqual([map.size, map.delete('b'), map.delete('a'), map.delete('a'), map.size], [1, false, true, false, 0])
+  assert.deepEqual([[...map], map.get('a'), map.has('a')], [[], undefined, false])
+  map.set('a', 1)
   map.set('b', 2).set('a', 3)
   assert.deepEqual(
     [[...map.keys()], [...map.values()], [...map.entries()], map.size],
