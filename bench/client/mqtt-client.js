@@ -1,6 +1,6 @@
 import net from 'node:net'
 import mqttPacket from 'mqtt-packet'
-import { READ_BUFFER } from '../../packages/load/websocket.js'
+import { READ_BUFFER } from '../../packages/load/socket.js'
 
 /** Interval of PINGREQ, ms: that of Engine.IO's heartbeat. To compare, set NETWORK=25000:25000:20000. */
 const KEEP_ALIVE = 25_000
