@@ -231,7 +231,8 @@ export default [
   },
   {
     files: [
-      ...PAGES, 'client/**', 'packages/{react,svelte,vue,yjs}/**', 'examples/yjs/page/**', 'examples/tiptap/**', 'docs/.vitepress/theme/**',
+      ...PAGES, 'client/**', 'packages/{react,svelte,vue,yjs}/**', 'examples/yjs/page/**', 'examples/tiptap/**', 'examples/devices/**',
+      'docs/.vitepress/theme/**',
       'test/simulation/diagram/browser.js'
     ],
     languageOptions: { globals: globals.browser }

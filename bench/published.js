@@ -12,6 +12,8 @@ import { runLoad } from '../packages/load/run.js'
 import { makeAuthority } from '../test/helpers/certificates.js'
 import { startCluster } from '../test/helpers/cluster.js'
 import { childrenOf } from '../test/helpers/processes.js'
+import { SECRET, signToken } from '../test/helpers/tokens.js'
+import { freePort } from '../test/services/ports.js'
 import { startRedis } from '../test/services/redis.js'
 import { environment } from './measure/environment.js'
 import { scoped } from './measure/scope.js'
@@ -26,11 +28,12 @@ const USAGE = `The published load scenarios on this machine, with a real cluster
 
   --connections N     (10000)
   --workers N         (2)
+  --devices N         connections of the scenario devices, which runs once for each protocol (1000)
   --hold N            s (60)
   --ramp N            new connections per second (1000)
   --every N           s between two records to everyone (1: with fewer connections than were
                       published, a core has about as much to deliver)
-  --only NAMES        hold,receipts,everyone,documents,churn,faults (all)
+  --only NAMES        hold,receipts,everyone,documents,churn,devices,faults (all)
   --tls ON            off, on or both (both)
   --name NAME         of the results (published)
   --no-save           save no results`
@@ -38,6 +41,7 @@ const USAGE = `The published load scenarios on this machine, with a real cluster
 const options = readOptions({
   connections: { type: 'string', default: '10000' },
   workers: { type: 'string', default: '2' },
+  devices: { type: 'string', default: '1000' },
   hold: { type: 'string', default: '60' },
   ramp: { type: 'string', default: '1000' },
   every: { type: 'string', default: '1' },
@@ -46,13 +50,14 @@ const options = readOptions({
   name: { type: 'string', default: 'published' },
   save: { type: 'boolean', default: true }
 }, USAGE)
-const [connections, workers, hold, ramp, every] =
-  [options.connections, options.workers, options.hold, options.ramp, options.every].map(Number)
+const [connections, workers, devices, hold, ramp, every] =
+  [options.connections, options.workers, options.devices, options.hold, options.ramp, options.every].map(Number)
 const names = options.only?.split(',')
-const scenarios = scenariosFor(connections, 1000 * every).filter(({ name }) => names?.includes(name) ?? true)
+const scenarios = scenariosFor(connections, 1000 * every, devices).filter(({ name }) => names?.includes(name) ?? true)
 if (scenarios.length === 0) fail(`--only names no scenario\n\n${USAGE}`)
 if (!['on', 'off', 'both'].includes(options.tls)) fail(`--tls is on, off or both\n\n${USAGE}`)
 
+const WS_PATH = '/websocket/handshake'
 const TOKEN = 'a-token-of-the-load-tool-with-32-characters'
 /** Share of the hold at which the workers are reloaded, and at which one is killed. */
 const FAULTS = { reload: 0.1, kill: 0.75 }
@@ -65,13 +70,18 @@ const gatewaysOf = async (cluster) =>
  * @param {import('./published/scenarios.js').Scenario} scenario
  * @param {boolean} tls
  */
-async function run ({ title, plan, faults = false }, tls) {
+async function run ({ title, plan, connections: own = connections, faults = false }, tls) {
   return scoped(async (t) => {
     const redis = await startRedis()
     t.after(() => redis.stop())
     const certificate = tls ? makeAuthority(t).issue('localhost') : undefined
+    const { protocol } = plan
+    const mqttPort = await freePort()
+    const mqtt = `mqtt${tls ? 's' : ''}://127.0.0.1:${mqttPort}`
+    const exp = Math.floor(Date.now() / 1000) + 86_400
     const cluster = await startCluster(t, {
       NODE_ENV: 'production', HOST: '127.0.0.1', WORKERS: String(workers), REDIS_URL: redis.url,
+      ...(protocol !== undefined && { LISTENERS: `ws:${WS_PATH},${mqtt}`, AUTH_JWT_SECRET: SECRET }),
       AUTH_ALLOW_ANONYMOUS: 'true', API_TOKENS: `load:${TOKEN}`,
       ...(certificate && { TLS_FILES: `cert:${certificate.cert},key:${certificate.key}` })
     })
@@ -79,12 +89,16 @@ async function run ({ title, plan, faults = false }, tls) {
     /** @type {string[]} */
     const done = []
     const result = await runLoad({
-      plan: planOf('hold', { connections, ramp, hold, ...plan }),
-      processes: processesFor(connections, os.availableParallelism()),
-      target: { host: '127.0.0.1', port: Number(new URL(cluster.url).port), secure: tls, insecure: true },
+      plan: planOf('hold', { connections: own, ramp, hold, ...plan }),
+      processes: processesFor(own, os.availableParallelism()),
+      target: {
+        host: '127.0.0.1', port: protocol === 'mqtt' ? mqttPort : Number(new URL(cluster.url).port), secure: tls,
+        insecure: true, ...(protocol === 'ws' && { path: WS_PATH })
+      },
       loopback: true,
       sources: [],
-      tokenOf: async () => undefined,
+      // a session of MQTT needs a user; the protocols are compared with the same login
+      tokenOf: async (index) => protocol === undefined ? undefined : signToken({ sub: `load-${index}`, exp }),
       api: { url: cluster.apiUrl, token: TOKEN },
       admin: { url: cluster.adminUrl, token: undefined },
       settle: 60_000,

@@ -1,3 +1,5 @@
+import { PROTOCOLS } from '../../packages/load/plan.js'
+
 /**
  * The published load scenarios of systems of this kind, scaled to the connections of a run.
  *
@@ -5,6 +7,7 @@
  * @property {string} name
  * @property {string} title
  * @property {Partial<import('../../packages/load/plan.js').Plan>} plan
+ * @property {number} [connections] of a scenario that opens fewer
  * @property {boolean} [faults] the workers are reloaded, and one is killed
  *
  * @typedef {object} Published figures of one source
@@ -24,12 +27,16 @@ const CHURN = 8
 /** More handshakes per second than two cores can take beside the clients would measure nothing but a queue. */
 const MAX_CHURN_PER_SECOND = 800
 
+/** @type {[import('../../packages/load/plan.js').Protocol, string][]} */
+const DEVICES = /** @type {any} */ (Object.entries(PROTOCOLS))
+
 /**
  * @param {number} connections
  * @param {number} every ms between two records to everyone
+ * @param {number} devices connections of the scenario for each protocol
  * @returns {Scenario[]}
  */
-export const scenariosFor = (connections, every) => [
+export const scenariosFor = (connections, every, devices) => [
   { name: 'hold', title: '1: connect and hold', plan: {} },
   { name: 'receipts', title: '2: push to everyone, each with a receipt', plan: { everyone: every, receipts: true } },
   { name: 'everyone', title: '3: push to everyone, no receipts', plan: { everyone: every } },
@@ -41,6 +48,13 @@ export const scenariosFor = (connections, every) => [
     name: 'churn', title: '4: push to everyone with receipts, while clients leave and come back',
     plan: { everyone: every, receipts: true, churn: Math.min(CHURN, 100 * MAX_CHURN_PER_SECOND / connections) }
   },
+  ...DEVICES.map(([protocol, name]) => ({
+    name: 'devices', title: `devices over ${name}: documents of ten, and silent ones are removed`,
+    plan: {
+      protocol, documents: Math.ceil(devices / 10), records: Math.ceil(devices / 50), silent: Math.ceil(devices / 2)
+    },
+    connections: devices
+  })),
   {
     name: 'faults', title: 'push to documents; the workers are reloaded, and one is killed',
     plan: { documents: Math.ceil(connections / 100), records: Math.min(100, Math.ceil(connections / 100)) },

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startCluster } from '../helpers/cluster.js'
 import { codeBlocks } from '../helpers/code-blocks.js'
@@ -14,10 +15,12 @@ import { pythonEnvironment } from '../helpers/python-environment.js'
 import { startRelay } from '../helpers/relay.js'
 import { waitFor } from '../helpers/wait.js'
 import { spawnGuarded } from '../services/guard.js'
+import { onPath } from '../services/install.js'
 
 /** The programs of docs/phones.md and docs/websocket.md, over cuts of their connections and kills of workers. */
 
 const aioPython = pythonEnvironment(['aiohttp==3.14.5', 'python-socketio==5.18.1'])
+const GO = fileURLToPath(new URL('../../examples/devices/go/', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -107,9 +110,32 @@ test('the lines for Java and Python get every record once and in order, over cut
   }
 })
 
-test('the Python of docs/websocket.md gets every record once and in order, over cuts of its connection', async (t) => {
-  const lacks = await aioPython.lacks()
-  if (lacks) return t.skip(lacks)
+/**
+ * Each returns the command that follows the document `board` over a plain WebSocket, or why it cannot run here.
+ * @type {Record<string, (port: number) => Promise<string[] | string>>}
+ */
+const DEVICES = {
+  async 'The Python of docs/websocket.md' (port) {
+    const lacks = await aioPython.lacks()
+    if (lacks) return lacks
+    const [{ code }] = codeBlocks().filter(({ file, language }) => file === 'docs/websocket.md' && language === 'python')
+    const file = join(folder, 'sensor.py')
+    writeFileSync(file, `${code.replace('localhost:3000', `127.0.0.1:${port}`)}\n\nasyncio.run(main())\n`)
+    return [aioPython.python, file]
+  },
+  async 'The Go of examples/devices' (port) {
+    if (!onPath('go')) return 'there is no go'
+    const program = join(folder, 'display')
+    try {
+      await promisify(execFile)('go', ['build', '-o', program, '.'], { cwd: GO, env: { ...process.env, GOTOOLCHAIN: 'local' } })
+    } catch (error) {
+      return `it cannot be built: ${/** @type {Error} */ (error).message.split('\n')[1]}`
+    }
+    return [program, `ws://127.0.0.1:${port}/websocket/handshake?id=display-1`, 'board']
+  }
+}
+
+for (const [name, make] of Object.entries(DEVICES)) test(`${name} gets every record once and in order, over cuts`, async (t) => {
   const inkcast = await startEmbedded(t, { LISTENERS: 'ws:/websocket/handshake' })
   /** @type {Set<import('node:net').Socket>} */
   const sockets = new Set()
@@ -119,11 +145,10 @@ test('the Python of docs/websocket.md gets every record once and in order, over 
     return () => { sockets.delete(client) }
   })
   t.after(() => line.stop())
-  const [block] = codeBlocks().filter(({ file, language }) => file === 'docs/websocket.md' && language === 'python')
-  const log = join(folder, 'websocket.log')
-  writeFileSync(join(folder, 'sensor.py'),
-    `${block.code.replace('localhost:3000', `127.0.0.1:${line.port}`)}\n\nasyncio.run(main())\n`)
-  const run = spawnGuarded(aioPython.python, [join(folder, 'sensor.py')], { log })
+  const command = await make(line.port)
+  if (typeof command === 'string') return t.skip(command)
+  const log = join(mkdtempSync(join(folder, 'run-')), 'log')
+  const run = spawnGuarded(command[0], command.slice(1), { log })
   t.after(() => run.stop(1000))
 
   const shown = () => readFileSync(log, 'utf8').split('\n').filter((text) => /^\d+$/.test(text)).map(Number)
