@@ -6,8 +6,8 @@ export const SLOW_CONNECTION_METRICS = Object.freeze({
   slow_connections: {
     type: 'counter',
     labels: [],
-    help: 'Slow connections closed because they were behind or read nothing for 60 s, or because the packets in their queue that no log ' +
-      'keeps had too many bytes.',
+    help: 'Slow connections closed because they were behind or read nothing for 60 s, because the packets in their queue that no log ' +
+      'keeps had too many bytes, or because an MQTT client acknowledged nothing for 15 minutes while records waited.',
     worry: 'Grows: clients or their networks are too slow for what is published.'
   },
   connections_behind: {

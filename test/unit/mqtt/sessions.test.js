@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MqttSessions } from '../../../src/gateway/mqtt/mqtt-sessions.js'
+import { manualClock } from '../../helpers/manual-clock.js'
+
+const HOUR = 3600_000
+
+test('[MQTT-4.1.0-1] [MQTT-4.1.0-2] [MQTT5-4.1.0-1] [MQTT5-4.1.0-2] Redis keeps a session while its client is connected, however long it ' +
+  'is silent, and then as long as was granted', async () => {
+  const clock = manualClock()
+  let expiresAt = 0
+  let writes = 0
+  const store = {
+    /** @param {string} _uid @param {string} _id @param {string} _text @param {number} seconds */
+    async write (_uid, _id, _text, seconds) {
+      writes++
+      expiresAt = clock.monotonic() + seconds * 1000
+    },
+    async remove () { expiresAt = 0 }
+  }
+  const sessions = new MqttSessions(/** @type {any} */ (store), /** @type {any} */ ({ clock }))
+  const connection = /** @type {any} */ ({ uid: 'ada', client: 'sensor', subscriptions: () => [], identity: { anonymous: false } })
+  sessions.begin(connection, 60, null)
+  for (let hour = 0; hour < 100; hour++) {
+    await clock.pass(HOUR)
+    assert.ok(expiresAt > clock.monotonic(), `after ${hour} hours`)
+  }
+  assert.ok(writes < 12, `${writes} writes`)
+  sessions.end(connection)
+  assert.equal(expiresAt, clock.monotonic() + 60_000)
+  assert.equal(clock.timers, 0)
+})
