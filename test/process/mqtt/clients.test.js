@@ -6,6 +6,8 @@ import net from 'node:net'
 import { after, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import mqtt from 'mqtt'
+import mqttPacket from 'mqtt-packet'
+import WebSocket from 'ws'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { mqttClient, mqttSocket } from '../../helpers/mqtt-client.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -83,6 +85,26 @@ describe('clients of others', () => {
   })
 })
 
+test('[MQTT-6.0.0-2] [MQTT5-6.0.0-2] packets need not begin where WebSocket frames do', async (t) => {
+  const ws = new WebSocket(`${inkcast.url.replace('http', 'ws')}/mqtt`, ['mqtt'])
+  t.after(() => ws.terminate())
+  await once(ws, 'open')
+  const parser = mqttPacket.parser({ protocolVersion: 4 })
+  /** @type {string[]} */
+  const received = []
+  parser.on('packet', ({ cmd }) => received.push(cmd))
+  ws.on('message', (data) => parser.parse(/** @type {Buffer} */ (data)))
+  const packets = [
+    { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: true, clientId: 'frames', keepalive: 0 },
+    { cmd: 'pingreq' }, { cmd: 'pingreq' }
+  ]
+  const bytes = Buffer.concat(packets.map((packet) => mqttPacket.generate(/** @type {any} */ (packet))))
+  const cuts = [0, 1, 9, bytes.length - 1, bytes.length]
+  for (const [i, cut] of cuts.entries()) if (i > 0) ws.send(bytes.subarray(cuts[i - 1], cut))
+  await waitFor(() => received.length === 3)
+  assert.deepEqual(received, ['connack', 'pingresp', 'pingresp'])
+})
+
 describe('bounds', () => {
   test('clients that send nothing, or half a packet, hold no more than the limits, and others get in', async (t) => {
     const many = await Promise.all(Array.from({ length: 150 }, () => mqttSocket(t, port)))
@@ -122,7 +144,8 @@ describe('bounds', () => {
   })
 })
 
-test('[MQTT5-3.14.4-1] [MQTT5-3.14.4-2] a gateway that stops says so in version 5, and closes clients of 3.1.1; no will is sent' +
+test('[MQTT5-3.14.2-2] [MQTT5-3.14.4-1] [MQTT5-3.14.4-2] a gateway that stops says so in version 5, and closes clients ' +
+  'of 3.1.1; no will is sent' +
   '[MQTT5-3.14.4-1] [MQTT5-3.14.4-2] a gateway that stops says so in version 5, and closes clients of 3.1.1; ' +
   'no will is sent', async (t) => {
   const own = await startEmbedded(t, { LISTENERS: TCP })
@@ -133,7 +156,10 @@ test('[MQTT5-3.14.4-1] [MQTT5-3.14.4-2] a gateway that stops says so in version 
   await five.subscribe('gateway')
   await own.stop()
   assert.equal((await five.record()).value.event, 'gateway:draining')
-  assert.equal((await five.next('disconnect')).reasonCode, 0x8b)
+  const { reasonCode, properties } = await five.next('disconnect')
+  assert.deepEqual([reasonCode, properties.sessionExpiryInterval], [0x8b, undefined])
+  await five.closed()
+  assert.deepEqual(five.received, [])
   await four.closed()
   assert.equal(own.gateway.connections, 0)
 })

@@ -43,7 +43,7 @@ describe('a CONNECT', () => {
   })
 
   test('[MQTT-3.1.2-9] [MQTT-3.1.2-19] [MQTT-3.1.2-21] [MQTT-3.1.3-1] [MQTT-3.1.3-3] [MQTT-3.1.4-1] [MQTT5-3.1.2-9] [MQTT5-3.1.2-17] ' +
-    '[MQTT5-3.1.2-19] [MQTT5-3.1.3-1] [MQTT5-3.1.3-3] [MQTT5-3.1.4-1] that lacks a field ends the connection', async (t) => {
+    '[MQTT-3.2.2-6] [MQTT5-3.1.2-19] [MQTT5-3.1.3-1] [MQTT5-3.1.3-3] [MQTT5-3.1.4-1] that lacks a field ends the connection', async (t) => {
     for (const version of VERSIONS) {
       for (const [flags, payload] of /** @type {[number, number[][]][]} */ ([
         [CLEAN, []], [CLEAN | WILL, [text('raw')]], [CLEAN | WILL, [text('raw'), ...version === 5 ? [[0]] : [], text('doc/a')]],
@@ -135,8 +135,9 @@ describe('a CONNECT', () => {
     }
   })
 
-  test('[MQTT5-3.1.2-24] [MQTT5-3.2.2-19] [MQTT5-3.2.2-20] [MQTT5-3.14.2-3] [MQTT5-3.14.2-4] of a client that takes small packets gets ' +
-    'no larger one', async (t) => {
+  test('[MQTT5-3.1.2-24] [MQTT5-3.2.2-19] [MQTT5-3.2.2-20] [MQTT5-3.14.2-3] [MQTT5-3.14.2-4] [MQTT5-3.4.2-2] ' +
+    '[MQTT5-3.4.2-3] [MQTT5-3.9.2-1] [MQTT5-3.9.2-2] [MQTT5-3.11.2-1] [MQTT5-3.11.2-2] of a client that takes small ' +
+    'packets gets no larger one', async (t) => {
     const five = (/** @type {number} */ maximumPacketSize, more = {}) =>
       mqttSocket(t, port, 5).then((client) => {
         client.send({
@@ -162,6 +163,13 @@ describe('a CONNECT', () => {
     assert.deepEqual([end.reasonCode, end.properties?.reasonString], [0x82, 'neither a topic nor an alias'])
     const less = await five(45)
     await less.next('connack')
+    const topic = `doc/${randomUUID()}`
+    less.send({ cmd: 'publish', messageId: 1, topic, payload: '{', qos: 1 })
+    const { reasonCode: refusal, properties: words } = await less.next('puback')
+    assert.deepEqual([refusal, words], [0x99, undefined])
+    less.send({ cmd: 'subscribe', messageId: 2, subscriptions: [{ topic: 'doc/+', qos: 0 }] })
+    less.send({ cmd: 'unsubscribe', messageId: 3, unsubscriptions: [topic] })
+    assert.deepEqual([(await less.next('suback')).properties, (await less.next('unsuback')).properties], [undefined, undefined])
     less.socket.write(packet(0x82, [0, 0]))
     assert.equal((await less.next('disconnect')).reasonCode, 0x81)
   })

@@ -64,7 +64,8 @@ describe('a subscription', () => {
     for (const expected of [3, 4, 5]) assert.equal((await three.record()).value, expected)
   })
 
-  test('[MQTT-3.8.3-2] [MQTT-3.9.3-2] [MQTT5-3.9.3-2] wildcards, shared subscriptions, identifiers and other topics are refused with ' +
+  test('[MQTT-3.8.3-2] [MQTT-4.7.1-2] [MQTT-4.7.1-3] [MQTT-4.7.2-1] [MQTT5-4.7.1-1] [MQTT5-4.7.1-2] [MQTT5-4.7.2-1] ' +
+    '[MQTT-3.9.3-2] [MQTT5-3.9.3-2] wildcards, shared subscriptions, identifiers and other topics are refused with ' +
     'their code', async (t) => {
     const client = await mqttClient(t, port, V5)
     for (const [topic, code] of /** @type {[string, number][]} */ ([
@@ -152,6 +153,13 @@ describe('a message', () => {
     assert.equal(await plain, 'quality 0')
   })
 
+  test('[MQTT-4.8.0-2] that may succeed later ends a connection of 3.1.1, so that the client sends it again', async (t) => {
+    const client = await mqttClient(t, port)
+    for (let i = 0; i < 400; i++) client.send({ cmd: 'publish', messageId: i + 1, topic: 'doc/a', payload: '1', qos: 1 })
+    await client.closed()
+    assert.ok(client.received.length < 400 && client.received.every(({ cmd }) => cmd === 'puback'), String(client.received.length))
+  })
+
   test('[MQTT5-3.4.2-1] PUBACKs come in the order of the messages', async (t) => {
     const client = await mqttClient(t, port)
     const ids = Array.from({ length: 50 }, (_, i) => 60_000 + i)
@@ -175,7 +183,8 @@ describe('a message', () => {
     assert.equal((await quiet.publish('user', 1)).properties, undefined)
   })
 
-  test('[MQTT-3.3.2-2] [MQTT5-3.3.2-2] [MQTT5-3.2.2-11] of quality 2, to wildcards or with a wrong alias ends the connection' +
+  test('[MQTT-3.3.2-2] [MQTT-4.7.1-1] [MQTT5-3.3.2-2] [MQTT5-4.7.0-1] [MQTT5-3.2.2-11] of quality 2, to wildcards or ' +
+    'with a wrong alias ends the connection' +
     '[MQTT-3.3.2-2] [MQTT5-3.3.2-2] [MQTT5-3.2.2-11] of quality 2, to wildcards or with a wrong alias ends the connection', async (t) => {
     const message = { cmd: 'publish', messageId: 1, topic: 'doc/a', payload: '1', qos: 0 }
     for (const [packet, reason] of /** @type {[any, number][]} */ ([

@@ -64,7 +64,7 @@ describe('a will', () => {
     assert.equal((await watcher.record()).value, 'last')
   })
 
-  test('[MQTT-3.1.2-17] [MQTT5-3.1.2-15] [MQTT-3.3.1-5] [MQTT5-3.3.1-5] is the retained message of its topic, as every ' +
+  test('[MQTT-3.1.2-7] [MQTT-3.1.2-17] [MQTT5-3.1.2-15] [MQTT-3.3.1-5] [MQTT5-3.3.1-5] is the retained message of its topic, as every ' +
     'record', async (t) => {
     const { watcher, topic, connect } = await watched(t)
     const client = await connect({}, 'retained', { retain: true })

@@ -23,7 +23,7 @@ describe('topics', () => {
   })
 })
 
-test('a record is the PUBLISH that mqtt-packet would write, for each version, quality and size', () => {
+test('[MQTT5-1.5.5-1] a record is the PUBLISH that mqtt-packet would write, for each version, quality and size', () => {
   for (const version of /** @type {const} */ ([4, 5])) {
     for (const qos of /** @type {const} */ ([0, 1])) {
       for (const size of [0, 1, 100, 130, 16_383, 16_400, 2_100_000]) {
