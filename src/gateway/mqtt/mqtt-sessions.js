@@ -1,3 +1,4 @@
+import { InkcastError } from '../../base/common/errors.js'
 import { MAX_EXPIRY } from './connect.js'
 import { openAgain } from './subscribe.js'
 
@@ -57,7 +58,11 @@ export class MqttSessions {
       this.#follow(this.#store.remove(uid, client))
       return null
     }
-    const text = await this.#store.read(uid, client)
+    const text = await this.#store.read(uid, client).catch((error) => {
+      this.#context.metrics.bus_errors.inc({ operation: 'session' })
+      this.#context.log.debug({ err: error }, 'a session of MQTT was not read')
+      throw new InkcastError('unavailable')
+    })
     return text === null ? null : JSON.parse(text)
   }
 

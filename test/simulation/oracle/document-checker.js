@@ -37,7 +37,11 @@ export class DocumentChecker {
    */
   connected () {
     this.#sent = -1
-    if (this.position?.epoch !== '') return
+    if (this.position?.epoch === '') this.loadsNext()
+  }
+
+  /** It loads the document at the next answer. */
+  loadsNext () {
     this.position = null
     this.#known.clear()
   }

@@ -24,7 +24,7 @@ export class SessionChecker extends DocumentChecker {
    */
   loads (hadOne) {
     if (hadOne) this.resync({ epoch: '', offset: 0 }, 'no session')
-    this.position = null
+    this.loadsNext()
     this.#mayRepeat = true
     for (const [writer, number] of this.load()) this.last.set(writer, number)
   }
