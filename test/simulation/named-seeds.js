@@ -25,5 +25,8 @@ export const NAMED_SEEDS = [
     'failover lost comes as two events' },
   { seed: 33018, scenario: 'rights', found: 'the check took a document for open whose page had left it without an answer in time' },
   { seed: 1795869374, scenario: 'default', found: 'the check missed records between one that came before the answer to the first join, ' +
-    'and the answer on the next connection, at which the page loads its document' }
+    'and the answer on the next connection, at which the page loads its document' },
+  { seed: 5, scenario: 'devices', found: 'a client of MQTT whose session could not be read from Redis was refused with an internal ' +
+    'error' },
+  { seed: 6, scenario: 'devices', found: 'a `doc:resync` to a dead connection of MQTT was lost: the session went on in the next log' }
 ]

@@ -37,6 +37,9 @@ import { Incoming } from './incoming.js'
 const kTopic = Symbol('topic')
 const FORMS = [Symbol('3.1.1, 0'), Symbol('3.1.1, 1'), Symbol('5, 0'), Symbol('5, 1')]
 
+/** @returns {Place} in no log: a client that continues there loads the document */
+const placeInNone = () => ({ epoch: 'resync', offset: 0, sent: 0, ids: new Map() })
+
 export class MqttConnection extends Connection {
   /** By topic; undefined before the first one. @type {SmallMap<string, Subscription> | undefined} */
   #subscriptions
@@ -52,6 +55,11 @@ export class MqttConnection extends Connection {
    * @type {Map<string | undefined, number> | undefined}
    */
   #unsent
+  /**
+   * Logs whose loss it has announced: the client may not have read this until it acknowledges a later record.
+   * @type {Set<string | undefined> | undefined}
+   */
+  #announced
   /** @type {Incoming | undefined} */
   #incoming
   /** Topics that get this number of newest records when there is room. @type {Map<string, number> | undefined} */
@@ -135,6 +143,7 @@ export class MqttConnection extends Connection {
 
   /** Also when its right ends. @override @param {string} guid */
   removeDocument (guid) {
+    this.#announced?.delete(guid)
     if (this.open && this.document(guid) !== undefined) {
       for (const [topic, subscription] of this.#subscriptions ?? [])
         if (subscription.guid === guid) this.#subscriptions?.delete(topic)
@@ -202,6 +211,7 @@ export class MqttConnection extends Connection {
   taken (id) {
     const record = this.#flight?.take(id)
     if (record === undefined) return false
+    this.#announced?.delete(record.guid)
     if (record.ackId !== undefined) this.acknowledged(record.ackId)
     return true
   }
@@ -213,6 +223,7 @@ export class MqttConnection extends Connection {
    * @returns {Place | undefined} where a session continues
    */
   placeIn ({ guid, place }, feeds, userLogs) {
+    if (this.#announced?.has(guid)) return placeInNone()
     const document = guid === undefined ? undefined : this.document(guid)
     const at = guid === undefined
       ? userLogs.positionOf(this)
@@ -242,6 +253,7 @@ export class MqttConnection extends Connection {
   #forget (guid) {
     this.#flight?.forget(guid)
     this.#unsent?.delete(guid)
+    if (this.subscription(GATEWAY) !== undefined) (this.#announced ??= new Set()).add(guid)
     for (const subscription of this.#subscriptions?.values() ?? [])
       if (subscription.guid === guid) subscription.place = undefined
   }
