@@ -87,6 +87,15 @@ const FORGOTTEN = {
   message: 'on Node 20 a garbage collection removes this timeout: use withTimeLimit of src/base/common/wait.js, or a timer that aborts'
 }
 
+/** The clock of a process belongs to all test files in it, and to the inkcasts that they have started. */
+const SET_CLOCK = [
+  'CallExpression[callee.property.name="method"][arguments.0.name="systemClock"]',
+  'AssignmentExpression > MemberExpression.left[object.name="systemClock"]'
+].map((selector) => ({
+  selector,
+  message: 'servers of other tests would lose their leases: give what you test a clock (test/helpers/held-time.js)'
+}))
+
 /** More than eight properties of one destructured parameter: a constructor or function that knows too many parts. */
 const PARAMETERS = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'].map((kind) => ({
   selector: `${kind} > ObjectPattern.params[properties.length>8]`,
@@ -182,7 +191,7 @@ export default [
   },
   {
     files: ['test/**', 'scripts/**', 'bench/**'],
-    rules: { 'no-restricted-syntax': ['error', FORGOTTEN] }
+    rules: { 'no-restricted-syntax': ['error', FORGOTTEN, ...SET_CLOCK] }
   },
   {
     files: [

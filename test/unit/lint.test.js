@@ -98,3 +98,8 @@ for (const [list, expected] of /** @type {const} */ ([[MODULE_STATE, /holds stat
     }
   })
 }
+
+test('a test does not set the clock of its process', async () => {
+  for (const code of ['t.mock.method(systemClock, \'now\', () => 1)', 'systemClock.monotonic = () => 1'])
+    assert.equal((await lint(`/* global t, systemClock */\n${code}\n`, 'test/process/unknown.test.js')).length, 1, code)
+})
