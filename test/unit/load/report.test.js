@@ -37,6 +37,7 @@ test('the report is one file, with the plots and without foreign markup', () => 
   const html = reportOf([{ name: 'hold', result: result() }])
   assert.doesNotMatch(html, /<(?:script|link|img)[^>]+(?:src|href)=/)
   assert.match(html, /1 &#60;delivery&#62; is missing/)
+  assert.match(html, /<dt>protocol<\/dt><dd>Socket\.IO<\/dd>.*<dt>connections held<\/dt><dd>1 of 1,000<\/dd>/)
   assert.ok(!html.includes('</script><b>'))
   assert.equal(html.match(/<\/script>/g)?.length, 3)
   const [, data] = /** @type {RegExpExecArray} */ (/id="data">(.*?)<\/script>/s.exec(html))
