@@ -26,6 +26,7 @@ const USAGE = `Cost of a delivery: inkcast, the baseline and the floor, alternat
   --workers N         workers of each system (${DEFAULT_SCALE.workers}); the results are saved under a name of their own
   --system NAME       one of ${Object.keys(SYSTEMS).join(', ')}; may be repeated (all)
   --phase NAME        one of ${PHASES.join(', ')}; may be repeated (all)
+  --idle N            connections whose memory is measured, on one worker (${DEFAULT_SCALE.memoryConnections})
   --check             fail if a limit is exceeded (bench/delivery/limits.js), at the default scale
   --name NAME         of the results (delivery); "capacity" for the run that docs/capacity.md computes with
 ${SET_USAGE}
@@ -45,6 +46,7 @@ const options = readOptions({
   workers: { type: 'string' },
   system: { type: 'string', multiple: true },
   phase: { type: 'string', multiple: true },
+  idle: { type: 'string' },
   check: { type: 'boolean', default: false },
   name: { type: 'string' },
   ...SET,
@@ -56,8 +58,10 @@ if (options.rounds !== undefined) scale.rounds = Number(options.rounds)
 if (!(Number.isInteger(scale.rounds) && scale.rounds > 0)) fail('--rounds must be a whole number, at least 1')
 if (options.workers !== undefined) scale.workers = Number(options.workers)
 if (!(Number.isInteger(scale.workers) && scale.workers > 0)) fail('--workers must be a whole number, at least 1')
-if (options.check && (options.quick || options.workers !== undefined))
-  fail('--check is for the default scale, not for --quick or --workers')
+if (options.idle !== undefined) scale.memoryConnections = Number(options.idle)
+if (!(scale.memoryConnections % 100 === 0 && scale.memoryConnections > 0)) fail('--idle must be a multiple of 100')
+if (options.check && (options.quick || options.workers !== undefined || options.idle !== undefined))
+  fail('--check is for the default scale, not for --quick, --workers or --idle')
 /** Needs a start of its own and means nothing at a small scale. @param {string} name */
 const atFullScale = (name) => name === 'memory' || name === 'baseline-string'
 const unasked = (/** @type {string[]} */ known) => options.quick ? known.filter((name) => !atFullScale(name)) : known
