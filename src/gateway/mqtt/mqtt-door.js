@@ -143,7 +143,7 @@ export class MqttDoor {
     /** @type {ReturnType<typeof decodeConnect>} */
     let packet
     try {
-      packet = decodeConnect(bytes)
+      packet = decodeConnect(bytes, this.#decoder)
     } catch (error) {
       this.#parts.undecoded('mqtt', /** @type {Error} */ (error).message)
       // [MQTT-3.1.2-2]; before CONNACK nothing else is sent [MQTT-3.1.4-1]

@@ -77,15 +77,27 @@ class Decoder {
     this.#packet = this.#error = undefined
     this.#parser.parse(bytes)
     if (this.#error !== undefined) throw this.#error
-    if (this.#packet === undefined) throw new Error('not a packet')
-    return this.#packet
+    const packet = this.#packet
+    if (packet === undefined) throw new Error('not a packet')
+    this.#packet = undefined
+    // the parser would keep the last CONNECT, and its password
+    if (packet.cmd === 'connect') /** @type {any} */ (this.#parser).settings = {}
+    return packet
   }
 }
 
 /** Decodes the packets of all connections of a door. */
 export class PacketDecoder {
-  /** @type {Partial<Record<Version, Decoder>>} */
+  /** @type {Partial<Record<Version | 'connect', Decoder>>} */
   #decoders = {}
+
+  /**
+   * A parser for each would be a stream and an emitter for one packet.
+   * @param {Buffer} bytes of a CONNECT whose version is known
+   * @returns {any} with views of the bytes
+   * @throws {MqttError}
+   */
+  connect (bytes) { return this.#decode('connect', bytes) }
 
   /**
    * @param {Buffer} bytes of a packet after CONNECT
@@ -94,18 +106,22 @@ export class PacketDecoder {
    * @throws {MqttError}
    */
   decode (bytes, version) {
-    const decoder = this.#decoders[version] ??= new Decoder({ protocolVersion: version })
-    let packet
-    try {
-      packet = decoder.decode(bytes)
-    } catch (error) {
-      // it may be in the middle of a packet
-      this.#decoders[version] = undefined
-      throw new MqttError(MALFORMED, /** @type {Error} */ (error).message)
-    }
+    const packet = this.#decode(version, bytes)
     checkProperties(packet.cmd, /** @type {any} */ (packet).properties, bytes)
     checkPacket(packet, bytes, version)
     return packet
+  }
+
+  /** @param {Version | 'connect'} kind @param {Buffer} bytes @returns {Packet} @throws {MqttError} */
+  #decode (kind, bytes) {
+    const decoder = this.#decoders[kind] ??= new Decoder(kind === 'connect' ? undefined : { protocolVersion: kind })
+    try {
+      return decoder.decode(bytes)
+    } catch (error) {
+      // it may be in the middle of a packet
+      this.#decoders[kind] = undefined
+      throw new MqttError(MALFORMED, /** @type {Error} */ (error).message)
+    }
   }
 }
 
@@ -123,10 +139,11 @@ export function plainPuback (bytes) {
 
 /**
  * @param {Buffer} bytes of the first packet
+ * @param {PacketDecoder} decoder
  * @returns {Connect & { protocolVersion: Version }}
  * @throws {MqttError | OtherVersion}
  */
-export function decodeConnect (bytes) {
+export function decodeConnect (bytes, decoder) {
   if (bytes[0] >> 4 !== Type.CONNECT) throw new MqttError(PROTOCOL_ERROR, 'the first packet is not CONNECT')
   // behind the length: the name with its length, the version, and the flags
   let at = 1
@@ -139,12 +156,7 @@ export function decodeConnect (bytes) {
   if (version === 4 && (flags & PASSWORD) !== 0 && (flags & USERNAME) === 0)
     throw new MqttError(MALFORMED, 'a password without a user name') // [MQTT-3.1.2-22]
   if ((flags & QOS_3) === QOS_3) throw new MqttError(MALFORMED, 'the quality of service of the will is 3')
-  let packet
-  try {
-    packet = /** @type {any} */ (new Decoder().decode(bytes))
-  } catch (error) {
-    throw new MqttError(MALFORMED, /** @type {Error} */ (error).message)
-  }
+  const packet = decoder.connect(bytes)
   if (endOfFields(bytes, at + LEAST, flags, version === 5) !== bytes.length)
     throw new MqttError(MALFORMED, 'CONNECT has a field more than its flags say') // [MQTT-3.1.2-18] [MQTT-3.1.2-20]
   checkProperties('connect', packet.properties, bytes)
