@@ -77,7 +77,7 @@ class Decoder {
     this.#packet = this.#error = undefined
     this.#parser.parse(bytes)
     if (this.#error !== undefined) throw this.#error
-    const packet = this.#packet
+    const packet = /** @type {Packet | undefined} */ (this.#packet)
     if (packet === undefined) throw new Error('not a packet')
     this.#packet = undefined
     // the parser would keep the last CONNECT, and its password
