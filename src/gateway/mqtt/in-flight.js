@@ -16,6 +16,7 @@ const MAX_ID = 65_535
 /**
  * Longest time without an acknowledgement while records wait, ms: the longest silence of version 5. A new connection
  * gets the records once more; in this one the gateway must not repeat them [MQTT5-4.4.0-1].
+ * Exported for tests: a bound.
  */
 export const PATIENCE = 900_000
 

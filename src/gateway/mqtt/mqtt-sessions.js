@@ -117,7 +117,7 @@ export class MqttSessions {
   #keep (connection, open) {
     open.changed = false
     open.writtenAt = this.#context.clock.monotonic()
-    // longer than until the next renewal, whatever the client asks for [MQTT5-4.1.0-1]
+    // longer than until the next renewal, also if the client asks for less [MQTT5-4.1.0-1]
     return this.#write(connection, MAX_EXPIRY)
   }
 
