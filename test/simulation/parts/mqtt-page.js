@@ -195,7 +195,7 @@ export class MqttPage extends Page {
       if (before.isOpen)
         this.violation(`${this.name}: two connections of one id for ${REPLACED_WITHIN / 1000} s`)
       else if (this.#options.version === 5 && before.reason !== TAKEN_OVER)
-        this.violation(`${this.name}: the connection before has ended with ${before.reason}, and is not told that it is replaced`)
+        this.violation(`${this.name}: the connection before has ended with ${before.reason}, not with the reason that it is replaced`)
       this.isReplaced = true
     })
   }
