@@ -10,8 +10,8 @@ const { url, gateway } = server
 
 /** @param {import('socket.io-client').Socket} client @returns {any} its Socket.IO socket */
 const socketOf = (client) => gateway.io.sockets.sockets.get(client.id ?? '')
-/** @param {any} socket @returns {any[]} a session is its own transport and WebSocket: the last three are one */
-const emittersOf = (socket) => [...new Set([socket, socket.conn, socket.conn.transport, socket.conn.transport.socket])]
+/** @param {any} socket @returns {any[]} a session is its own transport */
+const emittersOf = (socket) => [...new Set([socket, socket.conn, socket.conn.transport])]
 /** Clients that started with long polling, and clients that did not. */
 const KINDS = { upgraded: ['polling', 'websocket'], direct: ['websocket'] }
 
@@ -60,7 +60,7 @@ for (const [kind, transports] of Object.entries(KINDS)) {
       (socket) => socket.conn.close(),
       (socket) => socket.conn.close(true),
       (socket) => socket.conn.transport.close(),
-      (socket) => socket.conn.transport.socket.terminate(),
+      (socket) => socket.conn.terminate(),
       (socket) => socket.conn.netSocket.destroy(new Error('lost')),
       (socket) => socket.client.onerror(new Error('broken')),
       (socket) => socket.conn.transport.onError('broken')
