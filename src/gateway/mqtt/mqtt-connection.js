@@ -144,7 +144,8 @@ export class MqttConnection extends Connection {
   /** Also when its right ends. @override @param {string} guid */
   removeDocument (guid) {
     this.#announced?.delete(guid)
-    if (this.open && this.document(guid) !== undefined) {
+    // after a join that failed the caller decides: a session keeps it for the next attempt
+    if (this.open && this.document(guid)?.joined) {
       for (const [topic, subscription] of this.#subscriptions ?? [])
         if (subscription.guid === guid) this.#subscriptions?.delete(topic)
     }

@@ -204,17 +204,17 @@ export async function openAgain (connection, [topic, qos, noLocal, place], conte
   const to = readTopic(topic)
   if (to === null) return
   const guid = 'guid' in to ? to.guid : undefined
-  connection.subscribe(topic, {
-    qos, noLocal, guid, retained: false, place: place === null ? undefined : readPlace(place)
-  })
+  const subscription = { qos, noLocal, guid, retained: false, place: place === null ? undefined : readPlace(place) }
+  connection.subscribe(topic, subscription)
   const position = place === null ? null : { epoch: place.epoch, offset: place.offset }
   if (to.kind === 'user') return readUserLog(connection, position, context)
   if (guid === undefined) return
   const error = await join(connection, { guid, position }, context)
   if (error === undefined || !connection.open) return
-  // its records would be missing
-  if (ERRORS[error].retryable) connection.giveUp('unavailable, connect again')
-  else connection.unsubscribe(topic)
+  if (!ERRORS[error].retryable) return void connection.unsubscribe(topic)
+  // its records would be missing; the join has removed the subscription, and the session has to keep it
+  connection.subscribe(topic, subscription)
+  connection.giveUp('unavailable, connect again')
 }
 
 /**
