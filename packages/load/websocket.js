@@ -69,6 +69,7 @@ export function openWebSocket (
 
   /** @param {Buffer} chunk valid during this call only @returns {boolean} whether to go on reading */
   function onData (chunk) {
+    if (closed) return true
     let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     if (!upgraded) {
       const at = bytes.indexOf('\r\n\r\n')
@@ -94,8 +95,9 @@ export function openWebSocket (
     send (content) { socket.write(frameOf(content)) },
     close () {
       closed = true
-      // after what was written, as the last acknowledgement
-      socket.destroySoon()
+      // Reading goes on until the server has closed too: unread bytes would reset the connection, and the server would
+      // lose what was written last, such as an acknowledgement.
+      socket.end()
     }
   }
 }

@@ -63,9 +63,21 @@ export const serverOptions = ({ handshake, headers, request, keepAlive, check })
 export function endSockets (server, { silence, linger }, clock) {
   server.timeout = silence
   server.on('clientError', (error, socket) => {
-    if (canAnswer(error, socket)) endSocket(socket, responseOf(400), clock, linger)
+    if (canAnswer(error, socket)) endSocket(socket, answerTo(error, socket), clock, linger)
     else socket.destroy()
   })
+}
+
+/**
+ * Browsers open connections ahead, and may send their request at the moment of the timeout: they repeat it if the
+ * connection is closed without an answer, and take any other answer than 408 for its own.
+ * @param {Error & { code?: string }} error
+ * @param {import('stream').Duplex & { bytesRead?: number }} socket
+ * @returns {string}
+ */
+function answerTo ({ code }, { bytesRead }) {
+  if (code !== 'ERR_HTTP_REQUEST_TIMEOUT') return responseOf(400)
+  return bytesRead === 0 ? '' : responseOf(408)
 }
 
 /**

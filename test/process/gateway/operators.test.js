@@ -153,7 +153,7 @@ describe('a kick', () => {
     const [tab] = await fourTabs(t)
     const end = ended(tab)
     for (const { conn } of server.gateway.io.sockets.sockets.values())
-      if (conn.transport.name === 'websocket') /** @type {any} */ (conn.transport).socket.terminate()
+      if (conn.transport.name === 'websocket') /** @type {any} */ (conn).terminate()
     assert.deepEqual(await end, { reason: 'transport close', events: [] })
   })
 })
