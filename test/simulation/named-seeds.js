@@ -28,5 +28,7 @@ export const NAMED_SEEDS = [
     'and the answer on the next connection, at which the page loads its document' },
   { seed: 5, scenario: 'devices', found: 'a client of MQTT whose session could not be read from Redis was refused with an internal ' +
     'error' },
-  { seed: 6, scenario: 'devices', found: 'a `doc:resync` to a dead connection of MQTT was lost: the session went on in the next log' }
+  { seed: 6, scenario: 'devices', found: 'a `doc:resync` to a dead connection of MQTT was lost: the session went on in the next log' },
+  { seed: 16, scenario: 'devices', found: 'a session of MQTT lost the subscription to a document that could not be opened again at ' +
+    'once' }
 ]
