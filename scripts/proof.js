@@ -5,7 +5,8 @@
  *   npm run proof                      about two and a half hours on two cores
  *   npm run proof -- --quick           about 20 minutes
  *   npm run proof -- --only faults,soak
- *   npm run proof -- --continue        after an interruption: what ran to its end is not run again
+ *   npm run proof -- --continue        after an interruption: what ran to its end is not run again; the full run of a
+ *                                      part counts with --quick as well
  *
  * Exit code: 0 nothing was lost, 1 something was, or a part did not run to its end, 2 wrong arguments, 130 interrupted.
  */

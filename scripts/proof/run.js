@@ -80,13 +80,13 @@ const filesOf = (part, folder) => ({
  * @param {Part} part
  * @param {'full' | 'quick'} scale
  * @param {string} folder
- * @returns {Outcome | undefined} of an earlier run with the same command
+ * @returns {Outcome | undefined} of an earlier run with the same command, or of the full one, which shows more
  */
 function earlier (part, scale, folder) {
   const files = filesOf(part, folder)
   if (!existsSync(files.ran) || !existsSync(files.results)) return
   const ran = JSON.parse(readFileSync(files.ran, 'utf8'))
-  if (ran.command !== commandOf(part, scale)) return
+  if (![commandOf(part, scale), commandOf(part, 'full')].includes(ran.command)) return
   return { part, ...ran, shown: part.read(JSON.parse(readFileSync(files.results, 'utf8'))) }
 }
 

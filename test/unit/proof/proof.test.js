@@ -89,6 +89,16 @@ test('the page says what was lost, also if a part did not run to its end, and a 
   assert.deepEqual(again.map((outcome) => lostOf(outcome).length), [0, 1, 1, 1])
   assert.deepEqual(dates(again).map((date, i) => date === outcomes[i].date), [true, true, false, true],
     'continued: a part without results runs again')
+  const other = (/** @type {'quick' | 'full'} */ scale) =>
+    [{ ...parts[0], [scale]: { ...parts[0][scale], args: [...parts[0][scale].args, '--other'] } }]
+  const [kept] = await runParts(other('quick'), {
+    scale: 'quick', folder, signal: new AbortController().signal, say () {}, goOn: true
+  })
+  assert.equal(kept.date, again[0].date, 'the full run of a part shows more than the quick one')
+  const [repeated] = await runParts(other('full'), {
+    scale: 'full', folder, signal: new AbortController().signal, say () {}, goOn: true
+  })
+  assert.notEqual(repeated.date, again[0].date, 'a quick run does not count as the full one')
 
   const interrupted = AbortSignal.abort()
   assert.deepEqual(await runParts(parts, { scale: 'quick', folder, signal: interrupted, say () {} }), [])
