@@ -73,7 +73,9 @@ async function load (t, { protocol, port: portOf, path, msgpack, anonymous }, pl
       anonymous ? undefined : signToken({ sub: `user-${index}`, exp: Math.floor(Date.now() / 1000) + 600 }),
     api: { url: inkcast.apiUrl, token: undefined },
     admin: { url: `http://127.0.0.1:${/** @type {import('net').AddressInfo} */ (admin.address()).port}`, token: undefined },
-    settle: 5000,
+    // the gateway counts the acknowledgements of a record when it has all of them, or at RECEIPT_TIMEOUT (10 s): a
+    // client that left may owe one
+    settle: plan.receipts ? 15_000 : 5000,
     onSample ({ phase, deliveriesPerSecond }) {
       if (cut || plan.silent !== undefined || phase !== 'hold' || deliveriesPerSecond === 0) return
       cut = true
