@@ -33,12 +33,11 @@ export class RedisTime {
     return high < before[0] - STEP ? high - before[0] : 0
   }
 
-  /** @returns {number} ms since 1970; 0 before the first answer: nothing has ended yet */
-  now () {
-    if (this.#between === undefined) return 0
-    const [low, high] = this.#between
-    return this.clock.monotonic() + (low + high) / 2
-  }
+  /**
+   * @returns {number} the lowest time that Redis may have, ms since 1970: no ban or revoke ends early. 0 before the
+   *   first answer: nothing has ended yet
+   */
+  now () { return this.#between === undefined ? 0 : this.clock.monotonic() + this.#between[0] }
 
   /** @returns {number} the highest time that Redis may have reached, ms since 1970; 0: unknown. Never goes back */
   latest () { return this.#latest === -Infinity ? 0 : this.clock.monotonic() + this.#latest }

@@ -30,5 +30,7 @@ export const NAMED_SEEDS = [
     'error' },
   { seed: 6, scenario: 'devices', found: 'a `doc:resync` to a dead connection of MQTT was lost: the session went on in the next log' },
   { seed: 16, scenario: 'devices', found: 'a session of MQTT lost the subscription to a document that could not be opened again at ' +
-    'once' }
+    'once' },
+  { seed: 1795941804, scenario: 'default', found: 'a revoke with `x-ttl` ended early, by up to half the time of a slow answer of ' +
+    'Redis' }
 ]
