@@ -1,6 +1,7 @@
 import net from 'node:net'
 import mqttPacket from 'mqtt-packet'
 import { READ_BUFFER } from '../../packages/load/socket.js'
+import { OpeningClient } from './opening-client.js'
 
 /** Interval of PINGREQ, ms: that of Engine.IO's heartbeat. To compare, set NETWORK=25000:25000:20000. */
 const KEEP_ALIVE = 25_000
@@ -14,14 +15,9 @@ const NO_RETAINED = 2
  * A client of MQTT 5 on a bare TCP socket: CONNECT with a clean start and no session that outlasts it, and SUBSCRIBE to
  * one document with quality of service 1. It checks reason codes, and drops what follows.
  */
-export class MqttClient {
-  /** @type {'opening' | 'subscribing' | 'open' | 'closed'} */
-  #state = 'opening'
+export class MqttClient extends OpeningClient {
   #member
   #socket
-  #listeners
-  /** @type {((error: Error | null) => void) | null} */
-  #settle
   /** @type {NodeJS.Timeout | undefined} */
   #timer
 
@@ -32,9 +28,8 @@ export class MqttClient {
    * @param {(error: Error | null) => void} settle called once: the client has subscribed, or failed
    */
   constructor (target, member, listeners, settle) {
+    super(listeners, settle)
     this.#member = member
-    this.#listeners = listeners
-    this.#settle = settle
     this.#socket = net.connect({
       ...target,
       localAddress: member.source,
@@ -52,19 +47,11 @@ export class MqttClient {
     this.#socket.on('close', () => this.fail('closed by the server'))
   }
 
+  /** @override */
   close () {
-    this.#state = 'closed'
+    super.close()
     clearInterval(this.#timer)
     this.#socket.destroy()
-  }
-
-  /** @param {string} reason */
-  fail (reason) {
-    const state = this.#state
-    if (state === 'closed') return
-    this.close()
-    if (state === 'open') this.#listeners.onLost?.(reason)
-    else this.#done(new Error(`${reason} while ${state}`))
   }
 
   #connect () {
@@ -78,28 +65,21 @@ export class MqttClient {
   /** @param {Buffer} bytes that begin with the answer: nothing else comes before it */
   #packet (bytes) {
     const type = bytes[0] >> 4
-    if (this.#state === 'opening') {
+    if (this.state === 'opening') {
       // behind the length of one byte, or of two, and the flags
       const reason = bytes[bytes[1] > 127 ? 4 : 3]
       if (type !== CONNACK || reason !== 0) return this.fail(`refused: packet ${type}, reason ${reason}`)
-      this.#state = 'subscribing'
+      this.joins()
       const subscription = { topic: `doc/${this.#member.guid}`, qos: /** @type {const} */ (1), rh: NO_RETAINED }
       this.#send({ cmd: 'subscribe', messageId: 1, subscriptions: [subscription] })
-    } else if (this.#state === 'subscribing' && type === SUBACK) {
+    } else if (this.state === 'joining' && type === SUBACK) {
       const granted = bytes[bytes[1] + 1]
       if (granted !== 1) return this.fail(`refused: reason ${granted}`)
-      this.#state = 'open'
       this.#timer = setInterval(() => this.#socket.write(PINGREQ), KEEP_ALIVE)
-      this.#done(null)
+      this.opened()
     }
   }
 
   /** @param {import('mqtt-packet').Packet} packet */
   #send (packet) { this.#socket.write(mqttPacket.generate(packet, VERSION)) }
-
-  /** @param {Error | null} error */
-  #done (error) {
-    this.#settle?.(error)
-    this.#settle = null
-  }
 }

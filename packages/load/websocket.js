@@ -27,6 +27,8 @@ import { openSocket } from './socket.js'
  */
 
 const EMPTY = Buffer.alloc(0)
+/** Time that a server has to close its side as well, ms. */
+const LINGER = 5000
 // Both are in RFC 6455, section 1.3
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
@@ -98,6 +100,8 @@ export function openWebSocket (
       // Reading goes on until the server has closed too: unread bytes would reset the connection, and the server would
       // lose what was written last, such as an acknowledgement.
       socket.end()
+      const timer = setTimeout(() => socket.destroy(), LINGER).unref()
+      socket.once('close', () => clearTimeout(timer))
     }
   }
 }

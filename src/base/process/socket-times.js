@@ -63,35 +63,27 @@ export const serverOptions = ({ handshake, headers, request, keepAlive, check })
 export function endSockets (server, { silence, linger }, clock) {
   server.timeout = silence
   server.on('clientError', (error, socket) => {
-    if (canAnswer(error, socket)) endSocket(socket, answerTo(error, socket), clock, linger)
+    if (canAnswer(error, socket)) endSocket(socket, responseOf(400), clock, linger)
     else socket.destroy()
   })
 }
 
 /**
  * Browsers open connections ahead, and may send their request at the moment of the timeout: they repeat it if the
- * connection is closed without an answer, and take any other answer than 408 for its own.
- * @param {Error & { code?: string }} error
- * @param {import('stream').Duplex & { bytesRead?: number }} socket
- * @returns {string}
- */
-function answerTo ({ code }, { bytesRead }) {
-  if (code !== 'ERR_HTTP_REQUEST_TIMEOUT') return responseOf(400)
-  return bytesRead === 0 ? '' : responseOf(408)
-}
-
-/**
+ * connection is closed without an answer, and take an answer for that of their request.
  * @param {Error & { code?: string }} error of Node's event `clientError`
  * @param {import('stream').Duplex} socket
- * @returns {boolean} false: the connection has ended, or the answer would be written into another response
+ * @returns {boolean} false: nothing was asked, the connection has ended, or the answer would be written into another
+ *   response
  */
 export function canAnswer (error, socket) {
-  const { secureConnecting, _httpMessage } =
-    /** @type {{ secureConnecting?: boolean, _httpMessage?: { headersSent: boolean } }} */ (
+  const { secureConnecting, bytesRead, _httpMessage } =
+    /** @type {{ secureConnecting?: boolean, bytesRead?: number, _httpMessage?: { headersSent: boolean } }} */ (
       /** @type {unknown} */ (socket)
     )
   // before the TLS handshake nothing can be written, and `end` would wait for it
-  return socket.writable && !secureConnecting && error.code !== 'ECONNRESET' && !_httpMessage?.headersSent
+  return socket.writable && !secureConnecting && bytesRead !== 0 && error.code !== 'ECONNRESET' &&
+    !_httpMessage?.headersSent
 }
 
 /**

@@ -176,7 +176,7 @@ export class InputLimits {
     if (session.readyState === 'closed') return
     this.#metrics.sessions_cut.inc({ reason })
     if (!early) session[kOwner]?.giveUp('too much unfinished input, resume')
-    // Frees ws's memory as well, without waiting for the client's close frame.
+    // without waiting for the client's close frame
     session.terminate()
   }
 }

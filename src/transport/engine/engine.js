@@ -7,7 +7,7 @@ import { Answer } from './answer.js'
 import { PollAnswers } from './poll-answer.js'
 import { RELEASE, asksForWebSocket, beginsWebSocket, hasKey, headSize, queryOf } from './request.js'
 import { createClosing } from './socket-reader.js'
-import { UpgradeResponse, headerLines } from './upgrade-response.js'
+import { UpgradeResponse, headerLines, isValidHeader } from './upgrade-response.js'
 import { Upgrades } from './upgrades.js'
 
 /** Engine.IO's error codes. */
@@ -282,12 +282,19 @@ export class Engine extends EngineServer {
   get takesUsual () { return !this.#extended }
 
   /**
-   * Lets extensions add headers to a response, as Engine.IO does.
+   * Lets extensions add headers to a response, as Engine.IO does. Invalid ones are reported and left out: Node would
+   * throw when the response is sent, which may be in a delivery.
    * @param {Record<string, any>} headers @param {any} req
    */
   addHeaders (headers, req) {
+    if (!this.#extended) return
     if (req._query.sid === undefined) this.emit('initial_headers', headers, req)
     this.emit('headers', headers, req)
+    for (const header of Object.keys(headers)) {
+      if (isValidHeader(header, headers[header])) continue
+      delete headers[header]
+      this.#failed(req, BAD_REQUEST, { name: 'INVALID_HEADER', header })
+    }
   }
 
   /**

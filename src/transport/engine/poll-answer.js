@@ -1,6 +1,6 @@
 import { Deadlines } from './deadlines.js'
 
-/** Property of Engine.IO's socket: the response to its last poll, until the kernel has taken all of it. */
+/** Property of a session: the response to its last poll, until the kernel has taken all of it. */
 const kAnswer = Symbol('answer')
 
 /**

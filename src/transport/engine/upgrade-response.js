@@ -1,4 +1,4 @@
-import { OutgoingMessage } from 'node:http'
+import { OutgoingMessage, validateHeaderName, validateHeaderValue } from 'node:http'
 import { endSocket, responseOf } from '../../base/process/socket-times.js'
 
 /** Status of a response that gives none. */
@@ -40,14 +40,24 @@ export class UpgradeResponse extends OutgoingMessage {
 }
 
 /**
- * @param {Record<string, any>} headers by name; several values of one name are several lines
- * @returns {string} lines of a response
- * @throws if a name or a value is not valid
+ * @param {string} name
+ * @param {any} value several values of one name are a list
+ * @returns {boolean} whether Node would send it
  */
-export function headerLines (headers) {
-  const checked = new OutgoingMessage()
-  for (const name of Object.keys(headers)) checked.setHeader(name, headers[name])
-  return Object.keys(headers)
-    .flatMap((name) => [headers[name]].flat().map((value) => `${name}: ${value}\r\n`))
-    .join('')
+export function isValidHeader (name, value) {
+  try {
+    validateHeaderName(name)
+    for (const one of [value].flat()) validateHeaderValue(name, one)
+    return true
+  } catch {
+    return false
+  }
 }
+
+/**
+ * @param {Record<string, any>} headers valid, by name; several values of one name are several lines
+ * @returns {string} lines of a response
+ */
+export const headerLines = (headers) => Object.keys(headers)
+  .flatMap((name) => [headers[name]].flat().map((value) => `${name}: ${value}\r\n`))
+  .join('')

@@ -292,17 +292,19 @@ test('a poll may be silent for as long as the gateway holds it', () => {
   assert.ok(timesWithPolls({ max: 600_000, timeout: 60_000 }).silence > 660_000)
 })
 
-test('a late request gets 408, and a connection that was opened ahead no answer at all: its browser would take it for that of a request',
-  async (t) => {
-    const address = await LISTENERS['the admin server'](t)
-    for (const [bytes, answer] of /** @type {[string, RegExp][]} */ ([
-      ['', /^$/], ['G', /^HTTP\/1\.1 408 /], [head(), /^HTTP\/1\.1 408 /], ['no HTTP\r\n\r\n', /^HTTP\/1\.1 400 /]
-    ])) {
-      const socket = await open(t, address)
-      let text = ''
-      socket.setEncoding('latin1').on('data', (chunk) => { text += chunk })
-      socket.write(bytes)
-      await once(socket, 'end')
-      assert.match(text, answer, JSON.stringify(bytes))
-    }
-  })
+for (const name of ['the api', 'the admin server']) {
+  test(`a connection to ${name} that was opened ahead gets no answer: its browser would take it for that of a request`,
+    async (t) => {
+      const address = await LISTENERS[/** @type {string} */ (name)](t)
+      for (const [bytes, answer] of /** @type {[string, RegExp][]} */ ([
+        ['', /^$/], ['G', /^HTTP\/1\.1 400 /], [head(), /^HTTP\/1\.1 400 /], ['no HTTP\r\n\r\n', /^HTTP\/1\.1 400 /]
+      ])) {
+        const socket = await open(t, address)
+        let text = ''
+        socket.setEncoding('latin1').on('data', (chunk) => { text += chunk })
+        socket.write(bytes)
+        await once(socket, 'end')
+        assert.match(text, answer, JSON.stringify(bytes))
+      }
+    })
+}

@@ -129,6 +129,21 @@ describe('an extension', () => {
     assert.ok(engine.sessions().every((session) => session instanceof EngineSocket))
   })
 
+  test('leaves out headers that are not valid, and reports them', async (t) => {
+    const { url, gateway: { engine } } = await startEmbedded(t)
+    /** @type {unknown[]} */
+    const reported = []
+    engine.on('connection_error', ({ context }) => { reported.push(context) })
+    engine.on('headers', (headers) => {
+      Object.assign(headers, { 'x-lines': 'a\r\nb', 'not a name': 'a', 'x-none': undefined, 'x-good': 'yes' })
+    })
+    const { headers } = await poll(url)
+    assert.deepEqual([headers.get('x-good'), headers.get('x-lines')], ['yes', null])
+    assert.match(await upgrade(t, url), /^HTTP\/1\.1 101 (?!.*(x-lines|not a name|x-none)).*x-good: yes\r\n/s)
+    const names = ['x-lines', 'not a name', 'x-none']
+    assert.deepEqual(reported, [...names, ...names].map((header) => ({ name: 'INVALID_HEADER', header })))
+  })
+
   test('reads requests in a middleware, which may set headers and refuse', async (t) => {
     const { url, gateway: { engine } } = await startEmbedded(t)
     engine.use((/** @type {any} */ req, /** @type {any} */ res, /** @type {Function} */ next) => {

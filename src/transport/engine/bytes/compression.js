@@ -18,7 +18,7 @@ const RSV1 = 0x40
 const LEVEL = 1
 /** Bytes that end every deflated message and are not sent (RFC 7692, 7.2.1). */
 const TAIL = Buffer.from([0, 0, 0xff, 0xff])
-const INFLATE = { finishFlush: constants.Z_SYNC_FLUSH, chunkSize: 4096 }
+const INFLATE = { finishFlush: constants.Z_SYNC_FLUSH }
 const SETTINGS = {
   isServer: true,
   serverNoContextTakeover: true,
