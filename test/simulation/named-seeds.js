@@ -31,6 +31,9 @@ export const NAMED_SEEDS = [
   { seed: 6, scenario: 'devices', found: 'a `doc:resync` to a dead connection of MQTT was lost: the session went on in the next log' },
   { seed: 16, scenario: 'devices', found: 'a session of MQTT lost the subscription to a document that could not be opened again at ' +
     'once' },
+  { seed: 19, scenario: 'devices', found: 'the check took for lost what a service had published, and a page had loaded, ' +
+    'before the answer to the publication' },
+  { seed: 13, scenario: 'devices', found: 'the check expected a receipt for each PUBACK, also for records that ask for none' },
   { seed: 1795941804, scenario: 'default', found: 'a revoke with `x-ttl` ended early, by up to half the time of a slow answer of ' +
     'Redis' }
 ]

@@ -182,7 +182,7 @@ class Run {
     this.tabs = new Tabs(world, {
       count, guids, edited: ['edits-1'], service, answers, plain: plain?.fork(), mqtt,
       mayResync: () => this.plan.mayResync, areSlow: slow !== undefined,
-      acknowledged: receiver && ((traceId) => receiver.checker.acknowledged(traceId)),
+      receipts: receiver?.checker,
       // an edit that waits for the webhook is in Redis only
       isLost: (guid, writer, number) =>
         // a record of a user's log has the user's id as its key

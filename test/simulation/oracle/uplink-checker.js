@@ -27,8 +27,8 @@ export class UplinkChecker {
   /** The last event, by user, or user and document. @type {Map<string, string>} */
   states = new Map()
   /**
-   * By trace id: pages that acknowledged, and what receipts say.
-   * @type {Map<string, { asked: number, acknowledged: number, delivered: number, receipts: number }>}
+   * By trace id: pages that acknowledged, those that may have been asked (or not), and what receipts say.
+   * @type {Map<string, { asked: number, perhaps: number, acknowledged: number, delivered: number, receipts: number }>}
    */
   receipts = new Map()
   /** @type {Set<string>} */
@@ -87,12 +87,15 @@ export class UplinkChecker {
     if (before === operator && this.isCalm()) this.violation(`the webhook has ${operator} of ${key} twice`)
   }
 
-  /** A page acknowledges a record. @param {string} traceId */
+  /** A page acknowledges a record that asks for it. @param {string} traceId */
   acknowledged (traceId) { this.#of(traceId).asked++ }
+
+  /** A page acknowledges a record, as it does with each one. @param {string} traceId */
+  taken (traceId) { this.#of(traceId).perhaps++ }
 
   /** @param {string} traceId */
   #of (traceId) {
-    const receipt = this.receipts.get(traceId) ?? { asked: 0, acknowledged: 0, delivered: 0, receipts: 0 }
+    const receipt = this.receipts.get(traceId) ?? { asked: 0, perhaps: 0, acknowledged: 0, delivered: 0, receipts: 0 }
     this.receipts.set(traceId, receipt)
     return receipt
   }
@@ -112,7 +115,7 @@ export class UplinkChecker {
     receipt.receipts++
     // parts that Redis has lost the end of make a second receipt
     const counted = this.hasLost() ? acknowledged : receipt.acknowledged
-    if (counted > receipt.asked)
-      this.violation(`receipts of ${traceid}: ${counted} acknowledgements of ${receipt.asked} pages`)
+    const most = receipt.asked + receipt.perhaps
+    if (counted > most) this.violation(`receipts of ${traceid}: ${counted} acknowledgements of ${most} pages`)
   }
 }

@@ -17,13 +17,11 @@ export class KafkaService extends Service {
 
   /** @override @param {string} guid @returns {Promise<void>} the next record of the document is written */
   async publish (guid) {
-    const number = (this.accepted.get(guid) ?? 0) + 1
-    this.waiting++
+    const number = this.write(guid)
     await this.#produce(guid, { writer: this.process.name, number }, {
       'x-event': 'record', 'idempotency-key': `${guid}-${number}`
     })
-    this.waiting--
-    this.accepted.set(guid, number)
+    this.published(guid, number)
   }
 
   /** @override @param {string} guid */

@@ -153,7 +153,8 @@ export class MqttPage extends Page {
       return
     }
     line.acknowledge(packet, () => {
-      if (to?.kind === 'document') this.acknowledge(own['x-trace-id'] ?? `${to.guid}-${value.number}`, () => {})
+      // it acknowledges records from the log, too, which ask for nothing
+      if (to?.kind === 'document') this.options.taken(own['x-trace-id'] ?? `${to.guid}-${value.number}`)
     })
     if (checker === undefined) return this.violation(`${this.name}: ${topic} without a subscription`)
     // 3.1.1 cannot leave out the newest record, which it loads

@@ -28,7 +28,8 @@ export const logOf = (uid) => `${OF_USERS}${uid}`
  * @property {boolean} isSlow it may read too little
  * @property {(log: string) => [writer: string, number: number][]} load
  * @property {(guid: string, writer: string, number: number) => boolean} isLost
- * @property {(traceId: string) => void} acknowledged called when the page acknowledges a record
+ * @property {(traceId: string) => void} acknowledged called when the page acknowledges a record that asks for it
+ * @property {(traceId: string) => void} taken called when the page acknowledges a record, as it does with each one
  *
  * @typedef {{ checker: PresenceChecker, state: object | undefined, isListed: boolean }} Part in the presence of a
  *   document; the state: the newest one of this page

@@ -20,6 +20,11 @@ export class Service {
   #agent = new http.Agent({ keepAlive: true })
   /** Number of the last record that was accepted, by document or log of a user. @type {Map<string, number>} */
   accepted = new Map()
+  /**
+   * Number of the last record that it has, which may have no answer yet: it writes before it publishes.
+   * @type {Map<string, number>}
+   */
+  written = new Map()
   /** Records that have no answer yet. */
   waiting = 0
   attempts = 0
@@ -60,11 +65,23 @@ export class Service {
 
   /** @param {string} log @param {string} path @param {Record<string, string>} headers */
   async #next (log, path, headers) {
-    const number = (this.accepted.get(log) ?? 0) + 1
-    this.waiting++
+    const number = this.write(log)
     await this.until(path, JSON.stringify({ writer: this.process.name, number }), {
       ...headers, 'idempotency-key': `${log}-${number}`
     })
+    this.published(log, number)
+  }
+
+  /** @param {string} log @returns {number} of its next record, which will be published */
+  write (log) {
+    const number = (this.accepted.get(log) ?? 0) + 1
+    this.written.set(log, number)
+    this.waiting++
+    return number
+  }
+
+  /** @param {string} log @param {number} number */
+  published (log, number) {
     this.waiting--
     this.accepted.set(log, number)
   }

@@ -41,13 +41,13 @@ export class Tabs {
    * @param {() => boolean} options.mayResync
    * @param {boolean} options.areSlow some pages read too little
    * @param {(guid: string, writer: string, number: number) => boolean} options.isLost by Kafka
-   * @param {((traceId: string) => void) | undefined} options.acknowledged a page acknowledges a record
+   * @param {import('../oracle/uplink-checker.js').UplinkChecker | undefined} options.receipts gets acknowledgements
    * @param {import('../world/random.js').SeededRandom | undefined} options.plain some pages are on plain WebSockets
    * @param {import('../world/random.js').SeededRandom | undefined} options.mqtt some are devices on MQTT
    */
   constructor (world, options) {
     const { count, guids, edited, service, answers, mayResync } = options
-    const { areSlow, isLost, acknowledged = () => {}, plain, mqtt } = options
+    const { areSlow, isLost, receipts, plain, mqtt } = options
     this.world = world
     this.plain = plain
     this.mqtt = mqtt
@@ -60,7 +60,7 @@ export class Tabs {
     this.mayResync = mayResync
     this.areSlow = areSlow
     this.isLost = isLost
-    this.acknowledged = acknowledged
+    this.receipts = receipts
     const users = drawn.chance(0.5) ? count : drawn.whole(1, count)
     this.uids = Array.from({ length: users }, (_, i) => `user-${i + 1}`)
     this.areClosed = drawn.chance(0.6)
@@ -105,9 +105,10 @@ export class Tabs {
       mayResync: this.mayResync,
       isSlow: this.areSlow,
       isLost: this.isLost,
-      acknowledged: this.acknowledged,
+      acknowledged: (traceId) => this.receipts?.acknowledged(traceId),
+      taken: (traceId) => this.receipts?.taken(traceId),
       load: (log) => {
-        const number = service.accepted.get(log)
+        const number = service.written.get(log)
         return number === undefined ? [] : [[service.process.name, number]]
       }
     })
