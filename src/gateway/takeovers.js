@@ -7,9 +7,9 @@ import { timeOfSid, workerOfSid } from '../wire/session-id.js'
  * (`Connection.exclusive`).
  *
  * Each connection claims its device in Redis once it is connected. The latest claim there has the device, and its
- * worker orders the end of the connection that had it before, like a kick. Claims are renewed, and a connection that
- * finds a later claim then ends by itself: so an order that was lost delays the end until the next renewal, but never
- * undoes it.
+ * worker orders the end of the connection that had it before, like a kick. An order that Redis did not take is sent
+ * again when Redis answers. Claims are renewed, and a connection that finds a later claim then ends by itself: so an
+ * order that was lost delays the end until the next renewal, but never undoes it.
  *
  * @typedef {import('./connection.js').Connection} Connection
  */
@@ -158,8 +158,18 @@ export class Takeovers {
   /** @param {string} sid of a connection of another worker @param {string} by */
   #order (sid, by) {
     if (this.#ordering < ORDERS_AT_ONCE) this.#sendOrder(sid, by)
-    else if (this.#orders.length < MAX_ORDERS) this.#orders.push([sid, by])
+    else this.#keepOrder(sid, by)
+  }
+
+  /** @param {string} sid @param {string} by */
+  #keepOrder (sid, by) {
+    if (this.#orders.length < MAX_ORDERS) this.#orders.push([sid, by])
     else this.#services.metrics.bus_errors.inc({ operation: 'replace_device' })
+  }
+
+  #sendKept () {
+    while (this.#ordering < ORDERS_AT_ONCE && this.#orders.length > 0)
+      this.#sendOrder(.../** @type {[string, string]} */ (this.#orders.shift()))
   }
 
   /** @param {string} sid @param {string} by */
@@ -173,18 +183,20 @@ export class Takeovers {
           traceId: newTraceId(random), timestamp: timeOfSid(by), contentType: 'application/json', value: NO_VALUE
         }
       }])
-    } catch {
-      metrics.bus_errors.inc({ operation: 'replace_device' })
-    } finally {
       this.#ordering--
-      const next = this.#orders.shift()
-      if (next !== undefined) this.#sendOrder(...next)
+      this.#sendKept()
+    } catch {
+      this.#ordering--
+      metrics.bus_errors.inc({ operation: 'replace_device' })
+      this.#keepOrder(sid, by)
     }
   }
 
-  /** Claims what could not be claimed, and renews what is due, oldest first. */
+  /** Orders and claims what could not be ordered and claimed, and renews what is due, oldest first. */
   async #renew () {
-    if (this.#renewing || !this.#parts.devices.ready) return
+    if (!this.#parts.devices.ready) return
+    this.#sendKept()
+    if (this.#renewing) return
     this.#renewing = true
     try {
       const calls = []

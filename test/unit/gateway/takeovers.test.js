@@ -13,13 +13,13 @@ import { storeRedis } from '../../helpers/store-redis.js'
 const RENEWED = 5 * 60_000 + 2000
 
 /**
- * Workers over one store. Orders arrive at once, except while `loses` is set.
+ * Workers over one store. Orders arrive at once, except while `loses` or `refuses` is set.
  * @param {import('node:test').TestContext} t
  */
 async function cluster (t) {
   const clock = manualClock()
   const { redis } = await storeRedis(t)
-  const state = { loses: false, fails: false, replaced: 0, orders: 0 }
+  const state = { loses: false, refuses: false, fails: false, replaced: 0, orders: 0 }
   /** @type {Directory[]} */
   const directories = []
   const metrics = /** @type {any} */ ({
@@ -30,6 +30,7 @@ async function cluster (t) {
     async publish ([{ publication: { operator, sid, from } }]) {
       state.orders++
       assert.deepEqual([operator, typeof from], ['kick', 'string'])
+      if (state.refuses) throw new Error('no Redis')
       if (!state.loses) for (const directory of directories) directory.connection(sid)?.disconnect('replaced')
       return []
     }
@@ -122,6 +123,24 @@ test('a connection whose order was lost finds the later one when it renews its c
   await clock.pass(RENEWED)
   await settled()
   assert.deepEqual([old.code, next.code, state.replaced], ['replaced', undefined, 1])
+})
+
+test('an order that Redis did not take is sent again, each second until Redis takes it', async (t) => {
+  const { clock, state, worker, settled, device } = await cluster(t)
+  const [one, two] = [worker(1), worker(2)]
+  const mine = device()
+  const old = one(...mine)
+  await settled()
+  state.refuses = true
+  const next = two(...mine)
+  await settled()
+  await clock.pass(2000)
+  await settled()
+  assert.deepEqual([old.open, state.orders], [true, 3])
+  state.refuses = false
+  await clock.pass(1000)
+  await settled()
+  assert.deepEqual([old.code, next.open, state.orders], ['replaced', true, 4])
 })
 
 test('a claim that fails is repeated, and one that Redis has lost is written again, unless a later one is there', async (t) => {
