@@ -36,6 +36,7 @@ export const NAMED_SEEDS = [
   { seed: 13, scenario: 'devices', found: 'the check expected a receipt for each PUBACK, also for records that ask for none' },
   { seed: 89, scenario: 'devices', found: 'an order to end the connection before, which Redis did not take, was not sent ' +
     'again: two connections of one id until the next renewal' },
+  { seed: 120, scenario: 'devices', found: 'the check awaited the last takeover of a device that was opened after it' },
   { seed: 1795941804, scenario: 'default', found: 'a revoke with `x-ttl` ended early, by up to half the time of a slow answer of ' +
     'Redis' }
 ]

@@ -171,8 +171,8 @@ export class MqttPage extends Page {
   #takeOverAgain () {
     const { clock, drawn } = this.process
     clock.timer(drawn.duration(TAKE_OVER), () => {
-      if (!this.#isCalm && this.#line?.isAdmitted) this.#takeOver()
-      if (!this.#isCalm) this.#takeOverAgain()
+      if (!this.isCalm && this.#line?.isAdmitted) this.#takeOver()
+      if (!this.isCalm) this.#takeOverAgain()
     })
   }
 
@@ -185,13 +185,14 @@ export class MqttPage extends Page {
     return before
   }
 
-  #isCalm = false
+  /** Whether the last takeover has begun. */
+  isCalm = false
 
   /** There are no more faults: the connection before ends within a bound, with its reason. In a turn of the page. */
   lastTakeover () {
-    this.#isCalm = true
-    const before = this.#takeOver()
-    if (before === undefined) return
+    if (this.isCalm || !this.isConnected) return
+    this.isCalm = true
+    const before = /** @type {MqttLine} */ (this.#takeOver())
     this.process.clock.timer(REPLACED_WITHIN, () => {
       if (before.isOpen)
         this.violation(`${this.name}: two connections of one id for ${REPLACED_WITHIN / 1000} s`)

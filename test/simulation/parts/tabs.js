@@ -161,15 +161,14 @@ export class Tabs {
     return undefined
   }
 
-  last () {
-    for (const page of this.#devices) page.process.enter('take over', () => page.lastTakeover())
-  }
-
   /** Open pages on MQTT. */
   get #devices () { return this.open.filter((page) => page instanceof MqttPage) }
 
   behind () {
     const { service } = this
+    // also of a tab that was opened meanwhile
+    for (const page of this.#devices)
+      if (!page.isCalm && page.isConnected) page.process.enter('take over', () => page.lastTakeover())
     const device = this.#devices.find((page) => !page.isReplaced || !page.isConnected)
     if (device !== undefined) return `${device.name} is not connected, or has two connections`
     const newest = (/** @type {string} */ log) =>
