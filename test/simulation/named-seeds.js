@@ -38,5 +38,7 @@ export const NAMED_SEEDS = [
     'again: two connections of one id until the next renewal' },
   { seed: 120, scenario: 'devices', found: 'the check awaited the last takeover of a device that was opened after it' },
   { seed: 1795941804, scenario: 'default', found: 'a revoke with `x-ttl` ended early, by up to half the time of a slow answer of ' +
-    'Redis' }
+    'Redis' },
+  { seed: 1795942440, scenario: 'default', found: 'a change of the members came after an answer that had it already, with an ' +
+    'older version' }
 ]

@@ -182,14 +182,14 @@ export class Presence {
    * @param {string} guid
    * @param {{ cursor?: string, limit?: number }} query
    * @returns {Promise<{ members: import('./contract.js').Member[], count: number, version: number, cursor?: string,
-   *   countOnly?: true }>} never older than the last message to the document's members here
+   *   countOnly?: true }>} never older than what the document's members here have
    * @throws {InkcastError} unavailable
    */
   async members (guid, { cursor, limit = PAGE }) {
     for (let read = 1; ; read++) {
       const { countOnly, ...page } = await this.#store.page(guid, { after: cursor, limit })
       const room = this.#rooms.get(guid)
-      if (room?.isNewer(page.version)) {
+      if (room?.answer(page.version) === false) {
         if (read < READS) continue
         // the store has lost data: send the list to all
         room.lose('gap')

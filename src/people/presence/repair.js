@@ -62,7 +62,7 @@ export class Repair {
       const versions = await store.versions(quiet.map(({ guid }) => guid))
       gate.ok()
       return quiet.flatMap((room, i) => {
-        const differs = () => room.quiet && room.version !== versions[i]
+        const differs = () => room.quiet && !room.isAt(versions[i])
         return differs() ? [() => { if (rooms.get(room.guid) === room && differs()) room.lose('silent') }] : []
       })
     } catch (error) {

@@ -33,8 +33,10 @@ export const PAGE = 100
 const WRITE_BATCH = 500
 /** Departures queued while the store is unavailable; beyond this, compare with the store instead. */
 const MAX_GONE = 1000
-/** Reads of a page until it is not older than the last diff that members got. */
+/** Reads of a page until it is not older than what members have. */
 export const READS = 3
+/** Diffs that an answer has already are missing after this time, ms. */
+const LATE = 1000
 
 export class Room {
   /** @type {Membership[]} */
@@ -45,6 +47,8 @@ export class Room {
   count = 0
   /** The store's diffs arrive. */
   watched = false
+  /** Version of the newest answer to a member: its diff may still be on its way. */
+  #answered = 0
   /** Null: the room is quiet. @type {RoomWork | null} */
   #busy = null
   #shared
@@ -58,6 +62,8 @@ export class Room {
   get unused () { return this.members.length === 0 && this.#busy === null }
   /** A quiet room should have the store's version. */
   get quiet () { return this.#busy === null }
+  /** @param {number | null} version of the store @returns {boolean} whether a quiet room and its members have it */
+  isAt (version) { return version === this.version && version >= this.#answered }
   /** The version of the last message to the members. */
   get #sent () { return this.#busy?.out?.from ?? this.version }
 
@@ -139,7 +145,11 @@ export class Room {
     this.version = diff.version
     this.count = diff.count
     const busy = this.#work()
-    const out = busy.out ??= new Merge(diff.from)
+    if (busy.out === null) {
+      busy.out = new Merge(diff.from)
+      busy.sendAt = Math.max(busy.sendAt, this.#shared.now())
+    }
+    const { out } = busy
     out.add(diff)
     if (out.size > 2 * this.#shared.maxMembers) out.asList()
   }
@@ -172,7 +182,7 @@ export class Room {
       if (busy.comparison === 'due' && !busy.writing && !busy.isBehind) this.#compare(busy)
       if (busy.pending.size > 0 && !busy.writing && now >= busy.writeAt) this.#write(busy)
     }
-    if (busy.out !== null && !busy.isLoading && now >= busy.sendAt) this.#send(busy)
+    if (busy.out !== null && !busy.isLoading && now >= busy.sendAt) this.#send(busy, now)
     busy.expirePage(now)
     if (busy.idle && now >= busy.writeAt && now >= busy.sendAt) this.#busy = null
     return this.#busy !== null
@@ -216,6 +226,7 @@ export class Room {
       // changes that members do not have are in the list, and no message follows it: also without a loss
       const isBehind = this.version !== 0 && page.version !== this.#sent
       this.version = page.version
+      this.#answered = 0
       this.count = page.count
       busy.out = null
       busy.sharePage(page, now())
@@ -253,9 +264,14 @@ export class Room {
     busy.end('comparison', failed)
   }
 
-  /** @param {RoomWork} busy */
-  #send (busy) {
+  /** @param {RoomWork} busy @param {number} now ms */
+  #send (busy, now) {
     const out = /** @type {Merge} */ (busy.out)
+    // a member has a later version: one message has everything up to it
+    if (out.version < this.#answered) {
+      if (now >= busy.sendAt + LATE) this.lose('gap')
+      return
+    }
     busy.out = null
     if (out.kind === 'list') {
       busy.readList()
@@ -294,7 +310,7 @@ export class Room {
   }
 
   /**
-   * The first members, not older than the last message to members here, so that the next message follows it.
+   * The first members, for an answer: not older than what members here have, and the next message follows it.
    * @returns {Promise<Page>} rejects if the store cannot be read; then the list is sent later
    */
   async page () {
@@ -310,7 +326,7 @@ export class Room {
     const { store, now } = this.#shared
     for (let read = 1; ; read++) {
       const page = busy.page ?? await busy.readPage(() => store.page(this.guid, { limit: PAGE }), now)
-      if (page.version >= this.#sent) return page
+      if (this.answer(page.version)) return page
       busy.page = null
       if (read < READS) continue
       // the store has lost data: send the list to all
@@ -322,6 +338,13 @@ export class Room {
   /** The list, for a member that missed messages. @returns {Promise<Payload>} */
   async list () { return listPayload(this.guid, await this.page()) }
 
-  /** @param {number} version of a page @returns {boolean} whether members here got a later one */
-  isNewer (version) { return version < this.#sent }
+  /**
+   * @param {number} version of a page for an answer to a member
+   * @returns {boolean} false: members here have a later one, so it is to be read again
+   */
+  answer (version) {
+    if (version < Math.max(this.#sent, this.#answered)) return false
+    this.#answered = version
+    return true
+  }
 }
