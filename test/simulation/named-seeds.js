@@ -40,5 +40,7 @@ export const NAMED_SEEDS = [
   { seed: 1795941804, scenario: 'default', found: 'a revoke with `x-ttl` ended early, by up to half the time of a slow answer of ' +
     'Redis' },
   { seed: 1795942440, scenario: 'default', found: 'a change of the members came after an answer that had it already, with an ' +
-    'older version' }
+    'older version' },
+  { seed: 1795941833, scenario: 'default', found: 'a member stayed that a worker without a connection had written: it came after ' +
+    'the cleanup of its incarnation' }
 ]

@@ -88,8 +88,8 @@
  * @property {() => Promise<void>} sweep marks connections in watched documents as lost whose workers do not exist:
  *   after a loss of data `forget` may not have found them
  * @property {(workerNumber: number, incarnation: string, how?: { surely?: boolean }) => Promise<void>} forget marks the
- *   connections of a dead worker as lost. Of concurrent callers one does the work, and the others do not learn of its
- *   failure. With `surely` the work is done when it resolves
+ *   connections of a dead worker as lost, and those of earlier incarnations of its number. Of concurrent callers one
+ *   does the work, and the others do not learn of its failure. With `surely` the work is done when it resolves
  */
 
 /** Connections listed per member; further ones are counted, not listed. */

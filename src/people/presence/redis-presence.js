@@ -3,7 +3,7 @@ import { LogLimit } from '../../base/common/log-limit.js'
 import { createAttempt } from '../../redis/errors.js'
 import { groupBySlot, slotIn } from '../../redis/hash-slot.js'
 import { prefixOfWorker } from '../../wire/session-id.js'
-import { incarnationName, liveIncarnations } from '../workers/worker-watch.js'
+import { endedWith, incarnationName, liveIncarnations } from '../workers/worker-watch.js'
 import { EMPTY_TTL, LEFT_TTL, LIST_AGAIN, MAX_CONNECTIONS, MAX_LEFT, PAGE_BYTES } from './contract.js'
 import { makeMember } from './member-view.js'
 import { NotedDocuments, TTL } from './noted-documents.js'
@@ -207,7 +207,8 @@ export class RedisPresence {
       if (!surely && (await client.set(key, '1', 'EX', FORGETTING, 'NX')) === null) return
       try {
         // the set stays until it expires: the next process with this number may already use it
-        await this.#loseAll(number, (incarnation) => incarnation === gone)
+        // also of earlier ones: their last changes may have come after their cleanup
+        await this.#loseAll(number, (incarnation) => endedWith(incarnation, gone))
       } catch (error) {
         await client.del(key).catch(() => {}) // it expires
         throw error

@@ -18,6 +18,14 @@ export const incarnationName = (number, incarnation) => `${number}.${incarnation
 const parseName = (name) => /** @type {[number, number]} */ (name.split('.').map(Number))
 
 /**
+ * Those of a number always increase (claim.lua).
+ * @param {string} name
+ * @param {string} ended of the same number
+ * @returns {boolean} whether it has ended with that one, or before
+ */
+export const endedWith = (name, ended) => parseName(name)[1] <= parseName(ended)[1]
+
+/**
  * Watches the leases of all workers, and reports those that have ended: expired, released, or taken over by the next
  * process.
  *
