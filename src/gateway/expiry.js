@@ -15,6 +15,8 @@ const WARNING = 60_000
 const WITHDRAWAL = 2 * WARNING
 
 const TICK = 1000
+/** Connections that are handled in one turn of the event loop, about 10 ms: deliveries to others go on in between. */
+const BATCH = 100
 
 export class Expiry {
   #clock
@@ -25,6 +27,11 @@ export class Expiry {
   #done = 0
   /** @type {import('../base/common/clock.js').Timer | undefined} */
   #timer
+  /**
+   * The next turn, while more are due than one handles.
+   * @type {Pick<import('../base/common/clock.js').Timer, 'stop'> | undefined}
+   */
+  #rest
 
   /**
    * @param {object} dependencies
@@ -41,7 +48,10 @@ export class Expiry {
     this.#timer = this.#clock.every(TICK, () => this.tick()).unref()
   }
 
-  stop () { this.#timer?.stop() }
+  stop () {
+    this.#timer?.stop()
+    this.#rest?.stop()
+  }
 
   /** @param {Connection} connection with a new identity, or whose key was withdrawn; repeated calls replace */
   watch (connection) {
@@ -75,24 +85,37 @@ export class Expiry {
   }
 
   tick () {
+    this.#rest?.stop()
     const now = this.#clock.now()
     this.#follow(now)
+    let handled = 0
     for (let second = Math.floor(now / TICK); this.#done < second; this.#done++) {
-      for (const connection of this.#due.get(this.#done + 1) ?? []) {
-        connection.expiresIn = 0
-        const endsAt = endOf(connection.identity)
-        if (endsAt === null) continue
-        if (now >= endsAt) {
-          connection.disconnect('token_expired')
-        } else if (endsAt - now > WITHDRAWAL) {
-          // the withdrawal of its key was a mistake and has been reverted
-          this.#put(connection, endsAt - WARNING)
-        } else {
-          connection.send('auth:expiring', { inMs: endsAt - now })
-          this.#put(connection, endsAt)
+      const due = this.#due.get(this.#done + 1)
+      for (const connection of due ?? []) {
+        if (handled++ === BATCH) {
+          this.#rest = this.#clock.soon(() => this.tick())
+          return
         }
+        due?.delete(connection)
+        this.#handle(connection, now)
       }
       this.#due.delete(this.#done + 1)
+    }
+  }
+
+  /** @param {Connection} connection that is due @param {number} now ms since 1970 */
+  #handle (connection, now) {
+    connection.expiresIn = 0
+    const endsAt = endOf(connection.identity)
+    if (endsAt === null) return
+    if (now >= endsAt) {
+      connection.disconnect('token_expired')
+    } else if (endsAt - now > WITHDRAWAL) {
+      // the withdrawal of its key was a mistake and has been reverted
+      this.#put(connection, endsAt - WARNING)
+    } else {
+      connection.send('auth:expiring', { inMs: endsAt - now })
+      this.#put(connection, endsAt)
     }
   }
 

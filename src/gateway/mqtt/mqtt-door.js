@@ -24,6 +24,8 @@ const PINGREQ = Buffer.from([0xc0, 0])
 const PINGRESP = Buffer.from([0xd0, 0])
 /** A client is gone after this many times its keep-alive [MQTT-3.1.2-24] [MQTT5-3.1.2-22]. */
 const PATIENCE = 1.5
+/** Interval of TCP's own probes, which find a client that is gone without a keep-alive, ms. */
+const PROBES = 300_000
 const HOW = JSON.stringify({
   code: 'bad_request', message: 'this path is for WebSockets of version 13 with the subprotocol mqtt'
 })
@@ -228,8 +230,8 @@ export class MqttDoor {
     this.inputLimits.admit(session)
     session.request = null
     session.handshake = NOTHING
-    // 0: without a keep-alive TCP's own probes find a client that is gone
     session.silence = wish.keepAlive === 0 ? Infinity : Math.trunc(PATIENCE * 1000 * wish.keepAlive)
+    if (wish.keepAlive === 0) session.netSocket.setKeepAlive(true, PROBES)
     this.#sessions.set(session, wish.will === undefined ? ADMITTED : { ...ADMITTED, will: wish.will })
     events.add(connection)
     const expiry = this.#sessionsKept.grant(connection, wish.expiry, topics === null)

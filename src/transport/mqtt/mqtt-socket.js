@@ -2,9 +2,6 @@ import { kListener, kOwner } from '../engine/link.js'
 import { StreamLink } from '../engine/stream-link.js'
 import { MqttInput, NOTHING } from './mqtt-input.js'
 
-/** Interval of TCP's own probes, which find a client that is gone without a keep-alive, ms. */
-const PROBES = 300_000
-
 /** An MQTT session over TCP or TLS. */
 export class MqttSocket extends StreamLink {
   input = new MqttInput()
@@ -21,7 +18,6 @@ export class MqttSocket extends StreamLink {
     super(id, server, null, netSocket)
     this.dropListeners()
     this.mqttServer = server
-    netSocket.setKeepAlive(true, PROBES)
   }
 
   /** The session of the client's connection: itself. */

@@ -57,6 +57,24 @@ describe('expiry', () => {
     assert.equal(one.heard.length, 3)
   })
 
+  test('handles at most 100 in one turn of the event loop, in the order of their seconds', (t) => {
+    const { connection, clock, pass, expiry } = setUp(t)
+    const first = Array.from({ length: 150 }, () => connection(2000))
+    const then = Array.from({ length: 100 }, () => connection(3000))
+    const ended = () => [first, then].map((all) => all.filter(({ heard }) => heard.length > 0).length)
+    clock.stall(3000)
+    expiry.tick()
+    assert.deepEqual(ended(), [100, 0])
+    clock.turn()
+    assert.deepEqual(ended(), [150, 50])
+    // nor does the timer handle anything twice
+    expiry.tick()
+    assert.deepEqual(ended(), [150, 100])
+    clock.turn()
+    pass(1000)
+    assert.ok([...first, ...then].every(({ heard }) => heard.length === 1))
+  })
+
   test('warns at once when less than a minute is left, and not at all when there is hardly any time', (t) => {
     const { connection, pass } = setUp(t)
     const [soon, sooner, over] = [connection(30_000), connection(4000), connection(-1000)]

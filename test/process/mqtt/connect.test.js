@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
+import net from 'node:net'
 import { after, describe, test } from 'node:test'
+import mqtt from 'mqtt'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { mqttClient, mqttSocket } from '../../helpers/mqtt-client.js'
 import { SECRET, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
 
 const inkcast = await startEmbedded({ after }, {
-  LISTENERS: 'mqtt://127.0.0.1:0', AUTH_JWT_SECRET: SECRET, MAX_CONNECTIONS_PER_USER: '3'
+  LISTENERS: 'mqtt://127.0.0.1:0,mqtt+ws:/mqtt', AUTH_JWT_SECRET: SECRET, MAX_CONNECTIONS_PER_USER: '3'
 })
 const port = inkcast.gateway.port('mqtt://127.0.0.1:0')
 const token = (/** @type {string} */ sub, more = {}) => signToken({ sub, ...more })
@@ -116,6 +118,21 @@ describe('a connection', () => {
     for (let i = 0; i < 3; i++) client.send({ cmd: 'pingreq' })
     await waitFor(() => client.received.length === 3)
     assert.ok(client.received.every(({ cmd }) => cmd === 'pingresp'))
+  })
+
+  test('TCP probes a client that has no keep-alive, also behind a WebSocket, and no other one', async (t) => {
+    const { mock } = t.mock.method(net.Socket.prototype, 'setKeepAlive')
+    const ofServer = (/** @type {any} */ { this: socket }) => ports.has(socket.localPort)
+    const probed = () => mock.calls.filter(ofServer).map((call) => call.arguments)
+    const ports = new Set([port, Number(new URL(inkcast.url).port)])
+    await mqttClient(t, port, { keepalive: 60, ...await login('pings') })
+    assert.deepEqual(probed(), [])
+    await mqttClient(t, port, { keepalive: 0, ...await login('silent') })
+    assert.deepEqual(probed(), [[true, 300_000]])
+    const browser = mqtt.connect(`${inkcast.url.replace('http', 'ws')}/mqtt`, { keepalive: 0, ...await login('browser') })
+    t.after(() => browser.endAsync(true))
+    await waitFor(() => browser.connected)
+    assert.deepEqual(probed(), [[true, 300_000], [true, 300_000]])
   })
 
   test('[MQTT-3.1.2-24] [MQTT5-3.1.2-22] a client that is silent for 1.5 times its keep-alive is gone, and one that pings is not' +
