@@ -1,17 +1,34 @@
 /**
- * The text that a protocol keeps for a client that comes back, to any worker (mqtt/mqtt-sessions.js).
+ * The text that a protocol keeps for a client that comes back, to any worker (mqtt/mqtt-sessions.js). It belongs to the
+ * connection that has the device (takeovers.js).
  *
  * @typedef {ReturnType<typeof createClientSessions>} ClientSessions
+ * @typedef {{ id: string, uid: string, client: string | undefined, claimedAt: number }} Owner a connection
  *
- * @param {Pick<import('../redis/client.js').RedisConnection, 'client' | 'keys'>} redis
+ * @param {Pick<import('../redis/client.js').RedisConnection, 'client' | 'keys' | 'scripts'>} redis
  */
-export const createClientSessions = ({ client, keys }) => ({
-  /** @param {string} uid @param {string} id of the client @returns {Promise<string | null>} */
-  read: (uid, id) => client.get(keys.clientSession(uid, id)),
+export function createClientSessions ({ client: redis, keys, scripts }) {
+  /** @param {Owner} owner @param {string} text @param {number} seconds */
+  const change = async ({ id, uid, client = '', claimedAt }, text, seconds) => await scripts.session(
+    [keys.clientSession(uid, client), keys.userDevice(uid, client)], [id, claimedAt, text, seconds]
+  ) === 1
 
-  /** @param {string} uid @param {string} id @param {string} text @param {number} seconds that it is kept */
-  async write (uid, id, text, seconds) { await client.set(keys.clientSession(uid, id), text, 'EX', seconds) },
+  return {
+    /** @param {string} uid @param {string} client id @returns {Promise<string | null>} */
+    read: (uid, client) => redis.get(keys.clientSession(uid, client)),
 
-  /** @param {string} uid @param {string} id */
-  async remove (uid, id) { await client.unlink(keys.clientSession(uid, id)) }
-})
+    /** Ends the session of a client that connects. @param {string} uid @param {string} client id */
+    async drop (uid, client) { await redis.unlink(keys.clientSession(uid, client)) },
+
+    /**
+     * @param {Owner} owner
+     * @param {string} text
+     * @param {number} seconds that it is kept
+     * @returns {Promise<boolean>} false: a later connection of the client has it
+     */
+    write: (owner, text, seconds) => change(owner, text, seconds),
+
+    /** @param {Owner} owner that ends its own session @returns {Promise<boolean>} as of `write` */
+    remove: (owner) => change(owner, '', 0)
+  }
+}

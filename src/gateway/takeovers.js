@@ -12,6 +12,7 @@ import { timeOfSid, workerOfSid } from '../wire/session-id.js'
  * order that was lost delays the end until the next renewal, but never undoes it.
  *
  * @typedef {import('./connection.js').Connection} Connection
+ * @typedef {Connection & { claimedAt: number }} Exclusive claimedAt: time of its claim, as of Redis; 0: not claimed yet
  */
 
 /** Interval of renewals, ms; Redis keeps a claim for an hour. */
@@ -26,11 +27,9 @@ const NO_VALUE = Buffer.alloc(0)
 
 /** A device with a connection here. */
 class Held {
-  /** Time of its claim, as of Redis; 0: not claimed yet. */
-  at = 0
   claiming = false
 
-  /** @param {Connection} connection @param {number} now monotonic ms */
+  /** @param {Exclusive} connection @param {number} now monotonic ms */
   constructor (connection, now) {
     this.connection = connection
     this.renewedAt = Math.trunc(now)
@@ -82,15 +81,15 @@ export class Takeovers {
 
   // ConnectionListener (connection-listeners.js)
 
-  /** @param {Connection} connection */
-  connected (connection) {
-    const name = deviceOf(connection)
+  /** @param {Connection} given */
+  connected (given) {
+    const name = deviceOf(given)
     if (name === undefined) return
+    const connection = /** @type {Exclusive} */ (given)
     const before = this.#held.get(name)
     const held = before ?? new Held(connection, this.#services.clock.monotonic())
     const replaced = before?.connection
     held.connection = connection
-    held.at = 0
     this.#held.set(name, held)
     this.#claim(name, held)
     if (replaced !== undefined) this.#end(replaced)
@@ -103,9 +102,9 @@ export class Takeovers {
     if (name === undefined || held?.connection !== connection) return
     this.#held.delete(name)
     this.#failed.delete(name)
-    const { uid, client, id } = connection
+    const { uid, client, id, claimedAt } = held.connection
     // an entry that stays in Redis is harmless, and expires
-    this.#parts.devices.end(uid, /** @type {string} */ (client), id, held.at).catch(() => {})
+    this.#parts.devices.end(uid, /** @type {string} */ (client), id, claimedAt).catch(() => {})
   }
 
   /** @param {string} name @param {Held} held */
@@ -113,14 +112,14 @@ export class Takeovers {
     // it looks again at which connection has the device
     if (held.claiming) return
     held.claiming = true
-    /** @type {Connection | undefined} */
+    /** @type {Exclusive | undefined} */
     let claimed
     try {
       while (held.connection !== claimed && this.#held.get(name) === held) {
         claimed = held.connection
         const { uid, client, id } = claimed
         const { at, other } = await this.#parts.devices.claim(uid, /** @type {string} */ (client), id)
-        if (held.connection === claimed) held.at = at
+        claimed.claimedAt = at
         this.#replace(name, other, id)
       }
       this.#failed.delete(name)
@@ -145,7 +144,7 @@ export class Takeovers {
     const held = this.#held.get(name)
     if (held?.connection !== connection) return this.#end(connection)
     // the claim of a connection that has ended since reached Redis after that of its successor here
-    held.at = 0
+    held.connection.claimedAt = 0
     this.#failed.add(name)
   }
 
@@ -209,7 +208,7 @@ export class Takeovers {
       const before = Math.max(this.#lostAt, now - RENEW_AFTER)
       for (const [name, held] of this.#held) {
         if (calls.length >= RENEWALS || held.renewedAt >= before) break
-        calls.push(held.at === 0 ? this.#claim(name, held) : this.#renewOne(name, held, now))
+        calls.push(held.connection.claimedAt === 0 ? this.#claim(name, held) : this.#renewOne(name, held, now))
       }
       await Promise.all(calls)
     } finally {
@@ -219,13 +218,13 @@ export class Takeovers {
 
   /** @param {string} name @param {Held} held @param {number} now */
   async #renewOne (name, held, now) {
-    const { connection, at } = held
-    const { uid, client, id } = connection
+    const { connection } = held
+    const { uid, client, id, claimedAt } = connection
     try {
-      const { at: latest, other } = await this.#parts.devices.renew(uid, /** @type {string} */ (client), id, at)
+      const { at: latest, other } = await this.#parts.devices.renew(uid, /** @type {string} */ (client), id, claimedAt)
       if (this.#held.get(name) !== held || held.connection !== connection) return
       if (other !== '') return this.#end(connection)
-      held.at = latest
+      connection.claimedAt = latest
       held.renewedAt = Math.trunc(now)
       this.#held.delete(name)
       this.#held.set(name, held)

@@ -33,6 +33,7 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<string>} hold
  * @property {(keys: string[], args: Argument[]) => Promise<number>} ended
  * @property {(keys: string[], args: Argument[]) => Promise<string[]>} devices
+ * @property {(keys: string[], args: Argument[]) => Promise<0 | 1>} session
  * @property {(keys: string[], args: Argument[]) => Promise<[state: 'new' | 'done' | 'busy' | 'other', text?: string,
  *   isRetry?: 0 | 1]>} request
  * @property {(keys: string[], args: Argument[]) => Promise<number>} settle

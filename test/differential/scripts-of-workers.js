@@ -2,7 +2,8 @@ import { createKeys } from '../../src/redis/keys.js'
 import { NUMBERS, QUEUES, UIDS, UPLINK } from './world.js'
 
 const {
-  documentHolders, nodeMarker, orderReport, receiptParts, reports: REPORTS, requestState, uplinkQueueMarks,
+  clientSession, documentHolders, nodeMarker, orderReport, receiptParts, reports: REPORTS, requestState,
+  uplinkQueueMarks,
   tenants: TENANTS, userDevice, userHolders, userOrdered, userOrders, userSeen, userWorkers, workerChannel,
   workerOrders, workers: WORKERS
 } = createKeys()
@@ -128,6 +129,12 @@ export const PEOPLE_CALLS = {
       ]
     }
   },
+  session: (draw, { ms }) => ({
+    keys: [clientSession('ada', 'board'), userDevice('ada', 'board')],
+    args: [
+      draw.pick(ORDERS), draw.pick(['0', '1', String(ms), String(ms + 5000)]), draw.pick(['', '[]']), draw.pick(['2', '60'])
+    ]
+  }),
   drop: (draw) => ({ keys: [workerOrders(1)], args: ['dropped', draw.pick(['2', '60'])] }),
   carried: (draw) => {
     const id = draw.pick(ORDERS)

@@ -64,6 +64,8 @@ export class MqttConnection extends Connection {
   #incoming
   /** Topics that get this number of newest records when there is room. @type {Map<string, number> | undefined} */
   newestLater
+  /** As of takeovers.js. */
+  claimedAt = 0
   /** Whether the gateway sends it to another worker. */
   moves = false
 

@@ -55,7 +55,7 @@ export class MqttSessions {
   async find (uid, { client, clean, assigned }, anonymous) {
     if (anonymous || assigned) return null
     if (clean) {
-      this.#follow(this.#store.remove(uid, client))
+      this.#follow(this.#store.drop(uid, client))
       return null
     }
     const text = await this.#store.read(uid, client).catch((error) => {
@@ -144,7 +144,7 @@ export class MqttSessions {
     if (connection.endCode === 'replaced') return
     const seconds = Math.min(expiry ?? open.expiry, MAX_EXPIRY)
     if (seconds > 0) this.#write(connection, seconds)
-    else this.#follow(this.#store.remove(connection.uid, /** @type {string} */ (connection.client)))
+    else this.#follow(this.#store.remove(connection))
   }
 
   #writeChanged () {
@@ -167,9 +167,7 @@ export class MqttSessions {
     })
     // a document is opened at its place, before topics of it that have none
     topics.sort((one, other) => Number(one[3] === null) - Number(other[3] === null))
-    return this.#follow(this.#store.write(
-      connection.uid, /** @type {string} */ (connection.client), JSON.stringify(topics), seconds
-    ), connection)
+    return this.#follow(this.#store.write(connection, JSON.stringify(topics), seconds), connection)
   }
 
   /**
@@ -179,7 +177,8 @@ export class MqttSessions {
   async #follow (written, connection) {
     this.writing++
     try {
-      await written
+      // it may not have its claim yet; one that was replaced ends soon
+      if (await written === false && connection !== undefined) this.changed(connection)
     } catch (error) {
       this.#context.metrics.bus_errors.inc({ operation: 'session' })
       this.#context.log.debug({ err: error }, 'a session of MQTT was not written')

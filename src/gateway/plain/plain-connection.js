@@ -8,6 +8,9 @@ export const closeCodeOf = ({ retryable }) => retryable ? CloseCode.TRY_AGAIN_LA
 
 /** The connection of a client of the plain WebSocket protocol (docs/websocket.md). It is in no room of extensions. */
 export class PlainConnection extends Connection {
+  /** As of takeovers.js. */
+  claimedAt = 0
+
   /** @override */
   get exclusive () { return true }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { RedisDevices } from '../../../src/people/devices/redis-devices.js'
 import { Directory } from '../../../src/gateway/directory.js'
+import { createClientSessions } from '../../../src/gateway/client-sessions.js'
 import { Takeovers } from '../../../src/gateway/takeovers.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
 import { systemRandom } from '../../../src/base/common/random.js'
@@ -59,7 +60,7 @@ async function cluster (t) {
     /** @param {string} uid @param {string | undefined} client @param {boolean} [exclusive] */
     return (uid, client, exclusive = true) => {
       const connection = /** @type {any} */ ({
-        id: newId(), uid, client, exclusive, open: true, code: undefined,
+        id: newId(), uid, client, exclusive, open: true, code: undefined, claimedAt: 0,
         /** @param {string} code */
         disconnect (code) {
           assert.equal(connection.open, true, 'it ends once')
@@ -179,3 +180,35 @@ test('a device whose worker has died is claimed without it, and its end is known
   assert.deepEqual([sid, Number(end) >= Number(at)], [connection.id, true])
   assert.ok(await redis.client.ttl(redis.keys.userDevice(...mine)) > 3500)
 })
+
+test('a session is written by the connection that has the device, not by one that was replaced while its worker was paused',
+  async (t) => {
+    const { clock, redis, state, worker, settled, device } = await cluster(t)
+    const [one, two] = [worker(1), worker(2)]
+    const mine = device()
+    const sessions = createClientSessions(redis)
+    const kept = () => sessions.read(...mine)
+    const old = one(...mine)
+    await settled()
+    assert.equal(await sessions.write(old, 'old', 60), true)
+    state.loses = true
+    state.fails = true
+    const next = two(...mine)
+    await settled()
+    assert.equal(await sessions.write(next, 'early', 60), false, 'it has no claim yet')
+    state.fails = false
+    await clock.pass(2000)
+    await settled()
+    assert.equal(await sessions.write(next, 'next', 60), true)
+    assert.deepEqual([await sessions.write(old, 'old', 60), await sessions.remove(old)], [false, false])
+    assert.equal(await kept(), 'next')
+    // the same after the end of its successor, which has ended the session
+    assert.equal(await sessions.remove(next), true)
+    next.close()
+    await settled()
+    assert.equal(await sessions.write(old, 'old', 60), false)
+    assert.equal(await kept(), null)
+    // Redis may have lost claims
+    await redis.client.del(redis.keys.userDevice(...mine))
+    assert.equal(await sessions.write(old, 'old', 60), true)
+  })
