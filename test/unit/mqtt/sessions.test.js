@@ -11,10 +11,11 @@ test('[MQTT-4.1.0-1] [MQTT-4.1.0-2] [MQTT5-4.1.0-1] [MQTT5-4.1.0-2] Redis keeps 
   let expiresAt = 0
   let writes = 0
   const store = {
-    /** @param {string} _uid @param {string} _id @param {string} _text @param {number} seconds */
-    async write (_uid, _id, _text, seconds) {
+    /** @param {unknown} _owner @param {string} _text @param {number} seconds */
+    async write (_owner, _text, seconds) {
       writes++
       expiresAt = clock.monotonic() + seconds * 1000
+      return true
     },
     async remove () { expiresAt = 0 }
   }
