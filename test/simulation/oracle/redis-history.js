@@ -15,6 +15,11 @@ export class RedisHistory {
   /** @param {number} since virtual ms @returns {boolean} something that Redis had accepted since then may be lost */
   mayHaveLost (since) { return this.#servers.some(({ losses }) => losses.some((at) => at >= since)) }
 
+  /** Whether a clock was set back, and not forward again. */
+  get wasSetBack () {
+    return this.#servers.some(({ steps }) => steps.some(({ offset }) => offset > (steps.at(-1)?.offset ?? 0)))
+  }
+
   /** @param {number} from virtual ms @param {number} to @returns {number} the clock shows no less, ms since 1970 */
   earliest (from, to) { return this.#begin + from + Math.min(...this.#offsets(from, to)) }
 

@@ -129,7 +129,18 @@ export class RightsLedger {
   isOrdered (kinds, uid, guid, since) {
     return this.orders.some((order) =>
       kinds.includes(order.kind) && (order.uid === '' || order.uid === uid) && order.guid === guid &&
-      (order.answeredAt >= since || !order.isSure))
+      (order.answeredAt >= since || !order.isSure || this.#mayLast(order)))
+  }
+
+  /**
+   * A worker that does not know yet that the clock of Redis was set back lets a user in, and ends that when it knows.
+   * @param {Order} order
+   */
+  #mayLast ({ ttl, answeredAt }) {
+    const { redis, world: { time } } = this
+    if (ttl === undefined || !redis.wasSetBack) return false
+    // the time of an order is never below that of an earlier one
+    return redis.earliest(time, time) < redis.latest(0, answeredAt) + ttl * 1000
   }
 
   /**
