@@ -21,7 +21,7 @@ const EXPIRY = 3600
  * @property {string} client id
  * @property {string} token
  * @property {number} [receiveMaximum]
- * @property {number} ackAfter ms until it acknowledges a record; 0: at once
+ * @property {number} handlesAfter ms until it has handled a record, so that it may acknowledge it; 0: at once
  */
 
 /** One connection of an MQTT client: packets are events of their names, `end` is its end. */
@@ -78,17 +78,8 @@ export class MqttLine extends EventEmitter {
     return this.#last
   }
 
-  /** @param {any} packet PUBLISH of quality 1 @param {() => void} [done] called when it is acknowledged */
-  acknowledge ({ messageId }, done = () => {}) {
-    const send = () => {
-      if (!this.isOpen) return
-      done()
-      this.send({ cmd: 'puback', messageId, reasonCode: 0 })
-    }
-    const { ackAfter } = this.#options
-    if (ackAfter === 0) send()
-    else this.#process.clock.timer(ackAfter, send)
-  }
+  /** @param {any} packet PUBLISH of quality 1 */
+  acknowledge ({ messageId }) { this.send({ cmd: 'puback', messageId, reasonCode: 0 }) }
 
   /** Says goodbye; the session stays. */
   leave () {
@@ -119,6 +110,9 @@ export class MqttLine extends EventEmitter {
       this.isAdmitted = true
       this.isResumed = packet.sessionPresent
     }
-    this.emit(packet.cmd, packet)
+    const { handlesAfter } = this.#options
+    if (packet.cmd !== 'publish' || handlesAfter === 0) return void this.emit(packet.cmd, packet)
+    // at the end of the connection it loses those that it has not handled
+    this.#process.clock.timer(handlesAfter, () => { if (this.isOpen) this.emit(packet.cmd, packet) })
   }
 }

@@ -6,7 +6,7 @@ import { Page, tokenOf } from './page.js'
 /** Until it connects again, and until it subscribes again after a refusal, ms. */
 const AGAIN = { least: 500, more: 4000 }
 const SUBSCRIBE_AGAIN = 500
-/** Time until a client acknowledges a record, of those that take some, ms. */
+/** Time until a client has handled a record, of those that take some, ms. */
 const SLOWEST = 400
 /** Between two connections with the same id, and until the client gives the one before up, ms. */
 const TAKE_OVER = 9000
@@ -42,7 +42,7 @@ export class MqttPage extends Page {
     this.#options = {
       version: drawn.pick(/** @type {const} */ ([4, 5])), client: this.name, token: tokenOf(this.uid),
       receiveMaximum: drawn.pick([undefined, 1, 3, 20]),
-      ackAfter: drawn.chance(0.4) ? drawn.whole(1, SLOWEST) : 0
+      handlesAfter: drawn.chance(0.4) ? drawn.whole(1, SLOWEST) : 0
     }
     process.enter('open device', () => {
       this.#connect()
@@ -152,10 +152,9 @@ export class MqttPage extends Page {
       if (to?.kind === 'document') this.waved.add(to.guid)
       return
     }
-    line.acknowledge(packet, () => {
-      // it acknowledges records from the log, too, which ask for nothing
-      if (to?.kind === 'document') this.options.taken(own['x-trace-id'] ?? `${to.guid}-${value.number}`)
-    })
+    // it acknowledges records from the log, too, which ask for nothing
+    if (to?.kind === 'document') this.options.taken(own['x-trace-id'] ?? `${to.guid}-${value.number}`)
+    line.acknowledge(packet)
     if (checker === undefined) return this.violation(`${this.name}: ${topic} without a subscription`)
     // 3.1.1 cannot leave out the newest record, which it loads
     if (packet.retain) return
