@@ -83,7 +83,7 @@ async function main () {
 
   const outcomes = await runParts(parts, { scale, folder, signal: interruption.signal, say: console.log, goOn })
   if (interruption.signal.aborted) return 130
-  const page = proofPage(outcomes, where, scale)
+  const page = proofPage(outcomes, where)
   const files = { [path.join(folder, 'proof.md')]: page, [path.join(folder, 'proof.html')]: htmlOf(page) }
   if (publish) files[path.resolve('docs/proof.md')] = page
   for (const [file, text] of Object.entries(files)) writeFileSync(file, text)

@@ -94,7 +94,7 @@ async function runMany (options) {
     const where = environment()
     const counts = Object.fromEntries(totals.counts)
     const page = () => summaryPage(totals, seconds, { ...where, seeds: asked })
-    const failed = failures.map(({ job }) => repeating(job))
+    const failed = failures.map(({ job, result }) => ({ command: repeating(job), violation: result.violations[0].split('\n')[0] }))
     const saved = saveResults('simulation', { ...where, ...totals, wallSeconds: seconds, counts, failed }, page)
     console.log(`saved to ${saved.join(' and ')}`)
   }

@@ -45,7 +45,8 @@ export const PARTS = [
     results: 'simulation',
     read: ({ seeds, seconds, failed }) => ({
       amount: `${thousands(seeds)} seeds, ${thousands(seconds)} virtual seconds`,
-      lost: failed.map((/** @type {string} */ command) => `a promise is broken; to repeat it: ${command}`)
+      lost: failed.map((/** @type {{ command: string, violation: string }} */ { command, violation }) =>
+        `${violation} (to repeat it: \`${command}\`)`)
     })
   },
   {

@@ -42,7 +42,9 @@ test('whatever a part has lost is named', () => {
   cost.rounds.find((/** @type {any} */ { system }) => system === 'inkcast').steady.missing = 4
   assert.deepEqual(part('cost').read(cost).lost, ['inkcast: 4 missing'])
   assert.equal(part('attacks').read({ rows: [{ attack: 'flood', seconds: 3, missing: 1 }] }).lost.length, 1)
-  assert.match(part('simulation').read({ seeds: 1, seconds: 1, failed: ['npm run simulate -- --seed 7'] }).lost[0], /--seed 7/)
+  const failed = [{ command: 'npm run simulate -- --seed 7', violation: 'page-1 got a record twice' }]
+  assert.deepEqual(part('simulation').read({ seeds: 1, seconds: 1, failed }).lost,
+    ['page-1 got a record twice (to repeat it: `npm run simulate -- --seed 7`)'])
 })
 
 test('commands of parts exist', () => {
@@ -74,13 +76,13 @@ test('the page says what was lost, also if a part did not run to its end, and a 
   writeFileSync(path.join(folder, 'ended.json'), '{}') // of an earlier run
   const outcomes = await runParts(parts, { scale: 'quick', folder, signal: new AbortController().signal, say () {} })
   assert.deepEqual(outcomes.map((outcome) => lostOf(outcome).length), [0, 1, 1, 1])
-  const page = proofPage(outcomes, environment({ redis: '7', kafka: '4' }), 'quick')
+  const page = proofPage(outcomes, environment({ redis: '7', kafka: '4' }))
   assert.match(page, /\*\*Lost: 3 findings, listed below\.\*\*/)
   assert.match(page, /^- one record$/m)
   assert.match(page, /^- the part did not run to its end: node .*ended\.mjs$/m)
   assert.match(page, /^- exit code 1 of node .*failed\.mjs: see what it printed$/m)
   assert.match(page, /## Limits that were exceeded, with nothing lost\n\n- good: the heap grew\n/)
-  assert.match(proofPage(outcomes.slice(0, 1), environment(), 'full'), /\*\*Lost: 0\.\*\*/)
+  assert.match(proofPage(outcomes.slice(0, 1), environment()), /\*\*Lost: 0\.\*\*/)
 
   const again = await runParts(parts, {
     scale: 'quick', folder, signal: new AbortController().signal, say () {}, goOn: true
