@@ -262,3 +262,18 @@ test('idle members of two workers stay idle after a kill, and users who leave ha
     assert.ok(adas.lastSeen > killedAt)
     assert.equal((await cluster.request('GET', '/v1/users/somebody')).body.lastSeen, null)
   }))
+
+test('a page that watches a document without members gets nothing, also after the last one left', () => inCluster({}, async (cluster) => {
+  const watcher = await cluster.connect('watcher')
+  assert.equal((await watcher.ask('doc:join', { guid: 'doc', members: 'watch' })).count, 0)
+  const counts = () => watcher.got('doc:presence').map(({ count }) => count)
+  // Redis has no version of it, and forgets one after a minute
+  await cluster.pass(120_000)
+  assert.deepEqual(counts(), [])
+  const member = await cluster.connect('ada')
+  await member.ask('doc:join', { guid: 'doc', members: true })
+  await cluster.pass(1000)
+  await member.ask('doc:leave', { guid: 'doc' })
+  await cluster.pass(120_000)
+  assert.deepEqual(counts(), [1, 0])
+}))

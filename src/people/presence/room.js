@@ -62,8 +62,16 @@ export class Room {
   get unused () { return this.members.length === 0 && this.#busy === null }
   /** A quiet room should have the store's version. */
   get quiet () { return this.#busy === null }
-  /** @param {number | null} version of the store @returns {boolean} whether a quiet room and its members have it */
-  isAt (version) { return version === this.version && version >= this.#answered }
+  /**
+   * @param {number | null} version of the store, which forgets it when a document has no members
+   * @returns {boolean} whether a quiet room and its members have it
+   */
+  isAt (version) {
+    const isSame = version === this.version ||
+      (version === null && this.count === 0 && this.members.every(({ watches }) => watches))
+    return isSame && this.version >= this.#answered
+  }
+
   /** The version of the last message to the members. */
   get #sent () { return this.#busy?.out?.from ?? this.version }
 
