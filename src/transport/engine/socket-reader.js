@@ -30,7 +30,8 @@ function onData (chunk) { this[kReader].received(chunk, this) }
 /** The client has ended its side. @this {any} net.Socket */
 function onEnd () {
   this[kReader].ended(this)
-  this.end()
+  // Node makes an error with a stack for each call after the first one: a tenth of what a connection costs to close
+  if (!this.writableEnded) this.end()
   // A client that has ended its side may have stopped reading as well.
   if (this.writableLength > 0) this[kReader].closing.add(this)
 }
