@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { InkcastError } from '../base/common/errors.js'
 import { isSimilar } from '../base/common/similar.js'
-import { ID_RULE, OPERATORS, deviceUser, isId, unknownOperator } from './publication.js'
+import { OPERATORS } from './operators.js'
+import { ID_RULE, deviceUser, isId, unknownOperator } from './publication.js'
 import { parseTraceparent } from './traceparent.js'
 
 /**

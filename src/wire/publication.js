@@ -1,5 +1,6 @@
 import { InkcastError } from '../base/common/errors.js'
 import { readFarewell } from './farewell.js'
+import { OPERATORS, ORDER_OPERATORS } from './operators.js'
 import { checkValue } from './value.js'
 
 /**
@@ -36,11 +37,6 @@ import { checkValue } from './value.js'
  *   'join' | 'leave'} Operator
  */
 /** @typedef {'application/json' | 'application/msgpack'} ContentType */
-
-/** @type {ReadonlySet<string>} */
-const ORDER_OPERATORS = new Set(['kick', 'revoke', 'restore', 'close', 'join', 'leave'])
-/** @type {ReadonlySet<string>} */
-export const OPERATORS = new Set(['broadcast', 'user', 'device', 'socket', 'everyone', ...ORDER_OPERATORS])
 
 /** @param {unknown} operator @returns {InkcastError} that names it and the operators that there are */
 export function unknownOperator (operator) {

@@ -58,6 +58,8 @@ test('a process loads nothing that it does not need at rest', () => {
   }
   assert.deepEqual([...loadedBy('cluster.js')], ['cluster.js'])
   assert.deepEqual(without.filter((name) => loadedBy('src/operate/cli/start.js').has(name)), [])
+  const launcher = loadedBy('src/operate/launcher/launcher.js')
+  assert.deepEqual(['@msgpack/msgpack', 'ioredis'].filter((name) => launcher.has(name)), [], 'launcher')
 })
 
 test('an import of a later area is found, also of a type', () => {

@@ -1,6 +1,7 @@
 import { publicError } from '../../base/common/errors.js'
 import { happened, logging, runStep } from '../../observe/metrics/points.js'
-import { checkPublication, OPERATORS } from '../../wire/publication.js'
+import { OPERATORS } from '../../wire/operators.js'
+import { checkPublication } from '../../wire/publication.js'
 
 /**
  * Publishes to the bus for all sources: signals of clients, records from Kafka, requests to the api without Kafka, the

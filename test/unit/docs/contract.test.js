@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, test } from 'node:test'
 import { CloseCode } from '../../../src/transport/engine/frame-reader.js'
 import { HEADER } from '../../../src/wire/headers.js'
-import { OPERATORS } from '../../../src/wire/publication.js'
+import { OPERATORS } from '../../../src/wire/operators.js'
 
 /** Names of the contract, in the code and on the pages that describe it: each name in one must be in the other. */
 

@@ -6,7 +6,7 @@ import { ERRORS } from '../../../src/base/common/errors.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { METRICS } from '../../../src/observe/metrics/table/metrics-table.js'
 import { BEGUN_COUNTERS } from '../../../src/observe/metrics/table/begun-counters.js'
-import { OPERATORS } from '../../../src/wire/publication.js'
+import { OPERATORS } from '../../../src/wire/operators.js'
 import { readExpression } from '../../helpers/promql.js'
 
 const RULES = new URL('../../../deploy/helm/inkcast/monitoring/rules.yml', import.meta.url)

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  OPERATORS, SOCKET_IO_EVENTS, checkPublication, isId, isReservedEvent, laneOf
-} from '../../../src/wire/publication.js'
+import { OPERATORS } from '../../../src/wire/operators.js'
+import { SOCKET_IO_EVENTS, checkPublication, isId, isReservedEvent, laneOf } from '../../../src/wire/publication.js'
 import { publicationWith } from '../../helpers/publication.js'
 
 /** @typedef {import('../../../src/wire/publication.js').Publication} Publication */

@@ -1,4 +1,4 @@
-import { OPERATORS } from '../../../wire/publication.js'
+import { OPERATORS } from '../../../wire/operators.js'
 
 /**
  * The series of counters that begin at 0, by the name of the counter: all combinations of these label values.

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { array, number, oneOf, parse, record, strictObject, string } from '../../../base/common/schema.js'
-import { OPERATORS, MAX_ID_BYTES } from '../../../wire/publication.js'
+import { OPERATORS } from '../../../wire/operators.js'
+import { MAX_ID_BYTES } from '../../../wire/publication.js'
 import { operations } from '../operations/index.js'
 import { WEBHOOK } from './book.js'
 
