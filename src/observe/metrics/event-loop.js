@@ -26,8 +26,8 @@ const OWN_PART = 0.5
  * @param {number} [dependencies.window] ms
  */
 export function createEventLoopMonitor ({ metrics, log, clock, window = WINDOW }) {
-  /** Delays of this window, in whole ns from 1 on. */
-  const histogram = createHistogram()
+  /** Delays of this window, in whole ns from 1 on. Three figures would take nine times the memory (360 KB) and CPU. */
+  const histogram = createHistogram({ figures: 2 })
   /** @type {import('../../base/common/clock.js').Timer | undefined} */
   let timer
   const logLimit = new LogLimit({ clock })
