@@ -44,5 +44,8 @@ export const NAMED_SEEDS = [
   { seed: 1795942440, scenario: 'default', found: 'a change of the members came after an answer that had it already, with an ' +
     'older version' },
   { seed: 1795941833, scenario: 'default', found: 'a member stayed that a worker without a connection had written: it came after ' +
-    'the cleanup of its incarnation' }
+    'the cleanup of its incarnation' },
+  { seed: 200494, scenario: 'default', found: 'a list of members that was read again, for a loss that was noticed while it was ' +
+    'read, was not sent' },
+  { seed: 200435, scenario: 'shards', found: 'the same, after one node had lost its data' }
 ]

@@ -223,6 +223,9 @@ export class Room {
   async #load (busy) {
     const { store, gate, now } = this.#shared
     busy.list = 'running'
+    // a loss that is noticed while this is read concerns the next list
+    const { tell } = busy
+    busy.tell = false
     let failed = false
     try {
       if (!this.watched) {
@@ -238,8 +241,7 @@ export class Room {
       this.count = page.count
       busy.out = null
       busy.sharePage(page, now())
-      if (busy.tell || isBehind) this.#tell(busy, listPayload(this.guid, page))
-      busy.tell = false
+      if (tell || isBehind) this.#tell(busy, listPayload(this.guid, page))
     } catch (error) {
       gate.failed('page', error)
       failed = busy.tell = true

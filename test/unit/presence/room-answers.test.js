@@ -75,4 +75,26 @@ describe('a room with an answer that is newer than its last diff', () => {
     await pass(2000)
     assert.ok(two.room.isAt(version))
   })
+
+  test('a loss that is noticed while the list is read is followed by another list', async (t) => {
+    const { one, two, pass, replies, redis } = await setUp(t)
+    const { told } = two.join('watcher')
+    await pass(1000)
+    await pass(10_000)
+    await redis.client.flushall()
+    told.length = 0
+    let answer = () => {}
+    two.control.held = new Promise((resolve) => { answer = resolve })
+    two.room.lose('silent')
+    two.room.work(20_000)
+    await replies()
+    two.room.lose('gap')
+    one.join('ada')
+    one.room.work(20_000)
+    await replies()
+    answer()
+    await pass(10_000)
+    await pass(10_000)
+    assert.deepEqual([told[0].version, uidsOf(told[1].members)?.includes('ada')], [0, true])
+  })
 })
