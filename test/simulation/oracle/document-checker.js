@@ -21,7 +21,8 @@ export class DocumentChecker {
    * @param {(sentence: string) => void} violation
    * @param {() => boolean} mayResync whether something has happened for which docs/concepts.md allows it
    * @param {() => [writer: string, number: number][]} load what the service of the document has
-   * @param {(writer: string, number: number) => boolean} [isLost] whether Kafka has lost a record
+   * @param {(writer: string, number: number) => boolean} [isLost] whether a record may have been lost; then it may also
+   *   come late or again: of a repeated request whose key was lost with it (docs/guarantees.md)
    */
   constructor (name, violation, mayResync, load, isLost = () => false) {
     this.name = name
@@ -98,6 +99,7 @@ export class DocumentChecker {
     const last = this.last.get(writer)
     if (last !== undefined) {
       const isKnown = this.#known.has(writer)
+      if (number <= last && this.isLost(writer, number)) return
       if (isKnown && number === last) this.violation(`${this.name}: record ${number} of ${writer} twice`)
       else if (number < last && isKnown) this.violation(`${this.name}: record ${number} of ${writer} after ${last}`)
       else if (isKnown && !this.#follows(writer, last, number))

@@ -66,6 +66,9 @@ export class MqttLine extends EventEmitter {
     })
   }
 
+  /** A fault has made that nothing passes it any more: its client notices that itself. */
+  get isDead () { return /** @type {any} */ (this.#socket).line.isDead }
+
   /** @param {any} packet */
   send (packet) {
     if (this.isOpen) this.#socket.write(mqttPacket.generate(packet, { protocolVersion: this.#options.version }))

@@ -193,9 +193,9 @@ export class MqttPage extends Page {
     this.isCalm = true
     const before = /** @type {MqttLine} */ (this.#takeOver())
     this.process.clock.timer(REPLACED_WITHIN, () => {
-      if (before.isOpen)
+      if (before.isOpen && !before.isDead)
         this.violation(`${this.name}: two connections of one id for ${REPLACED_WITHIN / 1000} s`)
-      else if (this.#options.version === 5 && before.reason !== TAKEN_OVER)
+      else if (this.#options.version === 5 && before.reason !== TAKEN_OVER && !before.isDead)
         this.violation(`${this.name}: the connection before has ended with ${before.reason}, not with the reason that it is replaced`)
       this.isReplaced = true
     })
