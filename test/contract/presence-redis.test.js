@@ -5,13 +5,15 @@ import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { createLog } from '../../src/base/common/log.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
+import { encodeBody } from '../../src/people/presence/member-view.js'
 import { RedisPresence } from '../../src/people/presence/redis-presence.js'
 import { createRedis } from '../../src/redis/client.js'
 import { createKeys } from '../../src/redis/keys.js'
+import { createSessionIds } from '../../src/wire/session-id.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { presenceContract } from './presence.js'
 
-const { documentLeft, documentPresence } = createKeys()
+const { documentLeft, documentPresence, workers } = createKeys()
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 const metrics = createMetrics({ processMetrics: false })
@@ -46,6 +48,31 @@ const open = (url) => async () => {
 
 for (const [name, url] of BACKENDS) {
   presenceContract(name, open(url()))
+
+  test(`in ${name} the sweep after a loss of data removes the connections of a worker that wrote them and ended before it was known ` +
+    'again', async (t) => {
+    const redis = createRedis({ urls: url().split(','), name: 'test', log, clock: systemClock, random: systemRandom })
+    await redis.start()
+    t.after(async () => {
+      await redis.client.hdel(workers.incarnations, '4005')
+      await redis.stop()
+    })
+    const backend = await open(url())()
+    t.after(() => backend.stop())
+    const guid = randomUUID()
+    const [own, gone] = await Promise.all([4005, 4006].map(async (workerNumber) => {
+      const store = await backend.create({ workerNumber, incarnation: `${workerNumber}.10` })
+      await store.start()
+      const id = createSessionIds(workerNumber, { clock: systemClock, random: systemRandom })()
+      await store.update(guid, [{ op: '+', id, uid: `of-${workerNumber}`, client: '', body: encodeBody(undefined, undefined) }])
+      return store
+    }))
+    await own.watch(guid)
+    await redis.client.hset(workers.incarnations, '4005', '10')
+    await own.sweep()
+    assert.deepEqual((await own.page(guid, { limit: 10 })).members.map(({ uid }) => uid), ['of-4005'])
+    await gone.stop()
+  })
 
   for (const step of [-60, 10, 1000, 10_000]) {
     test(`versions of a document do not go back after the clock of ${name} was ${step} s ahead: the last one is kept until its time has ` +

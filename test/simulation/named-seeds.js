@@ -51,5 +51,7 @@ export const NAMED_SEEDS = [
   { seed: 437, scenario: 'devices', found: 'the check took an edit for out of order that a webhook answered before Redis lost ' +
     'everything, and that was published after it, as its key was lost' },
   { seed: 399, scenario: 'devices', found: 'the check expected the end of a connection on which a fault had let nothing pass any ' +
-    'more' }
+    'more' },
+  { seed: 501, scenario: 'devices', found: 'a worker that was killed after a loss of data, when it had written its members and Redis ' +
+    'did not know it yet, left them in open documents' }
 ]

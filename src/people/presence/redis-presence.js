@@ -185,8 +185,6 @@ export class RedisPresence {
   sweep () {
     const { redis } = this.#parts
     return this.#attempt('sweep', async () => {
-      // a single Redis loses the members with the set
-      if (!redis.isCluster) return
       const all = Object.entries(await redis.client.hgetall(this.#keys.workers.incarnations))
       const known = new Set(all.map(([number, begun]) => incarnationName(Number(number), Number(begun))))
       if (!known.has(this.#incarnation())) throw new InkcastError('unavailable', 'redis does not know all workers yet')
