@@ -183,6 +183,9 @@ class Run {
       count, guids, edited: ['edits-1'], service, answers, plain: plain?.fork(), mqtt,
       mayResync: () => this.plan.mayResync, areSlow: slow !== undefined,
       receipts: receiver?.checker,
+      // without Kafka the key of an edit that the webhook answers is in Redis only
+      mayComeAgain: (guid) =>
+        this.broker === undefined && receiver !== undefined && guid === 'edits-1' && this.plan.mayResync,
       // an edit that waits for the webhook is in Redis only
       isLost: (guid, writer, number) =>
         // a record of a user's log has the user's id as its key

@@ -135,9 +135,8 @@ describe('a connection', () => {
     assert.deepEqual(probed(), [[true, 300_000], [true, 300_000]])
   })
 
-  test('[MQTT-3.1.2-24] [MQTT5-3.1.2-22] a client that is silent for 1.5 times its keep-alive is gone, and one that pings is not' +
-    '[MQTT-3.1.2-24] [MQTT5-3.1.2-22] a client that is silent for 1.5 times its keep-alive is gone, and one ' +
-    'that pings is not', async (t) => {
+  test('[MQTT-3.1.2-24] [MQTT5-3.1.2-22] a client that is silent for 1.5 times its keep-alive is gone, and one that ' +
+    'pings is not', async (t) => {
     const silent = await mqttClient(t, port, { keepalive: 1, ...await login('silent') })
     const other = await mqttClient(t, port, { keepalive: 2, ...await login('other') })
     const pings = setInterval(() => other.send({ cmd: 'pingreq' }), 200)

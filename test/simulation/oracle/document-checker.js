@@ -21,15 +21,17 @@ export class DocumentChecker {
    * @param {(sentence: string) => void} violation
    * @param {() => boolean} mayResync whether something has happened for which docs/concepts.md allows it
    * @param {() => [writer: string, number: number][]} load what the service of the document has
-   * @param {(writer: string, number: number) => boolean} [isLost] whether a record may have been lost; then it may also
-   *   come late or again: of a repeated request whose key was lost with it (docs/guarantees.md)
+   * @param {(writer: string, number: number) => boolean} [isLost] whether a record may have been lost
+   * @param {() => boolean} [mayComeAgain] whether Redis may have lost keys, so that repeated requests are published
+   *   late or again (docs/guarantees.md)
    */
-  constructor (name, violation, mayResync, load, isLost = () => false) {
+  constructor (name, violation, mayResync, load, isLost = () => false, mayComeAgain = () => false) {
     this.name = name
     this.violation = violation
     this.mayResync = mayResync
     this.load = load
     this.isLost = isLost
+    this.mayComeAgain = mayComeAgain
   }
 
   /**
@@ -99,7 +101,7 @@ export class DocumentChecker {
     const last = this.last.get(writer)
     if (last !== undefined) {
       const isKnown = this.#known.has(writer)
-      if (number <= last && this.isLost(writer, number)) return
+      if (number <= last && this.mayComeAgain()) return
       if (isKnown && number === last) this.violation(`${this.name}: record ${number} of ${writer} twice`)
       else if (number < last && isKnown) this.violation(`${this.name}: record ${number} of ${writer} after ${last}`)
       else if (isKnown && !this.#follows(writer, last, number))

@@ -44,7 +44,7 @@ export class SessionChecker extends DocumentChecker {
    */
   got (writer, number, offset) {
     const own = this.#own.get(writer)
-    if (own !== undefined && number <= own && !this.isLost(writer, number))
+    if (own !== undefined && number <= own && !this.mayComeAgain())
       this.violation(`${this.name}: record ${number} of ${writer} after ${own} on one connection`)
     this.#own.set(writer, number)
     if (offset !== undefined) this.arrived(offset)

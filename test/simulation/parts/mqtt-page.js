@@ -52,9 +52,9 @@ export class MqttPage extends Page {
 
   /** @override @param {string} name @param {string} log */
   checkerOf (name, log) {
-    const { mayResync, load, isLost } = this.options
-    return new SessionChecker(name, this.violation, mayResync, () => load(log), (writer, number) =>
-      isLost(log, writer, number))
+    const { mayResync, load, isLost, mayComeAgain } = this.options
+    return new SessionChecker(name, this.violation, mayResync, () => load(log),
+      (writer, number) => isLost(log, writer, number), () => mayComeAgain(log))
   }
 
   get isConnected () { return this.#line?.isAdmitted === true && this.#missing().length === 0 }

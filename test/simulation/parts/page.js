@@ -28,6 +28,7 @@ export const logOf = (uid) => `${OF_USERS}${uid}`
  * @property {boolean} isSlow it may read too little
  * @property {(log: string) => [writer: string, number: number][]} load
  * @property {(guid: string, writer: string, number: number) => boolean} isLost
+ * @property {(guid: string) => boolean} mayComeAgain whether its records may be published late or again
  * @property {(traceId: string) => void} acknowledged called when the page acknowledges a record that asks for it
  * @property {(traceId: string) => void} taken called when the page acknowledges a record, as it does with each one
  *
@@ -74,9 +75,9 @@ export class Page {
 
   /** @param {string} name @param {string} log @returns {DocumentChecker} */
   checkerOf (name, log) {
-    const { mayResync, load, isLost } = this.options
-    return new DocumentChecker(name, this.violation, mayResync, () => load(log), (writer, number) =>
-      isLost(log, writer, number))
+    const { mayResync, load, isLost, mayComeAgain } = this.options
+    return new DocumentChecker(name, this.violation, mayResync, () => load(log),
+      (writer, number) => isLost(log, writer, number), () => mayComeAgain(log))
   }
 
   /** Whether it has a connection, and has joined everything. @returns {boolean} */

@@ -41,13 +41,14 @@ export class Tabs {
    * @param {() => boolean} options.mayResync
    * @param {boolean} options.areSlow some pages read too little
    * @param {(guid: string, writer: string, number: number) => boolean} options.isLost by Kafka
+   * @param {(guid: string) => boolean} options.mayComeAgain as of pages
    * @param {import('../oracle/uplink-checker.js').UplinkChecker | undefined} options.receipts gets acknowledgements
    * @param {import('../world/random.js').SeededRandom | undefined} options.plain some pages are on plain WebSockets
    * @param {import('../world/random.js').SeededRandom | undefined} options.mqtt some are devices on MQTT
    */
   constructor (world, options) {
     const { count, guids, edited, service, answers, mayResync } = options
-    const { areSlow, isLost, receipts, plain, mqtt } = options
+    const { areSlow, isLost, mayComeAgain, receipts, plain, mqtt } = options
     this.world = world
     this.plain = plain
     this.mqtt = mqtt
@@ -60,6 +61,7 @@ export class Tabs {
     this.mayResync = mayResync
     this.areSlow = areSlow
     this.isLost = isLost
+    this.mayComeAgain = mayComeAgain
     this.receipts = receipts
     const users = drawn.chance(0.5) ? count : drawn.whole(1, count)
     this.uids = Array.from({ length: users }, (_, i) => `user-${i + 1}`)
@@ -105,6 +107,7 @@ export class Tabs {
       mayResync: this.mayResync,
       isSlow: this.areSlow,
       isLost: this.isLost,
+      mayComeAgain: this.mayComeAgain,
       acknowledged: (traceId) => this.receipts?.acknowledged(traceId),
       taken: (traceId) => this.receipts?.taken(traceId),
       load: (log) => {
