@@ -55,7 +55,7 @@ export const WORKER_CALLS = {
     args: [
       draw.pick(['', '0', String(ms - draw.int(0, 3000))]), draw.pick(['1000', '5000']),
       draw.pick(['2000', '100000']), draw.pick(['100', '6000']), draw.pick(['500', '5000']), draw.pick(['0', '1', '2']),
-      draw.pick(['100', '60000']), draw.chance(0.7) ? '' : incarnation(draw)
+      draw.pick(['100', '60000']), draw.chance(0.7) ? '' : incarnation(draw), draw.pick(['100', '1000'])
     ]
   }),
   numbers: () => ({ keys: [WORKERS.expiry, WORKERS.watched], args: [] }),

@@ -60,7 +60,8 @@ test('a gateway that starts after another worker died cleans up after it', () =>
     await cluster.until(() => here.running.isReady)
     await cluster.pass(2000)
     assert.equal((await listed(cluster)).count, 0)
-    assert.deepEqual(await cluster.command('ZRANGE', WORKERS.unclean, 0, -1), [])
+    const unclean = await cluster.command('ZRANGE', WORKERS.unclean, 0, -1)
+    assert.deepEqual(unclean.filter((/** @type {string} */ name) => !name.endsWith('~')), [])
   }))
 
 /**

@@ -7,6 +7,8 @@ import { slotOf } from '../simulation/parts/redis/keys-of.js'
 const { workers: WORKERS, documentHolders, userHolders, userWorkers } = createKeys()
 
 const DOCUMENTS = 3
+/** From the end of a worker to the end of its second cleanup, ms. */
+const CLEANED_TWICE = 115_000
 
 /** @typedef {import('../simulation/script/scripted-cluster.js').ScriptedCluster} ScriptedCluster */
 
@@ -114,4 +116,40 @@ for (const [name, redis] of /** @type {const} */ ([['Redis', 'single'], ['one no
       await cluster.pass(5000)
       assert.deepEqual(events(cluster).sort(), [`offline ${ada} kicked`, ...before])
     }))
+}
+
+for (const isKilled of [false, true]) {
+  const which = isKilled ? 'was killed' : 'continues'
+  test(`online and offline are sent although a registration arrived after the cleanup of its worker, which ${which}`, () => {
+    /** When the registration leaves its worker; known from the first play. @type {number | undefined} */
+    let at
+    let worker = 0
+    const play = () => inCluster({ kafka: true, env: { PRESENCE_GRACE: '0' } }, async (cluster) => {
+      await cluster.pass(5000)
+      const { store } = cluster.redis.servers[0]
+      const bob = cluster.open('bob', { socket: { reconnection: false } })
+      if (at === undefined) {
+        await cluster.until(() => store.keyspace.entry(userHolders('bob')) !== undefined)
+        at = cluster.time
+        await cluster.until(() => bob.connected)
+        worker = cluster.gateways.findIndex((slot) => slot === cluster.slotOf(bob))
+        return
+      }
+      await cluster.pass(at - 0.1 - cluster.time)
+      const slot = cluster.gateways[worker]
+      cluster.cutOff(slot.running.process, 'redis', 600_000)
+      await cluster.pass(5000)
+      if (isKilled) cluster.kill(slot)
+      await cluster.pass(25_000)
+      assert.deepEqual(events(cluster), [])
+      cluster.world.network.unblock()
+      const last = isKilled ? await cluster.connect('bob', { socket: { reconnection: false } }) : bob
+      await cluster.pass(10_000 + CLEANED_TWICE)
+      assert.deepEqual(events(cluster), ['online bob'])
+      await last.close()
+      await cluster.pass(5000)
+      assert.deepEqual(events(cluster), ['online bob', 'offline bob closed'])
+    })
+    return play().then(play)
+  })
 }

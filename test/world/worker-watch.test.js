@@ -14,6 +14,8 @@ const { workers: WORKERS } = createKeys()
 const GRACE = 3000
 /** Ends of workers are known to all within this time, ms; docs/sessions.md. */
 const KNOWN_WITHIN = 1200
+/** From the first cleanup to the second, ms. */
+const AGAIN = 100_000
 /** A cleanup that its process does not go on with is another one's after this time, ms. */
 const CLAIM_TIME = 5000
 
@@ -51,8 +53,8 @@ class Scene {
       redis, log, clock, random,
       grace: GRACE,
       onWorkerGone: [(number, incarnation) => { gone.push(incarnationName(number, incarnation)) }],
-      clean: async (number, incarnation) => {
-        const name = incarnationName(number, incarnation)
+      clean: async (number, incarnation, _, isLast) => {
+        const name = incarnationName(number, incarnation) + (isLast ? ' again' : '')
         cleaned.push({ name, at: cluster.time })
         await clean?.(name)
       }
@@ -63,7 +65,7 @@ class Scene {
     return { ...part, watch, gone, cleaned }
   }
 
-  /** Ends that are not cleaned up. @returns {Promise<string[]>} */
+  /** Ends that are to be cleaned up, those for the second time with a `~`. @returns {Promise<string[]>} */
   unclean () { return this.cluster.command('ZRANGE', WORKERS.unclean, 0, -1) }
 }
 
@@ -106,7 +108,7 @@ describe('the end of a worker', () => {
     await scene.cluster.pass(2 * LEASE_TIME)
     for (const { gone } of watchers) assert.deepEqual(gone, [dead.name])
     assert.deepEqual(watchers.flatMap(({ cleaned }) => names(cleaned)), [dead.name])
-    assert.deepEqual(await scene.unclean(), [])
+    assert.deepEqual(await scene.unclean(), [`${dead.name}~`])
     const [{ act, redis }] = watchers
     assert.deepEqual(await act(() => liveIncarnations(redis, [living.name, dead.name])), new Set([living.name]))
   }))
@@ -171,6 +173,17 @@ describe('state that an ended worker left behind', () => {
     dead.process.end(null)
     await scene.cluster.pass(60_000)
     assert.deepEqual(names(cleaned), Array(4).fill(dead.name))
+    assert.deepEqual(await scene.unclean(), [`${dead.name}~`])
+  }))
+
+  test('is cleaned up once more 100 s later, after which no write of the worker can still arrive', inScene(async (scene) => {
+    const watchers = [await scene.watcher(), await scene.watcher()]
+    const dead = await scene.worker()
+    dead.process.end(null)
+    await scene.cluster.pass(2 * LEASE_TIME + AGAIN)
+    const [first, second, ...more] = watchers.flatMap(({ cleaned }) => cleaned).sort((a, b) => a.at - b.at)
+    assert.deepEqual([names([first, second]), more], [[dead.name, `${dead.name} again`], []])
+    assert.ok(Math.abs(second.at - first.at - AGAIN) < KNOWN_WITHIN, `after ${second.at - first.at} ms`)
     assert.deepEqual(await scene.unclean(), [])
   }))
 

@@ -256,9 +256,9 @@ function watchWorkers ({ config, base, log, redis }, { uplink, presenceStore, se
           .catch((error) => log.debug({ err: error }, 'the members of an ended worker could not be removed yet'))
       }
     ],
-    async clean (number, incarnation, signal) {
+    async clean (number, incarnation, signal, isLast) {
       await presenceStore.forget(number, incarnationName(number, incarnation), { surely: true })
-      await cleanUp(number, incarnation, signal)
+      await cleanUp(number, incarnation, signal, isLast)
       await closeReceipts(number, incarnation, signal)
     }
   })

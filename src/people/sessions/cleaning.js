@@ -3,8 +3,8 @@ import { incarnationName } from '../workers/worker-watch.js'
 
 /**
  * Cleans up after a worker that has ended: releases what it held, sends events to the business services for users,
- * members and documents without another holder, and deletes the worker's table of users. Each step may run twice: a
- * repeated release changes nothing, and a confirmed event is not sent again.
+ * members and documents without another holder, and deletes the worker's table of users the last time. Each step may
+ * run twice: a repeated release changes nothing, and a confirmed event is not sent again.
  *
  * @typedef {import('./contract.js').HoldingChange} HoldingChange
  * @typedef {import('./life-cycle-events.js').Happening} Happening
@@ -25,7 +25,7 @@ const REASON = 'worker_gone'
  * @param {import('../../base/common/clock.js').Clock} dependencies.clock
  * @param {number} dependencies.silence time without a packet after which a connection is closed, ms
  * @param {import('../../wire/headers.js').TraceIdSource} dependencies.random
- * @returns {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} see WorkerWatch
+ * @returns {import('../workers/worker-watch.js').Clean} see WorkerWatch
  */
 export function createCleaning ({ store, uplink, log, clock, random, silence }) {
   /** A connection was open for at most this time after its `lastSeen`, ms: if no worker was left to notice. */
@@ -66,7 +66,7 @@ export function createCleaning ({ store, uplink, log, clock, random, silence }) 
     }
   }
 
-  return async (number, incarnation, signal) => {
+  return async (number, incarnation, signal, isLast) => {
     const name = incarnationName(number, incarnation)
     const began = clock.now()
     const since = clock.monotonic()
@@ -98,7 +98,7 @@ export function createCleaning ({ store, uplink, log, clock, random, silence }) 
         happening: { guid, at: began }
       }))
     )
-    await store.forget(name)
+    if (isLast) return store.forget(name)
     log.info(
       { workerNumber: number, users, documents: documents.size, ms: Math.round(clock.monotonic() - since) },
       'cleaned up after an ended worker'

@@ -8,6 +8,13 @@ const INTERVAL = 1000
 const PAUSE = 3 * INTERVAL
 /** A claim to clean up expires after this time without a renewal, ms. */
 const CLAIM_TIME = 5000
+/**
+ * Time from the first cleanup to the second, ms. What a worker wrote while it was cut off from Redis may arrive after
+ * the first one: Linux goes on sending the bytes of a closed connection, for about 100 s (tcp_orphan_retries).
+ */
+const AGAIN = 100_000
+/** What the second cleanup has behind its name (watch.lua). */
+const SECOND = '~'
 /** How long ends are kept, for processes that cannot reach Redis, ms. */
 const TOLD_FOR = 3_600_000
 
@@ -26,6 +33,11 @@ const parseName = (name) => /** @type {[number, number]} */ (name.split('.').map
 export const endedWith = (name, ended) => parseName(name)[1] <= parseName(ended)[1]
 
 /**
+ * See WorkerWatch.
+ * @typedef {(number: number, incarnation: number, signal: AbortSignal, isLast: boolean) => Promise<void>} Clean
+ */
+
+/**
  * Watches the leases of all workers, and reports those that have ended: expired, released, or taken over by the next
  * process.
  *
@@ -36,9 +48,10 @@ export const endedWith = (name, ended) => parseName(name)[1] <= parseName(ended)
  *   the latest, in the order of the ends: release all state about that worker. It is called for ends after `start()`;
  *   use `liveIncarnations()` for earlier ones.
  * - `clean(number, incarnation)` is called on **one** process of the cluster, after `grace`, in which clients may
- *   reconnect: it deletes the worker's keys and reports its clients. If it rejects, it is called again; if the process
- *   dies, another process is assigned. It may therefore restart after any step, and run twice at a time after an outage
- *   of Redis: each step must be idempotent.
+ *   reconnect: it reports the worker's clients. It is called once more 100 s later, for what arrived late, and then
+ *   deletes the worker's keys (`isLast`). If it rejects, it is called again; if the process dies, another process is
+ *   assigned. It may therefore restart after any step, and run twice at a time after an outage of Redis: each step must
+ *   be idempotent.
  *
  * An outage of Redis ends no worker: leases could not be renewed during it, so they start again.
  */
@@ -56,8 +69,7 @@ export class WorkerWatch {
    * @param {object} parts
    * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'client' | 'keys'>} parts.redis
    * @param {((number: number, incarnation: number) => void)[]} [parts.onWorkerGone]
-   * @param {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} [parts.clean] default: this
-   *   process cleans nothing up
+   * @param {Clean} [parts.clean] default: this process cleans nothing up
    * @param {number} parts.grace how long a worker's data is kept after its last renewal, ms; the same in all processes
    * @param {import('../../base/common/log.js').Log} parts.log
    * @param {import('../../base/common/clock.js').Clock} parts.clock
@@ -99,7 +111,7 @@ export class WorkerWatch {
         keys.expiry, keys.incarnations, keys.ending, keys.ended, keys.unclean, keys.watched,
         keys.settling
       ],
-      [this.#newest, LEASE_TIME, PAUSE, grace, CLAIM_TIME, wanted, TOLD_FOR, this.#claimed]
+      [this.#newest, LEASE_TIME, PAUSE, grace, CLAIM_TIME, wanted, TOLD_FOR, this.#claimed, AGAIN]
     )
     this.#newest = last
     for (const name of ended) this.#tell(name)
@@ -121,14 +133,16 @@ export class WorkerWatch {
     }
   }
 
-  /** @param {string} name */
-  async #cleanUp (name) {
+  /** @param {string} claim an incarnation, or with SECOND behind it */
+  async #cleanUp (claim) {
     const { redis, clean, log, clock, random } = this.#parts
     const { signal } = this.#stopping
-    this.#claimed = name
+    const isLast = claim.endsWith(SECOND)
+    const name = isLast ? claim.slice(0, -SECOND.length) : claim
+    this.#claimed = claim
     await retry(async () => {
-      await clean?.(...parseName(name), signal)
-      await redis.client.zrem(redis.keys.workers.unclean, name)
+      await clean?.(...parseName(name), signal, isLast)
+      await redis.client.zrem(redis.keys.workers.unclean, claim)
     }, {
       signal,
       backoff: new Backoff({ min: 100, max: 5000, random }),

@@ -6,13 +6,14 @@
 --
 -- KEYS  1 expiry of each number (sorted set, ms)  2 incarnation of each number that has one (hash)
 --       3 incarnations that have ended themselves (list)  4 ended ones (sorted set, ms, each at a time of its own)
---       5 ended ones that are not cleaned up (sorted set, by the time at which cleaning may begin, ms)
+--       5 ended ones that are not cleaned up (sorted set, by the time at which cleaning may begin, ms): each one as
+--         itself, and with '~' behind it for the second time
 --       6 time of the last watch, ms  7 numbers whose workers register their users again (hash)
 -- ARGV  1 return those that ended after this time, ms; '' for none  2 lease time, ms
 --       3 longest pause between two watches, ms; after a longer one leases may have expired without a watcher
 --       4 how long the state of a worker is kept after its last renewal, ms  5 how long a claim to clean up lasts, ms
 --       6 maximum number of claims to return  7 how long ended ones are returned, ms
---       8 the claim that the caller works on, or ''
+--       8 the claim that the caller works on, or ''  9 time from the first cleanup to the second, ms
 -- Returns the time of the newest end, ms until the next lease expires (-1: there is none), those that ended, those that
 -- the caller has to clean up.
 local time = redis.call('TIME')
@@ -41,7 +42,7 @@ local newest = tonumber(redis.call('ZREVRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2] 
 local function ended (incarnation, cleanAt)
   newest = math.max(now, newest + 1)
   redis.call('ZADD', KEYS[4], text(newest), incarnation)
-  redis.call('ZADD', KEYS[5], text(cleanAt), incarnation)
+  redis.call('ZADD', KEYS[5], text(cleanAt), incarnation, text(cleanAt + ARGV[9]), incarnation .. '~')
 end
 for _, number in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now))) do
   local incarnation = redis.call('HGET', KEYS[2], number)

@@ -108,7 +108,7 @@ export async function cluster (t) {
       metrics,
       connect,
       clean: () => createCleaning({ store, uplink, log, clock, random: systemRandom, silence: 45_000 })(
-        number, 1000, new AbortController().signal
+        number, 1000, new AbortController().signal, true
       )
     }
   }
