@@ -68,10 +68,19 @@ for (const [name, url] of BACKENDS) {
       return store
     }))
     await own.watch(guid)
+    // the process before this one, which has not learned yet that it has ended
+    const late = randomUUID()
+    const before = await backend.create({ workerNumber: 4005, incarnation: '4005.9' })
+    const id = createSessionIds(4005, { clock: systemClock, random: systemRandom })()
+    await before.start()
+    await before.update(late, [{ op: '+', id, uid: 'ada', client: '', body: encodeBody(undefined, undefined) }])
     await redis.client.hset(workers.incarnations, '4005', '10')
     await own.sweep()
-    assert.deepEqual((await own.page(guid, { limit: 10 })).members.map(({ uid }) => uid), ['of-4005'])
+    const uidsIn = async (/** @type {string} */ where) =>
+      (await own.page(where, { limit: 10 })).members.map(({ uid }) => uid)
+    assert.deepEqual([await uidsIn(guid), await uidsIn(late)], [['of-4005'], []])
     await gone.stop()
+    await before.stop()
   })
 
   for (const step of [-60, 10, 1000, 10_000]) {

@@ -53,5 +53,10 @@ export const NAMED_SEEDS = [
   { seed: 399, scenario: 'devices', found: 'the check expected the end of a connection on which a fault had let nothing pass any ' +
     'more' },
   { seed: 501, scenario: 'devices', found: 'a worker that was killed after a loss of data, when it had written its members and Redis ' +
-    'did not know it yet, left them in open documents' }
+    'did not know it yet, left them in open documents' },
+  { seed: 1351, scenario: 'devices', found: 'offline was the last event of a user who is online: a registration arrived after ' +
+    'the cleanup of its worker' },
+  { seed: 1311, scenario: 'devices', found: 'members stayed that a worker wrote after another process had taken its number, as Redis ' +
+    'had lost its lease' },
+  { seed: 1090, scenario: 'devices', found: 'a client of MQTT that handles one record at a time was slower than the records came' }
 ]

@@ -183,12 +183,14 @@ export class RedisPresence {
   documents () { return this.#attempt('documents', () => this.#noted.all(this.#watched.keys())) }
 
   sweep () {
-    const { redis } = this.#parts
+    const { redis, workerNumber } = this.#parts
     return this.#attempt('sweep', async () => {
       const all = Object.entries(await redis.client.hgetall(this.#keys.workers.incarnations))
       const known = new Set(all.map(([number, begun]) => incarnationName(Number(number), Number(begun))))
       if (!known.has(this.#incarnation())) throw new InkcastError('unavailable', 'redis does not know all workers yet')
-      for (const guid of this.#watched.keys()) {
+      // those in the set may have members of the process before this one only
+      const noted = await this.#noted.of(/** @type {number} */ (workerNumber))
+      for (const guid of new Set([...noted, ...this.#watched.keys()])) {
         const others = (await this.#connectionsOf(guid)).filter((connection) => !known.has(connection.incarnation))
         const live = await liveIncarnations(redis, others.map((connection) => connection.incarnation))
         await this.#lose(guid, others.filter((connection) => !live.has(connection.incarnation)))

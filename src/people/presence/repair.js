@@ -53,7 +53,11 @@ export class Repair {
   }
 
   /** Compares until the signal ends it; then it rejects. */
-  run () { return this.#check.run(this.#signal) }
+  run () {
+    // the process before this one may have written members after this one has removed its others
+    this.#sweepLater()
+    return this.#check.run(this.#signal)
+  }
 
   /** @param {Room[]} quiet */
   async #compare (quiet) {
@@ -77,6 +81,10 @@ export class Repair {
     // the comparison finds the missing data, and starts at once
     this.#check.hurry()
     this.#lookForLeft()
+    this.#sweepLater()
+  }
+
+  #sweepLater () {
     this.#sweeping?.stop()
     this.#sweeping = this.#parts.clock.timer(MISSING, () => {
       this.#retry(() => this.#parts.store.sweep()).catch(() => {}) // stopped

@@ -6,8 +6,9 @@ import { Page, tokenOf } from './page.js'
 /** Until it connects again, and until it subscribes again after a refusal, ms. */
 const AGAIN = { least: 500, more: 4000 }
 const SUBSCRIBE_AGAIN = 500
-/** Time until a client has handled a record, of those that take some, ms. */
+/** Time until a client has handled a record, of those that take some, ms; less with one record at a time. */
 const SLOWEST = 400
+const SLOWEST_OF_ONE = 100
 /** Between two connections with the same id, and until the client gives the one before up, ms. */
 const TAKE_OVER = 9000
 const GIVE_UP = 20_000
@@ -38,11 +39,13 @@ export class MqttPage extends Page {
   constructor (process, options) {
     super(process, { ...options, present: new Set() })
     const { drawn } = process
+    const version = drawn.pick(/** @type {const} */ ([4, 5]))
+    const receiveMaximum = drawn.pick([undefined, 1, 3, 20])
     /** @type {import('./mqtt-line.js').LineOptions} */
     this.#options = {
-      version: drawn.pick(/** @type {const} */ ([4, 5])), client: this.name, token: tokenOf(this.uid),
-      receiveMaximum: drawn.pick([undefined, 1, 3, 20]),
-      handlesAfter: drawn.chance(0.4) ? drawn.whole(1, SLOWEST) : 0
+      version, client: this.name, token: tokenOf(this.uid), receiveMaximum,
+      // records of its documents must not come faster
+      handlesAfter: drawn.chance(0.4) ? drawn.whole(1, receiveMaximum === 1 ? SLOWEST_OF_ONE : SLOWEST) : 0
     }
     process.enter('open device', () => {
       this.#connect()
