@@ -60,6 +60,9 @@ for (const [name, url] of BACKENDS) {
     const backend = await open(url())()
     t.after(() => backend.stop())
     const guid = randomUUID()
+    // the process before the next one, which does not learn that it has ended
+    const before = await backend.create({ workerNumber: 4005, incarnation: '4005.9' })
+    await before.start()
     const [own, gone] = await Promise.all([4005, 4006].map(async (workerNumber) => {
       const store = await backend.create({ workerNumber, incarnation: `${workerNumber}.10` })
       await store.start()
@@ -68,11 +71,8 @@ for (const [name, url] of BACKENDS) {
       return store
     }))
     await own.watch(guid)
-    // the process before this one, which has not learned yet that it has ended
     const late = randomUUID()
-    const before = await backend.create({ workerNumber: 4005, incarnation: '4005.9' })
     const id = createSessionIds(4005, { clock: systemClock, random: systemRandom })()
-    await before.start()
     await before.update(late, [{ op: '+', id, uid: 'ada', client: '', body: encodeBody(undefined, undefined) }])
     await redis.client.hset(workers.incarnations, '4005', '10')
     await own.sweep()
