@@ -59,8 +59,8 @@ test('the steady rate is judged by the libraries alone: cost as a ratio, latency
     { system: 'inkcast', lost: {}, steady: delivered(cpuUs, { latency: { p50: 1, p99, max: 9 } }) },
     { system: 'floor, libraries', lost: {}, steady: delivered(20) }
   ])).map(({ measured, limit, holds }) => [measured, limit, holds])
-  assert.deepEqual(at(25, 6), [[1.25, 1.25, true], [6, 6, true]])
-  assert.deepEqual(at(26, 6.1), [[1.3, 1.25, false], [6.1, 6, false]])
+  assert.deepEqual(at(29, 7), [[1.45, 1.45, true], [7, 7, true]])
+  assert.deepEqual(at(30, 7.1), [[1.5, 1.45, false], [7.1, 7, false]])
 })
 
 test('a single missing delivery is a fault, for every system', () => {
