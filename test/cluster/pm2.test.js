@@ -120,7 +120,7 @@ test(
     )
     const guid = `document-${randomUUID()}`
     const { allBack, missing } = watchReturn(clients)
-    const traffic = connectAllTheTime(t, cluster.url, { transports: [['websocket'], ['polling', 'websocket']] })
+    const traffic = connectAllTheTime(t, cluster.url, { lanes: 2, transports: [['websocket'], ['polling', 'websocket']] })
     await waitFor(() => traffic.connected > 20, { timeout: 10_000, message: 'traffic' })
     await cluster.pm2('reload', 'all')
     const { connected, refused, workers } = await traffic.stop()

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { waitFor } from './wait.js'
@@ -8,12 +9,40 @@ import { waitFor } from './wait.js'
  * @returns {Promise<{ pid: number, role: string }[]>} its running child processes, oldest first
  */
 export async function childrenOf (pid) {
+  const found = process.platform === 'linux' ? listedChildren(pid) : await shownChildren(pid)
+  return found.map(({ pid, args }) => ({
+    pid, role: path.basename(args.find((arg) => arg.endsWith('.js') && !arg.startsWith('file:')) ?? '', '.js')
+  }))
+}
+
+/**
+ * From files: tests look often, and a start of `ps` takes longer than what it does.
+ * @param {number} parent
+ */
+function listedChildren (parent) {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).sort((one, other) => one - other).flatMap((pid) => {
+    // the name of a program, in parentheses, may have any character
+    const [state, ppid] = textOf(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
+    return Number(ppid) !== parent || state === 'Z' ? [] : [{ pid, args: textOf(`/proc/${pid}/cmdline`).split('\0') }]
+  })
+}
+
+/** @param {number} pid */
+async function shownChildren (pid) {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,stat=,args='])
   return stdout.split('\n').flatMap((line) => {
     const [own, parent, state, ...args] = line.trim().split(/\s+/)
-    if (Number(parent) !== pid || state.startsWith('Z')) return []
-    return [{ pid: Number(own), role: path.basename(args.find((arg) => arg.endsWith('.js') && !arg.startsWith('file:')) ?? '', '.js') }]
+    return Number(parent) !== pid || state.startsWith('Z') ? [] : [{ pid: Number(own), args }]
   })
+}
+
+/** @param {string} file @returns {string} empty when its process has ended */
+function textOf (file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 /**
