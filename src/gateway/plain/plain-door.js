@@ -115,9 +115,11 @@ export class PlainDoor {
     admission.connectionLimits.opened(session)
     admission.inputLimits.enter(session, headSize(request))
     heartbeat.watch(session)
-    session.writeNow(session.answer(protocol))
+    const answer = session.answer(protocol)
     const { auth, id } = session.handshake.query
-    if (auth !== 'message') {
+    if (auth === 'message') session.writeNow(answer)
+    else {
+      session.answersLater(answer)
       const client = id === undefined || id === '' ? {} : { client: id }
       this.#admit(session, token === undefined ? client : { ...client, token })
     }
