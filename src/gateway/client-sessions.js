@@ -1,3 +1,8 @@
+import { groupBySlot, slotIn } from '../redis/hash-slot.js'
+
+/** Sessions that one command ends, at most. */
+const BATCH = 200
+
 /**
  * The text that a protocol keeps for a client that comes back, to any worker (mqtt/mqtt-sessions.js). It belongs to the
  * connection that has the device (takeovers.js).
@@ -5,20 +10,40 @@
  * @typedef {ReturnType<typeof createClientSessions>} ClientSessions
  * @typedef {{ id: string, uid: string, client: string | undefined, claimedAt: number }} Owner a connection
  *
- * @param {Pick<import('../redis/client.js').RedisConnection, 'client' | 'keys' | 'scripts'>} redis
+ * @param {Pick<import('../redis/client.js').RedisConnection, 'client' | 'keys' | 'scripts' | 'isCluster'>} redis
  */
-export function createClientSessions ({ client: redis, keys, scripts }) {
+export function createClientSessions (redis) {
+  const { client, keys, scripts } = redis
+  /** Keys of sessions that are about to end. @type {string[]} */
+  let ending = []
+  /** @type {Promise<unknown> | undefined} */
+  let ended
+  const endAll = () => {
+    const calls = groupBySlot(ending, (key) => slotIn(redis, key), BATCH)
+    ending = []
+    ended = undefined
+    return Promise.all(calls.map((call) => client.unlink(...call)))
+  }
+
   /** @param {Owner} owner @param {string} text @param {number} seconds */
   const change = async ({ id, uid, client = '', claimedAt }, text, seconds) => await scripts.session(
     [keys.clientSession(uid, client), keys.userDevice(uid, client)], [id, claimedAt, text, seconds]
   ) === 1
 
   return {
-    /** @param {string} uid @param {string} client id @returns {Promise<string | null>} */
-    read: (uid, client) => redis.get(keys.clientSession(uid, client)),
+    /** @param {string} uid @param {string} id of the client @returns {Promise<string | null>} */
+    read: (uid, id) => client.get(keys.clientSession(uid, id)),
 
-    /** Ends the session of a client that connects. @param {string} uid @param {string} client id */
-    async drop (uid, client) { await redis.unlink(keys.clientSession(uid, client)) },
+    /**
+     * Ends the session of a client that connects. Those of clients that are admitted together end by one command, which
+     * is sent before the callers go on.
+     * @param {string} uid @param {string} id of the client
+     * @returns {Promise<unknown>}
+     */
+    drop (uid, id) {
+      ending.push(keys.clientSession(uid, id))
+      return ended ??= Promise.resolve().then(endAll)
+    },
 
     /**
      * @param {Owner} owner

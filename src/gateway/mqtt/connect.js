@@ -1,5 +1,6 @@
 import { InkcastError, publicError } from '../../base/common/errors.js'
 import { MqttError } from '../../transport/mqtt/packet-reader.js'
+import { encodePacket } from '../../transport/mqtt/packets.js'
 import { isId } from '../../wire/publication.js'
 import { Reason } from './codes.js'
 import { MAX_ALIASES, MAX_INCOMING } from './incoming.js'
@@ -78,16 +79,29 @@ function readWill ({ topic, payload, qos, properties }) {
 }
 
 /**
- * @param {Wish} wish
- * @param {object} given
- * @param {number | undefined} given.keepalive that the client asked for, s
- * @param {boolean} given.sessionPresent
- * @param {number} given.expiry of the session, s
- * @param {number} given.maxBytes largest packet
- * @returns {object} CONNACK
+ * @typedef {object} Granted what CONNACK says
+ * @property {number | undefined} keepalive that the client asked for, s
+ * @property {boolean} sessionPresent
+ * @property {number} expiry of the session, s
+ * @property {number} maxBytes largest packet
  */
-export function connackFor ({ offer: { version }, client, assigned, keepAlive }, given) {
-  const { keepalive, sessionPresent, expiry, maxBytes } = given
+
+/**
+ * @param {Wish} wish
+ * @param {Granted} granted
+ * @param {import('./kept-packets.js').KeptPackets} [kept]
+ * @returns {Buffer} CONNACK
+ */
+export function connackFor (wish, granted, kept) {
+  const encode = () => encodePacket(connackOf(wish, granted), wish.offer.version)
+  if (kept === undefined || wish.assigned) return encode()
+  const { keepalive, sessionPresent, expiry } = granted
+  return kept.get(`${sessionPresent} ${expiry} ${keepalive === wish.keepAlive ? '' : wish.keepAlive}`, encode)
+}
+
+/** @param {Wish} wish @param {Granted} granted @returns {any} CONNACK */
+function connackOf ({ offer: { version }, client, assigned, keepAlive }, granted) {
+  const { keepalive, sessionPresent, expiry, maxBytes } = granted
   const accepted = { cmd: 'connack', sessionPresent, reasonCode: 0, returnCode: 0 }
   if (version === 4) return accepted
   return {

@@ -31,6 +31,7 @@ import { Incoming } from './incoming.js'
  * @property {number} receiveMaximum records that it takes before it acknowledges the first
  * @property {number} maxPacket bytes; 0: any
  * @property {boolean} explains whether it wants reasons in words
+ * @property {import('./kept-packets.js').KeptPackets} [kept] packets for all clients that say the same
  */
 
 /** Of a delivery, by `made`. */
@@ -301,10 +302,15 @@ export class MqttConnection extends Connection {
    */
   #tellEnd (reasonCode, reasonString, { retryInMs, atOnce } = {}) {
     if (this.offer.version !== 5 || !this.open) return
-    const properties =
-      { reasonString, ...(retryInMs !== undefined && { userProperties: { retryInMs: String(retryInMs) } }) }
     this.flush()
-    const bytes = encodeShort({ cmd: 'disconnect', reasonCode, properties }, this.offer)
+    const encode = () => {
+      const properties =
+        { reasonString, ...(retryInMs !== undefined && { userProperties: { retryInMs: String(retryInMs) } }) }
+      return encodeShort({ cmd: 'disconnect', reasonCode, properties }, this.offer)
+    }
+    const { kept } = this.offer
+    // of clients that may try again each gets its own time
+    const bytes = kept === undefined || retryInMs !== undefined ? encode() : kept.get(`${reasonCode} ${reasonString}`, encode)
     if (!fits(bytes, this.offer)) return
     if (atOnce) this.conn.writeLast(bytes)
     else this.write(bytes)

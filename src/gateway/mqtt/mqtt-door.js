@@ -13,6 +13,7 @@ import { OtherVersion, PacketDecoder, Type, decodeConnect, encodePacket, plainPu
 import { opensWebSocket } from '../../transport/plain/handshake-request.js'
 import { OTHER_VERSION, Reason, connackOf } from './codes.js'
 import { connackFor, readConnect } from './connect.js'
+import { KeptPackets } from './kept-packets.js'
 import { MqttConnection, encodeShort, fits } from './mqtt-connection.js'
 import { MqttSessions } from './mqtt-sessions.js'
 import { publish, sendWill } from './publish.js'
@@ -176,7 +177,7 @@ export class MqttDoor {
     const { offer, expiry } = wish
     if (offer.maxPacket === 0) return
     const connack = connackFor(wish, { keepalive, sessionPresent: false, expiry, maxBytes: this.maxBytes })
-    if (!fits(encodePacket(/** @type {any} */ (connack), offer.version), offer))
+    if (!fits(connack, offer))
       throw new MqttError(Reason.TOO_LARGE, 'the largest packet that the client takes is smaller than CONNACK')
   }
 
@@ -223,8 +224,8 @@ export class MqttDoor {
   #connect (session, state, wish, { identity, keepalive, topics }) {
     const { connectionContext, events } = this.#parts
     const { metrics, connectionListeners } = this.#context
-    const { offer, client } = wish
-    const connection = new MqttConnection(session, identity, client, connectionContext, this.#shared(offer))
+    const offer = this.#shared(wish.offer)
+    const connection = new MqttConnection(session, identity, wish.client, connectionContext, offer)
     session[kOwner] = connection
     metrics.handshakes.count('ok', this.listener.name)
     this.inputLimits.admit(session)
@@ -236,8 +237,8 @@ export class MqttDoor {
     events.add(connection)
     const expiry = this.#sessionsKept.grant(connection, wish.expiry, topics === null)
     const sessionPresent = topics !== null
-    const connack = connackFor(wish, { keepalive, sessionPresent, expiry, maxBytes: this.maxBytes })
-    connection.write(encodePacket(/** @type {any} */ (connack), offer.version))
+    const granted = { keepalive, sessionPresent, expiry, maxBytes: this.maxBytes }
+    connection.write(connackFor(wish, granted, offer.kept))
     connectionListeners.connected(connection)
     if (happened.hasSubscribers)
       connection.tell('connected', { details: { transport: connection.transport, codec: 'mqtt' } })
@@ -255,7 +256,9 @@ export class MqttDoor {
     const key = Object.values(offer).join()
     const known = this.#offers.get(key)
     if (known !== undefined) return known
-    if (this.#offers.size < MAX_OFFERS) this.#offers.set(key, offer)
+    if (this.#offers.size === MAX_OFFERS) return offer
+    offer.kept = new KeptPackets()
+    this.#offers.set(key, offer)
     return offer
   }
 

@@ -181,6 +181,27 @@ test('a device whose worker has died is claimed without it, and its end is known
   assert.ok(await redis.client.ttl(redis.keys.userDevice(...mine)) > 3500)
 })
 
+test('sessions of clients that connect together end by one command, which is sent before their callers go on', async (t) => {
+  const { redis, device } = await cluster(t)
+  const sessions = createClientSessions(redis)
+  const [one, two] = [device(), device()]
+  for (const [uid, client] of [one, two])
+    assert.equal(await sessions.write({ id: 'x', uid, client, claimedAt: 0 }, 'kept', 60), true)
+  /** @type {string[][]} */
+  const sent = []
+  const unlink = redis.client.unlink.bind(redis.client)
+  redis.client.unlink = /** @type {any} */ ((/** @type {string[]} */ ...keys) => {
+    sent.push(keys)
+    return unlink(...keys)
+  })
+  const find = async (/** @type {readonly [string, string]} */ [uid, client]) => { sessions.drop(uid, client) }
+  await Promise.all([find(one), find(two)])
+  assert.deepEqual(sent.map(({ length }) => length), [2])
+  await sessions.drop(...one)
+  assert.deepEqual(sent.map(({ length }) => length), [2, 1])
+  assert.deepEqual([await sessions.read(...one), await sessions.read(...two)], [null, null])
+})
+
 test('a session is written by the connection that has the device, not by one that was replaced while its worker was paused',
   async (t) => {
     const { clock, redis, state, worker, settled, device } = await cluster(t)
