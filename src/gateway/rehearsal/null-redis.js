@@ -5,6 +5,8 @@ import { scriptNames } from '../../redis/scripts.js'
 const ANSWERS = {
   inkcast_open: () => ['nothing', '0'],
   inkcast_users: () => [],
+  inkcast_history: () => ['nothing', '0', '2'],
+  inkcast_devices: ([count]) => Array.from({ length: Number(count) }, () => ['1', '']).flat(),
   inkcast_hold: holdNothing
 }
 

@@ -18,10 +18,16 @@ import { gatewayCertificate } from '../../config/tls/listeners.js'
  * port cannot use it.
  *
  * @typedef {import('../server.js').GatewayDependencies} Dependencies
+ * @typedef {import('../../config/listeners.js').Listener} Listener
  *
  * @callback CreateParts creates the parts of the sandbox that have their state in Redis, and its rights
  * @param {import('../../observe/services.js').Services & Pick<Dependencies, 'directory' | 'uplink'>} own
- * @returns {Pick<Dependencies, 'shared' | 'sessions'> & { rights?: Partial<Dependencies['rights']> }}
+ * @returns {Pick<Dependencies, 'shared' | 'sessions'>
+ *   & { rights?: Partial<Dependencies['rights']>, devices?: Devices }}
+ *
+ * @typedef {object} Devices where the worker has listeners for them
+ * @property {import('../doors.js').DoorClasses} classes
+ * @property {(gateway: Gateway) => unknown} listen adds the part that knows which connection each device has
  */
 
 /**
@@ -41,13 +47,16 @@ export async function openSandbox (config, { clock, random }, createParts) {
   const certificate = gatewayCertificate({ config, log, metrics, clock, random })
   await certificate?.start()
   const services = { metrics, log, clock, random }
-  const { shared, sessions, rights } = createParts({ ...services, directory, uplink })
+  const { shared, sessions, rights, devices } = createParts({ ...services, directory, uplink })
+  const listeners = devices === undefined
+    ? []
+    : config.gateway.listeners.filter(({ protocol }) => protocol !== 'socketio')
   const gateway = new Gateway(services, {
     config: {
       ...config,
       history,
       // pages and requests of the sandbox itself
-      gateway: { ...config.gateway, allowedOrigins: [], socketPath: DEFAULT_SOCKET_PATH, listeners: [] },
+      gateway: { ...config.gateway, allowedOrigins: [], socketPath: DEFAULT_SOCKET_PATH, listeners },
       limits: { ...limits, maxHandshakesPerSecond: 1_000_000 }
     },
     shared, sessions, directory, uplink,
@@ -56,33 +65,49 @@ export async function openSandbox (config, { clock, random }, createParts) {
       access: createAccess({ settings: {}, log, clock }),
       ...rights
     },
-    door: { newId: createSessionIds(0, { clock, random }), certificate }
+    door: { newId: createSessionIds(0, { clock, random }), certificate, others: devices?.classes }
   })
+  await devices?.listen(gateway)
   const { bus } = gateway.parts
   await bus?.start?.()
   await sessions?.start()
-  // not the HTTP server's own `listen`: with node:cluster all workers would share one port
-  const listener = net.createServer((socket) => { gateway.httpServer.emit('connection', socket) })
-  await listen(listener, { host: '127.0.0.1', port: 0, exclusive: true })
-  const { port } = /** @type {net.AddressInfo} */ (listener.address())
+  // not a server's own `listen`: with node:cluster all workers would share one port
+  const ports = await Promise.all(gateway.servers.all.map(({ server }) => listenFor(server)))
 
   return {
     gateway,
     secret,
-    /** @returns {net.Socket} a plain socket (TLS with a certificate) to the sandbox */
-    dial: () =>
-      certificate
+    /** Listeners that clients take in turn; undefined: Socket.IO's. @type {(Listener | undefined)[]} */
+    kinds: [undefined, ...listeners],
+    /**
+     * @param {Listener} [listener] default: Socket.IO's
+     * @returns {net.Socket} to the sandbox; plain, or with TLS as the listener
+     */
+    dial (listener) {
+      const own = ports.findIndex((_, i) => gateway.servers.all[i].address === listener)
+      const at = Math.max(own, 0)
+      const { port } = /** @type {net.AddressInfo} */ (ports[at].address())
+      return gateway.servers.all[at].server instanceof tls.Server
         // the certificate is not valid for this address
         ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
-        : net.connect({ port, host: '127.0.0.1', noDelay: true }),
+        : net.connect({ port, host: '127.0.0.1', noDelay: true })
+    },
 
     async close () {
-      listener.close()
+      for (const port of ports) port.close()
       await gateway.io.close()
+      for (const door of gateway.doors) door.close()
       gateway.httpServer.closeAllConnections()
       await sessions?.stop()
       await bus?.stop?.()
       await certificate?.stop()
     }
   }
+}
+
+/** @param {net.Server} server @returns {Promise<net.Server>} a port of loopback whose connections it gets */
+async function listenFor (server) {
+  const port = net.createServer((socket) => { server.emit('connection', socket) })
+  await listen(port, { host: '127.0.0.1', port: 0, exclusive: true })
+  return port
 }

@@ -1,7 +1,6 @@
-import { createHmac } from 'node:crypto'
 import { PER_TURN } from '../../transport/admission/handshake-limit.js'
 import { openSandbox } from './sandbox.js'
-import { DEFAULT_SOCKET_PATH } from '../../config/socket-path.js'
+import { createSigner, saysOf } from './clients.js'
 
 /**
  * The code of a handshake is slow until it has run some hundred times, and a new worker gets many clients at once:
@@ -21,11 +20,6 @@ export const THOROUGH = Object.freeze({ handshakes: 3000, time: 3000 })
 const ROUND = 1.5 * PER_TURN
 /** Timeout of a response, ms: after it the warm-up fails, and the start continues. */
 const PATIENCE = 5000
-/** Documents of a sandbox; its clients join one each, in turn. */
-const DOCUMENTS = 10
-/** Lifetime of a token, s. */
-const LIFETIME = 3600
-
 /**
  * To be called after the worker's own gateway was created, with its hooks.
  *
@@ -57,7 +51,10 @@ export async function warmUp ({ config, extent, createParts, log, clock, random 
   }
 }
 
-/** @typedef {Awaited<ReturnType<typeof openSandbox>>} Sandbox */
+/**
+ * @typedef {Awaited<ReturnType<typeof openSandbox>>} Sandbox
+ * @typedef {Pick<Sandbox, 'dial' | 'secret'> & Partial<Pick<Sandbox, 'kinds'>>} Used
+ */
 
 /**
  * V8 takes a property for constant until an object of its shape is assigned another value, and then discards all code
@@ -72,7 +69,7 @@ function assignIteratorResult () {
 
 /**
  * Exported for tests: it runs in production only.
- * @param {Pick<Sandbox, 'dial' | 'secret'>[]} sandboxes used concurrently
+ * @param {Used[]} sandboxes used concurrently
  * @param {Extent} extent
  * @param {object} options
  * @param {import('../../base/common/clock.js').Clock} options.clock
@@ -81,32 +78,24 @@ function assignIteratorResult () {
  */
 export async function makeHandshakes (sandboxes, { handshakes: most, time }, { clock, patience = PATIENCE }) {
   const end = clock.monotonic() + time
-  const exp = Math.trunc(clock.now() / 1000) + LIFETIME
+  const says = saysOf(Math.trunc(clock.now() / 1000))
   let begun = 0
 
-  /** @param {number} i number of the user @param {(claims: Record<string, unknown>) => string} sign */
-  function says (i, sign) {
-    const token = sign({ ...CLAIMS[i % CLAIMS.length](exp), sub: `warm-up-${i}` })
-    return [
-      { bytes: UPGRADES[i % UPGRADES.length], answer: 'HTTP/1.1 101 ' },
-      { bytes: frame(`40${JSON.stringify({ token })}`), answer: '40{' },
-      { bytes: frame(`420${JSON.stringify(['doc:join', { guid: `warm-up-${i % DOCUMENTS}` }])}`), answer: '430[' }
-    ]
-  }
-
-  /** @param {Pick<Sandbox, 'dial' | 'secret'>} sandbox */
-  async function rounds ({ dial, secret }) {
+  /** @param {Used} sandbox */
+  async function rounds ({ dial, secret, kinds = [undefined] }) {
     const sign = createSigner(secret)
+    const kindOf = (/** @type {number} */ i) => kinds[i % kinds.length]
     while (begun < most && clock.monotonic() < end) {
       const first = begun
       begun = Math.min(most, begun + ROUND)
-      const sockets = Array.from({ length: begun - first }, () => dial().on('error', () => {}))
+      const sockets = Array.from({ length: begun - first }, (_, i) => dial(kindOf(first + i)).on('error', () => {}))
       try {
         // libuv accepts one connection per turn; after these turns the requests arrive together
         for (let turn = 0; turn < sockets.length; turn++) {
           await new Promise((resolve) => { clock.soon(() => resolve(undefined)) })
         }
-        await Promise.all(sockets.map((socket, i) => handshake(socket, says(first + i, sign), { clock, patience })))
+        await Promise.all(sockets.map((socket, i) =>
+          handshake(socket, says(first + i, sign, kindOf(first + i)), { clock, patience })))
       } finally {
         for (const socket of sockets) socket.destroy()
       }
@@ -117,23 +106,9 @@ export async function makeHandshakes (sandboxes, { handshakes: most, time }, { c
 }
 
 /**
- * JWTs, RFC 7519. Not by the library: a worker whose tokens are signed with a secret does not load it.
- * @param {string} secret
- * @returns {(claims: Record<string, unknown>) => string}
- */
-function createSigner (secret) {
-  const encode = (/** @type {object} */ part) => Buffer.from(JSON.stringify(part)).toString('base64url')
-  const head = encode({ alg: 'HS256', typ: 'JWT' })
-  return (claims) => {
-    const text = `${head}.${encode(claims)}`
-    return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`
-  }
-}
-
-/**
  * A minimal client, because it shares the process with the gateway: each response is short and arrives in one chunk.
  * @param {import('net').Socket} socket
- * @param {readonly { bytes: Buffer, answer: string }[]} says requests in sequence, each sent after the last response
+ * @param {readonly import('./clients.js').Said[]} says requests in sequence, each sent after the last response
  * @param {{ clock: Pick<import('../../base/common/clock.js').Clock, 'timer'>, patience: number }} options patience: ms
  * @returns {Promise<void>} after the last response
  */
@@ -157,63 +132,4 @@ function handshake (socket, says, { clock, patience }) {
     })
     socket.write(says[0].bytes)
   })
-}
-
-/**
- * Headers of browsers, libraries and proxies, and claims of tokens, of more kinds than V8 specializes code for: the
- * requests of the worker's real clients are unknown.
- */
-const HEADERS = [
-  {
-    Pragma: 'no-cache',
-    'Cache-Control': 'no-cache',
-    'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64)',
-    Origin: 'http://127.0.0.1',
-    'Accept-Encoding': 'gzip, deflate'
-  },
-  {
-    'User-Agent': 'Mozilla/5.0 (Macintosh)',
-    Accept: '*/*',
-    'Accept-Language': 'en',
-    Origin: 'http://127.0.0.1',
-    'Sec-Fetch-Mode': 'websocket'
-  },
-  { 'Accept-Encoding': 'gzip', 'User-Agent': 'Python/3' },
-  { 'X-Forwarded-For': '127.0.0.1', 'X-Forwarded-Proto': 'https', 'User-Agent': 'Mozilla/5.0 (Windows NT 10.0)' },
-  {}
-]
-const UPGRADES = HEADERS.map((headers) =>
-  Buffer.from(
-    [
-      `GET ${DEFAULT_SOCKET_PATH}?EIO=4&transport=websocket HTTP/1.1`,
-      ...Object.entries({
-        Host: '127.0.0.1',
-        Connection: 'Upgrade',
-        Upgrade: 'websocket',
-        ...headers,
-        'Sec-WebSocket-Version': '13',
-        'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ=='
-      }).map(([name, value]) => `${name}: ${value}`),
-      '\r\n'
-    ].join('\r\n')
-  )
-)
-/** @type {((exp: number) => Record<string, unknown>)[]} */
-const CLAIMS = [
-  (exp) => ({ exp }),
-  (exp) => ({ iat: exp - LIFETIME, exp }),
-  (exp) => ({ name: 'Person', iat: exp - LIFETIME, exp }),
-  (exp) => ({ iss: 'person', aud: 'somewhere', iat: exp - LIFETIME, exp, name: 'Person' }),
-  () => ({ name: 'Person' })
-]
-
-/**
- * @param {string} text ASCII, shorter than 64 KB
- * @returns {Buffer} a masked frame, as clients send them (RFC 6455, 5.2)
- */
-function frame (text) {
-  const mask = [1, 2, 3, 4]
-  const { length } = text
-  const lengths = length < 126 ? [0x80 | length] : [0x80 | 126, length >> 8, length & 255]
-  return Buffer.from([0x81, ...lengths, ...mask, ...Buffer.from(text).map((byte, i) => byte ^ mask[i % 4])])
 }

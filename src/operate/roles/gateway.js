@@ -190,7 +190,7 @@ function createConnect ({ config, base, status, tenants }, lease) {
 
 /**
  * Devices, of which each has one connection. Loaded where there may be any.
- * @param {RoleServices} services
+ * @param {Pick<RoleServices, 'config' | 'base' | 'redis'>} services
  * @param {Gateway} gateway
  * @param {number} workerNumber
  */
@@ -214,23 +214,29 @@ async function createTakeovers ({ config, base, redis }, { bus, directory, conne
  * @param {() => boolean} parts.mayAct
  * @param {OneProcess['connect']} [parts.connect]
  */
-const rehearse = ({ config, launcher, base, rules }, { lease, mayAct, connect }) => warmUp({
-  ...base,
-  config,
-  extent: launcher.urgent ? QUICK : THOROUGH,
-  createParts (own) {
-    const redis = createNullRedis({ ...own, ...config.redis, connect })
-    const shared = createRedisParts(own, { redis, config, rules, worker: lease })
-    return {
-      shared,
-      sessions: createWorkerSessions({ ...own, store: shared.sessionStore, config, worker: lease }),
-      rights: {
-        access: createAccess({ settings: {}, log: own.log, clock: base.clock, orderTime: () => lease.time.now() }),
-        mayAct
+async function rehearse ({ config, launcher, base, rules }, { lease, mayAct, connect }) {
+  const classes = await loadDoors(config.gateway.listeners)
+  return warmUp({
+    ...base,
+    config,
+    extent: launcher.urgent ? QUICK : THOROUGH,
+    createParts (own) {
+      const redis = createNullRedis({ ...own, ...config.redis, connect })
+      const shared = createRedisParts(own, { redis, config, rules, worker: lease })
+      return {
+        shared,
+        sessions: createWorkerSessions({ ...own, store: shared.sessionStore, config, worker: lease }),
+        rights: {
+          access: createAccess({ settings: {}, log: own.log, clock: base.clock, orderTime: () => lease.time.now() }),
+          mayAct
+        },
+        devices: {
+          classes, listen: (gateway) => createTakeovers({ config, base: own, redis }, gateway, lease.number)
+        }
       }
     }
-  }
-})
+  })
+}
 
 /**
  * Cleans up after workers that have ended.

@@ -11,9 +11,12 @@ import { certificate } from '../../helpers/balancer.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 import { loadConfig } from '../../../src/config/load.js'
+import { loadDoors } from '../../../src/gateway/doors.js'
 import { openSandbox } from '../../../src/gateway/rehearsal/sandbox.js'
 import { makeHandshakes, QUICK, warmUp } from '../../../src/gateway/rehearsal/warm-up.js'
 import { createNullRedis } from '../../../src/gateway/rehearsal/null-redis.js'
+import { Takeovers } from '../../../src/gateway/takeovers.js'
+import { RedisDevices } from '../../../src/people/devices/redis-devices.js'
 import { createRedisParts, createWorkerSessions } from '../../../src/gateway/redis-parts.js'
 
 const PRODUCTION = {
@@ -106,6 +109,53 @@ describe('the warm-up of a worker', () => {
       )
     })
   }
+
+  test('has clients of the listeners for devices, as Redis sees them as well', async () => {
+    const config = loadConfig({ env: {
+      ...PRODUCTION, LISTENERS: 'ws:/websocket/handshake,mqtt://127.0.0.1:1883,mqtt+ws:/mqtt,socketio://127.0.0.1:3100'
+    } })
+    const { log, lines } = recordingLog()
+    const classes = await loadDoors(config.gateway.listeners)
+    /** @type {Record<string, number>} */
+    const admitted = {}
+    let claims = 0
+    const count = await warmUp({
+      config,
+      extent: EXTENT,
+      createParts (own) {
+        const redis = createNullRedis({ urls: config.redis.urls, log: own.log, clock, random })
+        const { metrics } = own
+        const note = metrics.handshakes.count.bind(metrics.handshakes)
+        metrics.handshakes.count = (result, listener) => {
+          admitted[`${listener} ${result}`] = (admitted[`${listener} ${result}`] ?? 0) + 1
+          note(result, listener)
+        }
+        const devices = new RedisDevices({ redis, clock })
+        const claim = devices.claim.bind(devices)
+        devices.claim = async (...args) => {
+          const answer = await claim(...args)
+          claims++
+          return answer
+        }
+        return {
+          ...partsOf({ ...own, redis, config, rules, worker }),
+          devices: {
+            classes,
+            listen: ({ bus, directory, connectionListeners }) =>
+              connectionListeners.add(new Takeovers(own, { devices, bus, directory, workerNumber: 5 }))
+          }
+        }
+      },
+      log,
+      clock,
+      random
+    })
+    assert.deepEqual([count, lines], [EXTENT.handshakes, []])
+    assert.deepEqual(admitted, {
+      'socketio ok': 25, 'ws:/websocket/handshake ok': 25, 'mqtt://127.0.0.1:1883 ok': 25, 'mqtt+ws:/mqtt ok': 25
+    })
+    assert.equal(claims, 75)
+  })
 
   test('queues some handshakes, as in a storm of clients', async (t) => {
     const config = loadConfig({ env: PRODUCTION })
