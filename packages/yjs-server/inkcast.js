@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { decode } from '@msgpack/msgpack'
 
 /** Timeout of an answer, ms. */
@@ -28,6 +29,7 @@ export class Inkcast {
     this.#url = url.replace(/\/$/, '')
     this.#token = token
     this.#signal = signal
+    setMaxListeners(0, signal) // one for each call
   }
 
   /** @param {string} guid @returns {Promise<Position | null>} end of the document's log; null: there is none */
@@ -81,14 +83,17 @@ export class Inkcast {
    * @param {{ method?: string, headers?: Record<string, string>, body?: string }} [request] @returns {Promise<any>}
    */
   async #call (guid, path, { headers, ...request } = {}) {
-    // not AbortSignal.timeout: inside AbortSignal.any, Node 20 forgets it at a garbage collection
-    const late = new AbortController()
-    const timer = setTimeout(() => late.abort(new Error('the api of inkcast did not answer in time')), TIMEOUT)
+    // AbortSignal.timeout may be forgotten at a garbage collection of Node 20, AbortSignal.any leaves memory
+    const until = new AbortController()
+    const stop = () => until.abort(this.#signal.reason)
+    const timer = setTimeout(() => until.abort(new Error('the api of inkcast did not answer in time')), TIMEOUT)
+    if (this.#signal.aborted) stop()
+    else this.#signal.addEventListener('abort', stop, { once: true })
     try {
       const response = await fetch(`${this.#url}/v1/documents/${encodeURIComponent(guid)}/${path}`, {
         ...request,
         headers: { ...headers, ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }) },
-        signal: AbortSignal.any([this.#signal, late.signal])
+        signal: until.signal
       })
       const body = /** @type {any} */ (await response.json().catch(() => ({})))
       if (!response.ok) throw new ApiError(response.status, body.error)
@@ -99,6 +104,7 @@ export class Inkcast {
       throw new Error(`the api of inkcast at ${this.#url} cannot be reached: ${cause?.code}`, { cause: error })
     } finally {
       clearTimeout(timer)
+      this.#signal.removeEventListener('abort', stop)
     }
   }
 }

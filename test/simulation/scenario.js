@@ -115,6 +115,7 @@ export async function runSeed (seed, { lines = false, checked = false, scenario 
   if (shape === undefined) throw new Error(`no scenario ${scenario}; there are ${Object.keys(SCENARIOS).join(', ')}`)
   const run = new Run(world, shape, without)
   await run.play()
+  world.network.end()
   return {
     seed,
     hash: world.trace.hash,

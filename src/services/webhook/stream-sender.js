@@ -1,4 +1,5 @@
 import { Backoff } from '../../base/common/backoff.js'
+import { abortedWith } from '../../base/common/wait.js'
 import { LogLimit } from '../../base/common/log-limit.js'
 import { LEASE } from '../uplink/stream/contract.js'
 
@@ -48,9 +49,10 @@ export class StreamSender {
   /** @param {number} part @param {number} ms */
   async #pause (part, ms) {
     if (this.#appended.has(part)) return
-    const woken = new AbortController()
+    const { controller: woken, release } = abortedWith(this.#signal)
     this.#pauses.set(part, () => woken.abort())
-    await this.#dependencies.clock.sleep(ms, AbortSignal.any([this.#signal, woken.signal])).catch(() => {})
+    await this.#dependencies.clock.sleep(ms, woken.signal).catch(() => {})
+    release()
     this.#pauses.delete(part)
   }
 
@@ -78,16 +80,17 @@ export class StreamSender {
   /** @param {number} part @param {import('../uplink/stream/contract.js').Batch} batch */
   async #send (part, { entries, upTo }) {
     const { stream, delivery, log } = this.#dependencies
-    const ended = new AbortController()
+    const { controller: ended, release } = abortedWith(this.#signal)
     const renewing = this.#renew(part, ended)
     try {
       await delivery.deliver(entries, {
-        signal: AbortSignal.any([this.#signal, ended.signal]),
+        signal: ended.signal,
         // Redis may have lost the lease since the last renewal
         beforeRetry: () => this.#renewOnce(part, ended),
         onRefused: (entry, reason) => stream.keepRefused(part, entry, reason)
       })
     } finally {
+      release()
       ended.abort(new Error('the batch is done'))
       await renewing
     }
@@ -97,10 +100,10 @@ export class StreamSender {
 
   /** Keeps the lease while a batch is on its way. @param {number} part @param {AbortController} batch */
   async #renew (part, batch) {
-    const until = AbortSignal.any([this.#signal, batch.signal])
-    while (!until.aborted) {
-      await this.#dependencies.clock.sleep(RENEWAL, until).catch(() => {})
-      if (!until.aborted) await this.#renewOnce(part, batch)
+    const { signal } = batch
+    while (!signal.aborted) {
+      await this.#dependencies.clock.sleep(RENEWAL, signal).catch(() => {})
+      if (!signal.aborted) await this.#renewOnce(part, batch)
     }
   }
 

@@ -14,8 +14,8 @@ import { kOwner } from '../engine/link.js'
 
 const kAcks = Symbol('acks')
 
-/** Tables used by many emitters. @type {Set<Listeners>} */
-const shared = new Set()
+/** Tables used by many emitters; weak, because those of the sandboxes of the warm-up go. @type {WeakSet<Listeners>} */
+const shared = new WeakSet()
 /** Prototypes whose methods copy a shared table first. @type {Set<object>} */
 const guarded = new Set()
 

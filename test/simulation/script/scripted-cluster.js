@@ -262,6 +262,10 @@ export async function inCluster (shape, play) {
   await scripted.until(() => scripted.cluster.isReady, {
     message: () => [...scripted.world.violations, ...scripted.cluster.slots.map(({ running }) => running?.failure)]
   })
-  await play(scripted)
+  try {
+    await play(scripted)
+  } finally {
+    scripted.world.network.end()
+  }
   assert.deepEqual(scripted.world.violations, [])
 }

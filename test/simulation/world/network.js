@@ -40,6 +40,8 @@ export class Network {
   #sent = []
   /** @type {Set<SimSocket>} */
   #sockets = new Set()
+  /** Of processes that have ended. @type {SimSocket[]} */
+  #left = []
   /** @type {Block[]} */
   #blocks = []
   #ports = 40_000
@@ -264,8 +266,16 @@ export class Network {
     for (const socket of [...this.#sockets]) {
       if (socket.owner !== process) continue
       this.#sockets.delete(socket)
+      this.#left.push(socket)
       this.#depart(socket, this.world.random.chance(0.5) ? 'reset' : null)
     }
+  }
+
+  /** No turn follows: Node's HTTP parsers, which are outside of its heap, would keep the world in memory. */
+  end () {
+    for (const socket of [...this.#sockets, ...this.#left]) /** @type {any} */ (socket).parser?.close()
+    this.#sockets.clear()
+    this.#left = []
   }
 
   /**

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../../src/base/common/clock.js'
@@ -28,4 +29,21 @@ test('work is aborted with its caller, and by the reason of the caller', async (
 test('work in time gives its result, or its error', async () => {
   assert.equal(await withTimeLimit(20_000, never, async () => 1, systemClock), 1)
   await assert.rejects(withTimeLimit(20_000, never, async () => { throw new RangeError('x') }, systemClock), RangeError)
+})
+
+test('a signal that lives long keeps nothing of the work that was done with it', async () => {
+  const { signal } = new AbortController()
+  for (const work of [async () => 1, async () => { throw new RangeError('x') }]) {
+    await withTimeLimit(20_000, signal, (own) => { own.addEventListener('abort', () => {}); return work() }, systemClock).catch(() => {})
+    assert.deepEqual(getEventListeners(signal, 'abort'), [])
+  }
+})
+
+test('many works may wait for one signal', async (t) => {
+  const warned = t.mock.method(process, 'emitWarning', () => {})
+  const caller = new AbortController()
+  const works = Array.from({ length: 20 }, () => withTimeLimit(20_000, caller.signal, untilAborted, systemClock))
+  caller.abort(new Error('stopped'))
+  const results = await Promise.allSettled(works)
+  assert.deepEqual([results.every(({ status }) => status === 'rejected'), warned.mock.callCount()], [true, 0])
 })

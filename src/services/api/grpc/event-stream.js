@@ -43,17 +43,17 @@ export async function serveEvents (call, { open, admit, signal, random }) {
       try { admit(ownGroup) } catch (error) { end(error) }
       // cannot be guessed: a client acknowledges only what it has read
       const batch = random.uuid()
-      const until = AbortSignal.any([given, ended.signal])
+      const signals = [given, ended.signal]
       const done = () => {
         waiting.delete(batch)
-        until.removeEventListener('abort', stop)
+        for (const one of signals) one.removeEventListener('abort', stop)
       }
       function stop () {
         done()
-        reject(until.reason)
+        reject(signals.find(({ aborted }) => aborted)?.reason)
       }
-      if (until.aborted) return reject(until.reason)
-      until.addEventListener('abort', stop)
+      if (signals.some(({ aborted }) => aborted)) return stop()
+      for (const one of signals) one.addEventListener('abort', stop)
       waiting.set(batch, () => {
         done()
         resolve()
