@@ -58,5 +58,7 @@ export const NAMED_SEEDS = [
     'the cleanup of its worker' },
   { seed: 1311, scenario: 'devices', found: 'members stayed that a worker wrote after another process had taken its number, as Redis ' +
     'had lost its lease' },
-  { seed: 1090, scenario: 'devices', found: 'a client of MQTT that handles one record at a time was slower than the records came' }
+  { seed: 1090, scenario: 'devices', found: 'a client of MQTT that handles one record at a time was slower than the records came' },
+  { seed: 1746, scenario: 'devices', found: 'an api that never knew complete data took an empty Redis for one without workers, when ' +
+    'the data was lost once more 13 s after its start' }
 ]

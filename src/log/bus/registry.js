@@ -23,7 +23,8 @@ const NOTE_FIRST = 250
  * the loss by the name of the data, and waits until each worker of before is there again, and none registers its users
  * any more. A restart or a failover, in which the last registrations may be lost, gives the data another name as well.
  * A process that has just started does not know who was there before. It does not trust data without a worker, nor data
- * that Redis marks as doubted: that a worker has written first, or again after a loss (include/data_name.lua).
+ * that Redis marks as doubted: that a worker has written first, or again after a loss (include/data_name.lua). Nor does
+ * it after a further loss, before it has known the data to be complete.
  *
  * @param {object} dependencies
  * @param {Pick<import('../../redis/client.js').RedisConnection,
@@ -37,8 +38,10 @@ export function createRegistry ({ redis, clock }) {
    * @type {{ name: string, workers: Map<string, string> } | undefined}
    */
   let complete
-  /** Time of the first look, monotonic ms. @type {number | undefined} */
-  let begunAt
+  /** At the last look. @type {string | undefined} */
+  let lastName
+  /** Time of the first look that found it, monotonic ms. */
+  let namedAt = 0
   /** Time when the loss was noticed, monotonic ms. @type {number | undefined} */
   let lostAt
   /** @type {import('../../base/common/clock.js').Timer | undefined} */
@@ -54,14 +57,15 @@ export function createRegistry ({ redis, clock }) {
       [keys.registry, keys.incarnations, keys.settling, keys.doubted], [known]
     )
     const now = clock.monotonic()
-    begunAt ??= now
+    if (name !== lastName) namedAt = now
+    lastName = name
     if (known !== '' && name === known) return settling === 0
     /** @type {Map<string, string>} */
     const workers = new Map()
     for (let i = 0; i < words.length; i += 2) workers.set(words[i], words[i + 1])
     if (complete === undefined) {
       // the store of this process has lost nothing since this process began
-      if ((name === '' || isDoubted === 1) && now - begunAt < MISSING && !redis.isInProcess) return false
+      if ((name === '' || isDoubted === 1) && now - namedAt < MISSING && !redis.isInProcess) return false
     } else if (name !== complete.name) {
       lostAt ??= now
       const isMissing = [...complete.workers].some(([number, incarnation]) => workers.get(number) !== incarnation)

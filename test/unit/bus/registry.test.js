@@ -58,6 +58,20 @@ test('a process that has just started does not trust data without a worker, or d
   }
 })
 
+test('a process that never knew complete data waits as long after the next loss', async (t) => {
+  const { clock, data, registry } = setUp(t)
+  data.splice(0, 4, 'first', 0, 1, ['0', '1'])
+  await clock.pass(12_000)
+  data.splice(0, 4, '', 0, 0, [])
+  await clock.pass(2000)
+  await assert.rejects(registry.assertComplete(), { code: 'unavailable' })
+  data.splice(0, 4, 'second', 0, 1, ['0', '1'])
+  await clock.pass(12_000)
+  await assert.rejects(registry.assertComplete(), { code: 'unavailable' })
+  data[2] = 0
+  await registry.assertComplete()
+})
+
 test('a process that has just started trusts the store that it has itself, and data without doubt', async (t) => {
   await setUp(t, { isInProcess: true }).registry.assertComplete()
   const { data, registry } = setUp(t)
