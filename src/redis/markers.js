@@ -44,14 +44,18 @@ export function createMarkers ({ client, scripts, keys }) {
   /** @param {Worker} worker @param {boolean} isWhole @returns {Promise<boolean>} */
   async function look (worker, isWhole) {
     let lost = false
+    const wanted = new Set(Array.from(tags().values(), (tag) => keyOf(tag, worker)))
     /** @type {Set<string>} */
     const kept = new Set()
-    await Promise.allSettled([...tags().values()].map(async (tag) => {
-      const key = keyOf(tag, worker)
-      // an unavailable node has it, or has lost it when it returns
-      if (written.has(key)) kept.add(key)
-      if (await scripts.registered([key], [written.has(key) ? '1' : '', isWhole ? '1' : '', TTL]) === 1) lost = true
-      kept.add(key)
+    // a node whose first hash slot is another one now may have lost the marker of the one before
+    await Promise.all(Array.from(new Set([...wanted, ...written]), async (key) => {
+      try {
+        if (await scripts.registered([key], [written.has(key) ? '1' : '', isWhole ? '1' : '', TTL]) === 1) lost = true
+        if (wanted.has(key)) kept.add(key)
+      } catch {
+        // an unavailable node has it, or has lost it when it returns
+        if (written.has(key)) kept.add(key)
+      }
     }))
     written = kept
     return lost

@@ -60,5 +60,11 @@ export const NAMED_SEEDS = [
     'had lost its lease' },
   { seed: 1090, scenario: 'devices', found: 'a client of MQTT that handles one record at a time was slower than the records came' },
   { seed: 1746, scenario: 'devices', found: 'an api that never knew complete data took an empty Redis for one without workers, when ' +
-    'the data was lost once more 13 s after its start' }
+    'the data was lost once more 13 s after its start' },
+  { seed: 1994, scenario: 'devices', found: 'a user whose connection had ended stayed online: Redis was started again without its last ' +
+    'writes, and the worker did not release the user once more' },
+  { seed: 301100, scenario: 'default', found: 'a loss of data was not noticed on a node of Redis Cluster that got a hash slot before ' +
+    'its first one at that time' },
+  { seed: 1958, scenario: 'devices', found: 'the check took records for a gap that came again after a session was restored from ' +
+    'before a loss' }
 ]

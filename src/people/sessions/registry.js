@@ -24,6 +24,8 @@ const CYCLE = 200
 const SEEN_EVERY = 15_000
 /** Timeout for the last changes of a worker that stops, ms. */
 const STOP_TIME = 2000
+/** The reason of an end that the store has lost again. */
+const LOST = 'worker_gone'
 /** Reasons without a grace. */
 const ON_PURPOSE = new Set(['left', 'revoked'])
 
@@ -50,6 +52,8 @@ export class Sessions {
   #started = false
   /** Runs while there are users. @type {import('../../base/common/clock.js').Timer | undefined} */
   #timer
+  /** The store may have entries again that this worker had released. */
+  #mayHaveOlder = false
   /** The cycle that is running. @type {Promise<void> | undefined} */
   #cycle
   /** The incarnation as the store names it. */
@@ -106,7 +110,7 @@ export class Sessions {
   /** @param {Known} connection */
   connected (connection) {
     const { uid } = connection
-    if (this.#timer === undefined && this.#started) this.#timer = this.#clock.every(CYCLE, () => this.run()).unref()
+    this.#runOn()
     let user = this.#users.get(uid)
     if (user === undefined) this.#users.set(uid, user = new HeldUser(uid))
     this.#take(user, connection)
@@ -138,8 +142,10 @@ export class Sessions {
     this.#touch(user)
   }
 
-  /** To be called when the store may have lost its data. */
+  /** To be called when the store may have lost its data, or its last writes. */
   lost () {
+    this.#mayHaveOlder = true
+    this.#runOn()
     for (const user of this.#users.values()) this.#touch(user)
     for (const holding of this.#all()) this.#sync.repeat(holding, true)
   }
@@ -176,11 +182,50 @@ export class Sessions {
     // other workers may have cleaned up after this incarnation: data written for it now would never be deleted
     if (worker().held === false) return
     try {
+      if (this.#mayHaveOlder) await this.#releaseOlder()
       await this.#sync.run(() => this.#writeUsers())
       await this.#tellSeen()
     } catch (error) {
       this.#metrics.session_errors.inc()
       if (this.#logLimit.due()) this.#log.warn({ err: error }, 'sessions could not be written to the store, retrying')
+    }
+  }
+
+  /**
+   * A Redis that was restarted, or a replica, may lack the last writes: users who have left are there again. Their
+   * entries are released once more. The table is read before it is written again.
+   */
+  async #releaseOlder () {
+    this.#mayHaveOlder = false
+    try {
+      for await (const page of this.#parts.store.users(this.#name))
+        for (const [uid, user] of page) this.#releaseUnknown(uid, user)
+    } catch (error) {
+      this.#mayHaveOlder = true
+      throw error
+    }
+  }
+
+  /** @param {string} uid @param {import('./contract.js').UserSessions} stored */
+  #releaseUnknown (uid, { sessions, away, end }) {
+    let user = this.#users.get(uid)
+    const known = new Set(user === undefined ? [] : Array.from(user.members(), ({ guid }) => guid))
+    const guids = new Set([...sessions.flatMap(({ documents }) => documents), ...away])
+    /** @type {Holding[]} */
+    const unknown = []
+    if (user === undefined) {
+      this.#users.set(uid, user = new HeldUser(uid))
+      unknown.push(user)
+    }
+    for (const guid of guids) if (!known.has(guid)) unknown.push(this.#addMember(user, guid))
+    const { sid = '', client, listener } = sessions.at(-1) ?? {}
+    for (const holding of unknown) {
+      holding.flags |= HELD
+      holding.at = this.#now()
+      holding.sid = end?.sid ?? sid
+      holding.origin = listener === undefined ? undefined : { device: client, listener }
+      holding.reason = end?.reason ?? LOST
+      this.#release(holding)
     }
   }
 
@@ -241,6 +286,10 @@ export class Sessions {
 
   /** By the current setting of the clock. @param {number} at a result of `#now` @returns {number} ms since 1970 */
   #wallTime (at) { return this.#clock.now() - (this.#now() - at) }
+
+  #runOn () {
+    if (this.#timer === undefined && this.#started) this.#timer = this.#clock.every(CYCLE, () => this.run()).unref()
+  }
 
   #halt () {
     this.#timer?.stop()

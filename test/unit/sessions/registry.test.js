@@ -4,6 +4,13 @@ import { isHeld } from '../../helpers/held.js'
 import { waitFor } from '../../helpers/wait.js'
 import { GRACE, cluster } from './sessions-fixture.js'
 
+/** @template T @param {AsyncIterable<T>} all @returns {Promise<T[]>} */
+async function pagesOf (all) {
+  const pages = []
+  for await (const page of all) pages.push(page)
+  return pages
+}
+
 describe('events for the business services', () => {
   test('report the first and last connection of a user, and the first and last with a document open', async (t) => {
     const { one, clock, told } = await cluster(t)
@@ -306,4 +313,26 @@ describe('the store', () => {
     await told()
     for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are kept by the worker`)
   })
+})
+
+test('users who have left, and are in the store again because it lost its last writes, are released once more', async (t) => {
+  const { one, store, told, clock } = await cluster(t)
+  const ada = one.connect('ada', ['a', 'b'])
+  one.connect('bob', ['b'])
+  await told()
+  const before = await pagesOf(store.users('1.1000'))
+  ada.end()
+  clock.advance(GRACE + 1)
+  assert.deepEqual((await told()).sort(), ['left ada a closed', 'left ada b closed', 'offline ada closed', 'vacated a'])
+  await store.write('1.1000', before.flat())
+  await store.hold('1.1000', [
+    { uid: 'ada', op: '+', told: '1' }, { uid: 'ada', guid: 'a', op: '+', told: '1' },
+    { uid: 'ada', guid: 'b', op: '+', told: '1' }, { guid: 'a', op: '+', told: '1' }
+  ])
+  one.sessions.lost()
+  assert.deepEqual((await told()).sort(),
+    ['left ada a worker_gone', 'left ada b worker_gone', 'offline ada worker_gone', 'vacated a'])
+  const held = [{ uid: 'ada' }, { uid: 'ada', guid: 'b' }, { guid: 'a' }, { uid: 'bob', guid: 'b' }, { guid: 'b' }]
+  assert.deepEqual(await Promise.all(held.map((what) => isHeld(store, what))), [false, false, false, true, true])
+  assert.deepEqual((await pagesOf(store.users('1.1000'))).flat().map(([uid]) => uid), ['bob'])
 })
