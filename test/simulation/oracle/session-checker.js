@@ -50,9 +50,8 @@ export class SessionChecker extends DocumentChecker {
     if (offset !== undefined) this.arrived(offset)
     // a session that Redis has from before a loss goes on in the log of then, with what the client has loaded since
     const { position } = this
-    if (this.#mayRepeat && this.mayResync() && offset !== undefined && position !== null &&
-        offset > position.offset + 1 && number <= (this.last.get(writer) ?? 0))
-      this.position = { epoch: 'of the session', offset }
+    const skips = offset !== undefined && position !== null && offset > position.offset + 1
+    if (skips && this.#mayRepeat && this.mayResync() && number <= (this.last.get(writer) ?? 0)) position.offset = offset
     if (this.#isKnown(writer, number, offset)) {
       this.repeated++
       if (!this.#mayRepeat) this.violation(`${this.name}: record ${number} of ${writer} again without a session`)
