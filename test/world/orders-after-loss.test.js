@@ -90,8 +90,8 @@ for (const isFresh of [false, true]) {
       if (isFresh) await restartApi(cluster, lose)
       else lose()
       const ofOther = await orderOn(cluster, others, revokeOf(other), 'doc:revoked')
-      // while the api starts a worker may begin to register its users again, which holds up all orders
-      if (!isFresh) assert.equal(ofOther, 0, 'another node has lost nothing')
+      // while the api starts a worker may begin to register its users again, which holds up all orders for a moment
+      assert.ok(ofOther <= (isFresh ? 10 : 0), `another node has lost nothing: ${ofOther} refusals`)
       assert.ok(ofOther + await orderOn(cluster, tabs, revokeOf(uid), 'doc:revoked') > 0)
       for (const tab of tabs) assert.equal((await tab.ask('doc:join', { guid: 'd' })).error.code, 'forbidden')
     }))

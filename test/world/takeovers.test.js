@@ -10,6 +10,8 @@ import { URL, tokenOf } from '../simulation/parts/page.js'
  */
 
 let devices = 0
+/** All claims are renewed within this time, ms: 5 minutes, and a cycle. */
+const RENEWED = 330_000
 
 /** A device of a plain WebSocket. */
 class Device {
@@ -80,7 +82,7 @@ test('a device has one connection over the cluster: the latest, also of many at 
     await cluster.until(() => before.closed !== undefined)
     assert.deepEqual([before.codes, device.open, bob.open], [['replaced'], true, true])
 
-    // a claim of a killed worker that reaches Redis after that of the next connection keeps that one until its renewal
+    // after the outage; the next test is about a kill within it
     await cluster.pass(5000)
     cluster.kill(/** @type {any} */ (device.slot))
     await cluster.until(() => device.closed !== undefined)
@@ -90,6 +92,25 @@ test('a device has one connection over the cluster: the latest, also of many at 
     const after = await connect(cluster, mine)
     await cluster.until(() => device.closed !== undefined)
     assert.deepEqual([device.codes, after.open], [['replaced'], true])
+  }))
+
+test('a device has one connection again after the next renewal of the claims, also if its worker was killed while cut off from Redis',
+  () => inCluster({ machines: 2, workers: 2, env }, async (cluster) => {
+    await cluster.takesOrders()
+    const mine = `id=board&token=${tokenOf('ada')}`
+    const first = await connect(cluster, mine)
+    cluster.cutOff(/** @type {any} */ (first.slot).running.process, 'redis', 5000)
+    // to the same worker: its claim is sent, and arrives after the end of the worker
+    let device = await connect(cluster, mine)
+    for (let tries = 0; device.slot !== first.slot && tries < 20; tries++) device = await connect(cluster, mine)
+    assert.equal(device.slot, first.slot)
+    cluster.kill(/** @type {any} */ (device.slot))
+    await cluster.until(() => device.closed !== undefined)
+    const next = await connect(cluster, mine)
+    await cluster.pass(15_000)
+    const last = await connect(cluster, mine)
+    await cluster.pass(RENEWED)
+    assert.deepEqual([next.open, last.open], [false, true])
   }))
 
 test('a device without a token is the user of its id: a new connection replaces the old one', () => inCluster(

@@ -2,7 +2,8 @@ import { createHmac } from 'node:crypto'
 import { DEFAULT_SOCKET_PATH } from '../../config/socket-path.js'
 
 /**
- * What the clients of the warm-up send: to Socket.IO's port, and to listeners for devices where the worker has them.
+ * Messages that the clients of the warm-up send: to Socket.IO's port, and to listeners for devices where the worker has
+ * them.
  *
  * @typedef {{ bytes: Buffer, answer: string | Buffer }} Said answer: a part of the response to it
  * @typedef {import('../../config/listeners.js').Listener} Listener

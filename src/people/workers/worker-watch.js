@@ -9,11 +9,11 @@ const PAUSE = 3 * INTERVAL
 /** A claim to clean up expires after this time without a renewal, ms. */
 const CLAIM_TIME = 5000
 /**
- * Time from the first cleanup to the second, ms. What a worker wrote while it was cut off from Redis may arrive after
- * the first one: Linux goes on sending the bytes of a closed connection, for about 100 s (tcp_orphan_retries).
+ * Time from the first cleanup to the second, ms. Writes of a worker that was cut off from Redis may arrive after the
+ * first one: Linux goes on sending the bytes of a closed connection, for about 100 s (tcp_orphan_retries).
  */
 const AGAIN = 100_000
-/** What the second cleanup has behind its name (watch.lua). */
+/** The mark of the second cleanup, behind the name (watch.lua). */
 const SECOND = '~'
 /** How long ends are kept, for processes that cannot reach Redis, ms. */
 const TOLD_FOR = 3_600_000
