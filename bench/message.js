@@ -65,12 +65,12 @@ const [BRACE] = Buffer.from('{')
 const [ZERO] = Buffer.from('0')
 
 /**
- * @param {Buffer} packet raw `42["message",{…`
+ * @param {Buffer} packet raw, by default `42["message",{…`
+ * @param {number} [at] place of the value in it
  * @returns {{ document: number, sequence: number, at: number } | null} null: another event
  */
-export function readRecord (packet) {
-  const at = PACKET_HEAD.length
-  if (packet.length < MESSAGE_BYTES - 1 || packet[at] !== BRACE) return null
+export function readRecord (packet, at = PACKET_HEAD.length) {
+  if (packet.length < at + VALUE_BYTES || packet[at] !== BRACE) return null
   const document = digits(packet, at + DOCUMENT_AT, 7) - OFFSET
   const sequence = digits(packet, at + SEQUENCE_AT, 7) - OFFSET
   const time = digits(packet, at + TIME_AT, 16) - TIME_OFFSET

@@ -2,12 +2,14 @@
 export class OpeningClient {
   /** a word for errors @type {'opening' | 'joining' | 'open' | 'closed'} */
   state = 'opening'
+  /** number of the last record of each document (receiver.js) @type {Map<number, number> | undefined} */
+  seen
   #listeners
   /** @type {((error: Error | null) => void) | null} */
   #settle
 
   /**
-   * @param {Pick<import('./websocket-client.js').Listeners, 'onLost'>} listeners
+   * @param {import('./websocket-client.js').Listeners} listeners
    * @param {(error: Error | null) => void} settle called once: the client is open, or failed
    */
   constructor (listeners, settle) {
@@ -17,6 +19,9 @@ export class OpeningClient {
 
   /** Closes the connection: its listeners hear nothing more. */
   close () { this.state = 'closed' }
+
+  /** @param {Buffer} packet valid during the call only @param {number} at place of the value in it */
+  received (packet, at) { this.#listeners.onEvent?.(packet, this, at) }
 
   /** @param {string} reason */
   fail (reason) {

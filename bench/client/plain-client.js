@@ -4,6 +4,8 @@ import { OpeningClient } from './opening-client.js'
 /** Where inkcast takes plain WebSockets in a benchmark. */
 export const PLAIN_PATH = '/websocket/handshake'
 
+const RECORD = Buffer.from('{"event":"message","payload":')
+
 /** A client of the plain protocol (docs/websocket.md) in JSON, on a bare TCP socket. It joins one document. */
 export class PlainClient extends OpeningClient {
   #socket
@@ -12,7 +14,7 @@ export class PlainClient extends OpeningClient {
   /**
    * @param {import('./websocket-client.js').Target} target
    * @param {import('./websocket-client.js').Member} member
-   * @param {Pick<import('./websocket-client.js').Listeners, 'onLost'>} listeners
+   * @param {import('./websocket-client.js').Listeners} listeners
    * @param {(error: Error | null) => void} settle called once: the client has joined, or failed
    */
   constructor ({ host, port }, { token, guid, source }, listeners, settle) {
@@ -20,7 +22,10 @@ export class PlainClient extends OpeningClient {
     this.#guid = guid
     const headers = `Authorization: Bearer ${token}\r\nSec-WebSocket-Protocol: inkcast.json\r\n`
     this.#socket = openWebSocket({ host, port, secure: false, insecure: false, path: PLAIN_PATH, query: '', headers }, source, {
-      onMessage: (payload) => { if (this.state !== 'open') this.#message(JSON.parse(payload.toString())) },
+      onMessage: (payload) => {
+        if (this.state !== 'open') this.#message(JSON.parse(payload.toString()))
+        else if (RECORD.equals(payload.subarray(0, RECORD.length))) this.received(payload, RECORD.length)
+      },
       onEnd: (reason) => this.fail(reason)
     })
   }

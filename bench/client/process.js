@@ -6,7 +6,7 @@ import { createSigner } from 'fast-jwt'
 import { serve } from '../../packages/load/child.js'
 import { documentsOf, guidOf } from '../job.js'
 import { BareClient } from './bare-client.js'
-import { MqttClient } from './mqtt-client.js'
+import { MqttClient, MqttClientOfQos0 } from './mqtt-client.js'
 import { openClients } from './open.js'
 import { PlainClient } from './plain-client.js'
 import { PollingClient } from './polling-client.js'
@@ -14,7 +14,8 @@ import { Receiver } from './receiver.js'
 import { WebSocketClient } from './websocket-client.js'
 
 const KINDS = {
-  websocket: WebSocketClient, polling: PollingClient, bare: BareClient, plain: PlainClient, mqtt: MqttClient
+  websocket: WebSocketClient, polling: PollingClient, bare: BareClient, plain: PlainClient,
+  mqtt: MqttClient, 'mqtt-qos0': MqttClientOfQos0
 }
 /** Number of source addresses, for more connections than one address has ports; Linux has all of 127.0.0.0/8. */
 const SOURCES = 16
@@ -27,8 +28,7 @@ const clients = new Map()
 const lost = {}
 const receiver = new Receiver()
 let effort = measureEffort()
-const receiving = () =>
-  [...clients.values()].filter((client) => client instanceof WebSocketClient || client instanceof BareClient)
+const receiving = () => [...clients.values()].flatMap((client) => client instanceof PollingClient ? [] : [client])
 
 /**
  * @typedef {object} OpenOptions
@@ -87,8 +87,7 @@ const commands = {
     })
     for (const [i, client] of opened) {
       clients.set(first + i, client)
-      if (client instanceof WebSocketClient || client instanceof BareClient)
-        client.seen = new Map([[(first + i) % documents, 0]])
+      if (!(client instanceof PollingClient)) client.seen = new Map([[(first + i) % documents, 0]])
     }
     return { ...score, ...effort() }
   },

@@ -82,9 +82,9 @@ export class Receiver {
     })
   }
 
-  /** @param {Buffer} packet @param {Receiving} client */
-  onEvent = (packet, client) => {
-    const record = readRecord(packet)
+  /** @param {Buffer} packet @param {Receiving} client @param {number} [valueAt] where it is not that of Socket.IO */
+  onEvent = (packet, client, valueAt) => {
+    const record = readRecord(packet, valueAt)
     if (record === null || client.seen === undefined) return
     const { document, sequence, at } = record
     const last = client.seen.get(document)

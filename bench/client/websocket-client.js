@@ -17,8 +17,8 @@ import { openWebSocket } from '../../packages/load/websocket.js'
  *
  * @typedef {object} Listeners
  * @property {(reason: string) => void} [onLost] an open connection was closed from outside
- * @property {(packet: Buffer, client: Receiving) => void} [onEvent] raw EVENT packet after the handshake; valid during
- *   the call only
+ * @property {(packet: Buffer, client: Receiving, at?: number) => void} [onEvent] raw EVENT packet after the handshake,
+ *   valid during the call only, and the place of the value in it, where it is not that of Socket.IO
  *
  * @typedef {object} Receiving a client whose deliveries are checked
  * @property {Map<number, number> | undefined} seen number of the last record of each document it has joined

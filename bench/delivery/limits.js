@@ -73,7 +73,7 @@ export function faults (summary) {
       'deliveries are duplicates': sum('doubled'),
       'deliveries are out of order': sum('disordered'),
       // for the baseline a result (@socket.io/sticky loses some), not a fault of the run
-      ...(system === 'inkcast' ? { 'handshakes failed': connect?.failed ?? 0, 'connections were lost': lost } : {})
+      ...(system.startsWith('inkcast') ? { 'handshakes failed': connect?.failed ?? 0, 'connections were lost': lost } : {})
     })
     return found.flatMap(([what, count]) => count > 0 ? [`${system}: ${count} ${what}`] : [])
   })

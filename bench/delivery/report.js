@@ -24,6 +24,7 @@ export function summaryTables (summary, verdicts, notes, plotFile) {
     deliveries('Bursts: many records of each document at once', summary, 'burst'),
     deliveries('Bursts of one record of each document: nothing to coalesce', summary, 'single'),
     deliveries('Steady', summary, 'steady'),
+    pairs(summary),
     idle(summary),
     sweep('Members per document', summary, 'members', plotFile),
     sweep('Documents', summary, 'documents', plotFile),
@@ -145,6 +146,19 @@ function deliveries (title, summary, phase) {
     'missing/doubled/disordered'
   ]
   return `### ${title}, per delivery\n\n${markdownTable(head, rows)}`
+}
+
+/** @param {SystemSummary[]} summary */
+function pairs (summary) {
+  const rows = summary.flatMap(({ system, pairs = {} }) => Object.entries(pairs).flatMap(([phase, ratios]) => {
+    const sorted = ratios.toSorted((one, other) => one - other)
+    const middle = (sorted[Math.floor((sorted.length - 1) / 2)] + sorted[Math.floor(sorted.length / 2)]) / 2
+    return sorted.length === 0 ? [] : [
+      [system, phase, fixed(middle), fixed(sorted[0]), fixed(sorted[sorted.length - 1]), sorted.length]
+    ]
+  }))
+  return rows.length === 0 ? '' : '### CPU per delivery, relative to clients of Socket.IO in the same round\n\n' +
+    markdownTable(['system', 'phase', 'middle', 'least', 'most', 'rounds'], rows)
 }
 
 /** @param {SystemSummary[]} summary */

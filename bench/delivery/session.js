@@ -119,7 +119,7 @@ export class Session {
 
   /**
    * @param {object} parts
-   * @param {'websocket' | 'plain' | 'mqtt' | 'bare'} parts.kind
+   * @param {import('./systems.js').SystemUnderTest['clients']} parts.kind
    * @param {import('../systems/system.js').System} parts.system
    * @param {import('../client/pool.js').ClientPool} parts.clients
    * @param {import('../producer/producer.js').Producer} parts.producer

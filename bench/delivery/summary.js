@@ -3,6 +3,10 @@
  */
 import { round } from '../measure/quantiles.js'
 
+const INKCAST = 'inkcast'
+/** Begin of the names of inkcast with clients of another protocol than Socket.IO. */
+const OTHER_CLIENTS = 'inkcast, '
+
 /**
  * @typedef {import('./phases.js').RoundResult} RoundResult
  * @typedef {import('./phases.js').Remembered} Remembered
@@ -46,6 +50,8 @@ import { round } from '../measure/quantiles.js'
  * @property {{ count: number, line: DeliveryLine }[]} members
  * @property {{ count: number, line: DeliveryLine }[]} documents
  * @property {Remembered} [memory]
+ * @property {Partial<Record<'burst' | 'single' | 'steady', number[]>>} [pairs] of other clients of inkcast: CPU per
+ *   delivery relative to Socket.IO's clients in the same round
  * @property {number} lost connections that were closed from outside
  */
 
@@ -71,9 +77,25 @@ export function summarize (rounds) {
       members: byCount(all('members').flat().map(({ members, delivered }) => ({ count: members, delivered }))),
       documents: byCount(all('documents').flat().map(({ documents, delivered }) => ({ count: documents, delivered }))),
       memory: some(all('memory'), (list) => means(list, ['connections', 'openedKb', 'workerKb', 'allKb', 'idleMs'])),
+      pairs: system.startsWith(OTHER_CLIENTS)
+        ? pairsOf(own, rounds.filter((each) => each.system === INKCAST))
+        : undefined,
       lost: own.reduce((sum, { lost }) => sum + total(Object.values(lost)), 0)
     }
   })
+}
+
+/**
+ * @param {RoundResult[]} own
+ * @param {RoundResult[]} reference
+ * @returns {SystemSummary['pairs']}
+ */
+function pairsOf (own, reference) {
+  const ratios = (/** @type {'burst' | 'single' | 'steady'} */ phase) => own.flatMap((each, i) => {
+    const [mine, theirs] = [each[phase]?.cpuUs, reference[i]?.[phase]?.cpuUs]
+    return mine === undefined || theirs === undefined ? [] : [round(mine / theirs, 3)]
+  })
+  return { burst: ratios('burst'), single: ratios('single'), steady: ratios('steady') }
 }
 
 /** @param {Delivered[]} list @returns {DeliveryLine} */

@@ -110,7 +110,7 @@ export async function runRound (start, settings, onProgress) {
 
   /**
    * @param {string} phase
-   * @param {'websocket' | 'plain' | 'mqtt' | 'polling'} kind
+   * @param {'websocket' | 'polling' | import('../systems/system.js').DeviceClients} kind
    * @returns {Promise<PhaseResult>}
    */
   async function open (phase, kind) {

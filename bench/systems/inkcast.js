@@ -71,6 +71,10 @@ export async function startInkcastForMqtt (settings) {
   return { ...system, name: 'inkcast, MQTT', clients: 'mqtt', target: { ...system.target, port } }
 }
 
+/** The same, but with quality of service 0. @type {import('./system.js').StartSystem} */
+export const startInkcastForMqttQos0 = async (settings) =>
+  ({ ...await startInkcastForMqtt(settings), name: 'inkcast, MQTT, QoS 0', clients: 'mqtt-qos0' })
+
 /** @param {string} folder @returns {Promise<string>} its commit, with `-dirty` where files differ from it */
 const commitOf = (folder) =>
   promisify(execFile)('git', ['describe', '--always', '--dirty'], { cwd: folder })

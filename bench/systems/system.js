@@ -21,10 +21,12 @@ export const HOST = '127.0.0.1'
  * @property {string} [extension] file of an extension, which the baseline loads as well
  * @property {Record<string, string>} [env] other settings of inkcast
  *
+ * @typedef {'plain' | 'mqtt' | 'mqtt-qos0'} DeviceClients
+ *
  * @typedef {object} System
  * @property {string} name
  * @property {import('../client/websocket-client.js').Target} target
- * @property {'plain' | 'mqtt'} [clients] kind of its clients, where it is not the usual one
+ * @property {DeviceClients} [clients] kind of its clients, where it is not the usual one
  * @property {boolean} [expires] whether it closes connections whose token has expired
  * @property {import('../measure/processes.js').ServerProcess[]} processes the root process first
  * @property {() => string} output

@@ -37,6 +37,13 @@ test('other events are not records', () => {
   assert.equal(readRecord(Buffer.from(`42["something",{"text":"${'x'.repeat(600)}"}]`)), null)
 })
 
+test('a record is found behind the head of another protocol', () => {
+  const head = '{"event":"message","payload":'
+  const message = Buffer.from(`${head}${valueOf(42, 7, 123_456_789)},"meta":{}}`)
+  assert.deepEqual(readRecord(message, head.length), { document: 42, sequence: 7, at: 123_456_789 })
+  assert.equal(readRecord(message.subarray(0, head.length + 400), head.length), null)
+})
+
 test('when everything arrives there is no fault, and every latency is recorded', async () => {
   const { receiver, expected, get } = expecting(3)
   assert.equal(expected, 3)
