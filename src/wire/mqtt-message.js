@@ -3,11 +3,12 @@ import { HEADER } from './headers.js'
 
 /**
  * PUBLISH packets of MQTT 3.1.1 and 5 made from untouched value bytes. All receivers of a record share one packet for
- * each version and quality of service; with quality 1 a copy has the packet id of its connection.
+ * each version and quality of service; a copy has another packet id or other flags.
  *
  * @typedef {object} PublishPacket
  * @property {Buffer} bytes
- * @property {number} idAt where the packet id is written; 0: it has none
+ * @property {number} id 0: none
+ * @property {number} idAt where the packet id is written
  */
 
 const PUBLISH = 0x30
@@ -20,29 +21,29 @@ const USER_PROPERTY = 0x26
 /**
  * @param {string} topic
  * @param {Buffer} payload
- * @param {0 | 1} qos
+ * @param {number} id of the packet, with quality of service 1; 0: quality 0
  * @param {Buffer} [properties] of version 5, with their length
- * @returns {PublishPacket} with the packet id 0
+ * @returns {PublishPacket}
  */
-export function publishPacket (topic, payload, qos, properties) {
+export function publishPacket (topic, payload, id, properties) {
   const topicLength = Buffer.byteLength(topic)
-  const length = 2 + topicLength + (qos === 1 ? 2 : 0) + (properties?.length ?? 0) + payload.length
+  const length = 2 + topicLength + (id > 0 ? 2 : 0) + (properties?.length ?? 0) + payload.length
   const size = sizeOfLength(length)
   const bytes = Buffer.allocUnsafe(1 + size + length)
-  bytes[0] = qos === 1 ? PUBLISH | QOS_1 : PUBLISH
+  bytes[0] = id > 0 ? PUBLISH | QOS_1 : PUBLISH
   let at = writeLength(bytes, 1, length)
   at = bytes.writeUInt16BE(topicLength, at)
   at += bytes.write(topic, at)
-  const idAt = qos === 1 ? at : 0
-  if (qos === 1) at = bytes.writeUInt16BE(0, at)
+  const idAt = at
+  if (id > 0) at = bytes.writeUInt16BE(id, at)
   if (properties !== undefined) at += properties.copy(bytes, at)
   payload.copy(bytes, at)
-  return { bytes, idAt }
+  return { bytes, id, idAt }
 }
 
 /**
  * @param {PublishPacket} packet shared
- * @param {number} id 0: none
+ * @param {number} id of this copy; 0: none
  * @param {{ retain?: boolean, again?: boolean }} flags retain: it answers a new subscription; again: it may have been
  *   sent before
  * @returns {Buffer} a copy for one connection

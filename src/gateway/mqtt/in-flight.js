@@ -2,7 +2,7 @@
  * Records that one client has got with quality of service 1 and has not acknowledged, at most as many as it takes at
  * once. There is no queue behind it: later records stay in the log of their document.
  *
- * @typedef {object} Record
+ * @typedef {object} Record all its receivers may share it
  * @property {string | undefined} guid undefined: of the user's log
  * @property {number} offset in the log
  * @property {number | undefined} ackId of a receipt
@@ -12,7 +12,8 @@
  * @property {() => void} tooSlow called when the client acknowledges nothing
  */
 
-const MAX_ID = 65_535
+/** Exported for packet ids. */
+export const MAX_ID = 65_535
 /**
  * Longest time without an acknowledgement while records wait, ms: the longest silence of version 5. A new connection
  * gets the records once more; in this one the gateway must not repeat them [MQTT5-4.4.0-1].
@@ -23,7 +24,6 @@ export const PATIENCE = 900_000
 export class InFlight {
   /** By packet id, oldest first; undefined before the first one. @type {Map<number, Record> | undefined} */
   #records
-  #last = 0
   /** @type {Promise<void> | undefined} */
   #drained
   /** @type {(() => void) | undefined} */
@@ -50,24 +50,22 @@ export class InFlight {
   reserve (ids) { for (const id of ids) (this.#reserved ??= new Set()).add(id) }
 
   /**
-   * @param {import('../../documents/delivery/delivery.js').Delivery} delivery
-   * @param {number | undefined} original reserved id; undefined: it is sent for the first time
-   * @returns {number} its packet id
+   * @param {Record} record
+   * @param {number} wanted
+   * @returns {number} its packet id: the wanted one or, if that is in use, the next one [MQTT-2.3.1-4] [MQTT5-2.2.1-4]
    */
-  add ({ publication, meta, receipt }, original) {
-    const id = original ?? this.#unused()
-    this.#reserved?.delete(id)
-    ;(this.#records ??= new Map()).set(id, {
-      guid: publication.guid, offset: offsetOf(meta), ackId: receipt?.ackId
-    })
+  add (record, wanted) {
+    this.#records ??= new Map()
+    let id = wanted
+    while (this.#records.has(id) || this.#reserved?.has(id)) id = id % MAX_ID + 1
+    this.#records.set(id, record)
     return id
   }
 
-  /** @returns {number} [MQTT-2.3.1-4] [MQTT5-2.2.1-4] */
-  #unused () {
-    do this.#last = this.#last % MAX_ID + 1
-    while (this.#records?.has(this.#last) || this.#reserved?.has(this.#last))
-    return this.#last
+  /** @param {Record} record that comes again @param {number} id reserved */
+  addAgain (record, id) {
+    this.#reserved?.delete(id)
+    ;(this.#records ??= new Map()).set(id, record)
   }
 
   /** @param {number} id @returns {Record | undefined} that the client has acknowledged */

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { SmallMap } from '../../base/common/small-map.js'
 import { happened } from '../../observe/metrics/points.js'
 import { encodePacket } from '../../transport/mqtt/packets.js'
@@ -6,7 +7,7 @@ import { GATEWAY, documentTopic } from '../../wire/mqtt-topic.js'
 import { ownPacket, propertiesOf, publishPacket, topicOf, userProperties } from '../../wire/mqtt-message.js'
 import { Connection } from '../connection.js'
 import { Reason, disconnectOf } from './codes.js'
-import { InFlight, offsetOf } from './in-flight.js'
+import { InFlight, MAX_ID, offsetOf } from './in-flight.js'
 import { Incoming } from './incoming.js'
 
 /**
@@ -34,6 +35,8 @@ import { Incoming } from './incoming.js'
  * @property {import('./kept-packets.js').KeptPackets} [kept] packets for all clients that say the same
  */
 
+/** Of packets with quality of service 0. */
+const NO_ID = 0
 /** Of a delivery, by `made`. */
 const kTopic = Symbol('topic')
 const FORMS = [Symbol('3.1.1, 0'), Symbol('3.1.1, 1'), Symbol('5, 0'), Symbol('5, 1')]
@@ -191,7 +194,7 @@ export class MqttConnection extends Connection {
     const { version } = this.offer
     const qos = qosOf(subscription, delivery)
     const form = (version === 5 ? 2 : 0) + qos
-    const { packet, message } = delivery.made(FORMS[form], MAKERS[form])
+    const { packet, messages, record } = delivery.made(FORMS[form], MAKERS[form])
     // [MQTT5-3.1.2-25]: as if it had been sent
     if (!fits(packet.bytes, this.offer)) {
       const metrics = /** @type {import('../../observe/metrics/metrics.js').Metrics} */ (this.context.metrics)
@@ -199,16 +202,18 @@ export class MqttConnection extends Connection {
       return []
     }
     const { retained = false, place } = subscription
-    if (qos === 0 && !retained) return [message]
+    if (qos === 0 && !retained) return messages
     const offset = offsetOf(delivery.meta)
     const cameBefore = qos === 1 && !retained && place !== undefined && offset <= place.sent
     const original = cameBefore ? place.ids.get(offset) : undefined
     // acknowledged in an earlier connection
     if (cameBefore && original === undefined) return []
     if (cameBefore) place.ids.delete(offset)
-    const id = qos === 0 ? 0 : this.#inFlight.add(delivery, original)
+    if (original !== undefined) this.#inFlight.addAgain(record, original)
+    const id = original ?? (qos === 0 ? 0 : this.#inFlight.add(record, packet.id))
+    if (id === packet.id && !retained && original === undefined) return messages
     const frame = ownPacket(packet, id, { retain: retained, again: original !== undefined })
-    return [{ data: frame, frame, guid: message.guid, trace: message.trace }]
+    return [{ ...messages[0], data: frame, frame }]
   }
 
   /** @param {number} id of a packet @returns {boolean} whether it was in flight */
@@ -291,7 +296,7 @@ export class MqttConnection extends Connection {
     if (event === 'gateway:resync') this.#forget(undefined)
     if (this.subscription(GATEWAY) === undefined) return
     const properties = this.offer.version === 5 ? userProperties({ [HEADER.event]: event }) : undefined
-    const { bytes } = publishPacket(GATEWAY, Buffer.from(JSON.stringify({ event, payload })), 0, properties)
+    const { bytes } = publishPacket(GATEWAY, Buffer.from(JSON.stringify({ event, payload })), NO_ID, properties)
     if (fits(bytes, this.offer)) this.write(bytes)
   }
 
@@ -366,15 +371,23 @@ const topicOfDelivery = (delivery) => topicOf(delivery.publication)
 /** @param {Subscription} subscription @param {Delivery} delivery @returns {0 | 1} 0 for records that no log keeps */
 const qosOf = ({ qos }, { meta }) => offsetOf(meta) === undefined ? 0 : qos
 
+/**
+ * The packet id that receivers of a record have in common, so that they share its bytes. Records of one log have the
+ * same only 65,535 records apart; of several logs rarely.
+ * @param {import('./in-flight.js').Record} record
+ */
+const idOf = ({ guid = '', offset }) => (crc32(guid) + offset) % MAX_ID + 1
+
 /** One for each of FORMS. */
 const MAKERS = FORMS.map((_, form) => (/** @type {Delivery} */ delivery) => {
-  const { publication, meta, trace } = delivery
+  const { publication, meta, receipt, trace } = delivery
   const offset = offsetOf(meta)
+  const record = { guid: publication.guid, offset, ackId: receipt?.ackId }
   const properties = form >= 2 ? propertiesOf(publication, offset) : undefined
-  const packet = publishPacket(
-    delivery.made(kTopic, topicOfDelivery), delivery.valueAsJson(), /** @type {0 | 1} */ (form % 2), properties)
+  const id = form % 2 === 0 ? NO_ID : idOf(record)
+  const packet = publishPacket(delivery.made(kTopic, topicOfDelivery), delivery.valueAsJson(), id, properties)
   const guid = publication.operator === 'broadcast' ? publication.guid : undefined
-  return { packet, message: { data: packet.bytes, frame: packet.bytes, guid, trace } }
+  return { packet, messages: [{ data: packet.bytes, frame: packet.bytes, guid, trace }], record }
 })
 
 /**

@@ -9,9 +9,12 @@ function inFlight (most) {
   const owner = { context: { clock }, ends: 0, tooSlow () { this.ends++ } }
   const records = new InFlight(most, owner)
   let offset = 0
-  /** @param {number} [original] */
-  const add = (original) => records.add(/** @type {any} */ ({ publication: { guid: 'a' }, meta: { offset: ++offset } }), original)
-  return { clock, owner, records, add }
+  const record = () => ({ guid: 'a', offset: ++offset, ackId: undefined })
+  /** @param {number} [wanted] */
+  const add = (wanted = offset + 1) => records.add(record(), wanted)
+  /** @param {number} id */
+  const addAgain = (id) => records.addAgain(record(), id)
+  return { clock, owner, records, add, addAgain }
 }
 
 test('a client that acknowledges nothing while records wait is too slow, and one that acknowledges one at a time is not', () => {
@@ -44,14 +47,15 @@ test('nothing is timed once there is room again, and after the end', async () =>
   }
 })
 
-test('[MQTT-2.3.1-4] [MQTT5-2.2.1-4] an id of a record that comes again is given to no other one', () => {
-  const { records, add } = inFlight(100)
+test('[MQTT-2.3.1-4] [MQTT5-2.2.1-4] a record has the id that it wants, or the next one that is not in use or reserved', () => {
+  const { records, add, addAgain } = inFlight(100)
   records.reserve([1, 2, 65_535])
-  assert.deepEqual([add(), add(65_535), add(), add(1), add()], [3, 65_535, 4, 1, 5])
-  for (let id = 6; id <= 65_534; id++) {
-    assert.equal(add(), id)
-    records.take(id)
-  }
-  // around the end: 65535 is in flight, 2 is still to come
-  assert.equal(add(), 6)
+  assert.deepEqual([add(7), add(7), add(1), add(8), add(65_534), add(65_534)], [7, 8, 3, 9, 65_534, 4])
+  addAgain(65_535)
+  assert.equal(add(65_535), 5, 'it is in flight now, and 1 to 4 are in use or reserved')
+  records.take(65_535)
+  assert.equal(add(65_535), 65_535)
+  addAgain(1)
+  records.take(1)
+  assert.equal(add(1), 1)
 })

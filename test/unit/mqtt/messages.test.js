@@ -29,7 +29,7 @@ test('[MQTT5-1.5.5-1] a record is the PUBLISH that mqtt-packet would write, for 
       for (const size of [0, 1, 100, 130, 16_383, 16_400, 2_100_000]) {
         const payload = Buffer.alloc(size, 'x')
         const pairs = { 'x-event': 'ünïcode', 'x-offset': '12', 'x-trace-id': undefined }
-        const packet = publishPacket('doc/a', payload, qos, version === 5 ? userProperties(pairs) : undefined)
+        const packet = publishPacket('doc/a', payload, 3 * qos, version === 5 ? userProperties(pairs) : undefined)
         const wanted = mqttPacket.generate({
           cmd: 'publish', topic: 'doc/a', payload, qos, dup: qos === 1, retain: true, messageId: qos === 1 ? 77 : undefined,
           properties: { userProperties: { 'x-event': 'ünïcode', 'x-offset': '12' } }
