@@ -325,11 +325,12 @@ export class MqttDoor {
     else connection.endWith(error.reason, error.message)
   }
 
+  /** @param {any} session that has sent a whole packet */
+  heard (session) { this.#parts.heartbeat.heard(session, 'message') }
+
   /** @param {any} session @param {Buffer} bytes of a packet, valid during this call */
   onPacket (session, bytes) {
-    const { events, heartbeat } = this.#parts
-    heartbeat.heard(session, 'message')
-    const state = /** @type {State} */ (this.#sessions.get(session))
+    const { events } = this.#parts
     /** @type {MqttConnection | undefined} */
     const connection = session[kOwner]
     if (connection !== undefined) {
@@ -340,6 +341,7 @@ export class MqttDoor {
     }
     events.count(session, 1, bytes.length)
     if (session.readyState !== 'open') return
+    const state = /** @type {State} */ (this.#sessions.get(session))
     if (state.phase === 'new') return this.#first(session, state, bytes)
     this.inputLimits.holds(session, bytes.length)
     ;(state.early ??= []).push(Buffer.from(bytes))

@@ -5,6 +5,7 @@ import { MqttError, PacketReader } from './packet-reader.js'
  *
  * @typedef {import('../engine/stream-link.js').SessionServer & {
  *   listener: { name: string },
+ *   heard: (session: MqttSession) => void,
  *   onPacket: (session: MqttSession, packet: Buffer) => void,
  *   onWrong: (session: MqttSession, error: MqttError) => void,
  *   onEnd: (session: MqttSession, reason: string) => void }} MqttServer
@@ -34,9 +35,14 @@ export class MqttInput extends PacketReader {
   /** @param {MqttSession} session @param {Buffer} chunk */
   receive (session, chunk) {
     const { mqttServer: server } = session
+    let heard = false
     try {
       this.read(chunk, session.maxBytes, (packet) => {
-        if (session.readyState === 'open') server.onPacket(session, packet)
+        if (session.readyState !== 'open') return
+        // once: acknowledgements come in groups
+        if (!heard) server.heard(session)
+        heard = true
+        server.onPacket(session, packet)
       })
     } catch (error) {
       if (!(error instanceof MqttError)) throw error
