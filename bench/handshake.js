@@ -6,7 +6,7 @@ import { renderReport, summaryTables } from './handshake/report.js'
 import { runRound } from './handshake/round.js'
 import { summarize } from './handshake/summary.js'
 import { environment } from './measure/environment.js'
-import { fail, readOptions } from './options.js'
+import { PROFILE, PROFILE_USAGE, fail, profileArgs, readOptions } from './options.js'
 import { createProgress } from './report/progress.js'
 import { saveResults } from './report/results.js'
 import { startBaseline, startBaselineWithString } from './systems/baseline.js'
@@ -28,6 +28,7 @@ const USAGE = `Cost of a handshake: inkcast and the baseline, alternating
   --system NAME       inkcast, inkcast-ws (plain WebSockets), inkcast-mqtt, baseline, baseline-string (the secret given
                       to jsonwebtoken as a string) or floor (net.Socket alone, one process); may be repeated (all)
 ${SET_USAGE}
+${PROFILE_USAGE}
   --check             fail if inkcast uses more than --max-ratio of the baseline's CPU per handshake
   --max-ratio N       (0.35)
   --name NAME         of the results (handshake)
@@ -55,6 +56,7 @@ const options = readOptions({
   documents: { type: 'string', default: '100' },
   system: { type: 'string', multiple: true },
   ...SET,
+  ...PROFILE,
   check: { type: 'boolean', default: false },
   'max-ratio': { type: 'string', default: '0.35' },
   name: { type: 'string', default: 'handshake' },
@@ -86,6 +88,7 @@ const settings = {
   expiring: count('expiring', 0),
   documents: count('documents', 1),
   workers: count('workers', 1),
+  nodeArgs: profileArgs(options.profile),
   timeoutMs: 10_000
 }
 

@@ -1,6 +1,8 @@
 /**
  * Command-line options of the benchmarks.
  */
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
 import { parseArgs } from 'node:util'
 
 /** Exits with an error before the benchmark starts. @param {string} message @returns {never} */
@@ -26,4 +28,19 @@ export function readOptions (options, usage) {
   }
   console.log(usage)
   process.exit()
+}
+
+/** For the options of a benchmark. @satisfies {import('node:util').ParseArgsOptionsConfig} */
+export const PROFILE = { profile: { type: 'string' } }
+export const PROFILE_USAGE =
+  '  --profile DIR       write CPU profiles of all server processes there; this raises the figures'
+
+/**
+ * @param {string | undefined} directory
+ * @returns {string[]} arguments of Node, with which a process writes its profile there
+ */
+export function profileArgs (directory) {
+  if (directory === undefined) return []
+  mkdirSync(directory, { recursive: true })
+  return ['--cpu-prof', `--cpu-prof-dir=${path.resolve(directory)}`]
 }

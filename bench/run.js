@@ -2,8 +2,6 @@
 /**
  * Cost of a delivery: inkcast, the baseline and the floor in one run: `npm run bench`. See bench/README.md.
  */
-import { mkdirSync } from 'node:fs'
-import path from 'node:path'
 import { faults, judge } from './delivery/limits.js'
 import { runMemory, runRound } from './delivery/phases.js'
 import { renderPlots, renderReport, summaryTables } from './delivery/report.js'
@@ -12,7 +10,7 @@ import { summarize } from './delivery/summary.js'
 import { PHASES, SYSTEMS } from './delivery/systems.js'
 import { environment } from './measure/environment.js'
 import { serviceVersions } from './measure/services.js'
-import { fail, readOptions } from './options.js'
+import { PROFILE, PROFILE_USAGE, fail, profileArgs, readOptions } from './options.js'
 import { createProgress } from './report/progress.js'
 import { saveResults } from './report/results.js'
 import { SET, SET_USAGE } from './systems/given.js'
@@ -30,7 +28,7 @@ const USAGE = `Cost of a delivery: inkcast, the baseline and the floor, alternat
   --check             fail if a limit is exceeded (bench/delivery/limits.js), at the default scale
   --name NAME         of the results (delivery); "capacity" for the run that docs/capacity.md computes with
 ${SET_USAGE}
-  --profile DIR       write CPU profiles of all server processes there; this raises the figures
+${PROFILE_USAGE}
   --no-save           save no results`
 
 /** @template {string} T @param {string} option @param {string[]} given @param {T[]} known @returns {T[]} */
@@ -50,7 +48,7 @@ const options = readOptions({
   check: { type: 'boolean', default: false },
   name: { type: 'string' },
   ...SET,
-  profile: { type: 'string' },
+  ...PROFILE,
   save: { type: 'boolean' }
 }, USAGE)
 const scale = { ...(options.quick ? QUICK_SCALE : DEFAULT_SCALE) }
@@ -67,8 +65,7 @@ const atFullScale = (name) => name === 'memory' || name === 'baseline-string'
 const unasked = (/** @type {string[]} */ known) => options.quick ? known.filter((name) => !atFullScale(name)) : known
 const phases = choose('phase', options.phase ?? unasked(PHASES), PHASES)
 const names = choose('system', options.system ?? unasked(Object.keys(SYSTEMS)), Object.keys(SYSTEMS))
-const nodeArgs = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${path.resolve(options.profile)}`]
-if (options.profile !== undefined) mkdirSync(options.profile, { recursive: true })
+const nodeArgs = profileArgs(options.profile)
 
 const notes = names.flatMap((name) => {
   const missing = SYSTEMS[name].missing?.()

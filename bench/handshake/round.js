@@ -16,6 +16,7 @@ import { quantiles } from '../measure/quantiles.js'
  * @property {number} expiring connections whose tokens expire in the same second
  * @property {number} documents over which the clients are distributed
  * @property {number} workers
+ * @property {string[]} [nodeArgs] for every process of the system
  * @property {number} timeoutMs
  *
  * @typedef {import('../measure/processes.js').ServerProcess & import('../measure/processes.js').Usage} Used
@@ -69,7 +70,8 @@ const WORKERS = new Set(['gateway', 'worker'])
 export async function runRound (start, settings, onProgress) {
   const secret = 'a secret for benchmarks, of more than 32 characters'
   const redis = await startRedis()
-  const system = await start({ workers: settings.workers, redisUrl: redis.url, secret }).catch(async (error) => {
+  const { workers, nodeArgs } = settings
+  const system = await start({ workers, redisUrl: redis.url, secret, nodeArgs }).catch(async (error) => {
     await redis.stop()
     throw error
   })
