@@ -18,7 +18,19 @@ export class PlainConnection extends Connection {
   get open () { return this.conn.readyState === 'open' }
 
   /** @override @param {string} event @param {object} payload */
-  send (event, payload) { this.#write({ event, payload }) }
+  send (event, payload) {
+    if (event === 'gateway:disconnect') this.#lastWords({ event, payload })
+    else this.#write({ event, payload })
+  }
+
+  /** The close frame follows, in the same write. @param {object} message */
+  #lastWords (message) {
+    this.flush()
+    const { conn } = this
+    if (conn.readyState !== 'open') return
+    if (conn.writable) conn.writesLater(plainMessageOf(this.codec, message).frame)
+    else this.#write(message)
+  }
 
   /** @override */
   endSession () {

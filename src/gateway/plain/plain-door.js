@@ -119,7 +119,7 @@ export class PlainDoor {
     const { auth, id } = session.handshake.query
     if (auth === 'message') session.writeNow(answer)
     else {
-      session.answersLater(answer)
+      session.writesLater(answer)
       const client = id === undefined || id === '' ? {} : { client: id }
       this.#admit(session, token === undefined ? client : { ...client, token })
     }
@@ -173,7 +173,7 @@ export class PlainDoor {
    * @param {{ code: string, message: string, retryable: boolean }} refusal
    */
   #refuse (session, refusal) {
-    session.writeFrames(plainMessageOf(session.codec, { event: 'gateway:disconnect', payload: refusal }).frame)
+    session.writesLater(plainMessageOf(session.codec, { event: 'gateway:disconnect', payload: refusal }).frame)
     session.closeWith(closeCodeOf(refusal), refusal.code)
   }
 

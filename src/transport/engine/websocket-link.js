@@ -140,13 +140,15 @@ export class WebSocketLink extends StreamLink {
    * Ends this side of the stream with a close frame.
    * @param {number} code
    * @param {string} reason
+   * @param {Buffer | null} [before] bytes that are written with it
    */
-  endWith (code, reason) {
+  endWith (code, reason, before = null) {
     const { netSocket } = this
     if (netSocket.destroyed || netSocket.writableEnded) return
     const payload = Buffer.allocUnsafe(code === CloseCode.NO_CODE ? 0 : 2 + Buffer.byteLength(reason))
     if (payload.length > 0) payload.write(reason, payload.writeUInt16BE(code, 0))
-    netSocket.end(bytesFrame(CLOSE, payload))
+    const frame = bytesFrame(CLOSE, payload)
+    netSocket.end(before === null ? frame : Buffer.concat([before, frame]))
     this.closing.add(netSocket)
   }
 

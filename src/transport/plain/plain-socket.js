@@ -4,7 +4,6 @@ import { WebSocketLink } from '../engine/websocket-link.js'
 
 /** A ping of the WebSocket protocol without a payload (RFC 6455, 5.5.2): clients answer it by themselves. */
 const PING = Buffer.from([0x89, 0])
-const NO_FRAMES = Buffer.alloc(0)
 /** The client has closed on purpose, and is not expected back (RFC 6455, 7.4.1). */
 const NORMAL = 1000
 
@@ -27,11 +26,8 @@ const NOTHING = Object.freeze({ headers: {}, query: {}, auth: {} })
 export class PlainSocket extends WebSocketLink {
   /** Messages that came during its admission; null: the admission has not begun. @type {(string | Buffer)[] | null} */
   early = null
-  /**
-   * The answer to the request, which is written with the first message: one write less, and one chunk for the client.
-   * @type {Buffer | null}
-   */
-  #answer = null
+  /** Bytes that are written with the next ones: one write less. @type {Buffer | null} */
+  #held = null
   /** Whether the client closed on purpose. */
   left = false
   /**
@@ -64,21 +60,22 @@ export class PlainSocket extends WebSocketLink {
   /** Whether its client's id is its own: there is one connection with it. */
   get exclusive () { return true }
 
-  /** @param {Buffer} answer to be written with the first message */
-  answersLater (answer) { this.#answer = answer }
+  /** @param {Buffer} bytes written with the next ones, as the answer to the request with the first message */
+  writesLater (bytes) { this.#held = this.#held === null ? bytes : Buffer.concat([this.#held, bytes]) }
 
   /** @override @param {Buffer} frames */
   writeNow (frames) {
-    const answer = this.#answer
-    if (answer === null) return super.writeNow(frames)
-    this.#answer = null
-    super.writeNow(Buffer.concat([answer, frames]))
+    const held = this.#takeHeld()
+    super.writeNow(held === null ? frames : Buffer.concat([held, frames]))
   }
 
   /** @override @param {number} code @param {string} reason */
-  endWith (code, reason) {
-    if (this.#answer !== null && !this.netSocket.destroyed) this.writeNow(NO_FRAMES)
-    super.endWith(code, reason)
+  endWith (code, reason) { super.endWith(code, reason, this.#takeHeld()) }
+
+  #takeHeld () {
+    const held = this.#held
+    this.#held = null
+    return held
   }
 
   /** Frees what only the handshake needs. */

@@ -20,7 +20,7 @@ function open () {
   })
   const request = /** @type {any} */ ({ url: '/x', headers: { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' } })
   const session = new PlainSocket('id', server, request, netSocket, 'json')
-  session.answersLater(session.answer())
+  session.writesLater(session.answer())
   return { session, written }
 }
 
@@ -41,4 +41,13 @@ test('a session that ends without a message is answered before its close frame',
   session.close(true, 1013, 'draining')
   assert.match(written.join(''), /^HTTP\/1\.1 101 [^]+\r\n\r\n\x88[^]{3}draining$/)
   assert.equal(written.join('').match(/HTTP/g)?.length, 1)
+})
+
+test('the reason of an end is written together with the close frame, after what was written before', () => {
+  const { session, written } = open()
+  session.write(undefined, { wsPreEncodedFrame: [message] })
+  session.writesLater(plainMessageOf('json', { event: 'gateway:disconnect' }).frame)
+  session.close(false, 1008, 'kicked')
+  assert.equal(written.length, 2)
+  assert.match(written[1], /^.{2}\{"event":"gateway:disconnect"\}\x88[^]{3}kicked$/)
 })
