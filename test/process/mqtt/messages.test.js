@@ -44,6 +44,20 @@ describe('a subscription', () => {
     }
   })
 
+  test('all receivers of a record share its packet and the id in it', async (t) => {
+    const guid = randomUUID()
+    const clients = [await mqttClient(t, port), await mqttClient(t, port, V5), await mqttClient(t, port, V5)]
+    for (const client of clients) await client.subscribe(`doc/${guid}`, 1)
+    await clients[0].subscribe(`doc/other-${guid}`, 1)
+    for (let i = 0; i < 3; i++) await post(`other-${guid}`, i)
+    for (let i = 0; i < 3; i++) await clients[0].record()
+    for (let i = 0; i < 3; i++) await post(guid, i)
+    const ids = await Promise.all(clients.map(async (client) =>
+      [await client.record(), await client.record(), await client.record()].map(({ packet }) => packet.messageId)))
+    const [first] = ids[0]
+    for (const each of ids) assert.deepEqual(each, [first, first % 65_535 + 1, (first + 1) % 65_535 + 1])
+  })
+
   test('[MQTT-3.3.1-6] [MQTT-3.3.1-8] [MQTT5-3.3.1-9] [MQTT5-3.3.1-10] [MQTT5-3.3.1-11] begins with the newest record, which has the ' +
     'flag RETAIN; version 5 says whether and how many', async (t) => {
     const guid = randomUUID()
