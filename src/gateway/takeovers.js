@@ -9,7 +9,8 @@ import { timeOfSid, workerOfSid } from '../wire/session-id.js'
  * Each connection claims its device in Redis once it is connected. The latest claim there has the device, and its
  * worker orders the end of the connection that had it before, like a kick. An order that Redis did not take is sent
  * again when Redis answers. Claims are renewed, and a connection that finds a later claim then ends by itself: so an
- * order that was lost delays the end until the next renewal, but never undoes it.
+ * order that was lost delays the end until the next renewal, but never undoes it. A claim that has replaced others is
+ * renewed at once: otherwise its worker has died, and the connection that finds it claims the device again.
  *
  * @typedef {import('./connection.js').Connection} Connection
  * @typedef {Connection & { claimedAt: number }} Exclusive claimedAt: time of its claim, as of Redis; 0: not claimed yet
@@ -118,9 +119,10 @@ export class Takeovers {
       while (held.connection !== claimed && this.#held.get(name) === held) {
         claimed = held.connection
         const { uid, client, id } = claimed
-        const { at, other } = await this.#parts.devices.claim(uid, /** @type {string} */ (client), id)
+        const { at, others } = await this.#parts.devices.claim(uid, /** @type {string} */ (client), id)
         claimed.claimedAt = at
-        this.#replace(name, other, id)
+        for (const other of others) this.#replace(name, other, id)
+        if (others.length > 0) await this.#parts.devices.renew(uid, /** @type {string} */ (client), id, at)
       }
       this.#failed.delete(name)
     } catch {
@@ -133,11 +135,10 @@ export class Takeovers {
 
   /**
    * @param {string} name of the device
-   * @param {string} other connection that had it; '': none
+   * @param {string} other connection that had it
    * @param {string} by the one that has it now
    */
   #replace (name, other, by) {
-    if (other === '') return
     if (workerOfSid(other) !== this.#parts.workerNumber) return this.#order(other, by)
     const connection = this.#parts.directory.connection(other)
     if (connection === undefined) return
@@ -221,9 +222,11 @@ export class Takeovers {
     const { connection } = held
     const { uid, client, id, claimedAt } = connection
     try {
-      const { at: latest, other } = await this.#parts.devices.renew(uid, /** @type {string} */ (client), id, claimedAt)
+      const { at: latest, others, again } =
+        await this.#parts.devices.renew(uid, /** @type {string} */ (client), id, claimedAt)
       if (this.#held.get(name) !== held || held.connection !== connection) return
-      if (other !== '') return this.#end(connection)
+      if (again) return await this.#claim(name, held)
+      if (others.length > 0) return this.#end(connection)
       connection.claimedAt = latest
       held.renewedAt = Math.trunc(now)
       this.#held.delete(name)

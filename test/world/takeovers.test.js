@@ -94,7 +94,7 @@ test('a device has one connection over the cluster: the latest, also of many at 
     assert.deepEqual([device.codes, after.open], [['replaced'], true])
   }))
 
-test('a device has one connection again after the next renewal of the claims, also if its worker was killed while cut off from Redis',
+test('a claim that arrives after its worker was killed ends no connection, and the next connection replaces all',
   () => inCluster({ machines: 2, workers: 2, env }, async (cluster) => {
     await cluster.takesOrders()
     const mine = `id=board&token=${tokenOf('ada')}`
@@ -108,9 +108,24 @@ test('a device has one connection again after the next renewal of the claims, al
     await cluster.until(() => device.closed !== undefined)
     const next = await connect(cluster, mine)
     await cluster.pass(15_000)
-    const last = await connect(cluster, mine)
-    await cluster.pass(RENEWED)
-    assert.deepEqual([next.open, last.open], [false, true])
+    let last = await connect(cluster, mine)
+    await cluster.until(() => next.closed !== undefined)
+    assert.deepEqual([next.codes, last.open], [['replaced'], true])
+
+    // the same, but no connection comes: the one that is there claims its device again
+    cluster.cutOff(/** @type {any} */ (last.slot).running.process, 'redis', 5000)
+    const { slot } = last
+    last = await connect(cluster, mine)
+    for (let tries = 0; last.slot !== slot && tries < 20; tries++) last = await connect(cluster, mine)
+    assert.equal(last.slot, slot)
+    cluster.kill(/** @type {any} */ (last.slot))
+    await cluster.until(() => last.closed !== undefined)
+    const only = await connect(cluster, mine)
+    await cluster.pass(2 * RENEWED)
+    assert.deepEqual([only.codes, only.open], [[], true])
+    const after = await connect(cluster, mine)
+    await cluster.until(() => only.closed !== undefined)
+    assert.deepEqual([only.codes, after.open], [['replaced'], true])
   }))
 
 test('a device without a token is the user of its id: a new connection replaces the old one', () => inCluster(

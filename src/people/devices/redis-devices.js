@@ -7,11 +7,14 @@ import { slotIn } from '../../redis/hash-slot.js'
  *
  * @typedef {object} Claim
  * @property {number} at time of the latest claim, ms since 1970 and a number that grows
- * @property {string} other the connection that had the device, or has it in place of the one that renews; '': none
+ * @property {string[]} others connections that had the device, or the one that has it in place of the one that renews
+ * @property {boolean} again the one that renews should claim: the worker of the latest claim has died
  */
 
 /** How long Redis keeps a device after its last renewal or its end, s. */
 const KEPT = 3600
+/** Answer to a renewal (devices.lua). */
+const AGAIN = '?'
 /** Devices in one call, at most. */
 const BATCH = 200
 
@@ -75,7 +78,11 @@ export class RedisDevices {
       this.#batches.delete(slot)
       this.#send(batch)
     }
-    return batch.done.then((answer) => ({ at: Number(answer[place]), other: answer[place + 1] }))
+    return batch.done.then((answer) => {
+      const others = answer[place + 1]
+      const again = others === AGAIN
+      return { at: Number(answer[place]), others: again || others === '' ? [] : others.split(' '), again }
+    })
   }
 
   #flush () {

@@ -1,31 +1,43 @@
 -- Which connection has each device: claims, renewals and ends. The latest claim wins; its time is also its number, so it
--- grows also when the clock was set back.
+-- grows also when the clock was set back. A claim that replaces other connections names them until it is renewed, which
+-- its worker does at once. If it does not, it had died, perhaps before the claim arrived: then a connection that the claim
+-- has replaced claims the device again.
 --
--- KEYS  for each device: "<time of the claim, ms> <connection id>", after the connection's end with " <its time, ms>"
+-- KEYS  for each device: "<time of the claim, ms> <connection id>", after the connection's end with " <its time, ms>",
+--       until the claim is renewed with " ?<connection id>" for each one that it replaces
 -- ARGV  1 seconds to keep them, then three for each device: '+' claim, '=' renew, '-' end; connection id; time of its
 --       claim, ms ('0' with a claim)
--- Returns two for each device: the time of the latest claim, ms, and the other connection that had the device (claim) or
--- that has it (renewal), '' if there is none.
+-- Returns two for each device: the time of the latest claim, ms, and the ids of other connections, separated by spaces:
+--       those that had the device (claim), the one that has it (renewal); '' if there is none; '?' for a renewal that
+--       should be a claim.
+local SOON = 60000 -- ms: a worker that lives renews earlier, also after an outage of Redis
+local MOST = 4 -- connections that a claim names
 local time = redis.call('TIME')
 local wall = time[1] * 1000 + math.floor(time[2] / 1000)
 local answer = {}
 for i = 1, #KEYS do
   local op, sid, mine = ARGV[3 * i - 1], ARGV[3 * i], tonumber(ARGV[3 * i + 1])
-  local latest, holder, ended = string.match(redis.call('GET', KEYS[i]) or '', '^(%S+) (%S+)(.*)$')
+  local latest, holder, rest = string.match(redis.call('GET', KEYS[i]) or '', '^(%S+) (%S+)(.*)$')
   latest = tonumber(latest or '0')
-  local other = ''
-  if op == '+' then
-    mine = math.max(wall, latest + 1)
-    if holder and holder ~= sid and ended == '' then other = holder end
-  elseif holder == sid then
-    mine = math.max(mine, latest)
-  elseif holder and latest >= mine then
-    other, mine = holder, latest
+  local others = {}
+  if holder and holder ~= sid and not string.match(rest, '^ %d') then others[1] = holder end
+  for before in string.gmatch(rest or '', '%?(%S+)') do
+    if before ~= sid and #others < MOST then others[#others + 1] = before end
   end
-  if op == '+' or other == '' then
-    local value = string.format('%.0f', mine) .. ' ' .. sid
-    if op == '-' then value = value .. ' ' .. string.format('%.0f', wall) end
-    redis.call('SET', KEYS[i], value, 'EX', ARGV[1])
+  local other, value = '', nil
+  if op == '+' then
+    mine, value = math.max(wall, latest + 1), ''
+    other = table.concat(others, ' ')
+    for _, before in ipairs(others) do value = value .. ' ?' .. before end
+  elseif holder == sid or latest < mine or not holder then
+    mine, value = math.max(mine, latest), op == '-' and ' ' .. string.format('%.0f', wall) or ''
+  elseif not string.find(rest, '?', 1, true) then
+    other, mine = holder, latest
+  elseif wall - latest > SOON then
+    other = '?'
+  end
+  if value then
+    redis.call('SET', KEYS[i], string.format('%.0f', mine) .. ' ' .. sid .. value, 'EX', ARGV[1])
   end
   answer[2 * i - 1], answer[2 * i] = string.format('%.0f', mine), other
 end
