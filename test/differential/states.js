@@ -37,9 +37,9 @@ const STATES = [
   ],
   (draw) => ['SET', sourceMark(draw.pick(SOURCES)), `${draw.int(0, 9)}.1`, 'EX', '60'],
   (draw) => ['HSET', queueMarks(draw.pick(GUIDS), 'ada'), draw.pick(QUEUES), draw.pick(['3', '3 x', '2 50'])],
-  // a claim of a worker that has died
+  // a claim of a worker that has died; a later claim was lost, and the clock was set back
   (draw, { ms }) =>
-    ['SET', userDevice('ada', 'board'), `${ms - draw.pick([1000, 61_000])} o1 ?${draw.pick(['o2', 'o3'])}`],
+    ['SET', userDevice('ada', 'board'), `${ms - draw.pick([1000, 61_000])} o1${draw.pick(['', ' ?o2', ' ?o3'])}`],
   (_, { ms }) => ['HSET', requestState('r1'), 'f', 'f1', 'p', 'p1', 's', '1', 'u', String(ms - 1)],
   (draw, { generation }) => ['SET', WORKERS.registry, draw.pick(['name', `name ${draw.pick([generation, 'older'])}`])],
   (draw, { generation }) =>

@@ -128,6 +128,24 @@ test('a claim that arrives after its worker was killed ends no connection, and t
     assert.deepEqual([only.codes, after.open], [['replaced'], true])
   }))
 
+test('a connection keeps its device if Redis has lost all data and its clock was set back: the later one of two, as their workers say',
+  () => inCluster({ machines: 2, workers: 2, env }, async (cluster) => {
+    await cluster.takesOrders()
+    const mine = `id=board&token=${tokenOf('ada')}`
+    const before = await connect(cluster, mine)
+    await cluster.pass(5000)
+    cluster.redis.servers[0].setClock(-46_000)
+    // its worker notices the loss later than the worker of the next connection
+    cluster.cutOff(/** @type {any} */ (before.slot).running.process, 'redis', 3000)
+    await cluster.command('FLUSHALL')
+    let next = await connect(cluster, mine)
+    for (let tries = 0; next.slot === before.slot && tries < 20; tries++) next = await connect(cluster, mine)
+    assert.notEqual(next.slot, before.slot)
+    await cluster.until(() => before.closed !== undefined)
+    await cluster.pass(RENEWED)
+    assert.deepEqual([next.codes, next.open], [[], true])
+  }))
+
 test('a device without a token is the user of its id: a new connection replaces the old one', () => inCluster(
   { env: { ...env, AUTH_ALLOW_ANONYMOUS: 'true' } }, async (cluster) => {
     await cluster.takesOrders()

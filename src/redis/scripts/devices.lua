@@ -9,7 +9,8 @@
 --       claim, ms ('0' with a claim)
 -- Returns two for each device: the time of the latest claim, ms, and the ids of other connections, separated by spaces:
 --       those that had the device (claim), the one that has it (renewal); '' if there is none; '?' for a renewal that
---       should be a claim.
+--       should be a claim; '!' before the id if the clock was set back since the claim, and Redis has lost it: then the
+--       numbers do not say which of the two is the later one.
 local SOON = 60000 -- ms: a worker that lives renews earlier, also after an outage of Redis
 local MOST = 4 -- connections that a claim names
 local time = redis.call('TIME')
@@ -29,8 +30,10 @@ for i = 1, #KEYS do
     mine, value = math.max(wall, latest + 1), ''
     other = table.concat(others, ' ')
     for _, before in ipairs(others) do value = value .. ' ?' .. before end
-  elseif holder == sid or latest < mine or not holder then
+  elseif holder == sid or not holder or (latest < mine and mine <= wall) then
     mine, value = math.max(mine, latest), op == '-' and ' ' .. string.format('%.0f', wall) or ''
+  elseif latest < mine then
+    other = '!' .. holder
   elseif not string.find(rest, '?', 1, true) then
     other, mine = holder, latest
   elseif wall - latest > SOON then
