@@ -198,7 +198,6 @@ export class Hub {
     const { ended, reason } = /** @type {HubConnection} */ (this.#connection)
     this.#documents.clear()
     this.#receipts.clear()
-    this.#user.clear()
     this.#tokens.fail(reason)
     const retryInMs = reason?.retryInMs ?? this.#hint ?? delayBefore(this.#failures++)
     for (const tab of this.#tabs.values()) {

@@ -12,36 +12,43 @@ const [OPENED, PASSED] = ['user', 'position']
 
 export class SharedUser {
   #emit
-  #reads = false
-  /** Place that the connection has reached. @type {any} */
-  #reached = null
+  /** Tabs whose places were in the connection's handshake. @type {Set<HubTab>} */
+  #offered = new Set()
+  /** Place that the connection has reached: at first the one in its handshake, which is {} for "from now on". */
+  #place = /** @type {any} */ ({})
+  /** Whether the gateway has said where the connection is. */
+  #isOpen = false
 
   /** @param {(tabs: HubTab[], event: unknown[]) => void} emit */
   constructor (emit) { this.#emit = emit }
 
   /** @param {HubTab[]} tabs @returns {{ user?: object }} a part of the connection's handshake */
   auth (tabs) {
-    const places = tabs.filter(({ user }) => user !== undefined).map(({ user }) => user)
-    this.#reads = places.length > 0
-    return this.#reads ? { user: earliest(places) } : {}
+    this.#offered = new Set(tabs.filter(({ user }) => user !== undefined))
+    this.#isOpen = false
+    this.#place = earliest([...this.#offered].map(({ user }) => user))
+    return this.#offered.size > 0 ? { user: this.#place } : {}
   }
 
   /** @param {HubTab} tab @returns {boolean} whether the connection does not read the log, or from a later place */
-  lacks ({ user }) { return user !== undefined && (!this.#reads || isBefore(user, this.#reached)) }
+  lacks (tab) {
+    const { user } = tab
+    if (user === undefined || this.#offered.has(tab)) return false
+    // before it is open as well: records between the two places would reach no tab
+    return this.#offered.size === 0 || isBefore(user, this.#place)
+  }
 
   /** @param {HubTab} tab that was admitted */
   admit (tab) {
-    if (tab.user === undefined || this.#reached === null) return
-    this.#emit([tab], [`gateway:${OPENED}`, { position: this.#reached, recovered: tab.user !== null }])
-    tab.user = this.#reached
+    if (tab.user === undefined || !this.#isOpen) return
+    this.#emit([tab], [`gateway:${OPENED}`, { position: this.#place, recovered: tab.user !== null }])
+    tab.user = this.#place
   }
-
-  /** The connection is lost. */
-  clear () { this.#reached = null }
 
   /** @param {HubTab[]} tabs @param {string} event about the log @param {any} told */
   onEvent (tabs, event, told) {
-    this.#reached = told.position
+    this.#place = told.position
+    this.#isOpen = true
     for (const tab of tabs.filter(({ user }) => user !== undefined)) {
       tab.user = told.position
       this.#emit([tab], [event, told])
@@ -51,18 +58,18 @@ export class SharedUser {
   /** @param {HubTab[]} tabs @param {any[]} record event, payload and meta @param {string[]} except client ids */
   onRecord (tabs, record, except) {
     const { epoch, offset } = record[2].user
-    this.#reached = { epoch, offset }
-    const readers = tabs.filter(({ user }) => user !== null && !(user && !isBefore(user, this.#reached)))
-    for (const tab of readers) if (tab.user) tab.user = this.#reached
+    this.#place = { epoch, offset }
+    const readers = tabs.filter(({ user }) => user !== null && !(user && !isBefore(user, this.#place)))
+    for (const tab of readers) if (tab.user) tab.user = this.#place
     this.#emit(readers.filter((tab) => !isExcepted(tab, except)), record)
     const passed = readers.filter((tab) => tab.user && isExcepted(tab, except))
-    this.#emit(passed, [`gateway:${PASSED}`, { position: this.#reached }])
+    this.#emit(passed, [`gateway:${PASSED}`, { position: this.#place }])
   }
 }
 
 /** @param {any} one place in a log @param {any} other */
 const isBefore = (one, other) =>
-  one !== null && other !== null && (one.epoch !== other.epoch || one.offset < other.offset)
+  one !== null && (one.epoch !== other.epoch || one.offset < other.offset)
 
 /** @param {any[]} places of the tabs; null: from now on @returns {object} where the connection begins */
 const earliest = (places) => places.filter((place) => place !== null)

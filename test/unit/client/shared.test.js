@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { SharedDocuments } from '../../../client/shared/documents.js'
 import { keyOf } from '../../../client/shared/key.js'
 import { Senders } from '../../../client/shared/senders.js'
+import { SharedUser } from '../../../client/shared/user.js'
 import { settle } from '../../helpers/scripted-socket.js'
 import { signToken } from '../../helpers/tokens.js'
 
@@ -104,4 +105,45 @@ test('a record that excludes a tab reaches the others, live and from the log; th
   const tabs = documents.onRecord('message', 'newer', { guid: 'doc', offset: 3 }, ['b'])
   assert.deepEqual(tabs, [first])
   assert.deepEqual(sent, [['b', 'doc:position', { guid: 'doc', position: at(3) }]])
+})
+
+describe('the log of the user', () => {
+  const tabAt = (/** @type {object | null | undefined} */ user) => /** @type {any} */ ({ user })
+
+  test('a tab with an earlier place than that of the handshake needs another one, also before it is open', () => {
+    const user = new SharedUser(() => {})
+    const [early, late] = [tabAt(at(0)), tabAt(at(1))]
+    assert.deepEqual(user.auth([late]), { user: at(1) })
+    assert.deepEqual([early, late].map((tab) => user.lacks(tab)), [true, false])
+    assert.deepEqual(user.auth([late, early]), { user: at(0) })
+    assert.deepEqual([early, late].map((tab) => user.lacks(tab)), [false, false])
+  })
+
+  test('a handshake from now on is enough for a tab without a place, and for no other one', () => {
+    const user = new SharedUser(() => {})
+    assert.deepEqual(user.auth([tabAt(undefined)]), {})
+    assert.equal(user.lacks(tabAt(null)), true)
+    assert.deepEqual(user.auth([tabAt(null)]), { user: {} })
+    assert.deepEqual([tabAt(null), tabAt(at(0)), tabAt(undefined)].map((tab) => user.lacks(tab)), [false, true, false])
+  })
+
+  test('is open for a tab once the gateway has opened it on the connection of today', () => {
+    /** @type {any[][]} */
+    const sent = []
+    const user = new SharedUser((tabs, [event, told]) => { sent.push([tabs.length, event, told]) })
+    const [first, second] = [tabAt(null), tabAt(null)]
+    user.auth([first, second])
+    user.admit(first)
+    user.onRecord([first], ['note', 1, { user: at(1) }], [])
+    user.admit(second)
+    assert.deepEqual(sent.filter(([tabs]) => tabs > 0), [])
+    user.onEvent([first], 'gateway:user', { position: at(1) })
+    user.admit(second)
+    assert.deepEqual(sent.slice(2), [
+      [1, 'gateway:user', { position: at(1) }], [1, 'gateway:user', { position: at(1), recovered: false }]
+    ])
+    user.auth([first, second])
+    user.admit(first)
+    assert.equal(sent.length, 4)
+  })
 })
