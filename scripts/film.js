@@ -29,7 +29,7 @@ const folder = mkdtempSync(join(tmpdir(), 'inkcast-film-'))
 try {
   const { url } = await startCluster(scope, { WORKERS: '2' })
   const demo = await openDemo(scope, await startBrowser(scope), url, {
-    name: 'Ada', second: true, mayComplain: /./, context: { viewport: SIZE }
+    name: 'Ada', second: true, mayComplain: /./, context: { viewport: SIZE, reducedMotion: 'no-preference' }
   })
   await demo.page.waitForSelector('#faults:not([hidden])')
   await demo.page.locator('#second-canvas td[data-cell="A7"]').waitFor()

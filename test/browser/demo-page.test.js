@@ -328,15 +328,14 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
 
   test('long names and texts break nothing, and every state is accessible', async (t) => {
     const document = 'every-state'
-    const context = { reducedMotion: /** @type {const} */ ('reduce') }
-    const visitor = await open(t, { document, name: LONG_NAME, context: { ...LAPTOP, ...context } })
+    const visitor = await open(t, { document, name: LONG_NAME, context: LAPTOP })
     await visitor.type('A7', 'a'.repeat(200))
     await visitor.page.fill('#comment', 'b'.repeat(500))
     await visitor.page.press('#comment', 'Enter')
     await visitor.page.click('#present')
     for (const [name, size] of Object.entries({ laptop: LAPTOP, phone: PHONE })) {
       const { page, field, reads, screenshot, type } = await open(t, {
-        document, name: LONG_NAME, second: true, context: { ...size, ...context }
+        document, name: LONG_NAME, second: true, context: size
       })
       await reads('#presenting-text', /is presenting/)
       await reads('#comments', /bbb/)

@@ -61,7 +61,7 @@ describe('the fault buttons of the demo', { skip: noBrowser, timeout: 600_000 },
   })
 
   test('freeze, and cut with the hops of records, which are requested only while they are shown', async (t) => {
-    const ada = await cluster.open(t, 'hops', { context: { reducedMotion: 'reduce' } })
+    const ada = await cluster.open(t, 'hops')
     /** @type {string[]} */
     const requests = []
     ada.page.on('request', (request) => requests.push(new URL(request.url()).pathname))

@@ -7,6 +7,19 @@ import { waitFor } from './wait.js'
 
 /** Folder of screenshots, which are named after their content. */
 const OUTPUT = fileURLToPath(new URL('../output/browser/', import.meta.url))
+/**
+ * Features of Chromium that are off. The last such argument counts, so those that Playwright takes off for pages are
+ * named again.
+ */
+const FEATURES_OFF = [
+  'AimEnabled', 'AvoidCorsURLLoaderRestartOnRedirect', 'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose', 'HttpsFirstBalancedModeAutoEnable', 'HttpsUpgrades', 'LensOverlay', 'MediaRouter',
+  'NetworkTimeServiceQuerying', 'OptimizationHints', 'PaintHolding', 'PreconnectToSearch', 'ThirdPartyStoragePartitioning',
+  // the popups of the address bar are pages, which each window loads in a process of its own: a second of CPU time
+  'WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup',
+  // processes in reserve, and more processes than --renderer-process-limit
+  'SpareRendererForSitePerProcess', 'RemoveRendererProcessLimit'
+]
 /** Timeout that allows for a busy machine, ms. */
 const PATIENCE = 20_000
 
@@ -23,7 +36,10 @@ export async function startBrowser (t) {
     // Chromium's sandbox does not work as root
     chromiumSandbox: process.getuid?.() !== 0,
     // the tabs of a context share a process and its compiled scripts: a third of the CPU time of a page less
-    args: ['--renderer-process-limit=1', '--disable-gpu']
+    args: [
+      '--renderer-process-limit=1', '--disable-site-isolation-trials', '--disable-gpu',
+      `--disable-features=${FEATURES_OFF.join()}`
+    ]
   })
   t.after(() => browser.close())
   return browser
@@ -85,7 +101,8 @@ export async function openDemo (
   const complain = (/** @type {string} */ text) => {
     if (!mayComplain?.test(text)) complaints.push(text)
   }
-  const page = await newTab(t, browser, { viewport: { width: 1360, height: 860 }, ...context })
+  // without animations, which are drawn all the time
+  const page = await newTab(t, browser, { viewport: { width: 1360, height: 860 }, reducedMotion: 'reduce', ...context })
   t.after(() => assert.deepEqual(complaints, [], 'no errors on the console'))
   await prepare?.(page)
   page.setDefaultTimeout(PATIENCE)

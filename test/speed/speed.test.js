@@ -14,8 +14,10 @@ import { keyToScreen } from '../helpers/latency.js'
 import { freePort } from '../services/ports.js'
 
 const CROWD = fileURLToPath(new URL('../helpers/crowd.js', import.meta.url))
+/** As a visitor has the page. */
+const MOTION = { reducedMotion: /** @type {const} */ ('no-preference') }
 /** The thread of one page is not that of the other. */
-const APART = { apart: true }
+const APART = { ...MOTION, apart: true }
 /** Observation time of the page, ms. */
 const WATCH = 5000
 
@@ -45,7 +47,7 @@ describe('speed of the demo', { skip: noBrowser, timeout: 120_000 }, () => {
       await once(crowd, 'exit')
     })
     assert.match(String((await once(crowd.stdout, 'data'))[0]), /here/)
-    const ada = await openDemo(t, browser, inkcast.url, { document })
+    const ada = await openDemo(t, browser, inkcast.url, { document, context: MOTION })
     await ada.reads('#people-count', /^51 here$/)
     await ada.page.evaluate(
       '{ globalThis.tasks = []; new PerformanceObserver((list) => globalThis.tasks.push(...list.getEntries().map(({ duration }) => ' +
