@@ -9,6 +9,8 @@ import { followTutorial } from '../helpers/tutorial.js'
 import { waitFor } from '../helpers/wait.js'
 
 const PATIENT = { timeout: 20_000 }
+/** A cluster of a process for each core starts once, in the first tutorial: nothing in the others depends on it. */
+const ALONE = { WORKERS: '1' }
 
 /** A reader can follow the tutorials word for word: their files and commands are taken from the pages. */
 describe('tutorials', { skip: noBrowser }, () => {
@@ -79,7 +81,7 @@ describe('tutorials', { skip: noBrowser }, () => {
     await one.shows(...both, ...missed)
 
     await gateway.kill('SIGINT')
-    tutorial.start('npm start')
+    tutorial.start('npm start', ALONE)
     const lost = 'Some lines are no longer available: a real page would load the document again here'
     for (const tab of [one, two]) await tab.shows(...both, ...missed, lost)
     assert.deepEqual(tutorial.unused(), ['npm ci', 'mkdir my-page'])
@@ -88,7 +90,7 @@ describe('tutorials', { skip: noBrowser }, () => {
   test('"A shared list": what the service refuses, and the page while it or the gateway is stopped', { timeout: 240_000 }, async (t) => {
     const tutorial = await followTutorial(t, 'docs/tutorials/shared-list.md')
     assert.deepEqual(tutorial.files, ['my-list/settings.env', 'my-list/service.js', 'my-list/index.html', 'my-list/page.js'])
-    const gateway = tutorial.start('npm start')
+    const gateway = tutorial.start('npm start', ALONE)
     const service = tutorial.start('node --env-file')
     tutorial.start('npx esbuild')
     await answers(tutorial.port(3000))
@@ -114,7 +116,7 @@ describe('tutorials', { skip: noBrowser }, () => {
     assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')).shopping.map((/** @type {any} */ { text }) => text), ['Bread'])
 
     await gateway.kill('SIGINT')
-    tutorial.start('npm start')
+    tutorial.start('npm start', ALONE)
     await answers(tutorial.port(3000))
     await waitFor(async () => {
       await one.send('Eggs')
@@ -134,7 +136,7 @@ describe('tutorials', { skip: noBrowser }, () => {
     if (missing) return t.skip(missing)
     symlinkSync(modules, join(tutorial.folder, 'my-login/node_modules'))
     tutorial.start('npx esbuild')
-    tutorial.start('npm start')
+    tutorial.start('npm start', ALONE)
     const application = tutorial.start('node --env-file')
     await answers(tutorial.port(3000))
     const page = `http://localhost:${tutorial.port(4000)}`

@@ -60,9 +60,10 @@ export async function followTutorial (t, page) {
     unused: () => commands.filter((command) => !used.has(command)),
     /**
      * @param {string} beginning of a command that runs until it is stopped
+     * @param {Record<string, string>} [settings] besides those of the page
      * @returns {import('../services/guard.js').GuardedProcess}
      */
-    start (beginning) {
+    start (beginning, settings = {}) {
       const run = spawnGuarded('bash', ['-c', `exec ${commandOf(beginning)}`.replace(/^exec (?=tail)/, '')], {
         log: join(folder, `${free[0]}.log`),
         cwd: folder,
@@ -72,7 +73,8 @@ export async function followTutorial (t, page) {
           INKCAST_ENV_FILE: '',
           PORT: String(port(3000)),
           API_PORT: String(port(3001)),
-          ADMIN_PORT: String(free[PORTS.length])
+          ADMIN_PORT: String(free[PORTS.length]),
+          ...settings
         }
       })
       runs.push(run)
