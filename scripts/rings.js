@@ -40,7 +40,7 @@ export const RINGS = {
     about: 'parts of the code, without services'
   },
   browser: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 270, together: 5,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 130, together: 10,
     about: 'pages in a browser'
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
@@ -100,10 +100,11 @@ export const RINGS = {
     services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 30, single: true,
     about: 'speed of the demo page, on an idle machine'
   },
-  // builds the docs site; packs, installs and compiles the packages, and builds each example with Vite and Next
+  // builds the docs site; packs, installs and compiles the packages, builds each example with Vite and Next, and tests
+  // inkcast-react with the major version of React before that of the ring browser
   nightly: {
     services: false, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 190, single: true,
-    about: 'the docs site, the packages as npm installs them, and builds of the examples and of a program in Go'
+    about: 'the docs site, the packages as npm installs them, builds of the examples and of a program in Go, and React 18'
   },
   // the services of test/services themselves: these tests start their own
   services: {
