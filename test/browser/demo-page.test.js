@@ -252,7 +252,7 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
       await demo.shows('E6', 'no nuts, please')
       await demo.reads('#comments', /^$/)
     }
-    await grace.type('E9', 'it goes on')
+    await grace.insert('E9', 'it goes on')
     await ada.shows('E9', 'it goes on')
   })
 
@@ -329,19 +329,20 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
   test('long names and texts break nothing, and every state is accessible', async (t) => {
     const document = 'every-state'
     const visitor = await open(t, { document, name: LONG_NAME, context: LAPTOP })
-    await visitor.type('A7', 'a'.repeat(200))
+    await visitor.insert('A7', 'a'.repeat(200))
     await visitor.page.fill('#comment', 'b'.repeat(500))
     await visitor.page.press('#comment', 'Enter')
     await visitor.page.click('#present')
     for (const [name, size] of Object.entries({ laptop: LAPTOP, phone: PHONE })) {
-      const { page, field, reads, screenshot, type } = await open(t, {
+      const { page, field, insert, reads, screenshot, shows } = await open(t, {
         document, name: LONG_NAME, second: true, context: size
       })
       await reads('#presenting-text', /is presenting/)
       await reads('#comments', /bbb/)
+      await shows('A7', 'a'.repeat(200))
       if (name === 'phone') await page.tap('#second-open')
       await page.waitForSelector('#second-state[data-state="connected"]')
-      await type('B3', LONG_NAME)
+      await insert('B3', LONG_NAME)
       await field('B4').focus()
       await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
       await passesAxe(page)

@@ -29,7 +29,7 @@ describe('the demo of a gateway that needs tokens', { skip: noBrowser, timeout: 
   test('at localhost it gets its tokens by itself, for both views and the guests', async (t) => {
     const demo = await openDemo(t, browser, inkcast.url, { document: 'signed', second: true, context: LAPTOP })
     await demo.page.waitForSelector('#second-state[data-state="connected"]')
-    await demo.type('A7', 'Paint the sign')
+    await demo.insert('A7', 'Paint the sign')
     await demo.shows('A7', 'Paint the sign')
     await demo.page.click('#guests')
     await demo.reads('#people-count', /^5 here$/)

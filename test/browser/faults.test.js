@@ -46,15 +46,15 @@ describe('the fault buttons of the demo', { skip: noBrowser, timeout: 600_000 },
     t.after(sendCrowdAway)
     // a smaller crowd than that of the button
     await ada.page.route('**/control/crowd', (route) => route.continue(route.request().method() === 'POST'
-      ? { postData: JSON.stringify({ ...route.request().postDataJSON(), guests: 200 }) }
+      ? { postData: JSON.stringify({ ...route.request().postDataJSON(), guests: 60 }) }
       : {}))
     await ada.page.click('#crowd')
-    await ada.reads('#crowd-figures', /^200 of 200 guests · [1-9][\d,]* deliveries\/s · 0 reconnects · 0 lost · \d+ s left$/)
+    await ada.reads('#crowd-figures', /^60 of 60 guests · [1-9][\d,]* deliveries\/s · 0 reconnects · 0 lost · \d+ s left$/)
     await losesNothing(
       t, ada, 'kill',
-      /^gateway-[01] \(process \d+\) was killed with \d+ clients\. All 201 clients were connected again after [\d.]+ s, and a new worker was ready after [\d.]+ s\. 0 records lost\.$/
+      /^gateway-[01] \(process \d+\) was killed with \d+ clients\. All 61 clients were connected again after [\d.]+ s, and a new worker was ready after [\d.]+ s\. 0 records lost\.$/
     )
-    await ada.reads('#crowd-figures', /^200 of 200 guests · [\d,]+ deliveries\/s · [1-9]\d* reconnects · 0 lost · /)
+    await ada.reads('#crowd-figures', /^60 of 60 guests · [\d,]+ deliveries\/s · [1-9]\d* reconnects · 0 lost · /)
     await ada.screenshot('faults-crowd')
     await ada.page.click('#crowd-leave')
     await ada.reads('#crowd-figures', /^The crowd has left: [\d,]+ deliveries, [1-9]\d* reconnects, 0 lost\.$/)

@@ -135,6 +135,12 @@ export async function openDemo (
       await field(cell).press('F2')
       await page.keyboard.type(words)
     },
+    /** @param {string} cell @param {string} words appended to the cell at once: each letter costs 20 ms of CPU time */
+    async insert (cell, words) {
+      await field(cell).focus()
+      await field(cell).press('F2')
+      await page.keyboard.insertText(words)
+    },
     /** @param {string} cell @param {string} words @returns {Promise<unknown>} resolves when the cell has them */
     shows: (cell, words) =>
       waitFor(async () => (await shown(cell)) === words, {
