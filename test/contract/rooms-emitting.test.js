@@ -6,12 +6,12 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createSigner } from 'fast-jwt'
-import { connectClient, connectToWorkers } from '../helpers/clients.js'
-import { startCluster } from '../helpers/cluster.js'
+import { connectClient } from '../helpers/clients.js'
 import { ownStoreUrl } from '../helpers/backends.js'
 import { redisClusterUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
+import { startRoles } from '../helpers/roles.js'
 import { startEmitter, startServer } from '../helpers/socketio-senders.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -19,7 +19,7 @@ import { waitFor } from '../helpers/wait.js'
  * Services without inkcast, with stock libraries of Socket.IO, reach clients of inkcast; docs/extensions.md, "Emitting
  * from other processes".
  *
- * @typedef {Awaited<ReturnType<typeof connectToWorkers>>[number]} Client
+ * @typedef {Awaited<ReturnType<typeof connectClient>>} Client
  */
 
 const EXTENSION = fileURLToPath(new URL('../helpers/rooms-extension.js', import.meta.url))
@@ -35,8 +35,6 @@ const KINDS = /** @type {const} */ ([
 ])
 
 const fresh = () => `room-${randomUUID()}`
-/** @param {{ id?: string }} client */
-const workerOf = (client) => String(client.id).slice(0, 2)
 const ids = (/** @type {Iterable<{ id?: string }>} */ sockets) => [...sockets].map(({ id }) => id).sort()
 
 // each mode over one node and over several: the built-in store answers as Redis does (differential.test.js)
@@ -71,22 +69,19 @@ function emitting (redisUrl, subscriptionMode) {
   let number = 0
 
   before(async () => {
-    const { url } = await startCluster(scope, {
+    const { urls } = await startRoles(scope, {
       WORKERS: '2', REDIS_URL: redisUrl, EXTENSIONS: EXTENSION, AUTH_JWT_SECRET: SECRET, AUTH_ALLOW_ANONYMOUS: 'false',
       MAX_EVENTS_PER_SECOND: '1000', EMITTER_KEY: key, ROOMS_CHANNEL_PREFIX: channelPrefix
     })
     for (const namespace of NAMESPACES) {
-      const all = await Promise.all(KINDS.map(({ codec, transports }) =>
-        connectToWorkers(scope, url + namespace, 2, 4, () => ({
+      clients[namespace] = await Promise.all(urls.flatMap((url) => KINDS.map(({ codec, transports }) => {
+        const i = ++number
+        return connectClient(scope, url + namespace, {
           codec,
           transports: [...transports],
-          auth: { token: sign({ sub: `user-${++number}`, name: `Name ${number}` }), client: `client-${number}` }
-        }))
-      ))
-      // one of each kind on each worker
-      const kept = all.flatMap((some) => [...new Map(some.map((client) => [workerOf(client), client])).values()])
-      for (const client of all.flat()) if (!kept.includes(client)) client.disconnect()
-      clients[namespace] = kept
+          auth: { token: sign({ sub: `user-${i}`, name: `Name ${i}` }), client: `client-${i}` }
+        })
+      })))
     }
   }, { timeout: 120_000 })
 

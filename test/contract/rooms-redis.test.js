@@ -1,8 +1,8 @@
 import { storeUrl } from '../helpers/backends.js'
-import { startCluster } from '../helpers/cluster.js'
 import { redisClusterUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
+import { startRoles } from '../helpers/roles.js'
 import { roomsContract } from './rooms.js'
 
 const redis = await ownRedisUrl(fileScope())
@@ -15,9 +15,7 @@ for (const [name, workers, url, ROOMS_CHANNEL_PREFIX] of /** @type {const} */ ([
   ['two workers, Redis Cluster', 2, redisClusterUrl(), 'inkcast:rooms']
 ])) {
   roomsContract(name, {
-    workers,
-    start: async (scope, env) => [
-      (await startCluster(scope, { ...env, WORKERS: String(workers), REDIS_URL: url, ROOMS_CHANNEL_PREFIX })).url
-    ]
+    start: async (scope, env) =>
+      (await startRoles(scope, { ...env, WORKERS: String(workers), REDIS_URL: url, ROOMS_CHANNEL_PREFIX })).urls
   })
 }

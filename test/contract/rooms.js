@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createSigner } from 'fast-jwt'
-import { connectToWorkers } from '../helpers/clients.js'
+import { connectClient } from '../helpers/clients.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -14,10 +14,9 @@ import { waitFor } from '../helpers/wait.js'
  *
  * @typedef {object} RoomsFixture
  * @property {(scope: { after: (stop: () => unknown) => void }, env: Record<string, string>) => Promise<string[]>} start
- *   starts gateways with these settings; resolves to the URLs that clients connect to, one per machine
- * @property {number} workers on all machines together
+ *   starts gateways with these settings; resolves to the URL of each worker
  *
- * @typedef {Awaited<ReturnType<typeof connectToWorkers>>[number]} Client
+ * @typedef {Awaited<ReturnType<typeof connectClient>>} Client
  */
 
 const EXTENSION = fileURLToPath(new URL('../helpers/rooms-extension.js', import.meta.url))
@@ -35,7 +34,7 @@ const fresh = () => `room-${randomUUID()}`
  * @param {string} name of the set-up
  * @param {RoomsFixture} fixture
  */
-export function roomsContract (name, { start, workers }) {
+export function roomsContract (name, { start }) {
   describe(`rooms: ${name}`, () => {
     const scope = fileScope()
     /** @type {string[]} */
@@ -48,7 +47,7 @@ export function roomsContract (name, { start, workers }) {
     }, { timeout: 120_000 })
 
     for (const namespace of ['/', '/chat', '/dynamic-one']) {
-      describe(`in ${namespace}`, () => roomsIn(scope, () => urls, namespace, workers))
+      describe(`in ${namespace}`, () => roomsIn(scope, () => urls, namespace))
     }
   })
 }
@@ -57,12 +56,11 @@ export function roomsContract (name, { start, workers }) {
  * @param {{ after: (stop: () => unknown) => void }} scope
  * @param {() => string[]} urls
  * @param {string} namespace
- * @param {number} workers
  */
-function roomsIn (scope, urls, namespace, workers) {
+function roomsIn (scope, urls, namespace) {
   /** Some on each worker. @type {Client[]} */
   let clients = []
-  before(async () => { clients = await someOnEach(scope, urls(), namespace, workers) }, { timeout: 120_000 })
+  before(async () => { clients = await someOnEach(scope, urls(), namespace) }, { timeout: 120_000 })
 
   /** @param {Client} client @param {string} operation @param {object} [options] */
   const run = (client, operation, options = {}) => client.ask('op', operation, options)
@@ -247,7 +245,7 @@ function roomsIn (scope, urls, namespace, workers) {
       const { error } = await run(clients[0], 'remoteEmitWithAck', { ...ask, timeout: 100 })
       assert.match(error, /timed out/)
     }
-    for (const target of await someOnEach(scope, urls(), namespace, workers)) {
+    for (const target of await someOnEach(scope, urls(), namespace)) {
       const reason = target.next('disconnect')
       await run(clients[0], 'remoteDisconnect', { id: target.id, close: false })
       assert.equal((await reason)[0], 'io server disconnect')
@@ -255,7 +253,7 @@ function roomsIn (scope, urls, namespace, workers) {
   })
 
   test('a client that disconnects leaves its rooms', async () => {
-    const own = await someOnEach(scope, urls(), namespace, workers)
+    const own = await someOnEach(scope, urls(), namespace)
     const room = await roomOf([...own, clients[0]])
     for (const client of own) client.disconnect()
     await waitFor(async () => (await run(clients[0], 'fetch', { to: [room] })).length === 1)
@@ -264,7 +262,7 @@ function roomsIn (scope, urls, namespace, workers) {
   test('a room of the same name in another namespace is another room', async () => {
     const room = await roomOf(clients)
     const other = namespace === '/chat' ? '/' : '/chat'
-    const strangers = await someOnEach(scope, urls(), other, workers)
+    const strangers = await someOnEach(scope, urls(), other)
     const [stranger] = strangers
     await run(stranger, 'join', { rooms: [room] })
     const event = fresh()
@@ -302,15 +300,15 @@ function roomsIn (scope, urls, namespace, workers) {
   test('serverSideEmitWithAck returns the responses of the other workers', async () => {
     const question = fresh()
     const others = oneOfEach().filter((client) => workerOf(client) !== workerOf(clients[0]))
-    const pids = await Promise.all(others.map((client) => run(client, 'pid')))
+    const instances = await Promise.all(others.map((client) => run(client, 'instance')))
     const answers = await run(clients[0], 'serverSideEmitWithAck', { event: 'who', args: [question] })
-    const byPid = (/** @type {any} */ a, /** @type {any} */ b) => a[0] - b[0]
-    assert.deepEqual(answers.sort(byPid), pids.map((pid) => [pid, question]).sort(byPid))
+    const byInstance = (/** @type {any} */ a, /** @type {any} */ b) => a[0] - b[0]
+    assert.deepEqual(answers.sort(byInstance), instances.map((instance) => [instance, question]).sort(byInstance))
   })
 
   test('serverSideEmit stays in its namespace', async () => {
     const note = fresh()
-    const strangers = await someOnEach(scope, urls(), namespace === '/chat' ? '/' : '/chat', workers)
+    const strangers = await someOnEach(scope, urls(), namespace === '/chat' ? '/' : '/chat')
     await run(strangers[0], 'serverSideEmit', { args: [note] })
     await delay(50)
     for (const client of oneOfEach()) assert.ok(!JSON.stringify(await run(client, 'notes')).includes(note))
@@ -318,7 +316,7 @@ function roomsIn (scope, urls, namespace, workers) {
   })
 
   test('disconnectSockets ends the sockets of all workers', async () => {
-    const own = await someOnEach(scope, urls(), namespace, workers)
+    const own = await someOnEach(scope, urls(), namespace)
     const room = fresh()
     for (const client of own) await run(client, 'join', { rooms: [room] })
     const reasons = Promise.all(own.map((client) => client.next('disconnect')))
@@ -339,8 +337,8 @@ function roomsIn (scope, urls, namespace, workers) {
 
     test('serverSideEmitWithAck fails at its timeout of 5 s if another worker does not respond', async () => {
       const answer = await run(clients[0], 'serverSideEmitWithAck', { event: 'mute', args: [] })
-      if (workers === 1) assert.deepEqual(answer, [])
-      else assert.match(answer.error, new RegExp(`only 0 responses received out of ${workers - 1}`))
+      if (urls().length === 1) assert.deepEqual(answer, [])
+      else assert.match(answer.error, new RegExp(`only 0 responses received out of ${urls().length - 1}`))
     })
 
     test('a document is a room: its connections are found, and leave it with socketsLeave', async () => {
@@ -368,12 +366,11 @@ function roomsIn (scope, urls, namespace, workers) {
 
 /**
  * @param {{ after: (stop: () => unknown) => void }} scope
- * @param {string[]} urls
+ * @param {string[]} urls of each worker
  * @param {string} namespace
- * @param {number} workers
- * @returns {Promise<Client[]>} two to EACH clients on each worker
+ * @returns {Promise<Client[]>} EACH clients on each worker
  */
-async function someOnEach (scope, urls, namespace, workers) {
+async function someOnEach (scope, urls, namespace) {
   let made = 0
   const options = () => {
     const i = made++
@@ -383,20 +380,8 @@ async function someOnEach (scope, urls, namespace, workers) {
       auth: { token: sign({ sub: `user-${i}`, name: `Name ${i}` }), client: `client-${i}` }
     }
   }
-  /** @type {Client[]} */
-  const all = []
-  /** @type {Map<string, Client[]>} */
-  const byWorker = new Map()
-  const reached = () => [...byWorker.values()].filter((some) => some.length > 1).length
-  for (let i = 0; reached() < workers; i++) {
-    assert.ok(i < 100, `${all.length} clients, but only ${reached()} of ${workers} workers have two`)
-    for (const url of urls) {
-      const more = await connectToWorkers(scope, url + namespace, 1, 8, options)
-      for (const client of more) byWorker.set(workerOf(client), [...byWorker.get(workerOf(client)) ?? [], client])
-      all.push(...more)
-    }
-  }
-  const kept = [...byWorker.values()].flatMap((some) => some.slice(0, EACH))
-  for (const client of all) if (!kept.includes(client)) client.disconnect()
-  return kept
+  const clients = await Promise.all(urls.flatMap((url) =>
+    Array.from({ length: EACH }, () => connectClient(scope, url + namespace, options()))))
+  assert.equal(new Set(clients.map(workerOf)).size, urls.length)
+  return clients
 }

@@ -48,7 +48,7 @@ export const COMMANDS = [
       for (const [, name] of profiles.matchAll(/--profile (\w+)/g)) assert.ok(text.includes(`profiles: [${name}]`), name)
     }
   ],
-  // test/cluster/prefixes.test.js runs it
+  // test/integration/prefixes.test.js runs it
   [/^redis-cli ACL SETUSER \w+ /, () => {}],
   [/^redis-cli bgsave$/, () => {}],
   [/^kafka-configs\.sh --bootstrap-server \S+ --alter /, () => {}],

@@ -2,8 +2,12 @@
  * An extension with which a client makes its worker carry out each operation of Socket.IO on rooms; for the suite in
  * test/contract/rooms.js.
  */
+let instances = 0
+
 /** @param {{ io: import('socket.io').Server }} context */
 export default ({ io }) => {
+  /** Of this worker: several may be in one process. */
+  const instance = ++instances
   /** Arguments of `note`, which other workers sent with serverSideEmit, by namespace. @type {Map<string, any[]>} */
   const notes = new Map()
 
@@ -13,7 +17,7 @@ export default ({ io }) => {
     const own = []
     notes.set(nsp.name, own)
     nsp.on('note', (/** @type {any[]} */ ...args) => { own.push(args) })
-    nsp.on('who', (/** @type {unknown} */ question, /** @type {Function} */ answer) => answer([process.pid, question]))
+    nsp.on('who', (/** @type {unknown} */ question, /** @type {Function} */ answer) => answer([instance, question]))
     nsp.on('mute', () => {})
   }
   listen(io.of('/'))
@@ -66,7 +70,7 @@ export default ({ io }) => {
     remoteJoin: async (socket, { id, room }) => { (await find(socket, id)).join(room) },
     remoteLeave: async (socket, { id, room }) => { (await find(socket, id)).leave(room) },
     remoteDisconnect: async (socket, { id, close }) => { (await find(socket, id)).disconnect(close) },
-    pid: () => process.pid
+    instance: () => instance
   }
 
   for (const namespace of [io.of('/'), io.of('/chat'), io.of(/^\/dynamic-\w+$/)]) {

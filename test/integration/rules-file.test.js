@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
-import { startCluster } from '../helpers/cluster.js'
 import { connectClient } from '../helpers/clients.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
+import { recordingLog } from '../helpers/recording-log.js'
+import { startRoles } from '../helpers/roles.js'
 import { rulesFile } from '../helpers/rules-file.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -18,10 +19,11 @@ const REDIS_URL = await ownRedisUrl(scope)
 const topics = freshTopics(scope)
 const kind = `kind-${randomUUID()}/`
 const file = rulesFile(scope, { rules: [{ prefix: kind, history: { size: 200 } }] })
-/** @type {Awaited<ReturnType<typeof startCluster>>} */
+const { log, lines } = recordingLog()
+/** @type {Awaited<ReturnType<typeof startRoles>>} */
 let cluster
 before(async () => {
-  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, DOCUMENT_RULES_FILE: file.path, ...topics.env })
+  cluster = await startRoles(scope, { WORKERS: '2', REDIS_URL, DOCUMENT_RULES_FILE: file.path, ...topics.env }, log)
 }, { timeout: 90_000 })
 
 /** @param {Awaited<ReturnType<typeof connectClient>>} client */
@@ -37,8 +39,9 @@ test('the file changes under load, in all roles: every record arrives live once,
   timeout: 120_000
 }, async (t) => {
   const guids = Array.from({ length: 2 }, (_, i) => `${kind}${i}`)
-  const live = await Promise.all(guids.flatMap((guid) => [guid, guid]).map(async (guid) => {
-    const client = await connectClient(t, cluster.url)
+  // of each document two, on two workers
+  const live = await Promise.all(guids.flatMap((guid) => [guid, guid]).map(async (guid, i) => {
+    const client = await connectClient(t, cluster.urls[i % 2])
     const { position } = await client.ask('doc:join', { guid, state: {} })
     return Object.assign(client, { guid, position })
   }))
@@ -52,7 +55,7 @@ test('the file changes under load, in all roles: every record arrives live once,
     const slides = new Map()
     for (let round = 0; ; round++) {
       const last = stopped
-      const client = await connectClient(t, cluster.url)
+      const client = await connectClient(t, cluster.urls[round % 2])
       client.on('doc:resync', ({ reason }) => { resyncs.push(`${guid} ${reason}`) })
       const answer = await client.ask('doc:join', { guid, position })
       assert.equal(answer.recovered, true, `${guid}, round ${round}`)
@@ -93,7 +96,7 @@ test('the file changes under load, in all roles: every record arrives live once,
   let [loaded, wrong] = [loadedOnce, 0]
   for (const change of changes) {
     file.write(change)
-    // until each of the four processes (2 gateway workers, ingest, api) has read it: a busy one would pass over a
+    // until each of the four roles (2 gateway workers, ingest, api) has read it: a busy one would pass over a
     // change that is soon followed by the next
     if (typeof change === 'string') wrong += 4
     else loaded += 4
@@ -123,7 +126,7 @@ test('the file changes under load, in all roles: every record arrives live once,
   assert.deepEqual(resyncs, [])
 
   assert.ok((await metric('inkcast_settings_file_wrong', /DOCUMENT_RULES_FILE/)).every((value) => value === 0))
-  assert.match(cluster.output(), /DOCUMENT_RULES_FILE has changed but is wrong/)
+  assert.ok(lines.some(({ text }) => /DOCUMENT_RULES_FILE has changed but is wrong/.test(text)))
 
   // the last rule is in force
   const [client] = live

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { Cluster } from 'ioredis'
-import { startCluster } from '../helpers/cluster.js'
 import { connectClient } from '../helpers/clients.js'
 import { codeBlocks, commandsOf } from '../helpers/code-blocks.js'
 import { redisClusterUrl } from '../helpers/env.js'
 import { startOwnRedis } from '../helpers/own-redis.js'
+import { startRoles } from '../helpers/roles.js'
 import { SECRET as JWT_SECRET, signToken } from '../helpers/tokens.js'
 import { waitFor } from '../helpers/wait.js'
 import { SECRET, startWebhookService } from '../helpers/webhook-service.js'
@@ -34,7 +34,7 @@ function aclOf (name) {
  */
 async function startApplication (t, prefix, redisUrl) {
   const service = await startWebhookService(t)
-  const cluster = await startCluster(t, {
+  const cluster = await startRoles(t, {
     WORKERS: '1', REDIS_URL: redisUrl, REDIS_PREFIX: prefix, AUTH_JWT_SECRET: JWT_SECRET, API_TOKENS: `editor:${TOKEN}`,
     UPLINK_URL: service.url, UPLINK_SECRETS: SECRET, PRESENCE_GRACE: '0'
   })

@@ -2,16 +2,15 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, describe, test } from 'node:test'
 import { connectClient } from '../helpers/clients.js'
-import { startCluster } from '../helpers/cluster.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
+import { startRoles } from '../helpers/roles.js'
 import { SECRET, signToken } from '../helpers/tokens.js'
 import { waitFor } from '../helpers/wait.js'
 import { NOT_EXPRESSIBLE, waysIn } from '../helpers/ways-in.js'
 import { SECRET as WEBHOOK_SECRET, startWebhookService } from '../helpers/webhook-service.js'
-import { freePort } from '../services/ports.js'
 
 /**
  * Everything that a service can publish, in every way in which it can: the clients must see the same.
@@ -186,7 +185,9 @@ const CASES = [
 /** Events of the protocol that any client sees. */
 const USUAL = new Set(['doc:joined', 'doc:presence', 'gateway:user', 'doc:position'])
 
-/** @param {string} url @param {import('node:test').TestContext} t @param {string} client */
+/** @typedef {Awaited<ReturnType<typeof connectUser>>} User */
+
+/** @param {string} url @param {import('../helpers/file-scope.js').Scope} t @param {string} client */
 async function connectUser (url, t, client) {
   const uid = `user-${randomUUID()}`
   const iat = Math.floor(Date.now() / 1000) - 5
@@ -215,21 +216,24 @@ const reduced = (seen, expected) => seen.map(({ event, payload, meta, asks }, i)
 
 const scope = fileScope()
 
-/** @param {Record<string, string>} settings @returns {Promise<import('../helpers/ways-in.js').Inkcast>} */
-async function severalProcesses (settings) {
-  const [grpcPort, REDIS_URL] = [await freePort(), await ownRedisUrl(scope)]
-  return { grpcPort, ...await startCluster(scope, { WORKERS: '2', REDIS_URL, GRPC_PORT: String(grpcPort), ...settings }) }
+/** @typedef {import('../helpers/ways-in.js').Inkcast & { urls: string[] }} Inkcast `urls`: of the workers */
+
+/** @param {Record<string, string>} settings @returns {Promise<Inkcast>} two workers, api and ingest */
+async function severalRoles (settings) {
+  const REDIS_URL = await ownRedisUrl(scope)
+  const roles = await startRoles(scope, { WORKERS: '2', REDIS_URL, GRPC_PORT: '0', ...settings })
+  return { ...roles, grpcPort: roles.grpcPort() }
 }
 
-/** @param {Record<string, string>} settings @returns {Promise<import('../helpers/ways-in.js').Inkcast>} */
+/** @param {Record<string, string>} settings @returns {Promise<Inkcast>} */
 async function oneProcess (settings) {
   const { url, apiUrl, grpcPort, post, metrics } = await startEmbedded(scope, { GRPC_PORT: '0', ...settings })
-  return { url, apiUrl, grpcPort: grpcPort(), post, metrics: () => metrics.registry.metrics() }
+  return { url, urls: [url], apiUrl, grpcPort: grpcPort(), post, metrics: () => metrics.registry.metrics() }
 }
 
 for (const withKafka of [true, false]) {
   describe(`everything published behaves the same in every way, ${withKafka ? 'with' : 'without'} Kafka`, () => {
-    /** @type {import('../helpers/ways-in.js').Inkcast} */
+    /** @type {Inkcast} */
     let cluster
     /** @type {Record<string, import('../helpers/ways-in.js').Way>} */
     let ways
@@ -248,20 +252,38 @@ for (const withKafka of [true, false]) {
       const topics = withKafka ? freshTopics(scope) : undefined
       cluster = topics === undefined
         ? await oneProcess(settings)
-        : await severalProcesses({ ...settings, ...topics.env })
+        : await severalRoles({ ...settings, ...topics.env })
       const token = await signToken({ sub: 'who sends messages to the service' })
       ways = await waysIn(scope, cluster, { service: { answers, token }, topics })
       // orders are refused for a moment after the first worker in an empty Redis
       await waitFor(async () => await ways.HTTP({ operator: 'kick', uid: 'nobody' }) === undefined)
     }, { timeout: 120_000 })
 
+    /** Of each way; they stay until a case ends one of them. @type {Map<string, { inside: User, outside: User }>} */
+    const pairs = new Map()
+
+    /** @param {string} name of the way @returns {Promise<{ inside: User, outside: User }>} they have seen nothing */
+    async function pairOf (name) {
+      let pair = pairs.get(name)
+      if (!pair?.inside.socket.connected || !pair.outside.socket.connected) {
+        pair?.inside.socket.disconnect()
+        pair?.outside.socket.disconnect()
+        pair = {
+          inside: await connectUser(cluster.urls[0], scope, `tab-${randomUUID()}`),
+          outside: await connectUser(/** @type {string} */ (cluster.urls.at(-1)), scope, 'another tab')
+        }
+        pairs.set(name, pair)
+      }
+      pair.inside.seen.length = pair.outside.seen.length = 0
+      return pair
+    }
+
     for (const { what, item, times = 1, member = () => [], other = () => [], refused, forAll } of CASES) {
-      test(what, { timeout: 120_000 }, async (t) => {
+      test(what, { timeout: 120_000 }, async () => {
         /** @param {[name: string, publish: import('../helpers/ways-in.js').Way]} way */
         const check = async ([name, publish]) => {
           const guid = `doc-${randomUUID()}`
-          const inside = await connectUser(cluster.url, t, `tab-${randomUUID()}`)
-          const outside = await connectUser(cluster.url, t, 'another tab')
+          const { inside, outside } = await pairOf(name)
           await inside.socket.ask('doc:join', { guid })
           const { client } = /** @type {any} */ (inside.socket.auth)
           const target = { guid, uid: inside.uid, sid: String(inside.socket.id), client }
@@ -285,11 +307,15 @@ for (const withKafka of [true, false]) {
             inside.seen.pop()
           }
           assert.deepEqual(seen(), expected, name)
-          inside.socket.disconnect()
-          outside.socket.disconnect()
         }
         if (!forAll) return void await Promise.all(Object.entries(ways).map(check))
-        for (const way of Object.entries(ways)) await check(way)
+        // the others would see it, too, and perhaps only in a later case
+        const end = () => { for (const { inside } of pairs.values()) inside.socket.disconnect() }
+        end()
+        for (const way of Object.entries(ways)) {
+          await check(way)
+          end()
+        }
       })
     }
   })
