@@ -45,7 +45,7 @@ export const RINGS = {
   },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
   process: {
-    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 290, together: 16,
+    services: false, byDefault: true, concurrency: 3, timeoutMs: 600_000, seconds: 280, together: 24,
     apart: [
       'test/process/simulation/',
       // compiles, and starts programs: with others it would be a part that takes twice as long as the next one
@@ -63,7 +63,7 @@ export const RINGS = {
   },
   // each file with its own Redis, and so with its own clusters
   cluster: {
-    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 155,
+    services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 110,
     about: 'clusters with a Redis for each file'
   },
   // clusters whose processes are replaced, and load balancers
@@ -72,11 +72,11 @@ export const RINGS = {
     about: 'clusters whose processes are replaced, and load balancers'
   },
   contract: {
-    services: true, byDefault: true, concurrency: 4, timeoutMs: 600_000, seconds: 205,
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 600_000, seconds: 150, together: 4,
     about: 'the same tests for each implementation of an interface'
   },
   integration: {
-    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 40,
+    services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 55,
     about: 'parts of the code with Redis and Kafka'
   },
   // clusters in virtual time, each with a schedule that its test writes
