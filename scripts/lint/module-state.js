@@ -4,10 +4,11 @@
  */
 export const MODULE_STATE = {
   ...filesOf('a cache: the same answers without it', [
-    'src/transport/engine/request.js', 'src/people/presence/answer-bytes.js', 'src/redis/empty-epoch.js', 'src/redis/store/lua/strings.js'
+    'src/transport/engine/request.js', 'src/people/presence/answer-bytes.js', 'src/redis/empty-epoch.js',
+    'src/redis/store/lua/compile.js', 'src/redis/store/lua/strings.js'
   ]),
   ...filesOf('filled while the module is loaded', [
-    'src/operate/admin/figures/reading.js', 'src/kafka/kafkajs/codecs.js', 'src/redis/store/lua/compile.js'
+    'src/operate/admin/figures/reading.js', 'src/kafka/kafkajs/codecs.js'
   ]),
   ...filesOf('an object that never changes', [
     'src/services/api/callers/rights.js', 'src/base/common/random.js', 'src/transport/socketio/codec.js', 'src/redis/store/resp/replies.js',

@@ -6,12 +6,15 @@ import sirv from 'sirv'
  * removed, or descriptors are used up) would end the process, and a range that ends before its begin would leave the
  * request without an end: both end the connection.
  *
+ * The folder is read at the first request: most processes get none.
+ *
  * @param {string} folder
  * @param {import('sirv').Options} options
  * @returns {import('sirv').RequestHandler}
  */
 export function createStaticFiles (folder, options) {
-  const files = sirv(folder, options)
+  /** @type {import('sirv').RequestHandler | undefined} */
+  let files
   return (req, res, next) => {
     res.once('pipe', (file) => {
       const close = () => { file.destroy() }
@@ -20,6 +23,7 @@ export function createStaticFiles (folder, options) {
       else res.once('close', close)
     })
     try {
+      files ??= sirv(folder, options)
       files(req, res, next)
     } catch {
       res.destroy()

@@ -13,6 +13,12 @@ import * as values from './values.js'
 
 /** @typedef {import('./values.js').Environment} Environment */
 
+/** @typedef {(KEYS: LuaTable, ARGV: LuaTable) => import('./table.js').Value} Main */
+
+/** Translated scripts by source: a process of tests, or of simulations, has many stores. @type {Map<string, Main>} */
+const TRANSLATED = new Map()
+/** Then the oldest goes. */
+const MAX_TRANSLATED = 100
 /** Steps of a script: turns of loops, and calls of its functions. A second or so. */
 const MAX_STEPS = 20_000_000
 
@@ -60,8 +66,20 @@ export function compile (source) {
   }
 }
 
-/** @param {string} source @returns {(KEYS: LuaTable, ARGV: LuaTable) => import('./table.js').Value} */
+/** @param {string} source @returns {Main} */
 function translate (source) {
+  let main = TRANSLATED.get(source)
+  if (main === undefined) {
+    main = generateMain(source)
+    TRANSLATED.set(source, main)
+    const [oldest] = TRANSLATED.keys()
+    if (TRANSLATED.size > MAX_TRANSLATED) TRANSLATED.delete(oldest)
+  }
+  return main
+}
+
+/** @param {string} source @returns {Main} */
+function generateMain (source) {
   try {
     const code = generate(source, { globals: GLOBALS, many: MANY, helpers: Object.keys(HELPERS), unknown })
     // Safe: what a script says gets into the code as names that begin with $, and as numbers and strings that JSON has

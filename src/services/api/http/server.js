@@ -99,9 +99,12 @@ export class HttpApi {
       }
     })
     this.#addHooks()
-    const description = Buffer.from(JSON.stringify(openapi(operations, { maxRecordBytes })))
-    this.#server.get('/openapi.json', { config: { operation: 'openapi', open: true } }, async (_request, reply) =>
-      reply.type(JSON_TYPE).send(description))
+    /** Made for the first request. @type {Buffer | undefined} */
+    let description
+    this.#server.get('/openapi.json', { config: { operation: 'openapi', open: true } }, async (_request, reply) => {
+      description ??= Buffer.from(JSON.stringify(openapi(operations, { maxRecordBytes })))
+      return reply.type(JSON_TYPE).send(description)
+    })
     addReference?.(this.#server)
     for (const operation of operations) this.#addOperation(operation)
     this.#addOtherMethods()
