@@ -29,6 +29,7 @@ export const MODULE_STATE = {
     'src/transport/socketio/shared-listeners.js'
   ]),
   'client/common/known-options.js': 'warnings that were given, once per page',
+  'src/transport/mqtt/packets.js': 'a setting of its library, given once',
   'src/kafka/codecs/zstd.js': 'threads, which kafkajs asks by a table of the process; only Node before 22.15 has them',
   'src/documents/receipts/receipt.js': 'numbers of receivers, of which only the order counts'
 }

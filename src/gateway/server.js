@@ -1,4 +1,4 @@
-import { Server } from 'socket.io'
+import { createRequire } from 'node:module'
 import { createWholeAddressOf, proxyList } from '../transport/admission/address.js'
 import { createOperationRates, operationRatesOf } from '../transport/admission/operation-rates.js'
 import { ratesOf } from '../transport/admission/rate-limit.js'
@@ -39,6 +39,9 @@ import { Ports } from './ports.js'
 import { SessionOwners } from './session-owners.js'
 import { UserCommands } from './user-commands.js'
 import { UserLogs } from './user-logs.js'
+
+const require = createRequire(import.meta.url)
+const { Server } = require('socket.io')
 
 /** Engine.IO's error code for clients of Socket.IO 2 and older. */
 const UNSUPPORTED_PROTOCOL = 5

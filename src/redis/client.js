@@ -1,4 +1,4 @@
-import { Cluster, Redis } from 'ioredis'
+import { createRequire } from 'node:module'
 import { Backoff } from '../base/common/backoff.js'
 import { addressesOf, parseSentinelUrl, socketPathOf } from '../config/redis-url.js'
 import { LogLimit } from '../base/common/log-limit.js'
@@ -21,6 +21,9 @@ import { createAdapterPublisher, createAdapterSubscriber } from './adapter/adapt
 import { createPatternSubscriber } from './adapter/pattern-subscriber.js'
 import { hashSlot } from './hash-slot.js'
 import { clusterTopology, singleTopology } from './topology.js'
+
+const require = createRequire(import.meta.url)
+const { Cluster, Redis } = require('ioredis')
 
 /**
  * @typedef {Redis | Cluster} Client

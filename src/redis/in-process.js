@@ -1,4 +1,7 @@
-import { AbstractConnector } from 'ioredis'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+const { AbstractConnector } = require('ioredis')
 
 /**
  * @param {() => import('node:stream').Duplex} connect opens a connection to the built-in store of this process

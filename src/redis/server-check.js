@@ -1,4 +1,7 @@
-import { Cluster } from 'ioredis'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+const { Cluster } = require('ioredis')
 
 /** The first version with sharded pub/sub. */
 const LEAST_VERSION = 7

@@ -1,5 +1,8 @@
-import { encode, ExtData, ExtensionCodec } from '@msgpack/msgpack'
+import { createRequire } from 'node:module'
 import { endOf } from './msgpack-walk.js'
+
+const require = createRequire(import.meta.url)
+const { encode, ExtData, ExtensionCodec } = require('@msgpack/msgpack')
 
 /**
  * How socket.io-msgpack-parser's clients encode values that msgpack has no type for, all as extension type 0

@@ -1,7 +1,10 @@
 import { isUtf8 } from 'node:buffer'
-import { decode, Encoder } from '@msgpack/msgpack'
+import { createRequire } from 'node:module'
 import { InkcastError } from '../base/common/errors.js'
 import { extensionCodec, stockExtensions } from './msgpack-extensions.js'
+
+const require = createRequire(import.meta.url)
+const { decode, Encoder } = require('@msgpack/msgpack')
 
 /**
  * @param {unknown} value plain data; Buffers become msgpack binary, and half a surrogate pair U+FFFD, because it has no

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { graphOfServer } from '../../scripts/counts/count.js'
 import { AREAS, arrowsOf, circlesOf, graphOf, importsByArea, upwardsOf } from '../../scripts/counts/imports.js'
 
@@ -45,7 +47,7 @@ test('a process loads nothing that it does not need at rest', () => {
     for (const file of loaded) {
       if (!file.endsWith('.js')) continue
       const text = readFileSync(path.join(ROOT, file), 'utf8')
-      for (const [, name] of text.matchAll(/^(?:import|export)\s(?:[^'";]*?\sfrom\s)?'([^']+)'/gm))
+      for (const [, name] of text.matchAll(/^(?:(?:import|export)\s(?:[^'";]*?\sfrom\s)?|const .+ = require\()'([^']+)'/gm))
         loaded.add(name.startsWith('.') ? path.posix.join(path.posix.dirname(file), name) : name)
     }
     return loaded
@@ -60,6 +62,21 @@ test('a process loads nothing that it does not need at rest', () => {
   assert.deepEqual(without.filter((name) => loadedBy('src/operate/cli/start.js').has(name)), [])
   const launcher = loadedBy('src/operate/launcher/launcher.js')
   assert.deepEqual(['@msgpack/msgpack', 'ioredis'].filter((name) => launcher.has(name)), [], 'launcher')
+})
+
+test('no process parses libraries for the names of their exports, which takes 12 MB', async () => {
+  const files = [
+    'operate/launcher/launcher.js', 'operate/roles/role.js', 'operate/roles/gateway.js', 'operate/roles/ingest.js',
+    'operate/roles/api.js', 'kafka/kafkajs/driver.js', 'services/api/grpc/server.js', 'transport/mqtt/packets.js'
+  ]
+  const program = `
+    for (const url of ${JSON.stringify(files.map((file) => new URL(`../../src/${file}`, import.meta.url).href))}) {
+      await import(url)
+      if (process.moduleLoadList.some((name) => name.includes('cjs-module-lexer')))
+        throw new Error(url + ' imports a CommonJS library: load it with createRequire')
+    }
+    process.exit()`
+  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
 })
 
 test('an import of a later area is found, also of a type', () => {

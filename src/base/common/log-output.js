@@ -1,4 +1,7 @@
-import pino from 'pino'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+const { pino } = require('pino')
 
 /** Bytes queued for standard output; further lines are dropped and counted. */
 const MAX_WAITING = 8 * 1024 * 1024

@@ -1,9 +1,11 @@
 import { createRequire } from 'node:module'
-import pino from 'pino'
 import { createErrorSerializer } from './log-error.js'
 import { createLogOutput } from './log-output.js'
 import { printableJson } from './printable.js'
 import { RepeatedLines } from './repeated-lines.js'
+
+const require = createRequire(import.meta.url)
+const { pino } = require('pino')
 
 /** @typedef {import('pino').Logger} Log */
 /** @typedef {import('./log-level.js').LogLevel} LogLevel */

@@ -24,14 +24,21 @@ export const REST = Object.freeze({ withClients: 0.02, without: 0.05 })
 const WORK = 0.1
 /** The first collection shows V8 how little is allocated, the second one shrinks. */
 const COLLECTIONS = 2
+/** V8 shrinks below 1 MB of allocations per second, which ingest may miss while it joins its group: then it repeats. */
+const MOST = 5
+/** Size of a young generation that has not shrunk, bytes: V8 shrinks it to 1 MB. */
+const GROWN = 4 * 2 ** 20
 
 /**
  * @param {object} dependencies
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {number} [dependencies.rest] share of a core
  * @param {() => void} [dependencies.collect]
+ * @param {() => boolean} [dependencies.isGrown] whether the young generation has not shrunk
  */
-export function createMemoryAtRest ({ clock, rest = REST.withClients, collect = collectGarbage }) {
+export function createMemoryAtRest ({
+  clock, rest = REST.withClients, collect = collectGarbage, isGrown = hasGrown
+}) {
   /** @type {import('../common/clock.js').Timer | undefined} */
   let timer
   let last = { at: 0, cpuMs: 0 }
@@ -44,7 +51,7 @@ export function createMemoryAtRest ({ clock, rest = REST.withClients, collect = 
     const share = (now.cpuMs - last.cpuMs) / Math.max(1, now.at - last.at)
     last = now
     if (share >= WORK) collections = 0
-    else if (share < rest && collections < COLLECTIONS) {
+    else if (share < rest && (collections < COLLECTIONS || (collections < MOST && isGrown()))) {
       collections++
       collect()
       // the collection itself is no work
@@ -60,6 +67,9 @@ export function createMemoryAtRest ({ clock, rest = REST.withClients, collect = 
     stop () { timer?.stop() }
   }
 }
+
+const hasGrown = () =>
+  v8.getHeapSpaceStatistics().some((space) => space.space_name === 'new_space' && space.space_size >= GROWN)
 
 /** A collection that moves what is left together: 2 to 4 MB of a process are free places between objects. */
 function collectGarbage () {

@@ -1,7 +1,10 @@
-import { Namespace, Server, Socket } from 'socket.io'
-import { Adapter } from 'socket.io-adapter'
+import { createRequire } from 'node:module'
 import { kRefused } from '../../transport/admission/rate-limit.js'
 import { extensionRunning, isGuarded, outside } from './guard.js'
+
+const require = createRequire(import.meta.url)
+const { Namespace, Server, Socket } = require('socket.io')
+const { Adapter } = require('socket.io-adapter')
 
 /**
  * Puts a guard around every listener, middleware and callback that an extension hands to Socket.IO. The methods that

@@ -1,7 +1,10 @@
-import kafkajs from 'kafkajs'
+import { createRequire } from 'node:module'
 import { closeQuietly } from './close.js'
 
-const { TOPIC, BROKER } = kafkajs.ConfigResourceTypes
+const require = createRequire(import.meta.url)
+const { ConfigResourceTypes } = require('kafkajs')
+
+const { TOPIC, BROKER } = ConfigResourceTypes
 const MIN_IN_SYNC = 'min.insync.replicas'
 const REPLICATION = 'default.replication.factor'
 

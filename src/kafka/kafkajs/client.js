@@ -1,9 +1,12 @@
-import kafkajs from 'kafkajs'
+import { createRequire } from 'node:module'
 import { registerCodecs } from './codecs.js'
 import { createCredentials } from '../credentials.js'
 import { patchFetch } from './fetch-patch.js'
 import { patchProduce } from './produce-patch.js'
 import { patchRequestQueue } from './request-queue-patch.js'
+
+const require = createRequire(import.meta.url)
+const { Kafka, logLevel } = require('kafkajs')
 
 /** @typedef {import('../../config/load.js').Config['kafka']} KafkaSettings */
 
@@ -25,7 +28,7 @@ export function createClient ({ settings, log, clock, name, onWaits }) {
   patchFetch()
   patchProduce()
   registerCodecs()
-  return new kafkajs.Kafka({
+  return new Kafka({
     clientId: `inkcast-${name}`,
     brokers: () => [...settings.brokers], // a function: read again before each connection
     ...createCredentials({ settings, log, clock }),
@@ -35,7 +38,7 @@ export function createClient ({ settings, log, clock, name, onWaits }) {
     // one waits until the group has dropped the old one.
     retry: { initialRetryTime: 100, maxRetryTime: 1000, retries: 60 },
     // kafkajs's level is fixed at the start while inkcast's may change: pass everything but the lines per request
-    logLevel: log.level === 'trace' ? kafkajs.logLevel.DEBUG : kafkajs.logLevel.INFO,
+    logLevel: log.level === 'trace' ? logLevel.DEBUG : logLevel.INFO,
     logCreator: () => logInto(log, onWaits)
   })
 }
@@ -58,12 +61,12 @@ function logInto (log, onWaits = () => {}) {
     label,
     log: { message, logger: _logger, timestamp: _timestamp, stack: _stack, ...details }
   }) => {
-    if (namespace === 'Connection' && level === kafkajs.logLevel.ERROR && CONNECTION.test(message)) {
+    if (namespace === 'Connection' && level === logLevel.ERROR && CONNECTION.test(message)) {
       onWaits(
         `Kafka cannot be used at ${details.broker} (KAFKA_BROKERS): ${message.replace(CONNECTION, '')}; trying again`
       )
     }
-    log[level === kafkajs.logLevel.DEBUG ? 'trace' : 'debug'](
+    log[level === logLevel.DEBUG ? 'trace' : 'debug'](
       { kafka: details, label },
       `kafka ${namespace}: ${message}`
     )

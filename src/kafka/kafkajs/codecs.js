@@ -1,7 +1,8 @@
-import kafkajs from 'kafkajs'
+import { createRequire } from 'node:module'
 import { DECOMPRESS } from '../codecs/codecs.js'
 
-const { CompressionCodecs, CompressionTypes } = kafkajs
+const require = createRequire(import.meta.url)
+const { CompressionCodecs, CompressionTypes } = require('kafkajs')
 
 /**
  * Registers the decoders with kafkajs. Without them a batch in snappy, lz4 or zstd crashes the consumer, and one in

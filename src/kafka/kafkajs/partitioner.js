@@ -1,4 +1,7 @@
-import kafkajs from 'kafkajs'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+const { Partitioners } = require('kafkajs')
 
 /**
  * Chooses the partition as kafkajs does, and as Kafka's own producers do, and keeps it when a message is sent again,
@@ -7,7 +10,7 @@ import kafkajs from 'kafkajs'
  * @type {import('kafkajs').ICustomPartitioner}
  */
 export const createFixedPartitioner = () => {
-  const choose = kafkajs.Partitioners.DefaultPartitioner()
+  const choose = Partitioners.DefaultPartitioner()
   return (args) => {
     const message = /** @type {import('../contract.js').OutgoingMessage} */ (/** @type {unknown} */ (args.message))
     // the topic may have been created again with fewer partitions

@@ -1,8 +1,11 @@
-import kafkajs from 'kafkajs'
+import { createRequire } from 'node:module'
 import { InkcastError } from '../../base/common/errors.js'
 import { within } from '../../base/common/wait.js'
 import { closeQuietly } from './close.js'
 import { createFixedPartitioner } from './partitioner.js'
+
+const require = createRequire(import.meta.url)
+const { ConfigResourceTypes } = require('kafkajs')
 
 const MAX_MESSAGE_BYTES = 'max.message.bytes'
 /** Maximum wait for the topic's setting, in parallel to the connection, ms. */
@@ -101,7 +104,7 @@ async function fetchMaxBytes (kafka, topic, clock) {
   const admin = kafka.admin({ retry: { retries: 0 } })
   try {
     await admin.connect()
-    const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: [MAX_MESSAGE_BYTES] }
+    const resource = { type: ConfigResourceTypes.TOPIC, name: topic, configNames: [MAX_MESSAGE_BYTES] }
     const {
       resources: [{ configEntries }]
     } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] })

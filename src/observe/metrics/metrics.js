@@ -1,10 +1,13 @@
-import { Gauge, Registry } from 'prom-client'
+import { createRequire } from 'node:module'
 import { VERSION } from '../../base/process/version.js'
 import { collectProcessMetrics } from './process-metrics.js'
 import { begunSeries } from './table/begun-counters.js'
 import { METRICS } from './table/metrics-table.js'
 import { TalliedCounter } from './tallied-counter.js'
 import { TalliedHistogram } from './tallied-histogram.js'
+
+const require = createRequire(import.meta.url)
+const { Gauge, Registry } = require('prom-client')
 
 /** @typedef {import('./table/metric-entry.js').MetricEntry} MetricEntry */
 

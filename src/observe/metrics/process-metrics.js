@@ -1,4 +1,7 @@
-import { Gauge, collectDefaultMetrics } from 'prom-client'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+const { Gauge, collectDefaultMetrics } = require('prom-client')
 
 /**
  * Metrics of Node and of the process (`nodejs_…`, `process_…`), with the names and meanings of prom-client, which

@@ -1,4 +1,7 @@
-import { Counter } from 'prom-client'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+const { Counter } = require('prom-client')
 
 /**
  * prom-client's counter with a cheap way to count by labels, for hot paths: `inc` sorts, checks and joins the labels

@@ -1,6 +1,9 @@
-import { SpanStatusCode } from '@opentelemetry/api'
+import { createRequire } from 'node:module'
 import { publicError } from '../../base/common/errors.js'
 import { formatTraceparent } from '../../wire/traceparent.js'
+
+const require = createRequire(import.meta.url)
+const { SpanStatusCode } = require('@opentelemetry/api')
 
 /**
  * What is traced: a publication, or a client's message. No value and no user: exporters keep traces elsewhere.

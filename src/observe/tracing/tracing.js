@@ -1,9 +1,12 @@
-import { isSpanContextValid, ROOT_CONTEXT, SpanKind, trace, TraceFlags } from '@opentelemetry/api'
+import { createRequire } from 'node:module'
 import { TokenBucket } from '../../base/common/token-bucket.js'
 import { observe } from '../metrics/points.js'
 import { parseTraceparent } from '../../wire/traceparent.js'
 import { Stage } from './stage.js'
 import { stagesAt } from './stages.js'
+
+const require = createRequire(import.meta.url)
+const { isSpanContextValid, ROOT_CONTEXT, SpanKind, trace, TraceFlags } = require('@opentelemetry/api')
 
 /**
  * Traces of records: a span for each stage in this process, through the api of OpenTelemetry. Nothing is recorded

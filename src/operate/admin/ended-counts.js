@@ -1,4 +1,7 @@
-import { AggregatorRegistry } from 'prom-client'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+const { AggregatorRegistry } = require('prom-client')
 
 /**
  * The counts of processes that have ended. A sum over the processes of a machine would fall when one of them ends, and

@@ -1,6 +1,6 @@
 import http from 'node:http'
 import https from 'node:https'
-import { AggregatorRegistry } from 'prom-client'
+import { createRequire } from 'node:module'
 import { publicError } from '../../base/common/errors.js'
 import { isPublicName } from '../../base/process/host-name.js'
 import { listen } from '../../base/process/listen.js'
@@ -17,6 +17,9 @@ import { logLevelMethods } from './log-levels.js'
 import { createPageFiles } from './page-files.js'
 import { createSharedLook } from './shared-look.js'
 import { statusAnswer } from './status-answer.js'
+
+const require = createRequire(import.meta.url)
+const { AggregatorRegistry } = require('prom-client')
 
 /** Scrapers come back after seconds. @type {import('../../base/process/socket-times.js').Times} */
 const ADMIN_TIMES = { ...TIMES, keepAlive: 5000 }

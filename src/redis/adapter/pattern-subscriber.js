@@ -1,7 +1,10 @@
-import { Cluster } from 'ioredis'
+import { createRequire } from 'node:module'
 import { connectionOptions } from '../options.js'
 import { ReconnectingConnection } from '../reconnecting-connection.js'
 import { ONE_ATTEMPT } from '../sentinel/options.js'
+
+const require = createRequire(import.meta.url)
+const { Cluster } = require('ioredis')
 
 /**
  * A separate connection for classic pub/sub, which every node of Redis Cluster forwards to all others. Documents and

@@ -1,7 +1,10 @@
-import { Redis } from 'ioredis'
+import { createRequire } from 'node:module'
 import { connectionOptions } from '../options.js'
 import { ReconnectingConnection } from '../reconnecting-connection.js'
 import { ONE_ATTEMPT } from './options.js'
+
+const require = createRequire(import.meta.url)
+const { Redis } = require('ioredis')
 
 /**
  * Hears of failovers: a Sentinel publishes `+switch-master` some seconds before it demotes a master that still runs,

@@ -1,9 +1,12 @@
-import { parser } from 'engine.io'
+import { createRequire } from 'node:module'
 import { CloseCode, FrameError } from './frame-reader.js'
 import { PING, PING_OPTIONS } from './link.js'
 import { CLOSE, NOOP, Polling, TYPES } from './polling.js'
 import { lightRequest } from './request.js'
 import { WebSocketLink, bytesFrame, textFrame } from './websocket-link.js'
+
+const require = createRequire(import.meta.url)
+const { parser } = require('engine.io')
 
 /**
  * An Engine.IO v4 session, from its first request to its last frame: Engine.IO's Socket, its transports and the

@@ -1,4 +1,4 @@
-import { Server as EngineServer } from 'engine.io'
+import { createRequire } from 'node:module'
 import { endSocket, responseOf } from '../../base/process/socket-times.js'
 import { acceptedDeflate } from './bytes/compression.js'
 import { EngineSocket } from './engine-socket.js'
@@ -9,6 +9,9 @@ import { RELEASE, asksForWebSocket, beginsWebSocket, hasKey, headSize, queryOf }
 import { createClosing } from './socket-reader.js'
 import { UpgradeResponse, headerLines, isValidHeader } from './upgrade-response.js'
 import { Upgrades } from './upgrades.js'
+
+const require = createRequire(import.meta.url)
+const { Server: EngineServer } = require('engine.io')
 
 /** Engine.IO's error codes. */
 const UNKNOWN_TRANSPORT = 0

@@ -1,6 +1,9 @@
+import { createRequire } from 'node:module'
 import { gzip } from 'node:zlib'
-import { parser } from 'engine.io'
 import { readBody } from './poll-body.js'
+
+const require = createRequire(import.meta.url)
+const { parser } = require('engine.io')
 
 /**
  * The part of a session while its client polls: the open poll, a body that arrives in pieces, and the WebSocket to

@@ -1,5 +1,8 @@
-import mqttPacket from 'mqtt-packet'
+import { createRequire } from 'node:module'
 import { MALFORMED, MqttError, PROTOCOL_ERROR } from './packet-reader.js'
+
+const require = createRequire(import.meta.url)
+const { generate, parser, writeToStream } = require('mqtt-packet')
 
 /**
  * Decodes and encodes packets with mqtt-packet, and checks what it leaves to its users.
@@ -10,7 +13,7 @@ import { MALFORMED, MqttError, PROTOCOL_ERROR } from './packet-reader.js'
  */
 
 // it would keep a buffer for each number of two bytes, 10 MB
-mqttPacket.writeToStream.cacheNumbers = false
+writeToStream.cacheNumbers = false
 
 /** A PUBACK of success: its flags are 0, and after the packet id version 5 may have the reason, and no properties. */
 const PUBACK = 0x40
@@ -67,7 +70,7 @@ class Decoder {
 
   /** @param {{ protocolVersion: Version }} [settings] */
   constructor (settings) {
-    this.#parser = mqttPacket.parser(settings)
+    this.#parser = parser(settings)
       .on('packet', (packet) => { this.#packet = packet })
       .on('error', (error) => { this.#error = error })
   }
@@ -257,4 +260,4 @@ function checkText (text, bytes) {
  * @param {Version} version
  * @returns {Buffer}
  */
-export const encodePacket = (packet, version) => mqttPacket.generate(packet, { protocolVersion: version })
+export const encodePacket = (packet, version) => generate(packet, { protocolVersion: version })

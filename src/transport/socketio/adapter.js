@@ -1,4 +1,7 @@
-import { createShardedAdapter } from '@socket.io/redis-adapter'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+const { createShardedAdapter } = require('@socket.io/redis-adapter')
 
 /**
  * Shares Socket.IO's rooms between processes, through Redis. Documents do not use them: their records come over the

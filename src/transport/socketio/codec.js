@@ -1,7 +1,10 @@
-import msgpack from 'socket.io-msgpack-parser'
-import * as json from 'socket.io-parser'
+import { createRequire } from 'node:module'
 import { encodeForClient } from '../../wire/msgpack.js'
 import { decoderFor } from './decoder.js'
+
+const require = createRequire(import.meta.url)
+const { Encoder: SocketioMsgpackEncoder } = require('socket.io-msgpack-parser')
+const { Encoder, PacketType } = require('socket.io-parser')
 
 /**
  * One port for JSON and msgpack clients: Socket.IO's parser, and the encoder of each client.
@@ -9,11 +12,11 @@ import { decoderFor } from './decoder.js'
  * @typedef {import('../../wire/packet.js').Codec} Codec
  */
 
-class MsgpackEncoder extends msgpack.Encoder {
+class MsgpackEncoder extends SocketioMsgpackEncoder {
   /** @override @param {any} packet @returns {any} */
   encode (packet) {
     // an answer with the values of records, as sent by other clients and services
-    if (packet.type === json.PacketType.ACK && packet.data[0]?.records !== undefined) return [encodeForClient(packet)]
+    if (packet.type === PacketType.ACK && packet.data[0]?.records !== undefined) return [encodeForClient(packet)]
     const encoded = /** @type {any} */ (super.encode(packet))
     return mayBeCut(encoded[0]) && holdsMore(packet.data) ? [encodeForClient(packet)] : encoded
   }
@@ -32,14 +35,14 @@ function holdsMore (value) {
   return Array.isArray(value) ? value.some(holdsMore) : Object.values(value).some(holdsMore)
 }
 
-const encoders = { json: new json.Encoder(), msgpack: new MsgpackEncoder() }
+const encoders = { json: new Encoder(), msgpack: new MsgpackEncoder() }
 
 const kPacket = Symbol('packet')
 const kMsgpack = Symbol('msgpack')
 
 /** A packet for a room is encoded once, before the recipients are known: keeps the packet for msgpack clients. */
-class RoomEncoder extends json.Encoder {
-  /** @override @param {json.Packet} packet @returns {any} */
+class RoomEncoder extends Encoder {
+  /** @override @param {import('socket.io-parser').Packet} packet @returns {any} */
   encode (packet) { return Object.assign(super.encode(packet), { [kPacket]: packet }) }
 }
 

@@ -1,4 +1,4 @@
-import * as json from 'socket.io-parser'
+import { createRequire } from 'node:module'
 import { TooManyValues } from '../../wire/msgpack.js'
 import { rememberPacket } from '../../wire/raw-value.js'
 import { MAX_VALUES as MAX_JSON_VALUES, hasMoreValues, isNestedDeeper } from '../../wire/value.js'
@@ -7,6 +7,9 @@ import { kRefused, RATE_LIMITED, TOO_MANY_VALUES, UNREADABLE } from '../admissio
 import { readMsgpackPacket } from './msgpack-packet.js'
 import { connectHead, jsonHead, msgpackHead } from './packet-head.js'
 import { WrongPacket, answerTo } from './undecoded.js'
+
+const require = createRequire(import.meta.url)
+const { Decoder: JsonDecoder, PacketType } = require('socket.io-parser')
 
 /**
  * The connection of an admitted client, which limits what the client may send.
@@ -43,7 +46,7 @@ const JSON_ACK = /^(?:3|6\d{1,2}-)(\d{10})(?!\d)/
  * it has an id; for other packets the client gets the error, and its connection is closed. If the decoder throws,
  * Socket.IO closes the connection.
  */
-class Decoder extends json.Decoder {
+class Decoder extends JsonDecoder {
   /** @type {import('../../wire/packet.js').Codec | undefined} */
   codec
   /** A handshake is in progress or done: refuse a second one (handshake.js). */
@@ -56,7 +59,7 @@ class Decoder extends json.Decoder {
   #settings
   /**
    * The only listener of the only event, Socket.IO's Client, until the decoder is destroyed. It needs no table.
-   * @type {((packet: json.Packet) => void) | undefined}
+   * @type {((packet: import('socket.io-parser').Packet) => void) | undefined}
    */
   #listener
 
@@ -121,8 +124,8 @@ class Decoder extends json.Decoder {
     this.#settings.note(kind, error.message, connection)
     const head = this.#headOf(data)
     if (connection === undefined) {
-      if (kind === 'connect' || head?.type !== json.PacketType.CONNECT || head.nsp !== '/') throw error
-      return this.#listener?.({ type: json.PacketType.CONNECT, nsp: '/', data: UNREADABLE })
+      if (kind === 'connect' || head?.type !== PacketType.CONNECT || head.nsp !== '/') throw error
+      return this.#listener?.({ type: PacketType.CONNECT, nsp: '/', data: UNREADABLE })
     }
     if (!connection.open) throw error
     Object.assign(this, { reconstructor: null })
@@ -175,7 +178,7 @@ class Decoder extends json.Decoder {
   /** Keeps the text for the handler of the event (raw-value.js). @param {string} text */
   #readLargeEvent (text) {
     const listener = this.#listener
-    const remember = (/** @type {json.Packet} */ packet) => {
+    const remember = (/** @type {import('socket.io-parser').Packet} */ packet) => {
       this.#listener = listener
       if (packet.nsp === '/') rememberPacket(packet.data, text)
       listener?.(packet)
@@ -229,7 +232,7 @@ class Decoder extends json.Decoder {
     if (typeof data === 'string') throw new WrongPacket('msgpack', 'text from a client that uses msgpack')
     const { connection } = this
     const head = connection !== undefined && data.length > LARGE ? msgpackHead(data) : undefined
-    if (head?.type === json.PacketType.EVENT) {
+    if (head?.type === PacketType.EVENT) {
       if (!connection?.mayHandle()) return this.#refuse(head, connection?.limited ?? RATE_LIMITED)
     } else if (head !== undefined && connection?.overworked)
       return this.#drop(head, head.nsp === '/' ? head.id : undefined)
@@ -239,16 +242,16 @@ class Decoder extends json.Decoder {
       read = readMsgpackPacket(data, MAX_DEPTH, maxValues)
     } catch (error) {
       const { type, nsp } = head ?? msgpackHead(data)
-      this.#check(type === json.PacketType.CONNECT)
+      this.#check(type === PacketType.CONNECT)
       if (connection !== undefined || !(error instanceof TooManyValues)) throw error
-      return this.#refuseEarly(type === json.PacketType.CONNECT && nsp === '/')
+      return this.#refuseEarly(type === PacketType.CONNECT && nsp === '/')
     }
     const { packet, extensions } = read
-    const event = packet.type === json.PacketType.EVENT
-    this.#check(packet.type === json.PacketType.CONNECT)
+    const event = packet.type === PacketType.EVENT
+    this.#check(packet.type === PacketType.CONNECT)
     if (head === undefined && event && connection !== undefined && !connection.mayHandle())
       return this.#refuse({ id: packet.id, nsp: packet.nsp, event: packet.data[0] }, connection.limited ?? RATE_LIMITED)
-    if (packet.type === json.PacketType.ACK && packet.nsp === '/') this.#acknowledge(packet.id)
+    if (packet.type === PacketType.ACK && packet.nsp === '/') this.#acknowledge(packet.id)
     if (event && packet.nsp === '/' && (extensions || data.length > LARGE)) rememberPacket(packet.data, data)
     this.#listener?.(packet)
   }
@@ -258,7 +261,7 @@ class Decoder extends json.Decoder {
     const error = new TooManyValues(this.#settings.earlyValues)
     if (!isConnect) throw error
     this.#settings.note('values', error.message)
-    this.#listener?.({ type: json.PacketType.CONNECT, nsp: '/', data: TOO_MANY_VALUES })
+    this.#listener?.({ type: PacketType.CONNECT, nsp: '/', data: TOO_MANY_VALUES })
   }
 
   /**
@@ -268,7 +271,7 @@ class Decoder extends json.Decoder {
    */
   #refuse (head, answer) {
     const { nsp = '/', id, event } = head
-    this.#listener?.({ type: json.PacketType.EVENT, nsp, id, data: [kRefused, answer, event] })
+    this.#listener?.({ type: PacketType.EVENT, nsp, id, data: [kRefused, answer, event] })
   }
 
   /**
@@ -277,7 +280,7 @@ class Decoder extends json.Decoder {
    * @param {string | number | undefined} receipt that may be acknowledged
    */
   #drop ({ type }, receipt) {
-    if (type === json.PacketType.ACK || type === json.PacketType.BINARY_ACK) this.#acknowledge(Number(receipt))
+    if (type === PacketType.ACK || type === PacketType.BINARY_ACK) this.#acknowledge(Number(receipt))
     else this.connection?.disconnect('rate_limited')
   }
 
@@ -302,7 +305,7 @@ class Decoder extends json.Decoder {
 }
 
 /** @param {{ type: number }} head */
-const isEvent = ({ type }) => type === json.PacketType.EVENT || type === json.PacketType.BINARY_EVENT
+const isEvent = ({ type }) => type === PacketType.EVENT || type === PacketType.BINARY_EVENT
 
 /**
  * One class for all gateways of a process: with a class for each, V8 would discard the code compiled in the warm-up at

@@ -1,11 +1,14 @@
-import msgpack from 'socket.io-msgpack-parser'
-import { PacketType } from 'socket.io-parser'
+import { createRequire } from 'node:module'
 import { checkMsgpack } from '../../wire/msgpack.js'
 import { SOCKET_IO_EVENTS } from '../../wire/publication.js'
 
+const require = createRequire(import.meta.url)
+const { Decoder } = require('socket.io-msgpack-parser')
+const { PacketType } = require('socket.io-parser')
+
 /** @typedef {import('socket.io-parser').Packet} Packet */
 
-const decoder = new msgpack.Decoder()
+const decoder = new Decoder()
 /** @type {Packet} */
 let decoded
 decoder.on('decoded', (/** @type {Packet} */ packet) => { decoded = packet })

@@ -1,7 +1,10 @@
 import { EventEmitter } from 'node:events'
-import { Socket } from 'socket.io'
+import { createRequire } from 'node:module'
 import { SmallMap } from '../../base/common/small-map.js'
 import { kOwner } from '../engine/link.js'
+
+const require = createRequire(import.meta.url)
+const { Socket } = require('socket.io')
 
 /**
  * Listeners that all connections share, to save memory. Socket.IO creates bound functions, and tables of listeners, for

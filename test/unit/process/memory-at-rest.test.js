@@ -10,17 +10,20 @@ const WINDOW = 6000
 
 /**
  * @param {import('node:test').TestContext} t
- * @param {number} [rest] share of a core
+ * @param {object} [options]
+ * @param {number} [options.rest] share of a core
+ * @param {() => boolean} [options.isGrown]
  * @returns {(share: number) => number} lets a window pass in which this share of a core was used, returns the
  *   collections so far
  */
-function observe (t, rest) {
+function observe (t, { rest, isGrown = () => false } = {}) {
   const clock = manualClock()
   let cpuMs = 5000
   let collections = 0
   const memory = createMemoryAtRest({
     clock: { ...clock, cpu: () => cpuMs },
     rest,
+    isGrown,
     collect () {
       collections++
       cpuMs += 900 // a large heap
@@ -54,8 +57,18 @@ test('a little work collects nothing, and does not end the rest', (t) => {
 })
 
 test('a process without clients may work a little more at rest', (t) => {
-  const after = observe(t, REST.without)
+  const after = observe(t, { rest: REST.without })
   assert.deepEqual([0.06, 0.04, 0.04, 0.04].map(after), [0, 1, 2, 2])
+})
+
+test('a process whose young generation has not shrunk collects again, a few times', (t) => {
+  let grown = true
+  const shrinks = observe(t, { isGrown: () => grown })
+  assert.deepEqual([0.01, 0.01, 0.01].map(shrinks), [1, 2, 3])
+  grown = false
+  assert.deepEqual([0.01, 0.01].map(shrinks), [3, 3])
+  const never = observe(t, { isGrown: () => true })
+  assert.deepEqual([0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01].map(never), [1, 2, 3, 4, 5, 5, 5])
 })
 
 test('the young generation of a real process is small again after its start', { timeout: 30_000 }, async () => {

@@ -1,6 +1,9 @@
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { loadSync } from '@grpc/proto-loader'
 import { InkcastError } from '../../../base/common/errors.js'
+
+const require = createRequire(import.meta.url)
+const { loadSync } = require('@grpc/proto-loader')
 
 /**
  * Health checking: balancers and clients ask whether this process takes calls. It needs no credential, because probes

@@ -1,5 +1,8 @@
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { loadSync } from '@grpc/proto-loader'
+
+const require = createRequire(import.meta.url)
+const { loadSync } = require('@grpc/proto-loader')
 
 /**
  * Server reflection: tools such as grpcurl read the services and messages here. Names are those of the proto files.

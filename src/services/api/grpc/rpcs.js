@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { loadSync } from '@grpc/proto-loader'
 import { MAX_PUBLICATIONS } from '../operations/batch.js'
 import { operations } from '../operations/index.js'
 import { OperationRunner } from '../operations/run.js'
@@ -7,6 +7,9 @@ import { serveEvents } from './event-stream.js'
 import { callFrom, responseFrom } from './messages.js'
 import { rpcOf } from './names.js'
 import { PublishStream } from './publish-stream.js'
+
+const require = createRequire(import.meta.url)
+const { loadSync } = require('@grpc/proto-loader')
 
 /**
  * @typedef {import('../callers/caller.js').Caller} Caller

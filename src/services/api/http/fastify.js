@@ -1,9 +1,12 @@
 import http from 'node:http'
 import https from 'node:https'
-import { fastify } from 'fastify'
+import { createRequire } from 'node:module'
 import { serverOptions } from '../../../base/process/socket-times.js'
 import { MAX_ID_BYTES } from '../../../wire/publication.js'
 import { MAX_CONNECTIONS } from '../request-limit.js'
+
+const require = createRequire(import.meta.url)
+const { fastify } = require('fastify')
 
 const noSchemas = () => { throw new Error('routes of the api have no schemas: see query.js') }
 

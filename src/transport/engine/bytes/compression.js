@@ -1,14 +1,16 @@
+import { createRequire } from 'node:module'
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
-import * as ws from 'ws'
 import { frameFor } from '../../../wire/packet.js'
+
+const require = createRequire(import.meta.url)
+/** Missing in its types. @type {any} */
+const { PerMessageDeflate, extension } = require('ws')
 
 /**
  * Compression once per record and codec: permessage-deflate (RFC 7692) without context takeover, so that one deflated
  * frame serves every client that negotiated it, and a connection keeps no state of zlib. ws negotiates.
  */
 
-/** Missing in its types. @type {any} */
-const { PerMessageDeflate, extension } = ws
 const EXTENSION = 'permessage-deflate'
 const WINDOW_BITS = 15
 const RSV1 = 0x40
