@@ -66,5 +66,7 @@ export const NAMED_SEEDS = [
   { seed: 301100, scenario: 'default', found: 'a loss of data was not noticed on a node of Redis Cluster that got a hash slot before ' +
     'its first one at that time' },
   { seed: 1958, scenario: 'devices', found: 'the check took records for a gap that came again after a session was restored from ' +
-    'before a loss' }
+    'before a loss' },
+  { seed: 1300, scenario: 'devices', found: 'an older connection of a device ended its newer one for good: Redis had lost all data ' +
+    'after its clock was set back, so that the newer claim had the lower number' }
 ]
