@@ -60,8 +60,9 @@ export class HubTab {
   /** @param {Packet} packet */
   send (packet) { this.sendEncoded(encodeWith(this.#manager, packet)) }
 
-  /** @param {unknown[]} messages of one packet */
+  /** @param {unknown[]} messages of one packet; an answer may come after the end of the tab */
   sendEncoded (messages) {
+    if (this.#closing.signal.aborted) return
     if (this.#unread >= MAX_UNREAD) return this.close()
     this.#unread += messages.length
     for (const data of messages) this.#channel.postMessage({ data })

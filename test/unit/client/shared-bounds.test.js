@@ -80,6 +80,13 @@ describe('the limits of tabs that share a connection', () => {
     assert.deepEqual([got.filter(isMessage).length, got.at(-1), ended], [5000, { bye: true }, ['slow']])
   })
 
+  test('an answer that comes after the end of its tab is dropped', () => {
+    const { tab, got, post, ended } = openTab('gone')
+    post({ bye: true })
+    tab.send(event('late'))
+    assert.deepEqual([got, ended], [[], ['gone']])
+  })
+
   test('messages that a tab has read do not count', () => {
     const { tab, post, ended } = openTab('reading')
     for (let n = 0; n < 12_000; n++) {
