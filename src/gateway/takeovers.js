@@ -222,10 +222,10 @@ export class Takeovers {
     const { connection } = held
     const { uid, client, id, claimedAt } = connection
     try {
-      const { at: latest, others, again, isOpen } =
+      const { at: latest, others, again, isDisputed } =
         await this.#parts.devices.renew(uid, /** @type {string} */ (client), id, claimedAt)
       if (this.#held.get(name) !== held || held.connection !== connection) return
-      if (again || (isOpen && timeOfSid(id) >= timeOfSid(others[0]))) return await this.#claim(name, held)
+      if (again || (isDisputed && timeOfSid(id) >= timeOfSid(others[0]))) return await this.#claim(name, held)
       if (others.length > 0) return this.#end(connection)
       connection.claimedAt = latest
       held.renewedAt = Math.trunc(now)

@@ -17,7 +17,7 @@ export const testLog = () => createLog({
 })
 
 /**
- * What src/operate/roles/role.js gives to a role, for a role in this process; its parts stop after the test.
+ * The context that src/operate/roles/role.js gives to a role, for one in this process; its parts stop after the test.
  *
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {object} options

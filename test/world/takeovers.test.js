@@ -48,6 +48,26 @@ async function connect (cluster, query) {
   throw new Error('no connection of 100 is accepted')
 }
 
+/** @param {ScriptedCluster} cluster @param {string} query @param {any} slot of the worker that it reaches */
+async function connectTo (cluster, query, slot) {
+  let device = await connect(cluster, query)
+  for (let tries = 0; device.slot !== slot && tries < 20; tries++) device = await connect(cluster, query)
+  assert.equal(device.slot, slot)
+  return device
+}
+
+/**
+ * The device connects to the same worker, which is cut off from Redis and then killed: its claim arrives after its end.
+ * @param {ScriptedCluster} cluster @param {string} query @param {Device} first
+ */
+async function claimLate (cluster, query, first) {
+  const { slot } = /** @type {any} */ (first)
+  cluster.cutOff(slot.running.process, 'redis', 5000)
+  const device = await connectTo(cluster, query, slot)
+  cluster.kill(slot)
+  await cluster.until(() => device.closed !== undefined)
+}
+
 const env = { LISTENERS: 'ws:/websocket/handshake' }
 
 test('a device has one connection over the cluster: the latest, also of many at once, after an outage of Redis, and after its worker died',
@@ -98,28 +118,15 @@ test('a claim that arrives after its worker was killed ends no connection, and t
   () => inCluster({ machines: 2, workers: 2, env }, async (cluster) => {
     await cluster.takesOrders()
     const mine = `id=board&token=${tokenOf('ada')}`
-    const first = await connect(cluster, mine)
-    cluster.cutOff(/** @type {any} */ (first.slot).running.process, 'redis', 5000)
-    // to the same worker: its claim is sent, and arrives after the end of the worker
-    let device = await connect(cluster, mine)
-    for (let tries = 0; device.slot !== first.slot && tries < 20; tries++) device = await connect(cluster, mine)
-    assert.equal(device.slot, first.slot)
-    cluster.kill(/** @type {any} */ (device.slot))
-    await cluster.until(() => device.closed !== undefined)
+    await claimLate(cluster, mine, await connect(cluster, mine))
     const next = await connect(cluster, mine)
     await cluster.pass(15_000)
-    let last = await connect(cluster, mine)
+    const last = await connect(cluster, mine)
     await cluster.until(() => next.closed !== undefined)
     assert.deepEqual([next.codes, last.open], [['replaced'], true])
 
     // the same, but no connection comes: the one that is there claims its device again
-    cluster.cutOff(/** @type {any} */ (last.slot).running.process, 'redis', 5000)
-    const { slot } = last
-    last = await connect(cluster, mine)
-    for (let tries = 0; last.slot !== slot && tries < 20; tries++) last = await connect(cluster, mine)
-    assert.equal(last.slot, slot)
-    cluster.kill(/** @type {any} */ (last.slot))
-    await cluster.until(() => last.closed !== undefined)
+    await claimLate(cluster, mine, last)
     const only = await connect(cluster, mine)
     await cluster.pass(2 * RENEWED)
     assert.deepEqual([only.codes, only.open], [[], true])

@@ -72,15 +72,17 @@ export class Delivery {
 
   /**
    * The form of the record for another protocol, made once for all its clients.
-   * @template T
+   * @template {{}} T
    * @param {symbol} key
    * @param {(delivery: Delivery) => T} make
    * @returns {T}
    */
   made (key, make) {
-    this.#made ??= new Map()
-    if (!this.#made.has(key)) this.#made.set(key, make(this))
-    return this.#made.get(key)
+    const known = this.#made?.get(key)
+    if (known !== undefined) return known
+    const form = make(this)
+    ;(this.#made ??= new Map()).set(key, form)
+    return form
   }
 
   /** @returns {Buffer} the value as JSON, with bytes as base64 */

@@ -9,14 +9,14 @@ import { slotIn } from '../../redis/hash-slot.js'
  * @property {number} at time of the latest claim, ms since 1970 and a number that grows
  * @property {string[]} others connections that had the device, or the one that has it in place of the one that renews
  * @property {boolean} again the one that renews should claim: the worker of the latest claim has died
- * @property {boolean} isOpen the one that renews should claim if it is the later one: Redis does not know it
+ * @property {boolean} isDisputed the one that renews should claim if it is the later one: Redis does not know it
  */
 
 /** How long Redis keeps a device after its last renewal or its end, s. */
 const KEPT = 3600
 /** Answers to a renewal (devices.lua). */
 const AGAIN = '?'
-const OPEN = '!'
+const DISPUTED = '!'
 /** Devices in one call, at most. */
 const BATCH = 200
 
@@ -83,9 +83,9 @@ export class RedisDevices {
     return batch.done.then((answer) => {
       const others = answer[place + 1]
       const again = others === AGAIN
-      const isOpen = others.startsWith(OPEN)
-      const ids = isOpen ? others.slice(OPEN.length) : others
-      return { at: Number(answer[place]), others: again || ids === '' ? [] : ids.split(' '), again, isOpen }
+      const isDisputed = others.startsWith(DISPUTED)
+      const ids = isDisputed ? others.slice(DISPUTED.length) : others
+      return { at: Number(answer[place]), others: again || ids === '' ? [] : ids.split(' '), again, isDisputed }
     })
   }
 
