@@ -75,9 +75,12 @@ for (const note of notes) console.error(note)
 
 const where = environment(await serviceVersions())
 const progress = createProgress()
-/** One step per system and round; memory is separate because it needs a fresh process. */
+/**
+ * One step per system and round; memory is separate because it needs a fresh process. Each second round is in reverse
+ * order: a machine that gets slower or faster during a round then says nothing about a system.
+ */
 const steps = Array.from({ length: scale.rounds }, (_, round) =>
-  names
+  (round % 2 === 0 ? names : names.toReversed())
     .filter((name) => !SYSTEMS[name].missing?.())
     .flatMap((name) => {
       const own = phases.filter((phase) => SYSTEMS[name].phases.includes(phase))
