@@ -11,9 +11,10 @@ import { createRedis } from '../../src/redis/client.js'
 import { createKeys } from '../../src/redis/keys.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { BACKENDS } from '../helpers/backends.js'
+import { waitFor } from '../helpers/wait.js'
 import { presenceContract } from './presence.js'
 
-const { documentLeft, documentPresence, workers } = createKeys()
+const { documentLeft, documentPresence, workerPresence, workers } = createKeys()
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 const metrics = createMetrics({ processMetrics: false })
@@ -63,6 +64,13 @@ for (const [name, url] of BACKENDS) {
     // the process before the next one, which does not learn that it has ended
     const before = await backend.create({ workerNumber: 4005, incarnation: '4005.9' })
     await before.start()
+    const [late, known, closed] = [randomUUID(), randomUUID(), randomUUID()]
+    /** @param {string} where */
+    const writesLate = async (where) => {
+      const id = createSessionIds(4005, { clock: systemClock, random: systemRandom })()
+      await before.update(where, [{ op: '+', id, uid: 'ada', client: '', body: encodeBody(undefined, undefined) }])
+    }
+    for (const where of [known, closed]) await writesLate(where)
     const [own, gone] = await Promise.all([4005, 4006].map(async (workerNumber) => {
       const store = await backend.create({ workerNumber, incarnation: `${workerNumber}.10` })
       await store.start()
@@ -71,14 +79,20 @@ for (const [name, url] of BACKENDS) {
       return store
     }))
     await own.watch(guid)
-    const late = randomUUID()
-    const id = createSessionIds(4005, { clock: systemClock, random: systemRandom })()
-    await before.update(late, [{ op: '+', id, uid: 'ada', client: '', body: encodeBody(undefined, undefined) }])
+    await own.watch(closed)
+    own.unwatch(closed)
+    // the last two are in the set of documents already, so these writes do not add them
+    for (const where of [late, known, closed]) await writesLate(where)
     await redis.client.hset(workers.incarnations, '4005', '10')
     await own.sweep()
     const uidsIn = async (/** @type {string} */ where) =>
       (await own.page(where, { limit: 10 })).members.map(({ uid }) => uid)
-    assert.deepEqual([await uidsIn(guid), await uidsIn(late)], [['of-4005'], []])
+    assert.deepEqual(await Promise.all([guid, late, known, closed].map(uidsIn)), [['of-4005'], [], [], []])
+    // no process needs to look at documents without members of this worker at its end
+    const inSet = async () => (await redis.client.smembers(workerPresence(4005))).join()
+    await waitFor(async () => await inSet() === guid, { message: inSet })
+    own.unwatch(guid)
+    await waitFor(async () => await inSet() === '', { message: inSet })
     await gone.stop()
     await before.stop()
   })

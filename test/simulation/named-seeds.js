@@ -68,5 +68,7 @@ export const NAMED_SEEDS = [
   { seed: 1958, scenario: 'devices', found: 'the check took records for a gap that came again after a session was restored from ' +
     'before a loss' },
   { seed: 1300, scenario: 'devices', found: 'an older connection of a device ended its newer one for good: Redis had lost all data ' +
-    'after its clock was set back, so that the newer claim had the lower number' }
+    'after its clock was set back, so that the newer claim had the lower number' },
+  { seed: 302084, scenario: 'default', found: 'members stayed that a worker wrote after another process had taken its number: that ' +
+    'process had forgotten in which documents to look for them' }
 ]

@@ -32,6 +32,14 @@ export class RedisPresence {
   /** Bounded by the documents with members on this worker. @type {Map<string, (payload: Buffer) => void>} */
   #watched = new Map()
   #running = false
+  /** Number of times that Redis may have lost its data, beginning with the start. */
+  #losses = 1
+  /**
+   * Number of the loss after which the last sweep was complete. Until a sweep has followed the last loss, another
+   * process may write members under the number of this one, and the set is how the sweep finds them: no document
+   * leaves it.
+   */
+  #swept = 0
   /** @type {import('./contract.js').PresenceHandlers | undefined} */
   #handlers
   #noted
@@ -67,6 +75,7 @@ export class RedisPresence {
       if (!this.#running) return
       // `documents` writes the set again, or the next update
       this.#noted.lost()
+      this.#losses++
       this.#handlers?.onLost()
     })
     redis.channels.onRestored((restored) => {
@@ -79,14 +88,11 @@ export class RedisPresence {
 
   /** @param {import('./contract.js').PresenceHandlers} [handlers] */
   async start (handlers) {
-    const { workerNumber, redis } = this.#parts
+    const { workerNumber } = this.#parts
     this.#handlers = handlers
     this.#running = true
     if (workerNumber === undefined) return
-    await this.#attempt('forget', async () => {
-      const left = await this.#loseAll(workerNumber, (theirs) => theirs !== this.#incarnation())
-      if (left.length > 0) await redis.client.srem(this.#keys.workerPresence(workerNumber), left)
-    })
+    await this.#attempt('forget', () => this.#loseAll(workerNumber, (theirs) => theirs !== this.#incarnation()))
   }
 
   async stop () {
@@ -113,7 +119,7 @@ export class RedisPresence {
   unwatch (guid) {
     if (!this.#watched.delete(guid)) return
     this.#parts.redis.channels.unsubscribe(this.#keys.documentPresence(guid)[3])
-    this.#noted.delete(guid)
+    if (this.#swept === this.#losses) this.#noted.delete(guid)
   }
 
   /** @param {string} guid @param {PresenceChange[]} changes */
@@ -183,18 +189,22 @@ export class RedisPresence {
   documents () { return this.#attempt('documents', () => this.#noted.all(this.#watched.keys())) }
 
   sweep () {
-    const { redis, workerNumber } = this.#parts
+    const { redis } = this.#parts
     return this.#attempt('sweep', async () => {
       const all = Object.entries(await redis.client.hgetall(this.#keys.workers.incarnations))
       const known = new Set(all.map(([number, begun]) => incarnationName(Number(number), Number(begun))))
       if (!known.has(this.#incarnation())) throw new InkcastError('unavailable', 'redis does not know all workers yet')
+      const losses = this.#losses
       // those in the set may have members of the process before this one only
-      const noted = await this.#noted.of(/** @type {number} */ (workerNumber))
+      const noted = await this.#noted.all([])
       for (const guid of new Set([...noted, ...this.#watched.keys()])) {
         const others = (await this.#connectionsOf(guid)).filter((connection) => !known.has(connection.incarnation))
         const live = await liveIncarnations(redis, others.map((connection) => connection.incarnation))
         await this.#lose(guid, others.filter((connection) => !live.has(connection.incarnation)))
       }
+      this.#swept = losses
+      if (losses !== this.#losses) return
+      for (const guid of noted) if (!this.#watched.has(guid)) this.#noted.delete(guid)
     })
   }
 
@@ -269,15 +279,12 @@ export class RedisPresence {
   /**
    * @param {number} number of a dead worker
    * @param {(incarnation: string) => boolean} isGone
-   * @returns {Promise<string[]>} the documents that were checked
    */
   async #loseAll (number, isGone) {
-    const guids = await this.#noted.of(number)
-    for (const guid of guids) {
+    for (const guid of await this.#noted.of(number)) {
       const connections = await this.#connectionsOf(guid, number)
       await this.#lose(guid, connections.filter(({ incarnation }) => isGone(incarnation)))
     }
-    return guids
   }
 
   /** @param {string[]} guids @returns {Promise<(string | null)[]>} */
