@@ -19,6 +19,8 @@ test('members whose departure Redis has lost leave, also of documents that nobod
   const clock = manualClock(Date.now())
   const passing = setInterval(() => clock.advance(100), 2)
   const own = { metrics, log, clock }
+  // the sweep waits until Redis knows the worker
+  await redis.client.hset(redis.keys.workers.incarnations, '1', '1')
   const store = new RedisPresence({ redis, workerNumber: 1, incarnation: () => '1.1', maxMembers: 500, ...own })
   const presence = new Presence({ ...own, random: systemRandom }, {
     store,
