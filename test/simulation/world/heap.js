@@ -1,3 +1,6 @@
+/** Fewer are kept with those that were canceled. */
+const FEW = 256
+
 /**
  * Events by time, and among those of one time by their number.
  *
@@ -13,6 +16,8 @@
 export class Heap {
   /** @type {Event[]} */
   #events = []
+  /** Size at which canceled ones are dropped. */
+  #full = FEW
 
   get size () { return this.#events.length }
 
@@ -28,6 +33,14 @@ export class Heap {
       at = parent
     }
     events[at] = event
+    if (events.length > this.#full) this.#dropCanceled()
+  }
+
+  /** Most timers are canceled long before their time. The order of the others does not depend on it. */
+  #dropCanceled () {
+    // in order, so a heap again
+    this.#events = this.#events.filter(({ canceled }) => !canceled).sort((a, b) => before(a, b) ? -1 : 1)
+    this.#full = Math.max(FEW, 2 * this.#events.length)
   }
 
   /** @returns {Event | undefined} the first one, which stays */

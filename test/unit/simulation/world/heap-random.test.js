@@ -33,6 +33,25 @@ describe('the events of a world', () => {
       }
     }
   })
+
+  test('do not stay in memory until their time if they are canceled, and the others keep their order', () => {
+    const random = new SeededRandom(7)
+    const heap = new Heap()
+    const kept = []
+    for (let number = 0; number < 10_000; number++) {
+      const event = {
+        at: random.whole(0, 500), number, owner: null, kind: '', run: nothing, canceled: false, lost: undefined
+      }
+      heap.push(event)
+      if (random.chance(0.95)) event.canceled = true
+      else kept.push(event)
+    }
+    assert.ok(heap.size < 3 * kept.length, `${heap.size} of ${kept.length}`)
+    kept.sort((a, b) => a.at - b.at || a.number - b.number)
+    const popped = []
+    for (let event; (event = heap.pop()) !== undefined;) if (!event.canceled) popped.push(event)
+    assert.deepEqual(popped, kept)
+  })
 })
 
 describe('random values of a seed', () => {
