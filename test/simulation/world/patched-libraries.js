@@ -28,3 +28,18 @@ for (const library of ['engine.io', 'socket.io']) {
   const { generateId } = base64id
   base64id.generateId = () => drawn()?.bytes(15).toString('base64url') ?? generateId.call(base64id)
 }
+
+// What a process makes of a file of gRPC has no state: parsed once, its functions stay optimized from world to world
+const loader = require('@grpc/proto-loader')
+const { loadSync } = loader
+/** @type {Map<string, object>} */
+const definitions = new Map()
+/** @param {string} path @param {object} [options] */
+loader.loadSync = (path, options) => {
+  const key = JSON.stringify([path, options], (_, value) => typeof value === 'function' ? value.name : value)
+  const before = definitions.get(key)
+  if (before !== undefined) return before
+  const definition = loadSync(path, options)
+  definitions.set(key, definition)
+  return definition
+}
