@@ -30,7 +30,7 @@ for (const library of ['engine.io', 'socket.io']) {
 }
 
 // What a process makes of a file of gRPC has no state: parsed once, its functions stay optimized from world to world
-const loader = require('@grpc/proto-loader')
+const loader = /** @type {any} */ (require('@grpc/proto-loader'))
 const { loadSync } = loader
 /** @type {Map<string, object>} */
 const definitions = new Map()
