@@ -39,6 +39,11 @@ export class NotedDocuments {
       this.#change(guid, false).catch(() => {}) // an extra entry only costs a check
   }
 
+  /** @param {(guid: string) => boolean} isNeeded the others are deleted */
+  keep (isNeeded) {
+    for (const guid of this.#noted) if (!isNeeded(guid)) this.delete(guid)
+  }
+
   /** Redis may have lost the set. */
   lost () { this.#noted.clear() }
 

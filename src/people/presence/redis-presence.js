@@ -204,7 +204,7 @@ export class RedisPresence {
       }
       this.#swept = losses
       if (losses !== this.#losses) return
-      for (const guid of noted) if (!this.#watched.has(guid)) this.#noted.delete(guid)
+      this.#noted.keep((guid) => this.#watched.has(guid))
     })
   }
 
