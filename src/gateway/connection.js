@@ -140,8 +140,13 @@ export class Connection extends TurnQueue {
   /** Its identity is another one: tells extensions. */
   describe () {}
 
-  /** @abstract @param {Delivered} _delivery @returns {import('../wire/packet.js').EncodedMessage[]} */
-  messagesOf (_delivery) { throw new Error('not implemented') }
+  /**
+   * @abstract
+   * @param {Delivered} _delivery
+   * @param {any} _found as in `deliver`
+   * @returns {import('../wire/packet.js').EncodedMessage[]}
+   */
+  messagesOf (_delivery, _found) { throw new Error('not implemented') }
 
   /** @abstract @param {Packet} _queued @returns {number | undefined} id of the request that it answers */
   requestOf (_queued) { throw new Error('not implemented') }
@@ -236,9 +241,10 @@ export class Connection extends TurnQueue {
    * Writes a record at the end of this turn.
    * @param {Delivered} given
    * @param {boolean} [anyway] write regardless of the backlog
+   * @param {any} [found] for `messagesOf`: what the protocol has looked up before
    * @returns {false | void} false: the backlog is full
    */
-  deliver (given, anyway = false) {
+  deliver (given, anyway = false, found = undefined) {
     const { conn, codec, context } = this
     if (conn.readyState !== 'open') return
     const asked = given.receipt?.sampled && !this.acknowledges ? given.plain : given
@@ -249,7 +255,7 @@ export class Connection extends TurnQueue {
     }
     delivery.receipt?.ask(this)
     delivery.trace?.delivering(this, delivery)
-    for (const message of this.messagesOf(delivery)) this.queue(message)
+    for (const message of this.messagesOf(delivery, found)) this.queue(message)
     context.tally[codec]++
     this.flushLarge()
   }

@@ -32,8 +32,7 @@ export function publishPacket (topic, payload, id, properties) {
   const bytes = Buffer.allocUnsafe(1 + size + length)
   bytes[0] = id > 0 ? PUBLISH | QOS_1 : PUBLISH
   let at = writeLength(bytes, 1, length)
-  at = bytes.writeUInt16BE(topicLength, at)
-  at += bytes.write(topic, at)
+  at = writeText(bytes, at, topic)
   const idAt = at
   if (id > 0) at = bytes.writeUInt16BE(id, at)
   if (properties !== undefined) at += properties.copy(bytes, at)
@@ -58,13 +57,20 @@ export function ownPacket ({ bytes, idAt }, id, { retain, again }) {
 
 /** @param {Record<string, string | undefined>} pairs @returns {Buffer} user properties, with their length */
 export function userProperties (pairs) {
-  const parts = []
-  for (const [name, value] of Object.entries(pairs))
-    if (value !== undefined) parts.push(Buffer.from([USER_PROPERTY]), text(name), text(value))
-  const all = Buffer.concat(parts)
-  const head = Buffer.allocUnsafe(sizeOfLength(all.length))
-  writeLength(head, 0, all.length)
-  return Buffer.concat([head, all])
+  let length = 0
+  for (const name in pairs) {
+    const value = pairs[name]
+    if (value !== undefined) length += 5 + Buffer.byteLength(name) + Buffer.byteLength(value)
+  }
+  const bytes = Buffer.allocUnsafe(sizeOfLength(length) + length)
+  let at = writeLength(bytes, 0, length)
+  for (const name in pairs) {
+    const value = pairs[name]
+    if (value === undefined) continue
+    bytes[at] = USER_PROPERTY
+    at = writeText(bytes, writeText(bytes, at + 1, name), value)
+  }
+  return bytes
 }
 
 /**
@@ -88,13 +94,11 @@ export function topicOf ({ operator, guid, event, ephemeral, from }) {
   return ephemeral && from !== undefined ? signalTopic(guid, event) : documentTopic(guid)
 }
 
-/** @param {string} value */
-function text (value) {
-  const length = Buffer.byteLength(value)
-  const bytes = Buffer.allocUnsafe(2 + length)
-  bytes.writeUInt16BE(length, 0)
-  bytes.write(value, 2)
-  return bytes
+/** @param {Buffer} bytes @param {number} at @param {string} text @returns {number} where it ends */
+function writeText (bytes, at, text) {
+  const length = bytes.write(text, at + 2)
+  bytes.writeUInt16BE(length, at)
+  return at + 2 + length
 }
 
 /** @param {number} length */

@@ -22,7 +22,7 @@ export class Delivery {
   #msgpack
   /** For plain WebSockets. @type {Partial<Record<Codec, EncodedMessage[]>> | undefined} */
   #plain
-  /** Forms for other protocols. @type {Map<symbol, any> | undefined} */
+  /** For MQTT. @type {{} | undefined} */
   #made
   /** @type {import('../../observe/metrics/points.js').DeliveryTrace | undefined} */
   trace = undefined
@@ -71,19 +71,12 @@ export class Delivery {
   }
 
   /**
-   * The form of the record for another protocol, made once for all its clients.
+   * The record for another protocol (MQTT), made once for all its clients.
    * @template {{}} T
-   * @param {symbol} key
-   * @param {(delivery: Delivery) => T} make
+   * @param {(delivery: Delivery) => T} make always the same
    * @returns {T}
    */
-  made (key, make) {
-    const known = this.#made?.get(key)
-    if (known !== undefined) return known
-    const form = make(this)
-    ;(this.#made ??= new Map()).set(key, form)
-    return form
-  }
+  made (make) { return /** @type {T} */ (this.#made ??= make(this)) }
 
   /** @returns {Buffer} the value as JSON, with bytes as base64 */
   valueAsJson () {

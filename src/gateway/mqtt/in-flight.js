@@ -2,7 +2,8 @@
  * Records that one client has got with quality of service 1 and has not acknowledged, at most as many as it takes at
  * once. There is no queue behind it: later records stay in the log of their document.
  *
- * @typedef {object} Record all its receivers may share it
+ * @typedef {object} Record shared by all receivers with the same packet id
+ * @property {number} id of its packet
  * @property {string | undefined} guid undefined: of the user's log
  * @property {number} offset in the log
  * @property {number | undefined} ackId of a receipt
@@ -21,9 +22,12 @@ export const MAX_ID = 65_535
  */
 export const PATIENCE = 900_000
 
+/** The list of a client that has acknowledged everything. @type {Record[]} */
+const NOTHING = []
+
 export class InFlight {
-  /** By packet id, oldest first; undefined before the first one. @type {Map<number, Record> | undefined} */
-  #records
+  /** Oldest first: clients acknowledge in this order [MQTT-4.6.0-2], so most searches end at once. */
+  #records = NOTHING
   /** @type {Promise<void> | undefined} */
   #drained
   /** @type {(() => void) | undefined} */
@@ -43,36 +47,50 @@ export class InFlight {
     this.#owner = owner
   }
 
-  get size () { return this.#records?.size ?? 0 }
+  get size () { return this.#records.length }
   get hasRoom () { return this.size < this.most }
 
   /** @param {Iterable<number>} ids of records that come again */
   reserve (ids) { for (const id of ids) (this.#reserved ??= new Set()).add(id) }
 
   /**
-   * @param {Record} record
-   * @param {number} wanted
-   * @returns {number} its packet id: the wanted one or, if that is in use, the next one [MQTT-2.3.1-4] [MQTT5-2.2.1-4]
+   * @param {Record} record with the packet id that it should have
+   * @returns {number} its packet id: this one or, if that is in use, the next one [MQTT-2.3.1-4] [MQTT5-2.2.1-4]
    */
-  add (record, wanted) {
-    this.#records ??= new Map()
-    let id = wanted
-    while (this.#records.has(id) || this.#reserved?.has(id)) id = id % MAX_ID + 1
-    this.#records.set(id, record)
+  add (record) {
+    let { id } = record
+    while (this.#find(id) !== -1 || this.#reserved?.has(id)) id = id % MAX_ID + 1
+    this.#push(id === record.id ? record : { ...record, id })
     return id
   }
 
   /** @param {Record} record that comes again @param {number} id reserved */
   addAgain (record, id) {
     this.#reserved?.delete(id)
-    ;(this.#records ??= new Map()).set(id, record)
+    this.#push({ ...record, id })
+  }
+
+  /** @param {Record} record */
+  #push (record) {
+    if (this.#records === NOTHING) this.#records = [record]
+    else this.#records.push(record)
+  }
+
+  /** @param {number} id @returns {number} its place; -1: none */
+  #find (id) {
+    const records = this.#records
+    for (let at = 0; at < records.length; at++) if (records[at].id === id) return at
+    return -1
   }
 
   /** @param {number} id @returns {Record | undefined} that the client has acknowledged */
   take (id) {
-    const record = this.#records?.get(id)
-    if (record === undefined) return undefined
-    this.#records?.delete(id)
+    const at = this.#find(id)
+    if (at === -1) return undefined
+    const record = this.#records[at]
+    if (this.#records.length === 1) this.#records = NOTHING
+    else if (at === 0) this.#records.shift()
+    else this.#records.splice(at, 1)
     if (this.#patience !== undefined) this.#wait()
     // half of it at a time: a page of the log for each record would be too much
     if (this.size <= this.most / 2) this.#wake()
@@ -80,17 +98,10 @@ export class InFlight {
   }
 
   /** @param {string | undefined} guid @returns {[offset: number, id: number][]} its records */
-  of (guid) {
-    /** @type {[number, number][]} */
-    const records = []
-    for (const [id, record] of this.#records ?? []) if (record.guid === guid) records.push([record.offset, id])
-    return records
-  }
+  of (guid) { return this.#records.filter((record) => record.guid === guid).map(({ offset, id }) => [offset, id]) }
 
   /** @param {string | undefined} guid whose records were withdrawn: the client may have got none of them */
-  forget (guid) {
-    for (const [id, record] of this.#records ?? []) if (record.guid === guid) this.take(id)
-  }
+  forget (guid) { for (const [, id] of this.of(guid)) this.take(id) }
 
   /** @returns {Promise<void> | undefined} resolves when there is room again, or at the end; undefined: there is room */
   drained () {
@@ -100,7 +111,7 @@ export class InFlight {
   }
 
   end () {
-    this.#records = undefined
+    this.#records = NOTHING
     this.#wake()
   }
 
@@ -116,6 +127,3 @@ export class InFlight {
     this.#resolve = this.#drained = undefined
   }
 }
-
-/** @param {any} meta of a delivery @returns {number} in the log of its document or user */
-export const offsetOf = (meta) => meta.offset ?? meta.user?.offset

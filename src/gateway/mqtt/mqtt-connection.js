@@ -1,14 +1,14 @@
-import { crc32 } from 'node:zlib'
 import { SmallMap } from '../../base/common/small-map.js'
 import { happened } from '../../observe/metrics/points.js'
 import { encodePacket } from '../../transport/mqtt/packets.js'
 import { HEADER } from '../../wire/headers.js'
 import { GATEWAY, documentTopic } from '../../wire/mqtt-topic.js'
-import { ownPacket, propertiesOf, publishPacket, topicOf, userProperties } from '../../wire/mqtt-message.js'
+import { ownPacket, publishPacket, userProperties } from '../../wire/mqtt-message.js'
 import { Connection } from '../connection.js'
 import { Reason, disconnectOf } from './codes.js'
-import { InFlight, MAX_ID, offsetOf } from './in-flight.js'
+import { InFlight } from './in-flight.js'
 import { Incoming } from './incoming.js'
+import { NO_ID, formsOf } from './record-forms.js'
 
 /**
  * The connection of an MQTT client (docs/devices.md). Records that it does not acknowledge in time stay in the log: its
@@ -34,12 +34,6 @@ import { Incoming } from './incoming.js'
  * @property {boolean} explains whether it wants reasons in words
  * @property {import('./kept-packets.js').KeptPackets} [kept] packets for all clients that say the same
  */
-
-/** Of packets with quality of service 0. */
-const NO_ID = 0
-/** Of a delivery, by `made`. */
-const kTopic = Symbol('topic')
-const FORMS = [Symbol('3.1.1, 0'), Symbol('3.1.1, 1'), Symbol('5, 0'), Symbol('5, 1')]
 
 /** @returns {Place} in no log: a client that continues there loads the document */
 const placeInNone = () => ({ epoch: 'resync', offset: 0, sent: 0, ids: new Map() })
@@ -72,6 +66,8 @@ export class MqttConnection extends Connection {
   claimedAt = 0
   /** Whether the gateway sends it to another worker. */
   moves = false
+  /** Whether its session has changed since it was written (mqtt-sessions.js). */
+  unsaved = false
 
   /**
    * @param {import('../../transport/mqtt/mqtt-input.js').MqttSession} session
@@ -162,57 +158,47 @@ export class MqttConnection extends Connection {
 
   /** @override @param {import('../connection.js').Delivered} given @param {boolean} [anyway] @returns {false | void} */
   deliver (given, anyway) {
-    const subscription = this.#subscriptionOf(given)
-    if (subscription === undefined) return
-    const delivery = /** @type {Delivery} */ (given)
-    if (qosOf(subscription, delivery) === 1) {
-      if (!this.open) return this.#missed(delivery)
+    // presence is not for these clients
+    if (!('publication' in given) || this.#subscriptions === undefined) return
+    const { topic, record } = formsOf(given)
+    const subscription = this.#subscriptions.get(topic)
+    if (subscription === undefined || (subscription.noLocal && given.publication.from === this.id)) return
+    if (subscription.qos === 1 && record !== undefined) {
+      if (!this.open) return this.#missed(record)
       if (!this.#inFlight.hasRoom) return false
     }
-    return super.deliver(given, anyway)
+    return super.deliver(given, anyway, subscription)
   }
 
-  /** Its session has to continue before it. @param {Delivery} delivery */
-  #missed ({ publication: { guid }, meta }) {
+  /** Its session has to continue before it. @param {import('./in-flight.js').Record} record */
+  #missed ({ guid, offset }) {
     this.#unsent ??= new Map()
-    this.#unsent.set(guid, Math.min(this.#unsent.get(guid) ?? Infinity, offsetOf(meta)))
+    this.#unsent.set(guid, Math.min(this.#unsent.get(guid) ?? Infinity, offset))
   }
 
-  /** @param {import('../connection.js').Delivered} given */
-  #subscriptionOf (given) {
-    // presence is not for these clients
-    if (!('publication' in given) || this.#subscriptions === undefined) return undefined
-    const subscription = this.#subscriptions.get(given.made(kTopic, topicOfDelivery))
-    return subscription?.noLocal && given.publication.from === this.id ? undefined : subscription
-  }
-
-  /** @override @param {import('../connection.js').Delivered} given */
-  messagesOf (given) {
-    const subscription = this.#subscriptionOf(given)
-    if (subscription === undefined) return []
-    const delivery = /** @type {Delivery} */ (given)
-    const { version } = this.offer
-    const qos = qosOf(subscription, delivery)
-    const form = (version === 5 ? 2 : 0) + qos
-    const { packet, messages, record } = delivery.made(FORMS[form], MAKERS[form])
+  /** @override @param {import('../connection.js').Delivered} given @param {Subscription} subscription */
+  messagesOf (given, { qos, retained = false, place }) {
+    const forms = formsOf(/** @type {Delivery} */ (given))
+    const record = qos === 1 ? forms.record : undefined
+    const { packet, messages } = forms.form(this.offer.version, record === undefined ? 0 : 1)
     // [MQTT5-3.1.2-25]: as if it had been sent
     if (!fits(packet.bytes, this.offer)) {
       const metrics = /** @type {import('../../observe/metrics/metrics.js').Metrics} */ (this.context.metrics)
       metrics.mqtt_records_too_large.inc()
       return []
     }
-    const { retained = false, place } = subscription
-    if (qos === 0 && !retained) return messages
-    const offset = offsetOf(delivery.meta)
-    const cameBefore = qos === 1 && !retained && place !== undefined && offset <= place.sent
-    const original = cameBefore ? place.ids.get(offset) : undefined
-    // acknowledged in an earlier connection
-    if (cameBefore && original === undefined) return []
-    if (cameBefore) place.ids.delete(offset)
-    if (original !== undefined) this.#inFlight.addAgain(record, original)
-    const id = original ?? (qos === 0 ? 0 : this.#inFlight.add(record, packet.id))
-    if (id === packet.id && !retained && original === undefined) return messages
-    const frame = ownPacket(packet, id, { retain: retained, again: original !== undefined })
+    if (record === undefined && !retained) return messages
+    const again = record !== undefined && !retained && place !== undefined && record.offset <= place.sent
+    const original = again ? place.ids.get(record.offset) : undefined
+    if (again) {
+      // acknowledged in an earlier connection
+      if (original === undefined) return []
+      place.ids.delete(record.offset)
+      this.#inFlight.addAgain(record, original)
+    }
+    const id = original ?? (record === undefined ? NO_ID : this.#inFlight.add(record))
+    if (id === packet.id && !retained && !again) return messages
+    const frame = ownPacket(packet, id, { retain: retained, again })
     return [{ ...messages[0], data: frame, frame }]
   }
 
@@ -220,6 +206,7 @@ export class MqttConnection extends Connection {
   taken (id) {
     const record = this.#flight?.take(id)
     if (record === undefined) return false
+    this.unsaved = true
     this.#announced?.delete(record.guid)
     if (record.ackId !== undefined) this.acknowledged(record.ackId)
     return true
@@ -364,31 +351,6 @@ export class MqttConnection extends Connection {
     if (fits(bytes, this.offer)) this.write(bytes)
   }
 }
-
-/** @param {Delivery} delivery */
-const topicOfDelivery = (delivery) => topicOf(delivery.publication)
-
-/** @param {Subscription} subscription @param {Delivery} delivery @returns {0 | 1} 0 for records that no log keeps */
-const qosOf = ({ qos }, { meta }) => offsetOf(meta) === undefined ? 0 : qos
-
-/**
- * The packet id that receivers of a record have in common, so that they share its bytes. Records of one log have the
- * same only 65,535 records apart; of several logs rarely.
- * @param {import('./in-flight.js').Record} record
- */
-const idOf = ({ guid = '', offset }) => (crc32(guid) + offset) % MAX_ID + 1
-
-/** One for each of FORMS. */
-const MAKERS = FORMS.map((_, form) => (/** @type {Delivery} */ delivery) => {
-  const { publication, meta, receipt, trace } = delivery
-  const offset = offsetOf(meta)
-  const record = { guid: publication.guid, offset, ackId: receipt?.ackId }
-  const properties = form >= 2 ? propertiesOf(publication, offset) : undefined
-  const id = form % 2 === 0 ? NO_ID : idOf(record)
-  const packet = publishPacket(delivery.made(kTopic, topicOfDelivery), delivery.valueAsJson(), id, properties)
-  const guid = publication.operator === 'broadcast' ? publication.guid : undefined
-  return { packet, messages: [{ data: packet.bytes, frame: packet.bytes, guid, trace }], record }
-})
 
 /**
  * @param {Buffer} bytes of a packet

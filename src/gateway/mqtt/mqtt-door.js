@@ -328,14 +328,22 @@ export class MqttDoor {
   /** @param {any} session that has sent a whole packet */
   heard (session) { this.#parts.heartbeat.heard(session, 'message') }
 
-  /** @param {any} session @param {Buffer} bytes of a packet, valid during this call */
-  onPacket (session, bytes) {
-    const { events } = this.#parts
+  /**
+   * @param {any} session
+   * @param {Buffer} chunk valid during this call
+   * @param {number} from where a packet begins in it
+   * @param {number} to
+   */
+  onPacket (session, chunk, from, to) {
     /** @type {MqttConnection | undefined} */
     const connection = session[kOwner]
+    // the gateway asked for it, so it does not count against the client's rate limit
+    const id = plainPuback(chunk, from, to)
+    if (id !== 0 && connection?.taken(id)) return
+    const { events } = this.#parts
+    const bytes = chunk.subarray(from, to)
     if (connection !== undefined) {
-      // the gateway asked for it, so it does not count against the client's rate limit
-      if (bytes[0] >> 4 === Type.PUBACK && this.#acknowledges(connection, bytes)) return
+      if (id === 0 && bytes[0] >> 4 === Type.PUBACK && connection.taken(this.#idOf(connection, bytes))) return
       events.count(session, 1, bytes.length)
       return this.#receive(connection, bytes)
     }
@@ -345,18 +353,6 @@ export class MqttDoor {
     if (state.phase === 'new') return this.#first(session, state, bytes)
     this.inputLimits.holds(session, bytes.length)
     ;(state.early ??= []).push(Buffer.from(bytes))
-  }
-
-  /**
-   * @param {MqttConnection} connection
-   * @param {Buffer} bytes of a PUBACK
-   * @returns {boolean} whether it is of a packet in flight
-   */
-  #acknowledges (connection, bytes) {
-    const id = plainPuback(bytes) || this.#idOf(connection, bytes)
-    if (!connection.taken(id)) return false
-    this.#sessionsKept.changed(connection)
-    return true
   }
 
   /** @param {MqttConnection} connection @param {Buffer} bytes of a PUBACK @returns {number} 0: it is malformed */

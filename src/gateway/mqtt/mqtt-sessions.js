@@ -12,7 +12,6 @@ import { openAgain } from './subscribe.js'
  *
  * @typedef {object} Open session of an open connection
  * @property {number} expiry s after its end
- * @property {boolean} changed since it was written
  * @property {number} writtenAt monotonic ms
  */
 
@@ -91,7 +90,8 @@ export class MqttSessions {
    */
   begin (connection, expiry, topics) {
     if (expiry > 0) {
-      this.#open.set(connection, { expiry, changed: true, writtenAt: 0 })
+      this.#open.set(connection, { expiry, writtenAt: 0 })
+      connection.unsaved = true
       this.#timer ??= this.#context.clock.every(WRITE_EVERY, () => this.#writeChanged()).unref()
     }
     for (const topic of topics ?? [])
@@ -115,16 +115,10 @@ export class MqttSessions {
 
   /** @param {MqttConnection} connection @param {Open} open @returns {Promise<void>} */
   #keep (connection, open) {
-    open.changed = false
+    connection.unsaved = false
     open.writtenAt = this.#context.clock.monotonic()
     // longer than until the next renewal, also if the client asks for less [MQTT5-4.1.0-1]
     return this.#write(connection, MAX_EXPIRY)
-  }
-
-  /** Something was acknowledged. @param {MqttConnection} connection */
-  changed (connection) {
-    const open = this.#open.get(connection)
-    if (open !== undefined) open.changed = true
   }
 
   /**
@@ -151,7 +145,7 @@ export class MqttSessions {
     let count = 0
     const before = this.#context.clock.monotonic() - RENEW_AFTER
     for (const [connection, open] of this.#open) {
-      if (!open.changed && open.writtenAt > before) continue
+      if (!connection.unsaved && open.writtenAt > before) continue
       if (count++ === BATCH) return void this.#context.clock.soon(() => this.#writeChanged())
       this.#keep(connection, open)
     }
@@ -178,11 +172,11 @@ export class MqttSessions {
     this.writing++
     try {
       // it may not have its claim yet; one that was replaced ends soon
-      if (await written === false && connection !== undefined) this.changed(connection)
+      if (await written === false && connection !== undefined) connection.unsaved = true
     } catch (error) {
       this.#context.metrics.bus_errors.inc({ operation: 'session' })
       this.#context.log.debug({ err: error }, 'a session of MQTT was not written')
-      if (connection !== undefined) this.changed(connection)
+      if (connection !== undefined) connection.unsaved = true
     } finally {
       this.writing--
     }

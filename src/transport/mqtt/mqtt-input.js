@@ -6,7 +6,7 @@ import { MqttError, PacketReader } from './packet-reader.js'
  * @typedef {import('../engine/stream-link.js').SessionServer & {
  *   listener: { name: string },
  *   heard: (session: MqttSession) => void,
- *   onPacket: (session: MqttSession, packet: Buffer) => void,
+ *   onPacket: (session: MqttSession, bytes: Buffer, from: number, to: number) => void,
  *   onWrong: (session: MqttSession, error: MqttError) => void,
  *   onEnd: (session: MqttSession, reason: string) => void }} MqttServer
  *
@@ -37,12 +37,12 @@ export class MqttInput extends PacketReader {
     const { mqttServer: server } = session
     let heard = false
     try {
-      this.read(chunk, session.maxBytes, (packet) => {
+      this.read(chunk, session.maxBytes, (bytes, from, to) => {
         if (session.readyState !== 'open') return
         // once: acknowledgements come in groups
         if (!heard) server.heard(session)
         heard = true
-        server.onPacket(session, packet)
+        server.onPacket(session, bytes, from, to)
       })
     } catch (error) {
       if (!(error instanceof MqttError)) throw error

@@ -1,6 +1,9 @@
 /**
  * Splits the bytes of a client into MQTT control packets, each as one piece (MQTT 5, 2.1). An unfinished packet takes
  * at most twice the bytes that have come of it.
+ *
+ * @typedef {(bytes: Buffer, from: number, to: number) => void} OnPacket gets bytes with a packet in them, valid during
+ *   the call only, and where it begins and ends. An object for each would be one for each acknowledgement
  */
 
 /** Bytes that are no packet, or one that may not come. */
@@ -34,7 +37,7 @@ export class PacketReader {
   /**
    * @param {Buffer} chunk
    * @param {number} maxBytes largest packet
-   * @param {(packet: Buffer) => void} onPacket called with each packet, which is valid during the call only
+   * @param {OnPacket} onPacket called with each packet
    * @throws {MqttError}
    */
   read (chunk, maxBytes, onPacket) {
@@ -45,14 +48,14 @@ export class PacketReader {
    * @param {Buffer} chunk
    * @param {number} at
    * @param {number} maxBytes
-   * @param {(packet: Buffer) => void} onPacket
+   * @param {OnPacket} onPacket
    * @returns {number} where to go on
    */
   #next (chunk, at, maxBytes, onPacket) {
     if (this.#length === 0) {
       const total = totalOf(chunk, at, chunk.length, maxBytes)
       if (total > 0 && at + total <= chunk.length) {
-        onPacket(chunk.subarray(at, at + total))
+        onPacket(chunk, at, at + total)
         return at + total
       }
       this.#total = total
@@ -64,9 +67,10 @@ export class PacketReader {
     this.#append(chunk.subarray(at, end))
     if (this.#total === 0) this.#total = totalOf(this.#bytes, 0, this.#length, maxBytes)
     if (this.#length === this.#total) {
-      const packet = this.#bytes.subarray(0, this.#total)
+      const bytes = this.#bytes
+      const total = this.#total
       this.clear()
-      onPacket(packet)
+      onPacket(bytes, 0, total)
     }
     return end
   }

@@ -129,15 +129,17 @@ export class PacketDecoder {
 }
 
 /**
- * @param {Buffer} bytes of a packet
+ * @param {Buffer} chunk
+ * @param {number} from where a packet begins in it
+ * @param {number} to
  * @returns {number} packet id of an acknowledgement without a word; 0: it is another packet
  */
-export function plainPuback (bytes) {
+export function plainPuback (chunk, from, to) {
   const { least, most, idAt } = PLAIN_PUBACK
-  const { length } = bytes
-  if (bytes[0] !== PUBACK || length < least || length > most || bytes[1] !== length - idAt) return 0
-  for (let at = least; at < length; at++) if (bytes[at] !== 0) return 0
-  return bytes.readUInt16BE(idAt)
+  const length = to - from
+  if (chunk[from] !== PUBACK || length < least || length > most || chunk[from + 1] !== length - idAt) return 0
+  for (let at = from + least; at < to; at++) if (chunk[at] !== 0) return 0
+  return chunk[from + idAt] << 8 | chunk[from + idAt + 1]
 }
 
 /**

@@ -9,9 +9,9 @@ function inFlight (most) {
   const owner = { context: { clock }, ends: 0, tooSlow () { this.ends++ } }
   const records = new InFlight(most, owner)
   let offset = 0
-  const record = () => ({ guid: 'a', offset: ++offset, ackId: undefined })
+  const record = (id = 0) => ({ id, guid: 'a', offset: ++offset, ackId: undefined })
   /** @param {number} [wanted] */
-  const add = (wanted = offset + 1) => records.add(record(), wanted)
+  const add = (wanted = offset + 1) => records.add(record(wanted))
   /** @param {number} id */
   const addAgain = (id) => records.addAgain(record(), id)
   return { clock, owner, records, add, addAgain }
@@ -58,4 +58,26 @@ test('[MQTT-2.3.1-4] [MQTT5-2.2.1-4] a record has the id that it wants, or the n
   addAgain(1)
   records.take(1)
   assert.equal(add(1), 1)
+})
+
+test('records are acknowledged in any order, each once, and the others stay in the order in which they were sent', () => {
+  const { records, add } = inFlight(100)
+  for (let id = 1; id <= 5; id++) add()
+  assert.deepEqual([3, 5, 3, 1].map((id) => records.take(id)?.offset), [3, 5, undefined, 1])
+  assert.deepEqual(records.of('a'), [[2, 2], [4, 4]])
+  records.add({ id: 7, guid: 'b', offset: 7, ackId: undefined })
+  records.forget('a')
+  assert.deepEqual([records.size, records.of('a'), records.of('b')], [1, [], [[7, 7]]])
+  records.take(7)
+  add(8)
+  assert.deepEqual(records.of('a'), [[6, 8]], 'the first one after the list was empty')
+})
+
+test('a record that has another packet id does not change the one that its other receivers share', () => {
+  const [first, second] = [inFlight(2).records, inFlight(2).records]
+  const shared = { id: 9, guid: 'a', offset: 1, ackId: undefined }
+  assert.equal(first.add({ ...shared, offset: 2 }), 9)
+  assert.equal(first.add(shared), 10)
+  assert.equal(second.add(shared), 9)
+  assert.deepEqual([first.take(10)?.offset, second.take(9)?.offset], [1, 1])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import mqttPacket from 'mqtt-packet'
-import { PacketDecoder } from '../../../src/transport/mqtt/packets.js'
+import { PacketDecoder, plainPuback } from '../../../src/transport/mqtt/packets.js'
 import { ownPacket, publishPacket, userProperties } from '../../../src/wire/mqtt-message.js'
 import { documentTopic, readTopic, signalTopic } from '../../../src/wire/mqtt-topic.js'
 
@@ -55,5 +55,20 @@ test('bytes that are no packet are refused with a reason code, and do not distur
       }
       assert.equal(decoder.decode(ping, version).cmd, 'pingreq')
     }
+  }
+})
+
+test('a plain PUBACK is read where it is in a chunk, as mqtt-packet reads it, and every other packet is left to mqtt-packet', () => {
+  const plain = [[0x40, 2, 1, 2], [0x40, 3, 255, 255, 0], [0x40, 4, 0, 1, 0, 0]]
+  const others = [
+    [0x40, 2, 0, 0], [0x41, 2, 1, 2], [0x40, 3, 1, 2, 0x80], [0x40, 4, 1, 2, 0, 1], [0x40, 1, 1],
+    [0x40, 5, 1, 2, 0, 0, 0], [0x50, 2, 1, 2], [0xc0, 0], [0xe0, 0]
+  ]
+  const decoder = new PacketDecoder()
+  for (const bytes of [...plain, ...others]) {
+    // neighbours that look like the rest of it
+    const chunk = Buffer.from([0x40, 2, ...bytes, 0, 1, 0])
+    const wanted = plain.includes(bytes) ? /** @type {any} */ (decoder.decode(Buffer.from(bytes), 5)).messageId : 0
+    assert.equal(plainPuback(chunk, 2, 2 + bytes.length), wanted, bytes.join())
   }
 })

@@ -23,7 +23,7 @@ test('packets come out whole, wherever the chunks end', () => {
     for (let at = 0; at < all.length; at += size) {
       // the chunk is overwritten after the call
       const chunk = Buffer.from(all.subarray(at, at + size))
-      reader.read(chunk, 30_000, (bytes) => { out.push(Buffer.from(bytes)) })
+      reader.read(chunk, 30_000, (bytes, from, to) => { out.push(Buffer.from(bytes.subarray(from, to))) })
       chunk.fill(0)
     }
     assert.deepEqual(out, packets, `chunks of ${size}`)
@@ -48,4 +48,13 @@ test('an unfinished packet takes at most twice what has come of it', () => {
     reader.read(bytes.subarray(at, at + 100), 2_000_000, () => assert.fail())
     assert.ok(reader.held <= Math.max(128, 2 * (at + 100)), `${reader.held} bytes for ${at + 100}`)
   }
+})
+
+test('packets that are whole in a chunk are parts of it, without an object for each', () => {
+  const chunk = Buffer.concat([packet(0x40, 2), packet(0x40, 2), packet(0x32, 200)])
+  /** @type {[Buffer, number, number][]} */
+  const parts = []
+  new PacketReader().read(chunk, 1000, (...part) => { parts.push(part) })
+  assert.deepEqual(parts.map(([, from, to]) => [from, to]), [[0, 4], [4, 8], [8, chunk.length]])
+  assert.ok(parts.every(([bytes]) => bytes === chunk))
 })

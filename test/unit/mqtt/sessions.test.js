@@ -31,3 +31,26 @@ test('[MQTT-4.1.0-1] [MQTT-4.1.0-2] [MQTT5-4.1.0-1] [MQTT5-4.1.0-2] Redis keeps 
   assert.equal(expiresAt, clock.monotonic() + 60_000)
   assert.equal(clock.timers, 0)
 })
+
+test('a session is written within 5 s after a record was acknowledged, not without one, and again after a write that failed', async () => {
+  const clock = manualClock()
+  let writes = 0
+  let fails = false
+  const store = { async write () {
+    writes++
+    return !fails
+  } }
+  const sessions = new MqttSessions(/** @type {any} */ (store), /** @type {any} */ ({ clock }))
+  const connection = /** @type {any} */ ({ uid: 'ada', client: 'sensor', subscriptions: () => [], identity: { anonymous: false } })
+  sessions.begin(connection, 60, null)
+  await clock.pass(5000)
+  assert.equal(writes, 1, 'a new one')
+  await clock.pass(60_000)
+  assert.equal(writes, 1)
+  connection.unsaved = fails = true
+  await clock.pass(5000)
+  fails = false
+  await clock.pass(5000)
+  await clock.pass(60_000)
+  assert.equal(writes, 3)
+})
