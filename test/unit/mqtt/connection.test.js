@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Delivery } from '../../../src/documents/delivery/delivery.js'
+import { TurnWrites } from '../../../src/documents/delivery/turn-writes.js'
+import { MqttConnection } from '../../../src/gateway/mqtt/mqtt-connection.js'
+import { formsOf } from '../../../src/gateway/mqtt/record-forms.js'
+import { manualClock } from '../../helpers/manual-clock.js'
+
+/** @param {number} offset @param {object} [more] */
+const record = (offset, more) => new Delivery(/** @type {any} */ ({
+  operator: 'broadcast', guid: 'a', event: 'message', contentType: 'application/json', value: Buffer.from('1'), except: [], ...more
+}), offset)
+
+/** @param {number} receiveMaximum */
+function connection (receiveMaximum) {
+  /** @type {Buffer[]} */
+  const written = []
+  const clock = manualClock()
+  const conn = { readyState: 'open', writeFrames: (/** @type {Buffer} */ bytes) => written.push(bytes) > 0 }
+  const context = {
+    maxDocuments: 10, rates: { events: 1, packetBurst: 1 }, budgetOf: () => undefined, clock,
+    tally: { json: 0, bytes: 0 },
+    turnWrites: new TurnWrites({ compressFrom: 0 }, clock)
+  }
+  const own = new MqttConnection(/** @type {any} */ ({ id: 'one', conn }), /** @type {any} */ ({ uid: 'ada' }), 'sensor',
+    /** @type {any} */ (context), { version: 5, receiveMaximum, maxPacket: 0, explains: false })
+  const flushed = () => {
+    own.turnEnds()
+    return written.splice(0)
+  }
+  return { own, flushed, tally: context.tally }
+}
+
+/** @param {Delivery} delivery @returns {number} packet id */
+const idOf = (delivery) => formsOf(delivery).record?.id ?? 0
+
+test('only an acknowledgement of a record in flight changes the session', () => {
+  const { own } = connection(2)
+  own.subscribe('doc/a', { qos: 1, noLocal: false, guid: 'a' })
+  const delivery = record(1)
+  own.deliver(delivery)
+  assert.deepEqual([own.taken(idOf(delivery) + 1), own.unsaved], [false, false])
+  assert.deepEqual([own.taken(idOf(delivery)), own.unsaved], [true, true])
+  assert.equal(own.taken(idOf(delivery)), false)
+})
+
+test('receivers of a record share its bytes, and without room it is refused and not counted', () => {
+  const [one, two] = [connection(1), connection(1)]
+  for (const { own } of [one, two]) own.subscribe('doc/a', { qos: 1, noLocal: false, guid: 'a' })
+  const delivery = record(1)
+  for (const { own } of [one, two]) own.deliver(delivery)
+  const [[first], [second]] = [one.flushed(), two.flushed()]
+  assert.equal(first, second)
+  assert.equal(one.own.deliver(record(2)), false)
+  assert.deepEqual([one.flushed(), one.tally.json], [[], 1])
+})
+
+test('records of topics without a subscription, and own ones with No Local, are left out', () => {
+  const { own, flushed, tally } = connection(1)
+  own.deliver(record(1))
+  own.subscribe('doc/a', { qos: 0, noLocal: true, guid: 'a' })
+  own.deliver(record(2, { guid: 'b' }))
+  own.deliver(record(3, { from: 'one' }))
+  assert.deepEqual([flushed(), tally.json], [[], 0])
+  own.deliver(record(4, { from: 'another' }))
+  assert.equal(flushed().length, 1)
+})
