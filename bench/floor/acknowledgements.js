@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * The floor of a delivery with quality of service 1: `node bench/floor/acknowledgements.js`, a minute. A process writes
- * the frames of MQTT to bare sockets, as a worker does in bursts and at a steady rate; its clients answer with the bytes
- * of PUBACK, or say nothing. The process reads the answers and does not look at them: the difference is what Node and
- * the kernel alone need for them.
+ * The floor of a delivery with quality of service 1: `node bench/floor/acknowledgements.js`, three minutes. A process
+ * writes the frames of MQTT to bare sockets, as a worker does in bursts and at a steady rate. Its clients answer with the
+ * bytes of PUBACK, or with nothing. The process does not look at the answers: the difference is what Node and
+ * the kernel alone need to read them.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,13 +15,13 @@ import { markdownTable } from '../report/table.js'
 
 const HOST = '127.0.0.1'
 /** Of one worker, in documents of 100 members, as in bench/run.js. */
-const CLIENTS = Number(process.env.C ?? 4500)
+const CLIENTS = 4500
 const MEMBERS = 100
 /** Bytes of a PUBLISH of that benchmark, and of a PUBACK. */
 const FRAME = 590
 const PUBACK = 4
-const ROUNDS = Number(process.env.R ?? 6)
-/** Records that a client gets in one write, pause between writes to the members of a document, and writes to each. */
+const ROUNDS = 6
+/** Records that a client gets in one write, pause after the members of a document, and writes to each client. */
 const PHASES = [
   { name: 'bursts of 10', records: 10, pauseMs: 0, times: 40 },
   { name: '5,000 a second', records: 1, pauseMs: 20, times: 10 }
@@ -98,7 +98,8 @@ async function measure () {
     for (let i = 0; i < ROUNDS; i++)
       for (const answers of i % 2 === 0 ? [0, 1] : [1, 0]) costs[answers].push(await run(phase, answers === 1))
     const [without, answered] = costs.map((each) => each.toSorted((one, other) => one - other)[ROUNDS >> 1])
-    rows.push([phase.name, ...[without, answered, answered - without].map((us) => round(us, 2)), round(answered / without, 2)])
+    const figures = [without, answered, answered - without, answered / without]
+    rows.push([phase.name, ...figures.map((figure) => round(figure, 2))])
   }
   console.log(markdownTable(['us per delivery, middle', 'without answers', 'with answers', 'difference', 'ratio'], rows))
   process.exit()
