@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
  * The floor of a delivery with quality of service 1: `node bench/floor/acknowledgements.js`, three minutes. A process
- * writes the frames of MQTT to bare sockets, as a worker does in bursts and at a steady rate. Its clients answer with the
- * bytes of PUBACK, or with nothing. The process does not look at the answers: the difference is what Node and
- * the kernel alone need to read them.
+ * writes the frames of MQTT to bare sockets, as a worker does in bursts and at a steady rate. Its clients answer with
+ * the bytes of PUBACK, or with nothing. The process does not look at the answers: the difference is what Node and the
+ * kernel alone need to read them.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -14,7 +14,7 @@ import { MAX_ID } from './in-flight.js'
 export const NO_ID = 0
 
 /** A record for clients of MQTT: what follows from it alone is made once, and all its receivers share it. */
-export class RecordForms {
+class RecordForms {
   /** By version and quality of service. @type {(Form | undefined)[]} */
   #forms = [undefined, undefined, undefined, undefined]
   #delivery

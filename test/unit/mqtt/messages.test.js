@@ -66,7 +66,7 @@ test('a plain PUBACK is read where it is in a chunk, as mqtt-packet reads it, an
   ]
   const decoder = new PacketDecoder()
   for (const bytes of [...plain, ...others]) {
-    // neighbours that look like the rest of it
+    // neighbors that look like the rest of it
     const chunk = Buffer.from([0x40, 2, ...bytes, 0, 1, 0])
     const wanted = plain.includes(bytes) ? /** @type {any} */ (decoder.decode(Buffer.from(bytes), 5)).messageId : 0
     assert.equal(plainPuback(chunk, 2, 2 + bytes.length), wanted, bytes.join())
