@@ -3,6 +3,7 @@
 stdin: {"chart": path, "namespace": name, "versions": [Kubernetes versions], "cases": {name: values}}
 stdout: {"lint": [messages], "cases": {name: {"files": {path: text}, "error": text or null}}, "invalid": [texts]}
 """
+import functools
 import json
 import sys
 
@@ -12,6 +13,9 @@ import yaml
 
 # the loader in Python takes seconds for the dashboards
 Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# each call of validate() parses the schemas of its version again, a megabyte of JSON
+for name in ("all_versions", "schema_contents"):
+    setattr(kubernetes_validate.utils, name, functools.cache(getattr(kubernetes_validate.utils, name)))
 request = json.load(sys.stdin)
 lint = helm_python.lint(request["chart"], strict=True, namespace=request["namespace"])
 cases = {}
