@@ -33,8 +33,9 @@ export const RINGS = {
       // look at what a process loads, or at its connections
       'test/unit/simulation/world/checks.test.js', 'test/unit/simulation/redis-down-shard.test.js',
       'test/unit/simulation/redis-shards.test.js',
-      // measure its heap
-      'test/unit/admin/figures.test.js', 'test/unit/common/fetch-json.test.js', 'test/unit/engine/frame-reader.test.js',
+      // measure its heap, or write it, which takes as long as the heap is large
+      'test/unit/admin/figures.test.js', 'test/unit/bench/heap-snapshot.test.js', 'test/unit/common/fetch-json.test.js',
+      'test/unit/engine/frame-reader.test.js',
       'test/unit/kafka/codecs/', 'test/unit/wire/msgpack.test.js'
     ],
     about: 'parts of the code, without services'
