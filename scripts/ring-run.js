@@ -13,7 +13,7 @@ const REPORTER = fileURLToPath(new URL('ring-reporter.js', import.meta.url))
 const PRELOADED = new URL('../test/helpers/end-of-tests.js', import.meta.url).href
 /**
  * Of each process with tests. What they load lives on, and a young generation of 1 MB is collected until it grows. Most
- * functions run for one test: optimizing them as early as in a server takes a fifth of the CPU time of a ring.
+ * functions run for one test: optimizing them as early as in a server takes up to a sixth of the CPU time of a ring.
  */
 const FLAGS = [
   '--min-semi-space-size=16',
