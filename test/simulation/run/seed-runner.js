@@ -10,12 +10,6 @@ const SEEDS_PER_PROCESS = 200
 /** Characters of a process' error output that are kept. */
 const KEPT_OUTPUT = 2000
 
-/**
- * Few collections of short-lived objects, by the main thread alone: threads that help it take more CPU time than they
- * save, and the next seed has the other cores.
- */
-const HEAP = Object.freeze(['--max-semi-space-size=32', '--min-semi-space-size=32', '--single-threaded-gc'])
-
 const PROGRAM = fileURLToPath(new URL('seed-process.js', import.meta.url))
 
 /**
@@ -90,7 +84,7 @@ export class SeedRunner {
     this.#seeds = 0
     this.#output = ''
     const child = fork(this.#program, this.#module === undefined ? [] : [this.#module], {
-      execArgv: [...HEAP], stdio: ['ignore', 'inherit', 'pipe', 'ipc']
+      execArgv: ['--max-semi-space-size=32'], stdio: ['ignore', 'inherit', 'pipe', 'ipc']
     })
     child.stderr?.setEncoding('utf8').on('data', (text) => { this.#output = `${this.#output}${text}`.slice(-KEPT_OUTPUT) })
     child.on('error', () => {}) // 'close' follows
