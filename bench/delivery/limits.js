@@ -1,6 +1,7 @@
 /**
  * Requirements at the default scale. `--check` fails if one is not met.
  */
+import { round } from '../measure/quantiles.js'
 
 /**
  * @typedef {import('./summary.js').SystemSummary} SystemSummary
@@ -37,7 +38,7 @@ export function judge (summary) {
   }
   /** @param {number | undefined} own @param {number | undefined} other */
   const ratio = (own, other) =>
-    own === undefined || other === undefined ? undefined : Math.round((own / other) * 1000) / 1000
+    own === undefined || other === undefined ? undefined : round(own / other, 3)
   /** @param {SystemSummary | undefined} system @param {number} count */
   const at = (system, count) => system?.members.find((each) => each.count === count)?.line.cpuUs
 
@@ -51,7 +52,7 @@ export function judge (summary) {
   atMost(`CPU per handshake, with life-cycle events${ofBaseline}`,
     ratio(inkcast.connect?.cpuUs, baseline?.connect?.cpuUs), 0.38)
   atMost('resident KB per idle connection, all on one worker', inkcast.memory?.workerKb, 7)
-  atMost('p99 at a steady rate, ms', inkcast.steady?.p99, floor?.steady && floor.steady.p99 + LATER)
+  atMost('p99 at a steady rate, ms', inkcast.steady?.p99, floor?.steady && round(floor.steady.p99 + LATER, 2))
   atMost('CPU per delivery at 10,000 members, relative to 100', ratio(at(inkcast, 10_000), at(inkcast, 100)), NOISE)
   return verdicts
 }
