@@ -12,7 +12,7 @@ import { RINGS } from './rings.js'
 const REPORTER = fileURLToPath(new URL('ring-reporter.js', import.meta.url))
 const PRELOADED = new URL('../test/helpers/end-of-tests.js', import.meta.url).href
 /**
- * Of each process with tests. What they load lives on, and a young generation of 1 MB is collected until it grows. Most
+ * Of each process with tests. Loaded modules live on, and a young generation of 1 MB is collected until it grows. Most
  * functions run for one test: optimizing them as early as in a server takes up to a sixth of the CPU time of a ring.
  */
 const FLAGS = [

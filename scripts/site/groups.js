@@ -149,7 +149,7 @@ const GROUPS = [
     folder: 'explanation',
     sections: {
       '': {
-        'five-answers.md': 'what inkcast is, when to use something else, how to publish, an end of Redis, how to deploy; read it first',
+        'five-answers.md': 'what inkcast is, when not to use it, how to publish, what happens without Redis, how to deploy; read it first',
         'concepts.md': 'the main terms, the path of a record, and how far the log reaches back',
         'why-a-log.md': 'what a log per document costs, and what it makes possible',
         'security-model.md': 'the parties, what each may do, and what stops them',

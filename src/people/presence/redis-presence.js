@@ -191,10 +191,10 @@ export class RedisPresence {
   sweep () {
     const { redis } = this.#parts
     return this.#attempt('sweep', async () => {
+      const losses = this.#losses
       const all = Object.entries(await redis.client.hgetall(this.#keys.workers.incarnations))
       const known = new Set(all.map(([number, begun]) => incarnationName(Number(number), Number(begun))))
       if (!known.has(this.#incarnation())) throw new InkcastError('unavailable', 'redis does not know all workers yet')
-      const losses = this.#losses
       // those in the set may have members of the process before this one only
       const noted = await this.#noted.all([])
       for (const guid of new Set([...noted, ...this.#watched.keys()])) {
@@ -202,8 +202,8 @@ export class RedisPresence {
         const live = await liveIncarnations(redis, others.map((connection) => connection.incarnation))
         await this.#lose(guid, others.filter((connection) => !live.has(connection.incarnation)))
       }
-      this.#swept = losses
       if (losses !== this.#losses) return
+      this.#swept = losses
       this.#noted.keep((guid) => this.#watched.has(guid))
     })
   }

@@ -29,7 +29,7 @@ for (const library of ['engine.io', 'socket.io']) {
   base64id.generateId = () => drawn()?.bytes(15).toString('base64url') ?? generateId.call(base64id)
 }
 
-// What a process makes of a file of gRPC has no state: parsed once, its functions stay optimized from world to world
+// Definitions of gRPC have no state: parsed once, their functions stay optimized from world to world
 const loader = /** @type {any} */ (require('@grpc/proto-loader'))
 const { loadSync } = loader
 /** @type {Map<string, object>} */
