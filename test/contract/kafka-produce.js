@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { murmur2 } from '../helpers/murmur2.js'
 import { waitFor } from '../helpers/wait.js'
-import { ensured } from './kafka-topics.js'
+import { ensured, limited } from './kafka-topics.js'
 
 /** @param {import('./kafka.js').CreateDriver} createDriver @param {import('./kafka.js').OpenKafka} openKafka */
 export function kafkaProduceContract (createDriver, openKafka) {
@@ -73,8 +73,7 @@ export function kafkaProduceContract (createDriver, openKafka) {
     const driver = createDriver(kafka)
     const topic = kafka.uplinkTopic
     await ensured(driver, { topics: [topic], partitions: 1, maxMessageBytes: 1000 })
-    const producer = await driver.produce(topic)
-    kafka.onEnd(() => producer.close())
+    const producer = await limited(kafka, driver, topic)
     assert.equal(producer.maxBytes, 1000)
     // a busy broker may refuse any batch of a new topic, for now
     /** @type {import('../../src/kafka/contract.js').SendFailure | undefined} */

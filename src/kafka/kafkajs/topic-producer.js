@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
+import { Backoff, retry } from '../../base/common/backoff.js'
 import { InkcastError } from '../../base/common/errors.js'
-import { within } from '../../base/common/wait.js'
+import { unlessAborted, withTimeLimit } from '../../base/common/wait.js'
 import { closeQuietly } from './close.js'
 import { createFixedPartitioner } from './partitioner.js'
 
@@ -27,7 +28,7 @@ const OUT_OF_SEQUENCE = new Set([
 /**
  * @param {import('kafkajs').Kafka} kafka
  * @param {string} topic
- * @param {import('../../base/common/wait.js').Timers} clock
+ * @param {import('../../base/common/clock.js').Clock} clock
  * @returns {Promise<import('../contract.js').TopicProducer>}
  */
 export async function connectProducer (kafka, topic, clock) {
@@ -40,9 +41,9 @@ export async function connectProducer (kafka, topic, clock) {
   })
   const close = () => closeQuietly(producer, CLOSE_TIMEOUT, clock)
   try {
-    const setting = within(
-      fetchMaxBytes(kafka, topic, clock).catch(() => undefined), SETTING_TIMEOUT, undefined, clock
-    )
+    const setting = withTimeLimit(
+      SETTING_TIMEOUT, undefined, (signal) => fetchMaxBytes(kafka, topic, clock, signal), clock
+    ).catch(() => undefined)
     const [maxBytes] = await Promise.all([setting, producer.connect()])
     return { maxBytes, send: (messages) => send(producer, topic, messages), close }
   } catch (error) {
@@ -97,20 +98,39 @@ function typeOf (error) {
 /**
  * @param {import('kafkajs').Kafka} kafka
  * @param {string} topic
- * @param {import('../../base/common/wait.js').Timers} clock
+ * @param {import('../../base/common/clock.js').Clock} clock
+ * @param {AbortSignal} signal ends the tries
  * @returns {Promise<number | undefined>}
  */
-async function fetchMaxBytes (kafka, topic, clock) {
+async function fetchMaxBytes (kafka, topic, clock, signal) {
   const admin = kafka.admin({ retry: { retries: 0 } })
   try {
-    await admin.connect()
-    const resource = { type: ConfigResourceTypes.TOPIC, name: topic, configNames: [MAX_MESSAGE_BYTES] }
-    const {
-      resources: [{ configEntries }]
-    } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] })
-    const bytes = Number(configEntries.find(({ configName }) => configName === MAX_MESSAGE_BYTES)?.configValue)
-    return bytes > 0 ? bytes : undefined
+    await unlessAborted(admin.connect(), signal)
+    return await retry(() => unlessAborted(describeMaxBytes(admin, topic), signal), {
+      // a busy broker may not know a topic yet that was just created; kafkajs does not try again
+      retryable: (error) => typeOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION',
+      // nothing is spread: each producer has its own topic, and the tries are few
+      backoff: new Backoff({ max: 500, random: { number: () => 1 } }),
+      signal,
+      clock
+    })
   } finally {
     closeQuietly(admin, ADMIN_CLOSE_TIMEOUT, clock)
   }
+}
+
+/**
+ * @param {import('kafkajs').Admin} admin
+ * @param {string} topic
+ * @returns {Promise<number | undefined>}
+ */
+async function describeMaxBytes (admin, topic) {
+  const {
+    resources: [{ configEntries }]
+  } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: [MAX_MESSAGE_BYTES] }]
+  })
+  const bytes = Number(configEntries.find(({ configName }) => configName === MAX_MESSAGE_BYTES)?.configValue)
+  return bytes > 0 ? bytes : undefined
 }
