@@ -63,7 +63,7 @@ export function judge (summary) {
  * @returns {string[]}
  */
 export function faults (summary) {
-  return summary.flatMap(({ system, connect, burst, single, steady, members, documents, lost }) => {
+  return summary.flatMap(({ system, burst, single, steady, members, documents, unconnected, lost }) => {
     const lines = [burst, single, steady, ...[...members, ...documents].map(({ line }) => line)].filter(
       (line) => line !== undefined
     )
@@ -74,7 +74,7 @@ export function faults (summary) {
       'deliveries are duplicates': sum('doubled'),
       'deliveries are out of order': sum('disordered'),
       // for the baseline a result (@socket.io/sticky loses some), not a fault of the run
-      ...(system.startsWith('inkcast') ? { 'handshakes failed': connect?.failed ?? 0, 'connections were lost': lost } : {})
+      ...(system.startsWith('inkcast') ? { 'handshakes failed': unconnected, 'connections were lost': lost } : {})
     })
     return found.flatMap(([what, count]) => count > 0 ? [`${system}: ${count} ${what}`] : [])
   })

@@ -46,6 +46,7 @@ import { byRole, costs, openSession, serversOf } from './session.js'
  * @property {{ members: number, delivered: Delivered }[]} [members]
  * @property {{ documents: number, delivered: Delivered }[]} [documents]
  * @property {Remembered} [memory]
+ * @property {number} unconnected clients whose handshakes failed: no delivery to them is expected
  * @property {Record<string, number>} lost connections that were closed from outside, by reason
  */
 
@@ -73,10 +74,11 @@ export async function runRound (entry, phases, scale, nodeArgs, onPhase) {
   })
   try {
     /** @type {RoundResult} */
-    const result = { system: session.name, lost: {} }
+    const result = { system: session.name, unconnected: 0, lost: {} }
     await session.started()
     const connected = await connect(session, scale, (share) => onPhase('connect', share))
     if (wants('connect')) result.connect = connected
+    result.unconnected = connected.attempted - connected.ok
     const { documents } = scale
     const single = { base: 0, documents, records: documents, perSecond: 0 }
     const burst = { ...single, records: documents * scale.burstRecords }
@@ -103,7 +105,7 @@ export async function runRound (entry, phases, scale, nodeArgs, onPhase) {
     }
     // last: new connections have a more frequent heartbeat
     if (wants('idle')) result.idle = await idle(session, scale.idleMs, (share) => onPhase('idle', share))
-    if (wants('members') || wants('documents')) await more(session, scale)
+    if (wants('members') || wants('documents')) result.unconnected += await more(session, scale)
     if (wants('members')) result.members = await members(session, scale, (share) => onPhase('members', share))
     if (wants('documents'))
       result.documents = await documentCounts(session, scale, (share) => onPhase('documents', share))
@@ -147,10 +149,15 @@ async function idle (session, forMs, onProgress) {
   return { cpuMs: cpuUs, redisMs: redisUs, kafkaMs: kafkaUs, roles: byRole(used, watchedMs) }
 }
 
-/** Opens as many connections as the sweeps need. @param {Session} session @param {Scale} scale */
+/**
+ * Opens as many connections as the sweeps need.
+ * @param {Session} session
+ * @param {Scale} scale
+ * @returns {Promise<number>} of them that failed
+ */
 async function more (session, { connections, documents, memberConnections, documentConnections }) {
   const missing = Math.max(memberConnections, documentConnections) - connections
-  if (missing > 0) await session.open(missing, documents, () => {})
+  return missing > 0 ? missing - (await session.open(missing, documents, () => {})).ok : 0
 }
 
 /** @param {Session} session @param {Scale} scale @param {(share: number) => void} onProgress */
@@ -227,7 +234,8 @@ export async function runMemory (entry, { memoryConnections, memoryIdleMs }, nod
       allKb: growth((used) => used, after),
       idleMs: costs(workers(whileIdle), watchedMs).cpuUs
     }
-    return { system: session.name, memory, lost: (await session.clients.status()).lost }
+    const { lost } = await session.clients.status()
+    return { system: session.name, memory, unconnected: memoryConnections - ok, lost }
   } finally {
     await session.close()
   }

@@ -52,6 +52,7 @@ const OTHER_CLIENTS = 'inkcast, '
  * @property {Remembered} [memory]
  * @property {Partial<Record<'burst' | 'single' | 'steady', number[]>>} [pairs] of other clients of inkcast: CPU per
  *   delivery relative to Socket.IO's clients in the same round
+ * @property {number} unconnected clients whose handshakes failed
  * @property {number} lost connections that were closed from outside
  */
 
@@ -80,6 +81,7 @@ export function summarize (rounds) {
       pairs: system.startsWith(OTHER_CLIENTS)
         ? pairsOf(own, rounds.filter((each) => each.system === INKCAST))
         : undefined,
+      unconnected: total(own.map(({ unconnected }) => unconnected)),
       lost: own.reduce((sum, { lost }) => sum + total(Object.values(lost)), 0)
     }
   })

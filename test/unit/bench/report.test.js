@@ -33,6 +33,7 @@ const delivered = (cpuUs, more = {}) => ({
  */
 const round = (system, cpuUs, more) => ({
   system,
+  unconnected: 0,
   lost: {},
   burst: delivered(cpuUs, more),
   members: [100, 10_000].map((members) => ({ members, delivered: delivered(cpuUs * 2) }))
@@ -56,8 +57,8 @@ test('a limit is judged by the ratio to the baseline', () => {
 
 test('the steady rate is judged by the libraries alone: cost as a ratio, latency in ms', () => {
   const at = (/** @type {number} */ cpuUs, /** @type {number} */ p99) => judge(summarize([
-    { system: 'inkcast', lost: {}, steady: delivered(cpuUs, { latency: { p50: 1, p99, max: 9 } }) },
-    { system: 'floor, libraries', lost: {}, steady: delivered(20) }
+    { system: 'inkcast', unconnected: 0, lost: {}, steady: delivered(cpuUs, { latency: { p50: 1, p99, max: 9 } }) },
+    { system: 'floor, libraries', unconnected: 0, lost: {}, steady: delivered(20) }
   ])).map(({ measured, limit, holds }) => [measured, limit, holds])
   assert.deepEqual(at(29, 7), [[1.45, 1.45, true], [7, 7, true]])
   assert.deepEqual(at(30, 7.1), [[1.5, 1.45, false], [7.1, 7, false]])
@@ -68,6 +69,11 @@ test('a single missing delivery is a fault, for every system', () => {
   assert.deepEqual(faults(summarize([round('inkcast', 4), round('baseline', 20, { missing: 1 })])), [
     'baseline: 1 deliveries are missing'
   ])
+})
+
+test('clients of inkcast that could not connect are a fault in every phase: no delivery to them is expected', () => {
+  const failed = ['inkcast', 'baseline'].map((system) => ({ ...round(system, 4), unconnected: 3 }))
+  assert.deepEqual(faults(summarize(failed)), ['inkcast: 3 handshakes failed'])
 })
 
 test('the report has the ratios, and a plot for each sweep', () => {
