@@ -1,7 +1,7 @@
 /**
  * A running ring of tests: `node --test` with its files, and the results reported so far.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeDirectory, removeDirectory } from '../test/services/directory.js'
@@ -20,6 +20,8 @@ const FLAGS = [
   // V8 has counted calls since Node 22, and the bytes of what it runs before
   Number(process.versions.node.split('.')[0]) < 22 ? '--interrupt-budget=600000' : '--invocation-count-for-turbofan=27000'
 ]
+/** File that a ring sees when no other one runs any more (GIVE_WAY_UNTIL). */
+const ALONE = 'alone'
 const SERVICE_VARIABLES = ['REDIS_URL', 'REDIS_CLUSTER_URL', 'KAFKA_BROKERS', 'KAFKA_CLASSPATH']
 
 /**
@@ -32,6 +34,7 @@ const SERVICE_VARIABLES = ['REDIS_URL', 'REDIS_CLUSTER_URL', 'KAFKA_BROKERS', 'K
  * @property {string} name
  * @property {number} files
  * @property {() => Progress} progress nothing once it has ended
+ * @property {() => void} alone no other ring runs any more: a ring that gives way need not do so
  * @property {Promise<RingResult>} result
  */
 
@@ -52,6 +55,7 @@ export function runRing ({ name, files }, options) {
   const parts = partsOf(files, RINGS[name], directory)
   const begin = performance.now()
   const progress = () => readProgress(output, parts)
+  const alone = () => { if (existsSync(directory)) writeFileSync(join(directory, ALONE), '') }
   const result = (async () => {
     try {
       const problem =
@@ -68,7 +72,7 @@ export function runRing ({ name, files }, options) {
       removeDirectory(directory)
     }
   })()
-  return { name, files: files.length, progress, result }
+  return { name, files: files.length, progress, alone, result }
 }
 
 /**
@@ -82,6 +86,7 @@ export function runRing ({ name, files }, options) {
 async function run ({ name, files }, parts, { nodeArgs, services, filtered, beside, interruption }, directory, output) {
   const { concurrency, timeoutMs } = RINGS[name]
   const env = { ...process.env }
+  env.GIVE_WAY_UNTIL = join(directory, ALONE)
   // for a test that runs this script: otherwise node --test would treat this run as a file of the outer one
   delete env.NODE_TEST_CONTEXT
   for (const variable of SERVICE_VARIABLES) delete env[variable]

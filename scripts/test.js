@@ -98,7 +98,10 @@ async function runAll (selections, start) {
     for (let next = waiting.shift(); next !== undefined && !interruption.signal.aborted; next = waiting.shift())
       await begin(next)
   })
-  await Promise.all([...lanes, ...shared.filter(({ name }) => RINGS[name].beside).map(begin)])
+  const givingWay = shared.filter(({ name }) => RINGS[name].beside).map(begin)
+  await Promise.all(lanes)
+  for (const ring of running) ring.alone()
+  await Promise.all(givingWay)
   over.abort()
   await telling
   for (const selection of selections) {

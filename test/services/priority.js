@@ -9,8 +9,25 @@ const LOWEST = constants.priority.PRIORITY_LOW
  */
 export function giveWay (pid) {
   setPriority(pid, LOWEST)
+  setGroupPriority(pid, LOWEST)
+}
+
+/**
+ * The end of `giveWay`: beside a busy program it would get almost nothing. Without effect where only root may raise
+ * priorities, and Linux does not group processes.
+ * @param {number} pid
+ */
+export function takeTurns (pid) {
+  setGroupPriority(pid, constants.priority.PRIORITY_NORMAL)
+}
+
+/**
+ * Where Linux groups processes by their session, a priority counts within its group only.
+ * @param {number} pid
+ * @param {number} priority
+ */
+function setGroupPriority (pid, priority) {
   try {
-    // where Linux groups processes by their session, a priority counts within its group only
-    writeFileSync(`/proc/${pid}/autogroup`, String(LOWEST))
-  } catch { /* no such groups */ }
+    writeFileSync(`/proc/${pid}/autogroup`, String(priority))
+  } catch { /* no such groups, or the process has ended */ }
 }

@@ -59,6 +59,25 @@ async function runTests (root, ...args) {
   return { code, output: run.output, last: run.output.trimEnd().split('\n').at(-1) }
 }
 
+test('a ring that gives way sees when no other one runs any more', async (t) => {
+  const root = project(t, {
+    'unit/a.test.js': `import { setTimeout as delay } from 'node:timers/promises'
+import { writeFileSync } from 'node:fs'
+test('works', async () => {
+  await delay(300)
+  writeFileSync('unit-has-ended', '')
+})`,
+    'simulation/b.test.js': `import { setTimeout as delay } from 'node:timers/promises'
+import { existsSync } from 'node:fs'
+test('waits', async () => {
+  while (!existsSync(process.env.GIVE_WAY_UNTIL)) await delay(20)
+  assert.ok(existsSync('unit-has-ended'))
+})`
+  })
+  const { code, output } = await runTests(root, 'unit', 'simulation')
+  assert.equal(code, 0, output)
+})
+
 test('all rings run even when one fails, and the counts add up', async (t) => {
   const root = project(t, {
     'unit/a.test.js':
