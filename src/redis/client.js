@@ -3,6 +3,7 @@ import { Backoff } from '../base/common/backoff.js'
 import { addressesOf, parseSentinelUrl, socketPathOf } from '../config/redis-url.js'
 import { LogLimit } from '../base/common/log-limit.js'
 import { createRedisClientMetrics } from '../observe/metrics/redis-client.js'
+import { AnswerLimit } from './answer-limit.js'
 import { Channels } from './channels.js'
 import { createElsewhere } from './identity/moved-address.js'
 import { identityIn, identityOf } from './identity/identity.js'
@@ -10,7 +11,7 @@ import { createSlotMoves } from './identity/moved-slots.js'
 import { isRefusal, withoutArguments } from './errors.js'
 import { inProcess } from './in-process.js'
 import { createKeys } from './keys.js'
-import { RECONNECT, clusterOptions, connectionOptions } from './options.js'
+import { RECONNECT, clusterOptions, commandOptions } from './options.js'
 import { causeOfSentinels, sentinelOptions } from './sentinel/options.js'
 import { createSentinelWatch } from './sentinel/watch.js'
 import { createMarkers } from './markers.js'
@@ -65,7 +66,7 @@ export function createRedis ({ name, log, metrics, onWaits = () => {}, clock, ra
   const backListeners = []
   const tellBack = () => { for (const listener of backListeners) listener() }
   const sentinel = connect === undefined ? parseSentinelUrl(urls[0]) : undefined
-  const own = { ...connectionOptions(name), retryStrategy: () => backoff.next() }
+  const own = { ...commandOptions(name), retryStrategy: () => backoff.next() }
   const client = connect !== undefined
     ? new Redis({ ...own, ...inProcess(connect) })
     : sentinel !== undefined
@@ -87,7 +88,7 @@ export function createRedis ({ name, log, metrics, onWaits = () => {}, clock, ra
     counted?.failed(error)
     refusals.note(error)
     elsewhere?.note(error)
-  }, client instanceof Cluster ? undefined : counted?.sent)
+  }, client instanceof Cluster ? {} : { onSent: counted?.sent, limit: new AnswerLimit(client, clock) })
   if (client instanceof Cluster) {
     refuseWhenDown(client)
     const known = new Set()
@@ -98,7 +99,7 @@ export function createRedis ({ name, log, metrics, onWaits = () => {}, clock, ra
       // ioredis adds a node that is gone once more for each command that another one redirects to it. Listeners send
       // commands: they would add the next one
       const again = tried.has(key)
-      catchRejections(node, refusals.note, counted?.sent)
+      catchRejections(node, refusals.note, { onSent: counted?.sent, limit: new AnswerLimit(node, clock) })
       node.on('ready', () => {
         if (known.has(key)) counted?.reconnected('commands')
         known.add(key)
@@ -213,7 +214,7 @@ export function createRedis ({ name, log, metrics, onWaits = () => {}, clock, ra
         refusals.note(error)
         elsewhere?.note(error)
         if (error instanceof Error && error.message.startsWith('MOVED ')) topology.refresh()
-      }, counted?.sent)
+      }, { onSent: counted?.sent })
     },
 
     /** Whether Redis is connected. */
@@ -305,15 +306,21 @@ export function createRedis ({ name, log, metrics, onWaits = () => {}, clock, ra
  * connection would end the process. Callers that await a command still get its error.
  * @param {Client} redis
  * @param {(error: unknown) => void} onRejected called for each
- * @param {(command: any) => void} [onSent] called with each command
+ * @param {object} [more]
+ * @param {(command: any) => void} [more.onSent] called with each command
+ * @param {AnswerLimit} [more.limit]
  * @returns {() => number} commands that are not answered yet
  */
-function catchRejections (redis, onRejected, onSent = () => {}) {
+function catchRejections (redis, onRejected, { onSent = () => {}, limit } = {}) {
   const send = /** @type {Function} */ (redis.sendCommand)
   let pending = 0
-  const answered = () => { pending-- }
+  const answered = () => {
+    pending--
+    limit?.settled()
+  }
   const rejected = (/** @type {unknown} */ error) => {
     pending--
+    limit?.settled()
     onRejected(error)
   }
   redis.sendCommand = (/** @type {unknown[]} */ ...args) => {
@@ -321,6 +328,7 @@ function catchRejections (redis, onRejected, onSent = () => {}) {
     const sent = send.apply(redis, args)
     if (sent === undefined) return
     pending++
+    limit?.sent()
     sent.then(answered, rejected)
     return sent
   }

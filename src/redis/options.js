@@ -28,6 +28,13 @@ export function connectionOptions (name) {
 }
 
 /**
+ * Of the connections for commands: `answer-limit.js` has their timeout.
+ * @param {string} name
+ * @returns {import('ioredis').RedisOptions}
+ */
+export const commandOptions = (name) => ({ ...connectionOptions(name), socketTimeout: undefined })
+
+/**
  * @param {string} name
  * @param {string[]} urls
  * @param {() => number} retryStrategy
@@ -53,7 +60,7 @@ export function clusterOptions (name, urls, retryStrategy) {
         }
       : {}),
     redisOptions: {
-      ...connectionOptions(name),
+      ...commandOptions(name),
       // nodes that are discovered later have no URL with these
       ...(username === '' ? {} : { username: decodeURIComponent(username) }),
       ...(password === '' ? {} : { password: decodeURIComponent(password) }),

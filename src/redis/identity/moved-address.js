@@ -1,4 +1,5 @@
 import { Backoff } from '../../base/common/backoff.js'
+import { ANSWER_TIMEOUT } from '../options.js'
 import { ONE_ATTEMPT } from '../sentinel/options.js'
 import { identityOf } from './identity.js'
 
@@ -41,7 +42,7 @@ export function createElsewhere ({ client, log, clock, random }) {
 
   /** Of the server at the address now. */
   async function identityThere () {
-    const probe = client.duplicate({ lazyConnect: true, ...ONE_ATTEMPT })
+    const probe = client.duplicate({ lazyConnect: true, socketTimeout: ANSWER_TIMEOUT, ...ONE_ATTEMPT })
     probe.on('error', () => {}) // connect rejects as well
     try {
       await probe.connect()
