@@ -200,6 +200,11 @@ const PACKAGES = {
         without: 'Channels of a moved hash slot are not subscribed again.'
       },
       {
+        part: '`stream.bytesRead`, `commandQueue`',
+        files: ['src/redis/answer-limit.js', 'src/redis/subscriber-connection.js'],
+        without: 'A process that its host stopped for 2 s loses its connections for commands.'
+      },
+      {
         part: '`cluster.slots`, `refreshSlotsCache`, event `refresh`',
         files: ['src/redis/topology.js', 'src/redis/client.js', 'src/redis/markers.js'],
         without: 'Moved hash slots are not followed.'
