@@ -208,6 +208,7 @@ export class Client {
       : undefined
     const Participation = (options.state !== undefined || options.presence) &&
       (await import('./presence/participation.js')).Participation
+    if (this.#connection.ended) throw this.reason // during an import
     // these travel with the next handshake, where their errors would belong to no call
     checkId('guid', guid)
     const position = positionOf(options.position)

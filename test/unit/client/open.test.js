@@ -14,6 +14,13 @@ describe('opening a document', () => {
     assert.deepEqual(socket.handshakes.at(-1).documents, {})
   })
 
+  test('ends when the client is closed while a part of the library is loaded', async (t) => {
+    const { client } = scriptedClient(t)
+    const opening = client.open('doc', { load: async () => at(1), timeout: 1000 })
+    client.close()
+    await assert.rejects(opening, { code: 'closed' })
+  })
+
   test('ends when its signal aborts, with the reason of the signal', async (t) => {
     const { client } = scriptedClient(t)
     const abort = new AbortController()
