@@ -53,16 +53,21 @@ export class SharedDocuments {
    * @returns {Promise<any>} the answer
    */
   join (tab, join) {
-    const { guid, position, state, members } = join
+    const { guid, position, last, state, members } = join
     let document = this.#documents.get(guid)
     if (document === undefined) {
       document = { parts: new Map(), position: position ?? null, joined: false, turn: Promise.resolve() }
       this.#documents.set(guid, document)
     }
-    // a tab that has what the connection has gets what follows
-    const isLevel = document.parts.size === 0 || isAt(position, document.position)
+    const part = document.parts.get(tab) ?? { held: [] }
+    // one that only takes part otherwise goes on where it is. One that has what the connection has gets what follows,
+    // but not what the connection still has to get: the gateway may not know this tab yet
+    const goesOn = document.parts.has(tab) && position === undefined && !last
+    const isLevel = document.joined && document.parts.size > 0 && isAt(position, document.position)
+    if (!goesOn) part.held = isLevel ? null : []
+    Object.assign(part, { state, members })
     document.parts.delete(tab)
-    document.parts.set(tab, { held: isLevel ? null : [], ...(state && { state }), ...(members && { members }) })
+    document.parts.set(tab, part)
     return this.#inTurn(document, (now) => now.joined ? this.#follow(now, tab, join) : this.#first(now, tab, join))
   }
 

@@ -72,6 +72,101 @@ test('a tab that joins later gets the log from its position, then what arrived m
   assert.deepEqual(sent.get(second)?.map(([, payload]) => payload), [2, 3, 4, 5])
 })
 
+/** Two tabs, and a gateway whose answers the test gives. */
+function tabsOfOneDocument () {
+  /** @type {any[]} */
+  const [first, second] = [1, 2].map((number) => ({ number, client: `c${number}`, sent: /** @type {any[]} */ ([]) }))
+  /** @type {{ event: string, argument: any, answer: (answer: object) => void }[]} */
+  const requests = []
+  const emit = (/** @type {any} */ tab, /** @type {any[]} */ ...event) => { tab.sent.push(event) }
+  const documents = new SharedDocuments({
+    request: (event, argument) => new Promise((answer) => { requests.push({ event, argument, answer }) }),
+    emit,
+    emitAll: (tabs, ...event) => { for (const tab of tabs) emit(tab, ...event) }
+  })
+  return {
+    first, second, documents,
+    /** @param {any} tab @param {object} [more] */
+    join: (tab, more) => documents.join(tab, { guid: 'doc', ...more }),
+    /** @param {number} offset */
+    arrives (offset) {
+      for (const tab of documents.onRecord('message', offset, { guid: 'doc', offset }, []))
+        emit(tab, 'message', offset, { guid: 'doc', offset })
+    },
+    /** @param {object} answer */
+    async answers (answer) {
+      await settle()
+      requests.shift()?.answer({ ok: true, guid: 'doc', ...answer })
+      await settle()
+    },
+    /** @param {any} tab */
+    received: (tab) => tab.sent.filter((/** @type {any[]} */ [event]) => event === 'message')
+      .map((/** @type {any[]} */ [, payload]) => payload),
+    async asked () {
+      await settle()
+      return requests.map(({ event, argument }) => [event, argument.before])
+    }
+  }
+}
+
+/** @param {number} from @param {number} to */
+const page = (from, to) => ({
+  records: Array.from({ length: to - from + 1 }, (_, i) => from + i)
+    .map((offset) => ({ event: 'message', payload: offset, meta: { guid: 'doc', offset } })),
+  position: at(to), more: false
+})
+
+test('a tab that takes part in presence later misses no record meanwhile', async () => {
+  const { first, join, arrives, answers, received } = tabsOfOneDocument()
+  join(first, { position: at(2) })
+  await answers({ position: at(2) })
+  join(first, { members: true })
+  arrives(3)
+  await answers({ position: at(3) })
+  arrives(4)
+  assert.deepEqual(received(first), [3, 4])
+})
+
+test('a tab that opens a document which another one leaves while it is joined gets the log from its position', async () => {
+  const { first, second, documents, join, answers, received, asked } = tabsOfOneDocument()
+  join(first, { position: at(20) })
+  await settle()
+  documents.leave(first, 'doc')
+  const joining = join(second, { position: at(5) })
+  await answers({ position: at(20) })
+  await answers({ position: at(20) })
+  assert.deepEqual(await asked(), [['doc:history', 21]])
+  await answers(page(6, 20))
+  assert.deepEqual([received(second).at(0), received(second).at(-1), (await joining).recovered], [6, 20, true])
+})
+
+test('a tab that opens a document which is being left gets its records in order', async () => {
+  const { first, second, documents, join, arrives, answers, received } = tabsOfOneDocument()
+  join(first, { position: at(10) })
+  await answers({ position: at(10) })
+  documents.leave(first, 'doc')
+  await settle()
+  join(second, { position: at(5) })
+  arrives(11)
+  await answers({}) // of the leave
+  for (const offset of [6, 7, 8, 9, 10, 11]) arrives(offset)
+  await answers({ position: at(11) })
+  assert.deepEqual(received(second), [6, 7, 8, 9, 10, 11])
+})
+
+test('records that come before the gateway knows a tab, which some may exclude, are read again for it', async () => {
+  const { first, second, join, arrives, answers, received, asked } = tabsOfOneDocument()
+  join(first, { position: at(2) })
+  join(second, { position: at(2) })
+  await settle()
+  arrives(3)
+  await answers({ position: at(3) })
+  await answers({ position: at(3) })
+  assert.deepEqual([received(first), received(second), await asked()], [[3], [], [['doc:history', 4]]])
+  await answers({ ...page(3, 3), records: [{ ...page(3, 3).records[0], meta: { guid: 'doc', offset: 3, except: ['c2'] } }] })
+  assert.deepEqual(received(second), [])
+})
+
 test('a message that the gateway publishes is of the tab that sent it, also with a trace of its page', () => {
   const senders = new Senders()
   const { traceparent } = /** @type {any} */ (senders.mark({ guid: 'doc', data: 1 }, 7))
