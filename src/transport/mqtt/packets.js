@@ -67,9 +67,11 @@ class Decoder {
   /** @type {Error | undefined} */
   #error
   #parser
+  #settings
 
-  /** @param {{ protocolVersion: Version }} [settings] */
+  /** @param {{ protocolVersion?: Version }} settings */
   constructor (settings) {
+    this.#settings = settings
     this.#parser = parser(settings)
       .on('packet', (packet) => { this.#packet = packet })
       .on('error', (error) => { this.#error = error })
@@ -83,8 +85,8 @@ class Decoder {
     const packet = /** @type {Packet | undefined} */ (this.#packet)
     if (packet === undefined) throw new Error('not a packet')
     this.#packet = undefined
-    // the parser would keep the last CONNECT, and its password
-    if (packet.cmd === 'connect') /** @type {any} */ (this.#parser).settings = {}
+    // the parser would keep the last CONNECT, its version and its password
+    if (packet.cmd === 'connect') /** @type {any} */ (this.#parser).settings = this.#settings
     return packet
   }
 }
@@ -117,7 +119,7 @@ export class PacketDecoder {
 
   /** @param {Version | 'connect'} kind @param {Buffer} bytes @returns {Packet} @throws {MqttError} */
   #decode (kind, bytes) {
-    const decoder = this.#decoders[kind] ??= new Decoder(kind === 'connect' ? undefined : { protocolVersion: kind })
+    const decoder = this.#decoders[kind] ??= new Decoder(kind === 'connect' ? {} : { protocolVersion: kind })
     try {
       return decoder.decode(bytes)
     } catch (error) {

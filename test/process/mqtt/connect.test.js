@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
+import { randomUUID } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import mqtt from 'mqtt'
 import { startEmbedded } from '../../helpers/embedded.js'
@@ -30,6 +31,16 @@ describe('CONNECT', () => {
       await client.closed()
       assert.deepEqual(client.received.map(({ reasonCode }) => reasonCode), protocolVersion === 5 ? [0x82] : [])
     }
+  })
+
+  test('a second CONNECT ends no other connection', async (t) => {
+    const [client, other] = await Promise.all(['twice', 'other'].map(async (uid) =>
+      mqttClient(t, port, { protocolVersion: 5, ...await login(uid) })))
+    client.send({ ...CONNECT, protocolVersion: 5 })
+    await client.closed()
+    const topic = `doc/${randomUUID()}`
+    assert.equal((await other.publish(topic, 1)).reasonCode, 0)
+    assert.equal(await other.subscribe(topic, 1), 1)
   })
 
   test('[MQTT-3.1.2-2] [MQTT5-3.1.2-2] another version is refused with return code 1', async (t) => {
