@@ -49,6 +49,14 @@ const PROPERTIES = {
 /** Properties that must not be 0. */
 const NOT_ZERO = ['receiveMaximum', 'maximumPacketSize']
 
+/** What a decoder makes of bytes that are not UTF-8; a text may have the character itself. */
+const REPLACEMENT = '\ufffd'
+/**
+ * Texts of user properties that are searched for in their packet. The decoder does not keep their order, so that each
+ * search may go through the whole packet.
+ */
+const MAX_SEARCHES = 32
+
 const NAME = 'MQTT'
 /** Name with its length, version, flags, keep-alive. */
 const LEAST = 2 + NAME.length + 4
@@ -215,7 +223,7 @@ function checkProperties (of, properties, bytes) {
     if (Array.isArray(value)) throw new MqttError(PROTOCOL_ERROR, `${name} comes twice`)
     if (value === 0 && NOT_ZERO.includes(name)) throw new MqttError(PROTOCOL_ERROR, `${name} is 0`)
     if (typeof value === 'string') checkText(value, bytes)
-    else if (name === 'userProperties') for (const pair of Object.entries(value)) checkPair(pair, bytes)
+    else if (name === 'userProperties') checkUserProperties(value, bytes)
   }
 }
 
@@ -232,31 +240,39 @@ function checkPacket (packet, bytes, version) {
   } else if (cmd === 'subscribe' || cmd === 'unsubscribe') {
     const topics = packet.unsubscriptions ?? packet.subscriptions.map((/** @type {any} */ one) => one.topic)
     if (topics.length === 0) throw new MqttError(PROTOCOL_ERROR, 'no topic') // [MQTT-3.8.3-3] [MQTT-3.10.3-2]
+    // in the order of the packet, so that all searches together go through it once
+    let at = 0
     for (const one of topics) {
       if (one === '') throw new MqttError(MALFORMED, 'a topic is empty') // [MQTT-4.7.3-1]
-      checkText(one, bytes)
+      at = checkText(one, bytes, at)
     }
   }
 }
 
-/** @param {[name: string, value: string | string[]]} pair @param {Buffer} bytes @throws {MqttError} [MQTT5-1.5.7-1] */
-function checkPair ([name, value], bytes) {
-  checkText(name, bytes)
-  for (const one of [value].flat()) {
-    if (typeof one !== 'string') throw new MqttError(MALFORMED, 'a user property cannot be read')
-    checkText(one, bytes)
+/** @param {Record<string, any>} properties by name @param {Buffer} bytes @throws {MqttError} [MQTT5-1.5.7-1] */
+function checkUserProperties (properties, bytes) {
+  let searches = 0
+  for (const text of Object.entries(properties).flat(2)) {
+    if (typeof text !== 'string') throw new MqttError(MALFORMED, 'a user property cannot be read')
+    if (text.includes(REPLACEMENT) && ++searches > MAX_SEARCHES)
+      throw new MqttError(MALFORMED, 'too many user properties have a replacement character')
+    checkText(text, bytes)
   }
 }
 
 /**
  * @param {string | undefined} text
  * @param {Buffer} bytes that it comes from
+ * @param {number} [from] where the search for it begins, if it needs one
+ * @returns {number} where the search ended; without one, where it would begin
  * @throws {MqttError} it has a null character, or was no UTF-8 [MQTT-1.5.3-1] [MQTT-1.5.3-2]
  */
-function checkText (text, bytes) {
-  if (text === undefined) return
-  if (text.includes('\0') || (text.includes('\ufffd') && !bytes.includes(text)))
-    throw new MqttError(MALFORMED, 'a text is not valid UTF-8')
+function checkText (text, bytes, from = 0) {
+  if (text === undefined) return from
+  const searched = text.includes(REPLACEMENT)
+  const at = searched ? bytes.indexOf(text, from) : from
+  if (at === -1 || text.includes('\0')) throw new MqttError(MALFORMED, 'a text is not valid UTF-8')
+  return searched ? at + Buffer.byteLength(text) : from
 }
 
 /**

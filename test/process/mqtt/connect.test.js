@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import net from 'node:net'
 import { randomUUID } from 'node:crypto'
+import net from 'node:net'
 import { after, describe, test } from 'node:test'
 import mqtt from 'mqtt'
 import { startEmbedded } from '../../helpers/embedded.js'
