@@ -34,8 +34,9 @@ export class Deadlines {
 
   get size () { return this.#since.size }
 
-  /** @param {Waiting} socket */
+  /** @param {Waiting} socket whose time begins, or begins again */
   add (socket) {
+    this.#since.delete(socket)
     this.#since.set(socket, this.#time.now())
     if (this.#since.size > this.#most) this.#endOldest()
     this.#timer ??= this.#clock.every(LOOK_EVERY, () => this.#look()).unref()

@@ -143,7 +143,11 @@ export class StreamLink extends EventEmitter {
   close (discard, code = CloseCode.NO_CODE, reason = '') {
     if (this.readyState === 'closed') return
     if (discard !== true && this.writeBuffer.length > 0) {
-      if (this.readyState === 'open') this.once('drain', () => this.close(true, code, reason))
+      if (this.readyState === 'open') {
+        this.once('drain', () => this.close(true, code, reason))
+        // the client may never read them
+        this.closing.add(this.netSocket)
+      }
       this.closes()
       return
     }

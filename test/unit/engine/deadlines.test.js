@@ -19,6 +19,19 @@ test('connections beyond their deadline are closed, others are not', () => {
   assert.deepEqual([first.destroyed, kept.destroyed, second.destroyed, deadlines.size], [true, false, true, 0])
 })
 
+test('a connection that gets another deadline delays no other one', () => {
+  const clock = manualClock()
+  const deadlines = new Deadlines(10_000, clock)
+  const [again, other] = [fake(), fake()]
+  for (const socket of [again, other]) deadlines.add(socket)
+  clock.advance(5000)
+  deadlines.add(again)
+  clock.advance(5000)
+  assert.deepEqual([again.destroyed, other.destroyed], [false, true])
+  clock.advance(5000)
+  assert.equal(again.destroyed, true)
+})
+
 test('no connection ends because this process hung: its bytes may wait to be read', () => {
   const clock = manualClock()
   const deadlines = new Deadlines(10_000, clock)
