@@ -21,7 +21,7 @@ export const MODULE_STATE = {
   ...filesOf('fields of other objects, which each belong to one part', [
     'client/devtools/index.js', 'src/gateway/extensions/guard.js', 'src/gateway/document-rate.js',
     'src/gateway/handlers/join.js', 'src/gateway/handlers/queued-edits.js', 'src/gateway/handlers/refresh.js',
-    'src/gateway/queued-packets.js', 'src/kafka/topic-safety.js',
+    'src/gateway/mqtt/subscribe.js', 'src/gateway/queued-packets.js', 'src/kafka/topic-safety.js',
     'src/wire/raw-value.js'
   ]),
   ...filesOf('prototypes of libraries that are patched, once', [

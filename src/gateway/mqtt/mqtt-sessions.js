@@ -94,8 +94,8 @@ export class MqttSessions {
       connection.unsaved = true
       this.#timer ??= this.#context.clock.every(WRITE_EVERY, () => this.#writeChanged()).unref()
     }
-    for (const topic of topics ?? [])
-      openAgain(connection, topic, this.#context).catch((error) =>
+    if (topics !== null)
+      openAgain(connection, topics, this.#context).catch((error) =>
         this.#context.log.error({ err: error }, 'a session of MQTT was not continued'))
   }
 

@@ -16,6 +16,9 @@ import { Reason, subackOf } from './codes.js'
  * @typedef {[topic: string, qos: 0 | 1, noLocal: boolean, place: StoredPlace | null]} Topic of a session
  * @typedef {Omit<import('./mqtt-connection.js').Place, 'ids'> & { ids: [offset: number, id: number][] }} StoredPlace
  * @typedef {{ topic: string, qos: number, nl?: boolean, rh?: number }} Filter
+ * @typedef {import('./mqtt-connection.js').Subscription} Subscription
+ * @typedef {import('../../wire/position.js').Position} Position
+ * @typedef {import('../../base/common/errors.js').ErrorCode} ErrorCode
  */
 
 const WILDCARD = /[+#]/
@@ -93,7 +96,7 @@ async function subscribeTo (connection, { topic, qos, nl = false, rh = ALWAYS },
   const guid = 'guid' in to ? to.guid : undefined
   const before = connection.subscription(topic)
   const granted = (to.kind === 'document' || to.kind === 'user') && qos > 0 ? 1 : 0
-  /** @type {import('./mqtt-connection.js').Subscription} */
+  /** @type {Subscription} */
   const subscription = { qos: granted, noLocal: nl, guid, retained: false, place: before?.place }
   if (!connection.subscribe(topic, subscription)) return Reason.QUOTA
   if (guid === undefined) {
@@ -154,15 +157,34 @@ async function sendWaiting (connection, waiting, context) {
 }
 
 /**
- * @param {MqttConnection} connection
- * @param {object} input of doc:join
- * @param {Context} context
- * @returns {Promise<import('../../base/common/errors.js').ErrorCode | undefined>} code of an error
+ * Joins in progress, with the code of their error. doc:join refuses the eleventh that follows one, and a client may
+ * subscribe to any number of signals of a document at once.
+ * @type {WeakMap<import('../open-document.js').OpenDocument, Promise<ErrorCode | undefined>>}
  */
-async function join (connection, input, context) {
+const joins = new WeakMap()
+
+/**
+ * Opens a document, or waits until another subscription has opened it.
+ * @param {MqttConnection} connection
+ * @param {{ guid: string, position?: Position | null, last?: number }} input of doc:join
+ * @param {Context} context
+ * @returns {Promise<ErrorCode | undefined>} code of an error
+ */
+function join (connection, input, context) {
+  const known = connection.document(input.guid)
+  const joining = known?.joined === false ? joins.get(known) : undefined
+  if (joining !== undefined) return joining
+  const begun = beginJoin(connection, input, context)
+  const document = connection.document(input.guid)
+  if (document?.joined === false) joins.set(document, begun)
+  return begun
+}
+
+/** @param {MqttConnection} connection @param {object} input @param {Context} context */
+async function beginJoin (connection, input, context) {
   let answer = /** @type {any} */ (undefined)
   await handleEvent(connection, 'doc:join', [input, (/** @type {any} */ given) => { answer = given }], context)
-  return answer?.error?.code
+  return /** @type {ErrorCode | undefined} */ (answer?.error?.code)
 }
 
 /**
@@ -195,31 +217,58 @@ async function sendNewest (connection, topic, last, { bus, reads, feeds }) {
 const readPlace = (place) => ({ ...place, ids: new Map(place.ids) })
 
 /**
- * Opens a subscription of a session that continues.
+ * Opens the subscriptions of a session that continues: each document once, at the place of its first topic.
  * @param {MqttConnection} connection
- * @param {Topic} stored
+ * @param {Topic[]} topics
  * @param {Context} context
  */
-export async function openAgain (connection, [topic, qos, noLocal, place], context) {
-  const to = readTopic(topic)
-  if (to === null) return
-  const guid = 'guid' in to ? to.guid : undefined
-  const subscription = { qos, noLocal, guid, retained: false, place: place === null ? undefined : readPlace(place) }
-  connection.subscribe(topic, subscription)
-  const position = place === null ? null : { epoch: place.epoch, offset: place.offset }
-  if (to.kind === 'user') return readUserLog(connection, position, context)
-  if (guid === undefined) return
-  const error = await join(connection, { guid, position }, context)
-  if (error === undefined || !connection.open) return
-  if (!ERRORS[error].retryable) return void connection.unsubscribe(topic)
-  // its records would be missing; the join has removed the subscription, and the session has to keep it
-  connection.subscribe(topic, subscription)
-  connection.giveUp('unavailable, connect again')
+export async function openAgain (connection, topics, context) {
+  /** @type {Map<string, Opened[]>} */
+  const byDocument = new Map()
+  /** @type {Promise<void>[]} */
+  const opening = []
+  for (const [topic, qos, noLocal, place] of topics) {
+    const to = readTopic(topic)
+    if (to === null) continue
+    const guid = 'guid' in to ? to.guid : undefined
+    const subscription = { qos, noLocal, guid, retained: false, place: place === null ? undefined : readPlace(place) }
+    connection.subscribe(topic, subscription)
+    if (to.kind === 'user') opening.push(readUserLog(connection, positionOf(place), context))
+    if (guid === undefined) continue
+    const others = byDocument.get(guid)
+    if (others === undefined) byDocument.set(guid, [{ topic, subscription, place }])
+    else others.push({ topic, subscription, place })
+  }
+  for (const [guid, opened] of byDocument) opening.push(openDocument(connection, guid, opened, context))
+  await Promise.all(opening)
 }
 
 /**
+ * @typedef {{ topic: string, subscription: Subscription, place: StoredPlace | null }} Opened
+ *
  * @param {MqttConnection} connection
- * @param {import('../../wire/position.js').Position | null} position null: from now on
+ * @param {string} guid
+ * @param {Opened[]} opened topics of the document
+ * @param {Context} context
+ */
+async function openDocument (connection, guid, opened, context) {
+  const error = await join(connection, { guid, position: positionOf(opened[0].place) }, context)
+  if (error === undefined || !connection.open) return
+  if (!ERRORS[error].retryable) {
+    for (const { topic } of opened) connection.unsubscribe(topic)
+    return
+  }
+  // their records would be missing; the join has removed the subscriptions, and the session has to keep them
+  for (const { topic, subscription } of opened) connection.subscribe(topic, subscription)
+  connection.giveUp('unavailable, connect again')
+}
+
+/** @param {StoredPlace | null} place @returns {Position | null} */
+const positionOf = (place) => place === null ? null : { epoch: place.epoch, offset: place.offset }
+
+/**
+ * @param {MqttConnection} connection
+ * @param {Position | null} position null: from now on
  * @param {Context} context
  */
 async function readUserLog (connection, position, { userLogs }) {

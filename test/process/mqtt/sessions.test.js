@@ -49,6 +49,32 @@ describe('a session', () => {
     }
   })
 
+  test('has any number of topics of a document, granted one after the other or at once', async (t) => {
+    const guid = randomUUID()
+    const topics = [`doc/${guid}`, ...Array.from({ length: 15 }, (_, i) => `doc/${guid}/signal/s${i}`)]
+    const signaled = async (/** @type {any} */ client, /** @type {any} */ sender) => {
+      await post(guid, 'record')
+      assert.equal((await client.record()).value, 'record')
+      await sender.publish(topics[15], 'signal')
+      assert.deepEqual((await client.record()).value, 'signal')
+    }
+    const sender = await connect(t, 'sender')
+    await sender.subscribe(topics[1])
+    const first = await connect(t, 'many', V5)
+    for (const topic of topics) await first.subscribe(topic, 1)
+    first.socket.destroy()
+    await gone('many')
+    const again = await connect(t, 'many', V5)
+    assert.equal(again.connack.sessionPresent, true)
+    await signaled(again, sender)
+    again.socket.destroy()
+    await gone('many')
+    const clean = await connect(t, 'many', { ...V5, clean: true })
+    clean.send({ cmd: 'subscribe', messageId: 99, subscriptions: topics.map((topic) => ({ topic, qos: 1, rh: 2 })) })
+    assert.deepEqual((await clean.next('suback')).granted, [1, ...Array(15).fill(0)])
+    await signaled(clean, sender)
+  })
+
   test('has a subscription that was granted, also if the connection is replaced at once', async (t) => {
     const guid = randomUUID()
     const first = await connect(t, 'replaced', V5)
