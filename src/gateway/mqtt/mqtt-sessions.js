@@ -11,7 +11,7 @@ import { openAgain } from './subscribe.js'
  * @typedef {import('./subscribe.js').Topic} Topic
  *
  * @typedef {object} Open session of an open connection
- * @property {number} expiry s after its end
+ * @property {number} expiry s after its end; 0: it is continued for the last time
  * @property {number} writtenAt monotonic ms
  */
 
@@ -89,7 +89,7 @@ export class MqttSessions {
    * @param {Topic[] | null} topics
    */
   begin (connection, expiry, topics) {
-    if (expiry > 0) {
+    if (expiry > 0 || topics !== null) {
       this.#open.set(connection, { expiry, writtenAt: 0 })
       connection.unsaved = true
       this.#timer ??= this.#context.clock.every(WRITE_EVERY, () => this.#writeChanged()).unref()
@@ -100,7 +100,7 @@ export class MqttSessions {
   }
 
   /** @param {MqttConnection} connection @returns {boolean} whether it has a session that outlasts it */
-  has (connection) { return this.#open.has(connection) }
+  has (connection) { return (this.#open.get(connection)?.expiry ?? 0) > 0 }
 
   /**
    * A subscription has changed: a client that has its SUBACK will not subscribe again.
