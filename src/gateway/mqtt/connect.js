@@ -70,7 +70,9 @@ function readWill ({ topic, payload, qos, properties }) {
   if (qos === 2) throw new MqttError(Reason.QOS, 'the highest quality of service is 1') // [MQTT5-3.2.2-12]
   const message = { topic, payload: Buffer.from(/** @type {Buffer} */ (payload)), properties }
   try {
-    readMessage(message)
+    const { event } = readMessage(message)
+    // its sender has left the document by then
+    if (event === 'doc:signal') throw new InkcastError('forbidden', 'it cannot be a signal')
   } catch (error) {
     const { code, message: text } = publicError(error)
     throw new MqttError(code === 'bad_request' || code === 'forbidden' ? Reason.TOPIC_NAME : Reason.PAYLOAD, `will: ${text}`)

@@ -96,7 +96,8 @@ describe('CONNECT', () => {
     'wrong are refused', async (t) => {
     const will = (/** @type {any} */ more) => ({ topic: 'doc/a', payload: '1', qos: 1, retain: false, ...more })
     for (const [connect, code] of /** @type {[any, number][]} */ ([
-      [{ will: will({ qos: 2 }) }, 0x9b], [{ will: will({ topic: 'elsewhere' }) }, 0x90], [{ will: will({ payload: '{' }) }, 0x99],
+      [{ will: will({ qos: 2 }) }, 0x9b], [{ will: will({ topic: 'elsewhere' }) }, 0x90],
+      [{ will: will({ topic: 'doc/a/signal/b' }) }, 0x90], [{ will: will({ payload: '{' }) }, 0x99],
       [{ properties: { authenticationMethod: 'x' } }, 0x8c]
     ])) {
       const { connack } = await mqttClient(t, port, { protocolVersion: 5, clientId: 'w', ...connect, ...await login('wills') })
