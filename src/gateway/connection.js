@@ -274,9 +274,10 @@ export class Connection extends TurnQueue {
    * Drops what was written about a document and is still queued in this process: the user may not have it any more.
    * Requests whose answers are dropped are answered `not_joined`.
    * @param {string} guid
+   * @returns {Buffer[]} frames of what was dropped
    */
   withdraw (guid) {
-    this.withdrawQueued(guid)
+    const queued = this.withdrawQueued(guid)
     const taken = takeBack(this.conn, guid)
     for (const packet of taken) this.backlog?.withdrew(sizeOf(packet))
     const error = publicError(new InkcastError('not_joined'))
@@ -284,6 +285,7 @@ export class Connection extends TurnQueue {
       const id = this.requestOf(packet)
       if (id !== undefined) this.answer(id, { ok: false, error })
     }
+    return [...queued.map(({ frame }) => frame), ...taken.flatMap(({ options }) => options?.wsPreEncodedFrame ?? [])]
   }
 
   /**

@@ -91,11 +91,17 @@ export class TurnQueue {
     noteWrites(this.conn, guid, write)
   }
 
-  /** Drops what is queued in this turn about a document. @param {string} guid */
+  /**
+   * Drops what is queued in this turn about a document.
+   * @param {string} guid
+   * @returns {import('../wire/packet.js').EncodedMessage[]} what was dropped
+   */
   withdrawQueued (guid) {
     const queued = this.#queued
-    if (queued === null || queued === NOTHING) return
-    this.#queued = queued.filter((message) => message.guid !== guid)
-    this.#queuedBytes = this.#queued.reduce((sum, { frame }) => sum + frame.length, 0)
+    if (queued === null || queued === NOTHING) return NOTHING
+    const kept = queued.filter((message) => message.guid !== guid)
+    this.#queued = kept.length === 0 ? NOTHING : kept
+    this.#queuedBytes = kept.reduce((sum, { frame }) => sum + frame.length, 0)
+    return queued.filter((message) => message.guid === guid)
   }
 }

@@ -40,6 +40,14 @@ export function publishPacket (topic, payload, id, properties) {
   return { bytes, id, idAt }
 }
 
+/** @param {Buffer} bytes of a PUBLISH packet @returns {number} its packet id; 0: none */
+export function packetIdIn (bytes) {
+  if ((bytes[0] & QOS_1) === 0) return 0
+  let at = 1
+  while (bytes[at++] > 127);
+  return bytes.readUInt16BE(at + 2 + bytes.readUInt16BE(at))
+}
+
 /**
  * @param {PublishPacket} packet shared
  * @param {number} id of this copy; 0: none

@@ -8,6 +8,8 @@
  * @property {number} offset in the log
  * @property {number | undefined} ackId of a receipt
  *
+ * @typedef {Omit<Record, 'guid'> & { guid: string | undefined | null }} Sent null: of no log any more
+ *
  * @typedef {object} Owner its connection
  * @property {{ clock: Pick<import('../../base/common/clock.js').Clock, 'timer'> }} context
  * @property {() => void} tooSlow called when the client acknowledges nothing
@@ -22,7 +24,7 @@ export const MAX_ID = 65_535
  */
 export const PATIENCE = 900_000
 
-/** The list of a client that has acknowledged everything. @type {Record[]} */
+/** The list of a client that has acknowledged everything. @type {Sent[]} */
 const NOTHING = []
 
 export class InFlight {
@@ -83,7 +85,7 @@ export class InFlight {
     return -1
   }
 
-  /** @param {number} id @returns {Record | undefined} that the client has acknowledged */
+  /** @param {number} id @returns {Sent | undefined} that the client has acknowledged */
   take (id) {
     const at = this.#find(id)
     if (at === -1) return undefined
@@ -100,8 +102,16 @@ export class InFlight {
   /** @param {string | undefined} guid @returns {[offset: number, id: number][]} its records */
   of (guid) { return this.#records.filter((record) => record.guid === guid).map(({ offset, id }) => [offset, id]) }
 
-  /** @param {string | undefined} guid whose records were withdrawn: the client may have got none of them */
-  forget (guid) { for (const [, id] of this.of(guid)) this.take(id) }
+  /**
+   * They are not of this log any more. The client has them, so they keep their room and their ids until it acknowledges
+   * them [MQTT5-3.3.4-9] [MQTT5-2.2.1-4].
+   * @param {string | undefined} guid
+   */
+  forget (guid) {
+    const records = this.#records
+    for (let at = 0; at < records.length; at++)
+      if (records[at].guid === guid) records[at] = { ...records[at], guid: null }
+  }
 
   /** @returns {Promise<void> | undefined} resolves when there is room again, or at the end; undefined: there is room */
   drained () {

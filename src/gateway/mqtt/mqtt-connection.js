@@ -3,7 +3,7 @@ import { happened } from '../../observe/metrics/points.js'
 import { encodePacket } from '../../transport/mqtt/packets.js'
 import { HEADER } from '../../wire/headers.js'
 import { GATEWAY, documentTopic } from '../../wire/mqtt-topic.js'
-import { ownPacket, publishPacket, userProperties } from '../../wire/mqtt-message.js'
+import { ownPacket, packetIdIn, publishPacket, userProperties } from '../../wire/mqtt-message.js'
 import { Connection } from '../connection.js'
 import { Reason, disconnectOf } from './codes.js'
 import { InFlight } from './in-flight.js'
@@ -206,8 +206,10 @@ export class MqttConnection extends Connection {
   taken (id) {
     const record = this.#flight?.take(id)
     if (record === undefined) return false
-    this.unsaved = true
-    this.#announced?.delete(record.guid)
+    if (record.guid !== null) {
+      this.unsaved = true
+      this.#announced?.delete(record.guid)
+    }
     if (record.ackId !== undefined) this.acknowledged(record.ackId)
     return true
   }
@@ -271,8 +273,10 @@ export class MqttConnection extends Connection {
 
   /** @override @param {string} guid */
   withdraw (guid) {
-    super.withdraw(guid)
+    const frames = super.withdraw(guid)
+    for (const frame of frames) this.#flight?.take(packetIdIn(frame))
     this.#flight?.forget(guid)
+    return frames
   }
 
   // Events of the gateway

@@ -44,6 +44,22 @@ describe('a subscription', () => {
     }
   })
 
+  test('[MQTT5-3.3.4-9] records of a document that is revoked are on their way until the client acknowledges them', async (t) => {
+    const [guid, other, clientId] = [randomUUID(), randomUUID(), randomUUID()]
+    const client = await mqttClient(t, port, { ...V5, clientId, properties: { receiveMaximum: 1 } })
+    for (const one of [guid, other]) await client.subscribe(`doc/${one}`, 1)
+    await post(guid, 'revoked')
+    const { messageId } = await client.next('publish')
+    const uid = [...inkcast.gateway.directory.all()].find((one) => one.client === clientId)?.uid
+    await inkcast.post(`/v1/documents/${guid}/revoke`, { uid })
+    await post(other, 'other')
+    client.send({ cmd: 'pingreq' })
+    await client.next('pingresp')
+    assert.deepEqual(client.received, [])
+    client.send({ cmd: 'puback', messageId, reasonCode: 0 })
+    assert.equal((await client.record()).value, 'other')
+  })
+
   test('all receivers of a record share its packet and the id in it', async (t) => {
     const guid = randomUUID()
     const clients = [await mqttClient(t, port), await mqttClient(t, port, V5), await mqttClient(t, port, V5)]

@@ -16,7 +16,7 @@ function connection (receiveMaximum) {
   /** @type {Buffer[]} */
   const written = []
   const clock = manualClock()
-  const conn = { readyState: 'open', writeFrames: (/** @type {Buffer} */ bytes) => written.push(bytes) > 0 }
+  const conn = { readyState: 'open', writeBuffer: [], writeFrames: (/** @type {Buffer} */ bytes) => written.push(bytes) > 0 }
   const context = {
     maxDocuments: 10, rates: { events: 1, packetBurst: 1 }, budgetOf: () => undefined, clock,
     tally: { json: 0, bytes: 0 },
@@ -42,6 +42,18 @@ test('only an acknowledgement of a record in flight changes the session', () => 
   assert.deepEqual([own.taken(idOf(delivery) + 1), own.unsaved], [false, false])
   assert.deepEqual([own.taken(idOf(delivery)), own.unsaved], [true, true])
   assert.equal(own.taken(idOf(delivery)), false)
+})
+
+test('of a document that is withdrawn, records that are queued free their room, and those that are written do not', () => {
+  const { own, flushed } = connection(2)
+  own.subscribe('doc/a', { qos: 1, noLocal: false, guid: 'a' })
+  const [written, queued] = [record(1), record(2)]
+  own.deliver(written)
+  flushed()
+  own.deliver(queued)
+  own.withdraw('a')
+  assert.deepEqual([own.room, flushed(), own.taken(idOf(queued))], [1, [], false])
+  assert.deepEqual([own.taken(idOf(written)), own.room, own.unsaved], [true, 2, false])
 })
 
 test('receivers of a record share its bytes, and without room it is refused and not counted', () => {

@@ -66,11 +66,26 @@ test('records are acknowledged in any order, each once, and the others stay in t
   assert.deepEqual([3, 5, 3, 1].map((id) => records.take(id)?.offset), [3, 5, undefined, 1])
   assert.deepEqual(records.of('a'), [[2, 2], [4, 4]])
   records.add({ id: 7, guid: 'b', offset: 7, ackId: undefined })
-  records.forget('a')
+  for (const id of [2, 4]) records.take(id)
   assert.deepEqual([records.size, records.of('a'), records.of('b')], [1, [], [[7, 7]]])
   records.take(7)
   add(8)
   assert.deepEqual(records.of('a'), [[6, 8]], 'the first one after the list was empty')
+})
+
+test('[MQTT5-3.3.4-9] [MQTT5-2.2.1-4] records of a log that has ended keep their room and their ids until the client ' +
+  'acknowledges them', () => {
+  const { records, add } = inFlight(3)
+  const shared = { id: 1, guid: 'a', offset: 1, ackId: 5 }
+  records.add(shared)
+  add(2)
+  records.forget('a')
+  records.forget('a')
+  assert.deepEqual([records.of('a'), records.size, shared.guid], [[], 2, 'a'])
+  assert.equal(records.add({ id: 1, guid: 'a', offset: 1, ackId: undefined }), 3)
+  assert.equal(records.hasRoom, false)
+  const taken = records.take(1)
+  assert.deepEqual([taken?.guid, taken?.ackId, records.hasRoom, records.of('a')], [null, 5, true, [[1, 3]]])
 })
 
 test('a record that has another packet id does not change the one that its other receivers share', () => {
