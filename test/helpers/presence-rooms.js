@@ -24,7 +24,8 @@ export async function setUpRooms (t, { maxMembers = 500 } = {}) {
   async function worker (workerNumber) {
     const newId = createSessionIds(workerNumber, { clock: systemClock, random: systemRandom })
     const control = {
-      away: false, deaf: false, updates: /** @type {string[][]} */ ([]), pages: 0, held: Promise.resolve(),
+      away: false, deaf: false, unanswered: false, pages: 0, held: Promise.resolve(),
+      updates: /** @type {string[][]} */ ([]),
       late: /** @type {import('../../src/people/presence/contract.js').Diff[] | null} */ (null)
     }
     /** @param {string} _ @param {import('../../src/people/presence/contract.js').Diff} diff */
@@ -53,6 +54,7 @@ export async function setUpRooms (t, { maxMembers = 500 } = {}) {
         check()
         control.updates.push(changes.map(({ op }) => op))
         await inner.update(guid, changes)
+        if (control.unanswered) throw new Error('no answer')
       }
     }
     await inner.start({ onDiff, onInterrupted: () => {}, onLost: () => {} })

@@ -109,7 +109,8 @@ export class RedisPresence {
       try {
         await this.#parts.redis.channels.subscribe(this.#keys.documentPresence(guid)[3], onMessage)
       } catch (error) {
-        if (this.#watched.get(guid) === onMessage) this.unwatch(guid)
+        // its members may be written: it stays noted
+        if (this.#watched.get(guid) === onMessage) this.#unsubscribe(guid)
         throw error
       }
     })
@@ -117,9 +118,15 @@ export class RedisPresence {
 
   /** @param {string} guid */
   unwatch (guid) {
-    if (!this.#watched.delete(guid)) return
-    this.#parts.redis.channels.unsubscribe(this.#keys.documentPresence(guid)[3])
+    if (!this.#watched.has(guid)) return
+    this.#unsubscribe(guid)
     if (this.#swept === this.#losses) this.#noted.delete(guid)
+  }
+
+  /** @param {string} guid */
+  #unsubscribe (guid) {
+    this.#watched.delete(guid)
+    this.#parts.redis.channels.unsubscribe(this.#keys.documentPresence(guid)[3])
   }
 
   /** @param {string} guid @param {PresenceChange[]} changes */

@@ -20,6 +20,8 @@ export class RoomWork {
   comparison = 'done'
   /** Changes to write, by connection id. @type {Map<string, PresenceChange>} */
   pending = new Map()
+  /** Connection ids of joins among them that may be written: the store has not confirmed it. @type {Set<string>} */
+  #unsure = new Set()
   writing = false
   writeAt = 0
   /** The next diff to send. @type {import('./diff-merge.js').Merge | null} */
@@ -65,13 +67,28 @@ export class RoomWork {
       pending.set(id, before?.op === '+' ? { ...before, body: change.body } : change)
     } else if (op === '+') {
       pending.set(id, before === undefined ? change : { ...change, op: '=' })
-    } else if (before?.op === '+') {
+    } else if (before?.op === '+' && !this.#unsure.delete(id)) {
       pending.delete(id)
       // there may be nothing else to write
       this.wake()
     } else {
       pending.set(id, change)
     }
+  }
+
+  /** @returns {PresenceChange[]} the changes to write now */
+  take () {
+    const changes = [...this.pending.values()]
+    this.pending.clear()
+    this.#unsure.clear()
+    return changes
+  }
+
+  /** @param {PresenceChange} change whose write has failed: a newer one wins */
+  again (change) {
+    if (this.pending.has(change.id)) return
+    this.pending.set(change.id, change)
+    if (change.op === '+') this.#unsure.add(change.id)
   }
 
   /** Compares with the store instead of keeping the departures to write. */

@@ -162,10 +162,15 @@ export class Room {
     if (out.size > 2 * this.#shared.maxMembers) out.asList()
   }
 
-  /** Restores members of this worker that another worker removed by mistake. @param {string[]} removed */
+  /**
+   * Restores members of this worker that another worker removed by mistake. One whose connection is lost is not
+   * restored: the same client has connected to the other worker.
+   * @param {string[]} removed
+   */
   #keepMine (removed) {
     const ids = new Set(removed)
-    for (const membership of this.members) if (ids.has(membership.id)) this.#restore(membership)
+    for (const membership of this.members)
+      if (ids.has(membership.id) && membership.participant !== null) this.#restore(membership)
   }
 
   /**
@@ -199,8 +204,7 @@ export class Room {
   /** @param {RoomWork} busy */
   async #write (busy) {
     const { store, gate, now } = this.#shared
-    const changes = [...busy.pending.values()]
-    busy.pending.clear()
+    const changes = busy.take()
     busy.writing = true
     let written = 0
     try {
@@ -209,8 +213,8 @@ export class Room {
       gate.ok()
     } catch (error) {
       gate.failed('update', error)
-      // newer changes win; whether a join was written before the failure is unknown
-      for (const change of changes.slice(written)) if (!busy.pending.has(change.id)) busy.pending.set(change.id, change)
+      // newer changes win
+      for (const change of changes.slice(written)) busy.again(change)
     } finally {
       busy.writing = false
       busy.writeAt = now() + pauseAfter(this.count)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { RedisPresence } from '../../../src/people/presence/redis-presence.js'
@@ -7,7 +8,7 @@ import { createLog } from '../../../src/base/common/log.js'
 import { createKeys } from '../../../src/redis/keys.js'
 import { storeRedis } from '../../helpers/store-redis.js'
 
-const { documentPresence, workerPresence } = createKeys()
+const { documentPresence, workerPresence, workers } = createKeys()
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
 const metrics = createMetrics({ processMetrics: false })
@@ -93,4 +94,25 @@ test('the keys of a document, and of its worker, expire only when no worker comp
   for (const key of keys) await client.expire(key, 5)
   await store.versions(['document'])
   for (const key of keys) assert.ok(await client.ttl(key) > 5, key)
+})
+
+test('a document whose members are written stays known for the end of the worker while its diffs cannot be subscribed to', async (t) => {
+  const { redis } = await storeRedis(t)
+  const { subscribe } = redis.channels
+  redis.channels.subscribe = async () => {
+    redis.channels.subscribe = subscribe
+    throw new Error('unavailable')
+  }
+  const store = new RedisPresence({
+    redis, maxMembers: 500, metrics, log, clock: systemClock, workerNumber: 1, incarnation: () => '1.1'
+  })
+  await store.start(/** @type {any} */ ({ onDiff () {}, onInterrupted () {}, onLost () {} }))
+  t.after(() => store.stop())
+  await redis.client.hset(workers.incarnations, '1', '1')
+  await store.sweep()
+  await store.update('document', [{ op: '+', id: 'a', uid: 'ada', client: '', body: '{}' }])
+  await assert.rejects(store.watch('document'))
+  await turn() // changes of the set are written together
+  await redis.client.ping()
+  assert.deepEqual(await redis.client.smembers(workerPresence(1)), ['document'])
 })

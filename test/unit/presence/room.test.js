@@ -254,6 +254,30 @@ describe('a room', () => {
     assert.deepEqual((await two.room.page()).members.map(({ uid }) => uid), ['ada', 'watcher'])
   })
 
+  test('a member whose client has connected to another worker is not restored', async (t) => {
+    const { one, two, pass } = await setUp(t)
+    const { membership } = one.join('ada', 'tab')
+    await pass(1000)
+    membership.participant = null
+    two.join('ada', 'tab')
+    await pass(1000)
+    await pass(1000)
+    assert.deepEqual(one.control.updates, [['+']])
+    assert.equal((await two.room.page()).members.length, 1)
+  })
+
+  test('a member that leaves after its join was written without an answer is removed', async (t) => {
+    const { one, two, pass } = await setUp(t)
+    const { membership } = one.join('ada')
+    one.control.unanswered = true
+    await pass(1000)
+    one.control.unanswered = false
+    one.room.leave(membership, '-')
+    await pass(10_000)
+    await pass(10_000)
+    assert.deepEqual((await two.room.page()).members, [])
+  })
+
   test('reads the list once for all new members until the next change is published', async (t) => {
     const { one, two, pass } = await setUp(t)
     for (let i = 0; i < 30; i++) one.join(`user-${i}`)
