@@ -200,7 +200,6 @@ export class Client {
    *   with the reason of the signal, a `load` that is no function with a TypeError, a wrong `last` with `bad_request`
    */
   async open (guid, options = {}) {
-    if (this.#connection.ended) throw this.reason
     throwIfAborted(options.signal)
     checkOptions('open', options)
     const begin = options.load || options.last != null
@@ -208,12 +207,13 @@ export class Client {
       : undefined
     const Participation = (options.state !== undefined || options.presence) &&
       (await import('./presence/participation.js')).Participation
-    if (this.#connection.ended) throw this.reason // during an import
     // these travel with the next handshake, where their errors would belong to no call
     checkId('guid', guid)
     const position = positionOf(options.position)
     options = { ...options, position }
     if (Participation && options.state !== undefined) options.state = Participation.copyOf(options.state)
+    // after the imports: it may end meanwhile
+    if (this.#connection.ended) throw this.reason
     let membership = this.#memberships.get(guid)
     if (membership === undefined) {
       membership = new Membership(
