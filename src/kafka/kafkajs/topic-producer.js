@@ -2,8 +2,8 @@ import { createRequire } from 'node:module'
 import { Backoff, retry } from '../../base/common/backoff.js'
 import { InkcastError } from '../../base/common/errors.js'
 import { unlessAborted, withTimeLimit } from '../../base/common/wait.js'
+import { BrokerCalls } from './broker-calls.js'
 import { closeQuietly } from './close.js'
-import { createFixedPartitioner } from './partitioner.js'
 
 const require = createRequire(import.meta.url)
 const { ConfigResourceTypes } = require('kafkajs')
@@ -12,6 +12,8 @@ const MAX_MESSAGE_BYTES = 'max.message.bytes'
 /** Maximum wait for the topic's setting, in parallel to the connection, ms. */
 const SETTING_TIMEOUT = 2000
 const CLOSE_TIMEOUT = 3000
+/** How often records are distributed again because leaders have changed, before the batch has failed. */
+const MAX_SPREAD = 5
 const ADMIN_CLOSE_TIMEOUT = 1000
 
 const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
@@ -32,11 +34,12 @@ const OUT_OF_SEQUENCE = new Set([
  * @returns {Promise<import('../contract.js').TopicProducer>}
  */
 export async function connectProducer (kafka, topic, clock) {
+  const calls = new BrokerCalls(topic)
   const producer = kafka.producer({
     idempotent: true,
     maxInFlightRequests: 1,
     allowAutoTopicCreation: false,
-    createPartitioner: createFixedPartitioner,
+    createPartitioner: calls.createPartitioner,
     retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 2 }
   })
   const close = () => closeQuietly(producer, CLOSE_TIMEOUT, clock)
@@ -45,7 +48,7 @@ export async function connectProducer (kafka, topic, clock) {
       SETTING_TIMEOUT, undefined, (signal) => fetchMaxBytes(kafka, topic, clock, signal), clock
     ).catch(() => undefined)
     const [maxBytes] = await Promise.all([setting, producer.connect()])
-    return { maxBytes, send: (messages) => send(producer, topic, messages), close }
+    return { maxBytes, send: (messages) => send(producer, topic, calls, messages), close }
   } catch (error) {
     close()
     throw error
@@ -55,12 +58,30 @@ export async function connectProducer (kafka, topic, clock) {
 /**
  * @param {import('kafkajs').Producer} producer
  * @param {string} topic
+ * @param {BrokerCalls} calls
  * @param {import('../contract.js').OutgoingMessage[]} messages
  * @returns {Promise<import('../contract.js').SendFailure | undefined>}
  */
-async function send (producer, topic, messages) {
+async function send (producer, topic, calls, messages) {
+  for (let left = MAX_SPREAD; ; left--) {
+    const attempted = calls.of(messages.filter(({ written }) => written !== true))
+    const results = await Promise.all(attempted.map((call) => sendTo(producer, topic, call)))
+    const failures = results.filter((result) => result !== undefined)
+    if (left > 0 && attempted.some(({ isSpread }) => isSpread)) continue
+    return failures.find(({ rejected }) => rejected) ?? failures[0]
+  }
+}
+
+/**
+ * @param {import('kafkajs').Producer} producer
+ * @param {string} topic
+ * @param {import('./broker-calls.js').BrokerCall} call
+ * @returns {Promise<import('../contract.js').SendFailure | undefined>}
+ */
+async function sendTo (producer, topic, { messages }) {
   try {
     await producer.send({ topic, acks: -1, messages })
+    for (const message of messages) message.written = true
     return undefined
   } catch (error) {
     const type = typeOf(error)
