@@ -64,10 +64,12 @@ export async function connectProducer (kafka, topic, clock) {
  */
 async function send (producer, topic, calls, messages) {
   for (let left = MAX_SPREAD; ; left--) {
-    const attempted = calls.of(messages.filter(({ written }) => written !== true))
+    const attempted = calls.of(messages.filter(({ written }) => !written))
     const results = await Promise.all(attempted.map((call) => sendTo(producer, topic, call)))
     const failures = results.filter((result) => result !== undefined)
     if (left > 0 && attempted.some(({ isSpread }) => isSpread)) continue
+    // until the whole batch is written: then it may be sent once more
+    if (failures.length === 0) for (const message of messages) message.written = false
     return failures.find(({ rejected }) => rejected) ?? failures[0]
   }
 }
