@@ -215,8 +215,8 @@ export const OBSERVED = new Map(Object.entries({
 /** Earlier than any record: 1973, or a time in seconds, ms. */
 const EARLIEST = 1e11
 
-/** @param {string} text */
-function isTimestamp (text) {
+/** @param {string} text @returns {boolean} whether it is a time that a record can have, in ms since 1970 */
+export function isTimestamp (text) {
   return /^\d{1,15}$/.test(text) && Number(text) >= EARLIEST
 }
 

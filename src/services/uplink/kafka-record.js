@@ -1,5 +1,5 @@
 import { headersOf } from '../../kafka/record.js'
-import { HEADER, headerText } from '../../wire/headers.js'
+import { HEADER, headerText, isTimestamp } from '../../wire/headers.js'
 
 /**
  * Reads what kafka-uplink.js has written.
@@ -19,6 +19,7 @@ export function recordFromMessage (message) {
     const [sender, traceparent] = [get(HEADER.sender), get(HEADER.traceparent)]
     const [device, listener] = [get(HEADER.device), get(HEADER.listener)]
     const [queue, number] = [get(HEADER.queue), Number(get(HEADER.number))]
+    const time = get(HEADER.timestamp)
     return {
       operator,
       uid: get(HEADER.uid),
@@ -30,7 +31,8 @@ export function recordFromMessage (message) {
       event: get(HEADER.event),
       traceId,
       ...(traceparent !== undefined && { traceparent }),
-      timestamp: Number(get(HEADER.timestamp) ?? timestamp),
+      // another program may have written it
+      timestamp: Number(time !== undefined && isTimestamp(time) ? time : timestamp),
       contentType: get(HEADER.contentType) === 'application/msgpack' ? 'application/msgpack' : 'application/json',
       value,
       ...(queue !== undefined && Number.isSafeInteger(number) && { queue: { id: queue, number } })

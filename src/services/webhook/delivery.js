@@ -68,6 +68,7 @@ export function createDelivery ({ request, answers, log, metrics, clock, random 
     const id = `${entries[0].id}.${entries.length}`
     const body = encodeBatch(entries)
     const backoff = new Backoff({ ...RETRY, random })
+    let refusals = 0
     for (;;) {
       try {
         await answers(id, await post(id, body, signal), signal)
@@ -76,7 +77,7 @@ export function createDelivery ({ request, answers, log, metrics, clock, random 
         signal.throwIfAborted()
         if (!(error instanceof WebhookError)) throw error
         const wait = backoff.next()
-        if (error.final && (entries.length > 1 || backoff.tries >= REFUSALS)) return error
+        if (error.final && (entries.length > 1 || ++refusals >= REFUSALS)) return error
         await clock.sleep(Math.max(wait, error.retryAfter ?? 0), signal)
         await beforeRetry()
         signal.throwIfAborted()

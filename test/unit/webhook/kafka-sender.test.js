@@ -20,12 +20,13 @@ const MAX_BYTES = 1000
 /**
  * A Kafka whose uplink topic has one partition with these values, and whose dead-letter topic is limited.
  * @param {string[]} values
+ * @param {Record<string, string>} [headers] of the first one, beside the usual ones
  */
-function fakeKafka (values) {
+function fakeKafka (values, headers = {}) {
   const messages = values.map((value, i) => ({
     key: Buffer.from('minutes'),
     value: Buffer.from(value),
-    headers: { 'x-operator': 'message', 'x-guid': 'minutes', 'x-trace-id': `trace-${i}` },
+    headers: { 'x-operator': 'message', 'x-guid': 'minutes', 'x-trace-id': `trace-${i}`, ...(i === 0 && headers) },
     offset: String(i),
     timestamp: '1'
   }))
@@ -82,8 +83,9 @@ function fakeKafka (values) {
  * A sender to a service that refuses every value with the text `poison`.
  * @param {import('node:test').TestContext} t
  * @param {ReturnType<typeof fakeKafka>} kafka
+ * @param {number[]} [answers] status of its first answers, in place of the usual ones
  */
-async function start (t, { driver }) {
+async function start (t, { driver }, answers = []) {
   const { log, lines } = recordingLog()
   const clock = { ...systemClock, sleep: async () => { await delay(1) } }
   const metrics = createMetrics({ processMetrics: false })
@@ -91,6 +93,8 @@ async function start (t, { driver }) {
   const accepted = []
   const delivery = createDelivery({
     async request (_id, body) {
+      const status = answers.shift()
+      if (status !== undefined) throw new WebhookError(`HTTP ${status}`, { status })
       const events = JSON.parse(body.toString())
       if (events.some((/** @type {{ data: string }} */ { data }) => data.startsWith('poison')))
         throw new WebhookError('HTTP 422', { status: 422 })
@@ -150,4 +154,18 @@ test('a refused event is sent again until the dead-letter topic accepts it', asy
   const { accepted } = await start(t, kafka)
   await waitFor(() => accepted.includes('b'), { timeout: 20_000, message: () => accepted })
   assert.deepEqual([kafka.letters.length, kafka.state.joins], [1, 3])
+})
+
+test('an event is given up after five refusals, however often the service did not answer before', async (t) => {
+  const kafka = fakeKafka(['"a"'])
+  const { accepted } = await start(t, kafka, [503, 503, 503, 503, 503, 503, 422, 422, 422, 422])
+  await waitFor(() => accepted.length > 0 || kafka.letters.length > 0)
+  assert.deepEqual([accepted, kafka.letters], [['a'], []])
+})
+
+test('a record whose time another program has written wrongly has the time of Kafka, and delays no other', async (t) => {
+  const kafka = fakeKafka(['"a"', '"b"'], { 'x-timestamp': '2026-01-01' })
+  const { accepted } = await start(t, kafka)
+  await waitFor(() => accepted.length === 2 || kafka.state.joins > 3, { message: () => accepted })
+  assert.deepEqual([accepted, kafka.state.joins], [['a', 'b'], 1])
 })
