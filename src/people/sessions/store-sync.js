@@ -64,21 +64,12 @@ export class StoreSync {
     const queued = this.#queue
     this.#queue = []
     const changed = this.#stillPending(queued)
-    // until the store has released a document, a cleanup has to find it in the row of its last user
-    const vacated = changed.filter(isVacated)
-    const others = changed.filter((holding) => !isVacated(holding))
     try {
-      while (vacated.length > 0) {
-        const batch = vacated.splice(0, BATCH)
-        others.push(...batch.filter((holding) => !isVacated(holding))) // opened again meanwhile
-        await this.#bring(this.#stillPending(batch.filter(isVacated)))
-      }
       await first()
-      while (others.length > 0) await this.#bring(this.#stillPending(others.splice(0, BATCH)))
+      while (changed.length > 0) await this.#bring(this.#stillPending(changed.splice(0, BATCH)))
     } finally {
       // the remaining ones; failed ones are in the queue already
-      const rest = [...vacated, ...others]
-      if (rest.length > 0) this.#queue = [...rest, ...this.#queue]
+      if (changed.length > 0) this.#queue = [...changed, ...this.#queue]
     }
     this.#tellMore()
   }
@@ -182,6 +173,3 @@ export class StoreSync {
     this.#settle(holding)
   }
 }
-
-/** @param {Holding} holding @returns {boolean} whether it is a document that no user of this worker has open */
-const isVacated = (holding) => holding.uid === undefined && !holding.has(WANTED)

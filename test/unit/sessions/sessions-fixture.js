@@ -22,10 +22,7 @@ export async function cluster (t) {
   const lease = (/** @type {number} */ number, /** @type {number} */ incarnation) =>
     redis.client.hset(WORKERS.incarnations, String(number), incarnation)
   await Promise.all([1, 2].map((number) => lease(number, 1000)))
-  const state = {
-    storeAway: false, keepsDocuments: false, held: true,
-    uplinkAway: /** @type {null | 'unavailable' | 'timeout'} */ (null)
-  }
+  const state = { storeAway: false, held: true, uplinkAway: /** @type {null | 'unavailable' | 'timeout'} */ (null) }
   /** @type {import('../../../src/log/publish/uplink.js').UplinkRecord[]} */
   const records = []
   const uplink = {
@@ -42,12 +39,7 @@ export async function cluster (t) {
         ? async () => {
           throw new InkcastError('unavailable')
         }
-        : name === 'hold' && state.keepsDocuments
-          ? async (/** @type {string} */ of, /** @type {any[]} */ changes) => {
-            if (changes.some(({ uid, op }) => uid === undefined && op === '-')) throw new InkcastError('unavailable')
-            return target.hold(of, changes)
-          }
-          : Reflect.get(target, name)
+        : Reflect.get(target, name)
   })
 
   /** @param {number} number */

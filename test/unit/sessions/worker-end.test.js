@@ -90,18 +90,6 @@ describe('a worker that has ended', () => {
     }
   })
 
-  test('is cleaned up together with a document that its last user had left, and that it could not release any more', async (t) => {
-    const { one, store, state, records, told } = await cluster(t)
-    const ada = one.connect('ada', ['a'])
-    await told()
-    state.keepsDocuments = true
-    ada.leave('a')
-    assert.deepEqual(await told(), ['left ada a left'])
-    await one.clean()
-    assert.deepEqual(records.map(({ operator, guid }) => [operator, guid]), [['offline', undefined], ['vacated', 'a']])
-    assert.equal(await isHeld(store, { guid: 'a' }), false)
-  })
-
   test('but is still alive continues as a new incarnation, with its users registered again', async (t) => {
     const { one, reborn, store, clock, told } = await cluster(t)
     const ada = one.connect('ada', ['a'])
