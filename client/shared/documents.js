@@ -59,15 +59,13 @@ export class SharedDocuments {
       document = { parts: new Map(), position: position ?? null, joined: false, turn: Promise.resolve() }
       this.#documents.set(guid, document)
     }
-    const part = document.parts.get(tab) ?? { held: [] }
     // one that only takes part otherwise goes on where it is. One that has what the connection has gets what follows,
     // but not what the connection still has to get: the gateway may not know this tab yet
-    const goesOn = document.parts.has(tab) && position === undefined && !last
+    const before = position === undefined && !last ? document.parts.get(tab) : undefined
     const isLevel = document.joined && document.parts.size > 0 && isAt(position, document.position)
-    if (!goesOn) part.held = isLevel ? null : []
-    Object.assign(part, { state, members })
+    const part = before ?? { held: isLevel ? null : [] }
     document.parts.delete(tab)
-    document.parts.set(tab, part)
+    document.parts.set(tab, Object.assign(part, { state, members }))
     return this.#inTurn(document, (now) => now.joined ? this.#follow(now, tab, join) : this.#first(now, tab, join))
   }
 
@@ -106,7 +104,7 @@ export class SharedDocuments {
     if (part) {
       // the newest one is what others see
       parts?.delete(tab)
-      parts?.set(tab, { ...part, state: argument.state })
+      parts?.set(tab, Object.assign(part, { state: argument.state }))
     }
     return this.#hub.request('doc:state', argument)
   }

@@ -49,7 +49,7 @@ export class AnswerLimit {
     else this.#looking = this.#clock.soon(() => this.#end())
   }
 
-  /** What has come by now was read. */
+  /** Node has read from its sockets since the timer. */
   #end () {
     this.#looking = undefined
     if (this.#pending === 0) return

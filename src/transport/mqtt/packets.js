@@ -49,7 +49,7 @@ const PROPERTIES = {
 /** Properties that must not be 0. */
 const NOT_ZERO = ['receiveMaximum', 'maximumPacketSize']
 
-/** What a decoder makes of bytes that are not UTF-8; a text may have the character itself. */
+/** The character in place of bytes that are not UTF-8; a text may also have it itself. */
 const REPLACEMENT = '\ufffd'
 /**
  * Texts of user properties that are searched for in their packet. The decoder does not keep their order, so that each

@@ -62,14 +62,15 @@ async function runTests (root, ...args) {
 test('a ring that gives way sees when no other one runs any more', async (t) => {
   const root = project(t, {
     'unit/a.test.js': `import { setTimeout as delay } from 'node:timers/promises'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 test('works', async () => {
-  await delay(300)
+  while (!existsSync('simulation-has-begun')) await delay(20)
   writeFileSync('unit-has-ended', '')
 })`,
     'simulation/b.test.js': `import { setTimeout as delay } from 'node:timers/promises'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 test('waits', async () => {
+  writeFileSync('simulation-has-begun', '')
   while (!existsSync(process.env.GIVE_WAY_UNTIL)) await delay(20)
   assert.ok(existsSync('unit-has-ended'))
 })`

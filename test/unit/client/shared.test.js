@@ -154,6 +154,18 @@ test('a tab that opens a document which is being left gets its records in order'
   assert.deepEqual(received(second), [6, 7, 8, 9, 10, 11])
 })
 
+test('a tab that sets its state while it reads the log gets the records that follow', async () => {
+  const { first, second, documents, join, arrives, answers, received } = tabsOfOneDocument()
+  join(first, { position: at(2) })
+  await answers({ position: at(2) })
+  join(second, { position: at(1) })
+  await answers({ position: at(2) })
+  documents.setState(second, { guid: 'doc', state: { color: 'red' } })
+  await answers(page(2, 2))
+  arrives(3)
+  assert.deepEqual(received(second), [2, 3])
+})
+
 test('records that come before the gateway knows a tab, which some may exclude, are read again for it', async () => {
   const { first, second, join, arrives, answers, received, asked } = tabsOfOneDocument()
   join(first, { position: at(2) })
