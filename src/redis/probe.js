@@ -1,3 +1,4 @@
+import { Backoff, retry } from '../base/common/backoff.js'
 import { createRedis } from './client.js'
 
 /** What `publish` does: a script that writes a stream, and sharded pub/sub. */
@@ -24,28 +25,43 @@ export async function probeRedis ({ urls, prefix, log, timeout, clock, random })
     urls, prefix, name: 'check', log, clock, random,
     onWaits: (message) => { waits = message.replace(/; trying again$/, '') }
   })
-  const timer = clock.timer(timeout, () => { redis.stop() })
-  let started = false
+  const ends = new AbortController()
+  const timer = clock.timer(timeout, () => {
+    ends.abort()
+    redis.stop()
+  })
   try {
     await redis.start()
-    started = true
-    const begun = clock.monotonic()
-    await redis.client.ping()
-    const latencyMs = clock.monotonic() - begun
-    await redis.client.eval(SCRIPT, 1, redis.keys.checkKey(random.uuid()))
-    const info = await redis.client.info()
-    const limit = Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0)
-    const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction'
-    return {
-      version: /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'unknown',
-      latencyMs,
-      evicts: limit > 0 && policy !== 'noeviction' ? policy : undefined
-    }
+    // a busy machine may lose a connection
+    return await retry(() => measure(redis, { clock, random }), {
+      signal: ends.signal,
+      clock,
+      backoff: new Backoff({ random }),
+      retryable: (error) => /** @type {Error} */ (error).name !== 'ReplyError'
+    })
   } catch (error) {
-    const { message } = /** @type {Error} */ (error)
-    throw new Error(started || !message.startsWith('redis: stopped') ? message : waits, { cause: error })
+    throw ends.signal.aborted ? new Error(waits, { cause: error }) : error
   } finally {
     timer.stop()
     await redis.stop()
+  }
+}
+
+/**
+ * @param {import('./client.js').RedisConnection} redis
+ * @param {Pick<Parameters<typeof createRedis>[0], 'clock' | 'random'>} sources
+ */
+async function measure ({ client, keys }, { clock, random }) {
+  const begun = clock.monotonic()
+  await client.ping()
+  const latencyMs = clock.monotonic() - begun
+  await client.eval(SCRIPT, 1, keys.checkKey(random.uuid()))
+  const info = await client.info()
+  const limit = Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0)
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction'
+  return {
+    version: /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'unknown',
+    latencyMs,
+    evicts: limit > 0 && policy !== 'noeviction' ? policy : undefined
   }
 }

@@ -10,10 +10,12 @@ import { createRedisBus } from '../../src/log/bus/redis-bus.js'
 import { createLog } from '../../src/base/common/log.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
+import { probeRedis } from '../../src/redis/probe.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { startProxy } from '../helpers/proxy.js'
 import { recordingLog } from '../helpers/recording-log.js'
+import { startRelay } from '../helpers/relay.js'
 import { waitFor } from '../helpers/wait.js'
 import { freePort } from '../services/ports.js'
 import { startRedis } from '../services/redis.js'
@@ -46,6 +48,31 @@ test('an outage is one line with the address and the cause, and its end another 
     level: 'warn',
     text: `{"address":"127.0.0.1:${server.port}","cause":"connect ECONNREFUSED 127.0.0.1:${server.port}"} redis is unavailable, retrying`
   }])
+})
+
+test('a check goes on after a lost connection, and names a Redis that does not answer as that', async (t) => {
+  const server = await startRedis()
+  t.after(() => server.stop())
+  let connections = 0
+  let silent = false
+  const relay = await startRelay(server.port, (client, upstream) => {
+    const isFirst = ++connections === 1
+    client.on('data', (chunk) => {
+      if (!chunk.includes('ping')) upstream.write(chunk)
+      else if (isFirst) client.destroy()
+      else if (!silent) upstream.write(chunk)
+    })
+    upstream.on('data', (chunk) => client.write(chunk))
+    return () => {}
+  })
+  t.after(() => relay.stop())
+  const probe = (/** @type {number} */ timeout) => probeRedis({
+    urls: [`redis://127.0.0.1:${relay.port}`], log, timeout, clock: systemClock, random: systemRandom
+  })
+  assert.match((await probe(10_000)).version, /^\d+\./)
+  assert.equal(connections, 2)
+  silent = true
+  await assert.rejects(probe(1000), { message: 'Redis does not respond within 1 s (REDIS_URL)' })
 })
 
 describe('the redis client', () => {

@@ -36,6 +36,11 @@ export function createClient (
     ...(codec === 'msgpack' ? { parser: msgpackParser } : {})
   })
   t.after(() => { socket.disconnect() })
+  let ended = ''
+  socket.on('disconnect', (reason, details) => {
+    const { message, description } = /** @type {any} */ (details ?? {})
+    ended = `, ended by ${reason}: ${message} ${description?.message ?? description}`
+  })
   /** @type {{ event: string, payload: any, meta: any }[]} every event with a meta, in order of arrival */
   const received = []
   socket.onAny((event, payload, meta) => { received.push({ event, payload, meta }) })
@@ -46,7 +51,9 @@ export function createClient (
      * @param {...unknown} args
      * @returns {Promise<any>} the acknowledgement
      */
-    ask: (event, ...args) => socket.timeout(10_000).emitWithAck(event, ...args),
+    ask: (event, ...args) => socket.timeout(10_000).emitWithAck(event, ...args).catch((error) => {
+      throw new Error(`${event} to ${url}, ${transports}, ${codec}, ${socket.id ?? 'not connected'}${ended}: ${error.message}`)
+    }),
     /** @param {string} event @returns {Promise<any[]>} its arguments */
     next: (event) =>
       /** @type {Promise<any[]>} */ (once(/** @type {any} */ (socket), event, { signal: AbortSignal.timeout(30_000) }))
