@@ -13,6 +13,10 @@ export class Ports {
   #createPort
   /** @type {{ server: Server, port: import('./public-port.js').PublicPort, name: string | undefined }[]} */
   #all = []
+  /** Whether the launcher wants new connections here; it may change while the ports follow. */
+  #wanted = true
+  #accepting = true
+  #changes = false
 
   /**
    * @param {object} [parts]
@@ -32,14 +36,25 @@ export class Ports {
     for (const { server, port } of this.#all) await port.open(server)
     const launcher = this.#launcher
     launcher.onMessage((message) => {
-      if (message?.type === 'pause') for (const { server, port } of this.#all) port.pause(server)
-      else if (message?.type === 'resume')
-        // a worker that cannot listen again ends, and the launcher starts another one
-        this.#resume().then(() => launcher.send({ type: 'resumed' }), () => launcher.exit(1))
+      if (message?.type !== 'pause' && message?.type !== 'resume') return
+      this.#wanted = message.type === 'resume'
+      // a worker that cannot listen again ends, and the launcher starts another one
+      this.#follow().catch(() => launcher.exit(1))
     })
   }
 
-  async #resume () { await Promise.all(this.#all.map(({ server, port }) => port.resume(server))) }
+  /** One change after the other: two resumes at a time would listen twice at the same server. */
+  async #follow () {
+    if (this.#changes) return
+    this.#changes = true
+    while (this.#accepting !== this.#wanted) {
+      this.#accepting = this.#wanted
+      if (this.#accepting) await Promise.all(this.#all.map(({ server, port }) => port.resume(server)))
+      else for (const { server, port } of this.#all) port.pause(server)
+    }
+    this.#changes = false
+    if (this.#accepting) this.#launcher.send({ type: 'resumed' })
+  }
 
   /**
    * Stops accepting at all ports, and keeps the open connections.

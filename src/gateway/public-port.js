@@ -16,7 +16,7 @@ import { BACKLOG, listen } from '../base/process/listen.js'
  * @typedef {object} PublicPort
  * @property {(server: Server) => Promise<void>} open starts listening
  * @property {(server: Server) => void} pause stops listening for a time; open connections stay
- * @property {(server: Server) => Promise<void> | void} resume
+ * @property {(server: Server) => Promise<void>} resume after `pause`; neither is called before it has resolved
  * @property {typeof leavePort} leave
  * @property {(server: Server) => number} connections number of open ones, over all listening sockets
  */
@@ -35,19 +35,10 @@ const countOf = (server) => server._connections
  */
 export function createPublicPort ({ host, port }) {
   let leaving = false
-  let accepting = true
   return {
     open: (server) => listen(server, { host, port }, BACKLOG),
-    pause (server) {
-      accepting = false
-      if (!leaving && server.listening) stopListening(server)
-    },
-    async resume (server) {
-      if (accepting || leaving) return
-      accepting = true
-      await listen(server, { host, port }, BACKLOG)
-      if (!accepting && !leaving && server.listening) stopListening(server)
-    },
+    pause (server) { if (!leaving && server.listening) stopListening(server) },
+    async resume (server) { if (!leaving) await listen(server, { host, port }, BACKLOG) },
     leave (server, onEnd) {
       leaving = true
       return leavePort(server, onEnd)
@@ -73,8 +64,6 @@ const DESCRIPTORS = 8
  */
 export function createSlotPort ({ port, name }, launcher = systemHost) {
   let leaving = false
-  /** False while the launcher sends new connections to other workers. */
-  let accepting = true
   /** @type {Map<number, net.Server>} */
   const standIns = new Map()
   /** Servers on the other descriptors of this slot's socket. @type {net.Server[]} */
@@ -92,12 +81,12 @@ export function createSlotPort ({ port, name }, launcher = systemHost) {
   /** Listens at the socket of this slot. @param {Server} server */
   async function listenAtSlot (server) {
     const socket = await askForSocket(launcher, name)
-    if (!accepting || leaving) return socket.close()
+    if (leaving) return socket.close()
     // Node does not know the port of a handle
     await listenAt(server, socket).catch((error) => { throw Object.assign(error, { port }) })
-    while (others.length < DESCRIPTORS - 1 && accepting && !leaving) {
+    while (others.length < DESCRIPTORS - 1 && !leaving) {
       const handle = await askForSocket(launcher, name)
-      if (!accepting || leaving) return handle.close()
+      if (leaving) return handle.close()
       const other = passingOn(server)
       others.push(other)
       await listenAt(other, handle)
@@ -128,15 +117,10 @@ export function createSlotPort ({ port, name }, launcher = systemHost) {
     },
 
     pause (server) {
-      accepting = false
       for (const one of [server, ...others.splice(0)]) if (one.listening) stopListening(one)
     },
 
-    resume (server) {
-      if (accepting || leaving) return
-      accepting = true
-      return listenAtSlot(server)
-    },
+    async resume (server) { if (!leaving) await listenAtSlot(server) },
 
     connections (server) {
       let count = open.has(server) ? 0 : countOf(server)

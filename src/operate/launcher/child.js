@@ -15,7 +15,7 @@ import { EventEmitter, once } from 'node:events'
  * @property {number} slot
  * @property {string} file the role's composition root
  * @property {boolean} clustered forked by node:cluster, so that all of the role's processes share one port
- * @property {Record<string, string | undefined>} env
+ * @property {Record<string, string | undefined>} env may change later, for processes that are started from then on
  * @property {string[]} execArgv
  * @property {number} stopTimeout how long it may take to stop before it is killed, ms
  *
@@ -50,6 +50,8 @@ export class Child extends EventEmitter {
   hung = false
   /** @type {number | undefined} */
   workerNumber
+  /** Of connections that are being passed on to it. @type {Set<{ close: () => void }>} */
+  #handles = new Set()
   /** monotonic ms @type {number} */
   startedAt
   #clock
@@ -91,6 +93,9 @@ export class Child extends EventEmitter {
   #end (end) {
     this.ready = false
     this.exited = true
+    // Node never calls back for those that it had queued: their clients would wait for ever
+    for (const handle of this.#handles) handle.close()
+    this.#handles.clear()
     this.emit('exit', end)
   }
 
@@ -123,10 +128,14 @@ export class Child extends EventEmitter {
   /**
    * Passes a connection on to this process.
    * @param {object} message
-   * @param {any} handle closed here once it is sent
+   * @param {any} handle closed here once it is sent, or when the process has ended
    */
   handOver (message, handle) {
-    this.#process?.send(/** @type {any} */ (message), handle, {}, () => handle.close())
+    if (this.exited) return handle.close()
+    this.#handles.add(handle)
+    this.#process?.send(/** @type {any} */ (message), handle, {}, () => {
+      if (this.#handles.delete(handle)) handle.close()
+    })
   }
 
   /**

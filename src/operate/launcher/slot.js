@@ -86,14 +86,19 @@ export class Slot {
   }
 
   start () {
+    this.#restart?.stop()
     this.#use(this.#spawn(this.#wasReady))
   }
 
   /** @param {boolean} urgent see Child */
   #spawn (urgent) {
     const child = new Child(this.settings, urgent, { fork: this.#fork, clock: this.#clock })
+    const { env } = this.settings
+    const forkedWith = env.INKCAST_CORDONED
     child.on('ready', () => {
       this.#wasReady = true
+      // a change during its start reached only processes that listen
+      if (env.INKCAST_CORDONED !== forkedWith) child.send({ type: 'cordon', cordoned: env.INKCAST_CORDONED === '1' })
       this.events.onChange()
     })
     for (const event of ['resumed', 'leaving']) child.on(event, () => this.events.onChange())

@@ -268,6 +268,7 @@ function handleSignals ({ config, launcher, clock, log, lifecycle, status, conne
     process.on('message', (/** @type {any} */ message) => {
       if (message?.type === 'ask')
         tell({ type: 'answer', inspected: inspector.url() !== undefined, connections: connections() })
+      else if (message?.type === 'cordon') status.cordon(message.cordoned)
     })
   process.on('disconnect', () => { if (!stopping) stopOnce('the launcher has gone') })
   // node:cluster would otherwise end this process at once on disconnect

@@ -400,7 +400,11 @@ export class Engine extends EngineServer {
     // Engine.IO's own is for CORS. The origin of a WebSocket is checked (RFC 6455, 10.2), clients ignore these headers.
     if (/** @type {any} */ (this).middlewares.length === 1) return done(undefined, {})
     const response = new UpgradeResponse(socket, this.clock)
+    // Node has removed its own listener: while a middleware works, a reset would end the process.
+    const onError = () => { socket.destroy() }
+    socket.on('error', onError)
     this._applyMiddlewares(req, response, (error) => {
+      socket.off('error', onError)
       if (socket.writable) done(error, { ...response.getHeaders() })
     })
   }

@@ -160,6 +160,18 @@ describe('an extension', () => {
     assert.match(await upgrade(t, url, '&fail=1'), /^HTTP\/1\.1 400 .*"code":3/s)
     assert.equal(engine.clientsCount, 2)
   })
+
+  test('a reset while one works ends only its own connection', async (t) => {
+    const { url, gateway: { engine, httpServer } } = await startEmbedded(t)
+    let works = false
+    engine.use(() => { works = true })
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.write(REQUEST)
+    await waitFor(() => works)
+    socket.resetAndDestroy()
+    const open = () => new Promise((resolve) => httpServer.getConnections((_, count) => resolve(count)))
+    await waitFor(async () => await open() === 0, { message: open })
+  })
 })
 
 describe('input of a client', () => {
