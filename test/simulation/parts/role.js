@@ -91,6 +91,7 @@ export function runRoleIn ({ process, role, slot, config, compose, createKafka, 
   process.enter('start', async () => {
     host.onMessage((message) => {
       if (message?.type === 'ask') tell({ type: 'answer', inspected: false, connections: running.composed?.connections?.() })
+      else if (message?.type === 'cordon') status.cordon(message.cordoned)
     })
     try {
       const composed = await compose({
