@@ -110,8 +110,8 @@ export class BatchSender {
     const failure = await /** @type {import('./contract.js').TopicProducer} */ (this.#producer).send(
       sending.map(({ message }) => message)
     )
-    if (failure === undefined) for (const waiting of sending) this.#parts.settle(waiting)
-    else if (failure.outOfSequence) {
+    for (const waiting of sending) if (failure === undefined || waiting.message.written) this.#parts.settle(waiting)
+    if (failure?.outOfSequence) {
       this.#services.log.warn(
         { err: failure.error.cause, topic: this.#parts.topic, records: sending.length },
         'Kafka has lost the sequence of this producer: a new producer sends the records again'

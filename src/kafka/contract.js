@@ -133,7 +133,8 @@
  * @property {number} [partition] default: the key's
  * @property {number} [chosen] partition that the driver has chosen; it is set with the first attempt and kept, so that
  *   a batch that is sent again is unchanged
- * @property {boolean} [written] the driver has written it, while others of its batch failed: it is not sent again
+ * @property {boolean} [written] the driver has written it, while others of its batch failed or have no answer yet: it
+ *   is not sent again
  *
  * @typedef {object} SendFailure
  * @property {import('../base/common/errors.js').InkcastError} error its cause is the driver's error

@@ -72,22 +72,25 @@ export class Producer {
     })
   }
 
-  /** @param {Waiting} waiting @param {InkcastError} [error] */
+  /** @param {Waiting} waiting @param {InkcastError} [error] why it is given up, if Kafka does not have it */
   #settle (waiting, error) {
     if (waiting.settled) return
     waiting.settled = true
     this.#pendingRecords--
     this.#pendingBytes -= waiting.bytes
     this.#onPending(this.#pendingRecords)
-    if (error) waiting.reject(error)
+    if (error && !waiting.message.written) waiting.reject(error)
     else waiting.resolve()
   }
 
   /**
-   * Rejects records whose timeout is over. A record that was never tried leaves the queue, so it is not written later.
+   * Resolves records that the driver has written, and rejects those whose timeout is over. A record that was never
+   * tried leaves the queue, so it is not written later.
    */
   #sweep () {
     const now = this.#clock.monotonic()
+    // one broker has them; the call waits for another one
+    for (const waiting of this.#batch) if (waiting.message.written) this.#settle(waiting)
     const before = this.#pendingRecords
     for (const waiting of this.#batch) if (waiting.deadline <= now) this.#settle(waiting, lateError(waiting.tried))
     const late = this.#queue.findIndex(({ deadline }) => deadline > now)
