@@ -1,6 +1,6 @@
 import { Backoff } from '../base/common/backoff.js'
 import { InkcastError } from '../base/common/errors.js'
-import { isDocumentOrder } from '../wire/publication.js'
+import { isOrder } from '../wire/publication.js'
 
 /** @typedef {import('./router.js').Routed} Routed */
 
@@ -105,8 +105,8 @@ function chunkEnd (lane, from) {
   let to = from
   while (to < lane.length && to - from < CHUNK_RECORDS) {
     const { publication } = lane[to].entry
-    // the bus publishes it in another lane than the document's records, so a chunk ends before it
-    if (isDocumentOrder(publication)) return to === from ? to + 1 : to
+    // the bus has a lane of its own for it, or its retries would repeat the messages before it
+    if (isOrder(publication)) return to === from ? to + 1 : to
     bytes += publication.value.length
     if (to > from && bytes > CHUNK_BYTES) break
     to++

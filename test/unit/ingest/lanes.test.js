@@ -75,6 +75,14 @@ test('a revoke completes before the records that follow it are published', async
   assert.deepEqual(told.calls, [[0], [1, 2], [3], [4, 5]])
 })
 
+test('a kick that is retried does not repeat the message before it', async () => {
+  const { run, told } = lanesOver((indices, call) => {
+    if (indices.includes(1) && call <= 4) throw new InkcastError('timeout')
+  })
+  await run([[routed(0, { operator: 'user' }), routed(1, { operator: 'kick' })]], never)
+  assert.deepEqual(told.calls, [[0], [1], [1], [1], [1]])
+})
+
 test('at most 64 lanes are published at once', async () => {
   let running = 0
   let most = 0
