@@ -92,8 +92,8 @@ export class Orders {
       for (const restored of restoredNames(guid)) this.#remove(uid, restored)
       return true
     }
-    // one that overtook it on the way
-    if (at < this.#restoredAt(uid, operator === 'kick' ? undefined : guid)) return false
+    // one that overtook it on the way; a kick without a ban is not taken back
+    if (name !== KICK && at < this.#restoredAt(uid, operator === 'kick' ? undefined : guid)) return false
     if (ttl === undefined) return this.note(uid, name, at)
     // also if one that ends later is known: that one has ended, the user is here again, and the clock was set back
     const known = this.#users.get(uid)?.get(name)

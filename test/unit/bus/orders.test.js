@@ -48,6 +48,13 @@ test('a ban that comes twice is carried out once', () => {
   assert.deepEqual([orders.noteOrder(ban, 100_000), orders.noteOrder(ban, 100_000)], [true, false])
 })
 
+test('a kick that arrives after the end of a ban is carried out: the ban alone was taken back', () => {
+  const orders = new Orders(systemClock)
+  orders.noteOrder({ operator: 'restore', uid: 'ada' }, 110)
+  assert.equal(orders.noteOrder({ operator: 'kick', uid: 'ada', ttl: 10 }, 100), false)
+  assert.equal(orders.noteOrder({ operator: 'kick', uid: 'ada' }, 100), true)
+})
+
 test('the newest time of the orders about each user leaves out the ends of orders', () => {
   const orders = new Orders(systemClock)
   orders.noteOrder({ operator: 'kick', uid: 'ada' }, 5)
