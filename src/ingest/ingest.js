@@ -10,7 +10,7 @@ import { Marks } from './marks.js'
 import { PartitionReports } from './partition-reports.js'
 import { ProducerMistakes } from './producer-mistakes.js'
 import { Refusals } from './refusals.js'
-import { route, sourceOf } from './router.js'
+import { hasNoLog, route, sourceOf } from './router.js'
 import { Watchdog } from './watchdog.js'
 
 /** The bus is reported as failing after this time without a successful publish, ms. */
@@ -136,8 +136,11 @@ export class Ingest {
       this.#lanesOf(work, signal)([...lanes.values()], signal),
       forEachLimited(refused, LETTERS_AT_ONCE, signal, ({ index, error }) => this.#refuse(work, index, error, signal))
     ])
-    // earlier records have to be read again first
-    if (results.some((result) => result.status === 'rejected' && isUnhealed(result.reason))) return 0
+    // earlier records have to be read again first, and then these
+    if (results.some((result) => result.status === 'rejected' && isUnhealed(result.reason))) {
+      this.#marks.carriedOutAhead(source, carriedOut(lanes, work.done))
+      return 0
+    }
     for (const result of results) if (result.status === 'rejected') throw result.reason
 
     // canaries come last, so that none is reported while a record of the batch is not done
@@ -297,3 +300,13 @@ export class Ingest {
     return { ...status, ready: reason === undefined, reason, busFailingFor, stalled }
   }
 }
+
+/**
+ * @param {Map<string, import('./router.js').Routed[]>} lanes
+ * @param {Uint8Array} done see Work
+ * @returns {import('../log/bus/origin.js').Origin[]} of records without a log
+ */
+const carriedOut = (lanes, done) => [...lanes.values()].flat().flatMap(
+  ({ index, entry: { publication, origin } }) =>
+    origin !== undefined && done[index] === 1 && hasNoLog(publication) ? [origin] : []
+)

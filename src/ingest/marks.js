@@ -37,6 +37,11 @@ export class Marks {
   #marks = new Map()
   /** Newest records without a log that are known to be carried out, by source. @type {Map<string, Origin>} */
   #floors = new Map()
+  /**
+   * Records without a log that are carried out although an earlier one is not done, by source: of a batch or two.
+   * @type {Map<string, Set<string>>}
+   */
+  #ahead = new Map()
   /** @type {import('../base/common/clock.js').Timer | undefined} */
   #timer
   #stopped = false
@@ -112,6 +117,24 @@ export class Marks {
   /** The mark has gone back together with Redis. @param {Origin} origin records without a log up to it are done */
   carriedOut (origin) { this.#floors.set(origin.source, origin) }
 
+  /** @param {string} source @param {Origin[]} origins of records without a log: their partition is read again */
+  carriedOutAhead (source, origins) {
+    const ahead = this.#ahead.get(source) ?? new Set()
+    for (const origin of origins) ahead.add(sequenceText(origin))
+    if (ahead.size > 0) this.#ahead.set(source, ahead)
+  }
+
+  /** @param {Origin} origin of the newest record that is done */
+  #forgetAhead (origin) {
+    const ahead = this.#ahead.get(origin.source)
+    if (ahead === undefined) return
+    for (const text of ahead) {
+      const one = readSequence(text)
+      if (one !== undefined && isCovered(one, origin)) ahead.delete(text)
+    }
+    if (ahead.size === 0) this.#ahead.delete(origin.source)
+  }
+
   /**
    * @param {Origin} origin of a record without a log
    * @param {number} timestamp of the record, ms since 1970
@@ -119,6 +142,7 @@ export class Marks {
    */
   passesOver (origin, timestamp) {
     if (isCovered(origin, this.#floors.get(origin.source))) return true
+    if (this.#ahead.get(origin.source)?.has(sequenceText(origin))) return true
     const at = this.#marks.get(origin.source)?.at
     return at === undefined ? this.#dependencies.clock.now() - timestamp > MAX_AGE : isCovered(origin, at)
   }
@@ -131,6 +155,7 @@ export class Marks {
    * @param {string} place.generation of Redis in which all records up to it are done
    */
   done (origin, { timestamp, last, generation }) {
+    this.#forgetAhead(origin)
     const mark = this.#marks.get(origin.source)
     if (mark === undefined || isCovered(origin, mark.at)) return
     // no mark while an old backlog is read for the first time, so that the age decides also after a restart
@@ -144,7 +169,7 @@ export class Marks {
   /** Forgets marks of reassigned partitions. @param {(source: string) => boolean} isOurs */
   keep (isOurs) {
     this.#save()
-    for (const known of [this.#marks, this.#floors])
+    for (const known of [this.#marks, this.#floors, this.#ahead])
       for (const source of known.keys()) if (!isOurs(source)) known.delete(source)
   }
 

@@ -58,10 +58,7 @@ export function route (messages, { source, healed, maxBytes, random, framing, pa
       const origin = { source, sequence: Number(message.offset), epoch: leaderEpochOf(message) }
       if (healed !== undefined) origin.healed = healed
       const routed = { index, entry: { publication, origin } }
-      if (
-        (logOf(publication) === undefined || publication.ephemeral) &&
-        passesOver(origin, Number(message.timestamp))
-      ) {
+      if (hasNoLog(publication) && passesOver(origin, Number(message.timestamp))) {
         passed.push(routed)
         continue
       }
@@ -80,6 +77,9 @@ export function route (messages, { source, healed, maxBytes, random, framing, pa
   }
   return { lanes, refused, canaries, passed }
 }
+
+/** @param {import('../wire/publication.js').Publication} publication @returns {boolean} whether no log recognizes it */
+export const hasNoLog = (publication) => logOf(publication) === undefined || publication.ephemeral
 
 /**
  * The name of a partition in a document's log. A topic that was deleted and created again has another id, and offsets

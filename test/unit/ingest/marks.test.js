@@ -54,6 +54,18 @@ test('a mark only moves forward, is stored, and read by the next member', async 
   assert.deepEqual(await (await ready(store)).marks.read(['t/0', 't/1']), [{ sequence: 11, epoch: 5 }, undefined])
 })
 
+test('a record that was carried out ahead of an earlier one is skipped until its partition has passed it', async () => {
+  const { marks } = await ready({ ...createMemoryMarks(), read: async () => ['20.4'] })
+  const passed = (/** @type {number[]} */ ...sequences) => sequences.map((each) => marks.passesOver(at(each, 4), NOW))
+  marks.carriedOutAhead('t/0', [at(23, 4), at(25, 4)])
+  assert.deepEqual(passed(22, 23, 24, 25), [false, true, false, true])
+  assert.equal(marks.passesOver(at(23, 5), NOW), false, 'another leader has written another record')
+  marks.done(at(23, 4), { timestamp: NOW, last: false, generation: 'g' })
+  assert.deepEqual(passed(23, 24, 25), [true, false, true], 'the mark is behind the first one')
+  marks.keep(() => false)
+  assert.deepEqual(passed(23, 24, 25), [false, false, false])
+})
+
 test('a partition that was with another process in between has the mark that this process stored', async () => {
   const { marks, store } = await ready()
   marks.done(at(20, 4), { timestamp: NOW, last: false, generation: 'g' })
