@@ -49,6 +49,24 @@ for (const [name, url] of BACKENDS) {
       }
     })
 
+    test('a call that is refused because its log waits for healing has delivered nothing', {
+      skip: name === 'redis cluster' && 'it heals no logs'
+    }, async () => {
+      const { pair } = fixture
+      const guid = fresh()
+      const of0 = (/** @type {number} */ sequence, /** @type {boolean} */ ephemeral) => ({
+        ...entry(guid, sequence, { ephemeral }), origin: { source: 't/0', sequence, epoch: 0, healed: 'old' }
+      })
+      await pair.publisher.publish([of0(1, false)])
+      await Promise.all([pair.first.subscribe(guid), pair.second.subscribe(guid)])
+      await client().hset(documentMeta(guid), 'g', 'earlier')
+      await assert.rejects(
+        pair.publisher.publish([of0(2, true), of0(3, false)]), ({ cause }) => /^UNHEALED/.test(cause.message)
+      )
+      await fixture.flush(guid)
+      assert.equal(of(pair.one, guid).length, 1, 'the mark alone')
+    })
+
     test('a subscribe never shortens the lifetime of a document with records', async () => {
       const guid = fresh()
       await fixture.pair.publisher.publish([entry(guid, 1)])

@@ -209,14 +209,21 @@ local function bind (source, sequence)
   end
 end
 
+-- Before an ephemeral entry is sent, as the call may be refused.
+for i = 14, #ARGV, 6 do
+  if ARGV[i] ~= '1' then
+    local failed = open()
+    if failed then return failed end
+    break
+  end
+end
+
 for i = 12, #ARGV, 6 do
   local source, sequence, key, envelope = ARGV[i], ARGV[i + 1], ARGV[i + 3], ARGV[i + 5]
   if ARGV[i + 2] == '1' then
     redis.call('SPUBLISH', channel, ':0:' .. envelope)
     results[#results + 1] = 0
   else
-    local failed = not epoch and open()
-    if failed then return failed end
     local covered = source ~= '' and isCovered(sequence, sequences[source] or redis.call('HGET', meta, 's:' .. source))
     local known, unsure = false, false
     if place then known = wasQueued(KEYS[5], place) end
@@ -228,7 +235,7 @@ for i = 12, #ARGV, 6 do
       if mixed or (healing and unsure) then beginAnew() end
       -- a log that has had several sources stays unbound: otherwise each change of source would begin another epoch
       if not bound and not mixed then bind(source, sequence) end
-      failed = append(envelope, ARGV[i + 4])
+      local failed = append(envelope, ARGV[i + 4])
       if failed then return failed end
       if key ~= '' then remember(key) end
       if place then
