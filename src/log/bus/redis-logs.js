@@ -136,17 +136,25 @@ export class RedisLogs {
     return { position, records: recordsOf(found, since), gap: null }
   }
 
-  /** @param {string[]} guids of one call @returns {Promise<(Position | null)[]>} */
+  /** @param {string[]} guids of one call @returns {Promise<(Position | null | undefined)[]>} as `ends` */
   async #readEnds (guids) {
     const metas = guids.map(this.#keys.documentMeta)
     const keys = [...metas, emptyEpochBeside(this.#redis, metas[0])]
     const found = await this.#redis.scripts.positions(keys, [newEpoch(this.#random)])
-    return Promise.all(guids.map((guid, i) => {
+    /** @type {unknown[]} */
+    const failures = []
+    const ends = await Promise.all(guids.map((guid, i) => {
       const [epoch, offset, lost] = found.slice(3 * i, 3 * i + 3)
       if (epoch === null || offset === null) return null
-      // Redis may have lost this end: `open` decides
-      return lost === 1 ? this.open(guid) : { epoch: String(epoch), offset: Number(offset) }
+      if (lost !== 1) return { epoch: String(epoch), offset: Number(offset) }
+      // Redis may have lost this end: `open` decides, and rejects while the log is healed
+      return this.open(guid).catch((error) => {
+        failures.push(error)
+        return undefined
+      })
     }))
+    if (failures.length === guids.length) throw failures[0]
+    return ends
   }
 }
 
