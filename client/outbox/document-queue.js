@@ -262,6 +262,8 @@ export class DocumentQueue {
 
   /** The gateway refuses it for good. @param {Lane} lane @param {Edit} edit @param {ClientError} refusal */
   async #refused (lane, edit, refusal) {
+    // no page would learn it: the edit stays stored, and the next one that opens the document sends it again
+    if (this.#closing.signal.aborted) return
     this.#log('queued edit refused', refusal.code)
     await this.#settle(lane, edit)
     edit.reject(refusal)

@@ -78,7 +78,12 @@ class Gateway {
  */
 function openPage ({ store, lock }, gateway, slow = () => 0) {
   let list = () => /** @type {readonly any[]} */ ([])
-  const page = { alive: true, connection: /** @type {any} */ (null), get pending () { return list() } }
+  const page = {
+    alive: true,
+    connection: /** @type {any} */ (null),
+    dropped: /** @type {unknown[]} */ ([]),
+    get pending () { return list() }
+  }
   /** A page that has ended does nothing any more. @param {(...args: any[]) => any} call */
   const whileAlive = (call) => (/** @type {any[]} */ ...args) => page.alive ? call(...args) : new Promise(() => {})
   const queue = new DocumentQueue({
@@ -95,7 +100,7 @@ function openPage ({ store, lock }, gateway, slow = () => 0) {
     log: () => {},
     send: (argument) => page.connection.send(argument),
     onPending: (pending) => { list = pending },
-    onDropped: () => {}
+    onDropped: ({ data }, { code }) => { page.dropped.push([data, code]) }
   })
   const started = queue.start()
   started.catch(() => {})
@@ -114,6 +119,8 @@ function openPage ({ store, lock }, gateway, slow = () => 0) {
       if (page.connection) page.connection.open = false
       queue.lost()
     },
+    /** Closes the document; the connection stays. */
+    close: () => queue.close(),
     end () {
       page.alive = false
       if (page.connection) page.connection.open = false
@@ -292,6 +299,27 @@ describe('queued edits', () => {
     gateway.work(9)
     await Promise.all([rejected, accepted])
     assert.deepEqual([page.pending, gateway.accepted.map(({ n }) => n)], [[], [2]])
+  })
+
+  test('that are refused after their document was closed are reported to the page that opens it next', async () => {
+    const [gateway, browser] = [new Gateway(), browserWith()]
+    const first = openPage(browser, gateway)
+    await first.started
+    first.connect()
+    const rejected = assert.rejects(first.add({ n: 1, refused: true }), { code: 'closed' })
+    await settle()
+    first.close()
+    gateway.work(1)
+    await rejected
+    await settle()
+    assert.equal((await browser.store.load('k')).size, 1)
+    const second = openPage(browser, gateway)
+    await second.started
+    second.connect()
+    gateway.work(1)
+    await settle()
+    assert.deepEqual([first.dropped, second.dropped], [[], [[{ n: 1, refused: true }, 'forbidden']]])
+    assert.equal((await browser.store.load('k')).size, 0)
   })
 
   test('that cannot be stored are rejected', async () => {
