@@ -143,9 +143,7 @@ export class Inbox {
 
   #overflow () {
     this.#membership.log('overflow', [...this.held.reasons].join())
-    // the log has what is dropped: a load in progress reads it there
-    if (this.#loader?.loading) this.held.replace()
-    else if (this.#loader !== null) this.#loader.start('overflow')
+    if (this.#loader !== null) this.#loader.overflow()
     else this.held.replace([['resync', [{ position: this.position, reason: 'overflow' }]]])
   }
 

@@ -1,4 +1,5 @@
 import { ClientError } from '../common/error.js'
+import { throwIfAborted } from '../common/within.js'
 import { loadDocument } from './load.js'
 import { nameOf } from './own-events.js'
 
@@ -26,6 +27,8 @@ export class Loader {
   #controller = null
   /** The answer of the service contains the records up to here. @type {Position | null} */
   #floor = null
+  /** Offset of the last record that was not held, of those that arrived during this load. */
+  #dropped = 0
   #warned = false
   /** Why the last call of `load` failed; null: it did not. @type {ClientError | null} */
   reason = null
@@ -52,10 +55,18 @@ export class Loader {
     this.#controller?.abort()
     this.#controller = new AbortController()
     this.#floor = null
+    this.#dropped = 0
     held.replace()
     held.reasons.add(LOAD)
     this.done = this.#run(reason, this.#controller)
     this.#inbox.checkStatus()
+  }
+
+  /** Too many events are held: it drops them, because the log has them. */
+  overflow () {
+    if (!this.loading) return this.start('overflow')
+    this.#dropped = this.#membership.position?.offset ?? 0
+    this.#inbox.held.replace()
   }
 
   stop () {
@@ -93,6 +104,8 @@ export class Loader {
           failed: (error) => this.#failed(error)
         }
       })
+      throwIfAborted(signal)
+      if (this.#dropped > to) return this.start('overflow') // the log was read only up to `to`
       this.#controller = null
       this.#floor = from
       held.replace([

@@ -151,6 +151,44 @@ describe('a document with `load`', () => {
     assert.deepEqual(log.shown, log.all)
   })
 
+  test('loads again if more records than it holds arrive while it reads the log', async (t) => {
+    const time = clientTime(t)
+    const log = scriptedLog(t)
+    for (let i = 0; i < 100; i++) log.publish()
+    const { opening } = await openOlder(log, 90)
+    await settle()
+    for (let i = 0; i < 10_500; i++) log.publish()
+    log.answerHistory(100)
+    await settle()
+    log.serve(10_590)
+    log.loads.shift()?.resolve()
+    await settle()
+    log.answerHistory(100)
+    const doc = await opening
+    log.publish()
+    doc.on('message', log.show)
+    time.advance(1)
+    assert.deepEqual(log.shown, log.all)
+  })
+
+  test('reads records that it could not hold during the call from the log', async (t) => {
+    const time = clientTime(t)
+    const log = scriptedLog(t)
+    const opening = log.client.open('doc', { load: log.load })
+    await settle()
+    log.connect()
+    await settle()
+    for (let i = 0; i < 10_500; i++) log.publish()
+    log.serve(10_450)
+    log.loads.shift()?.resolve()
+    await settle()
+    log.answerHistory(100)
+    const doc = await opening
+    doc.on('message', log.show)
+    time.advance(1)
+    assert.deepEqual([log.shown, log.loads], [log.all, []])
+  })
+
   test('repeats a failed load, and rejects one that does not want to be repeated', async (t) => {
     const time = clientTime(t)
     const { client, socket } = scriptedClient(t)
