@@ -52,7 +52,6 @@ export class Client {
   /** @type {import('./document/membership.js').Link} */
   #link
   #log
-  #loadOutbox
 
   /**
    * @internal
@@ -67,7 +66,7 @@ export class Client {
     checkOptions('connect', options)
     checkOptions('outbox', options.outbox)
     this.#log = createLog(options.log)
-    this.#loadOutbox = outboxOf(url, options.outbox, this.#log.log)
+    const openQueue = outboxOf(url, options.outbox, this.#log.log)
     this.#positions = createPositions(options.storage, url)
     this.#connection = new Connection(url, options, {
       auth: () => {
@@ -97,7 +96,7 @@ export class Client {
       connection: this.#connection,
       log: this.#log.log,
       save: this.#positions.save,
-      openQueue: (membership) => this.#loadOutbox?.().then((outbox) => outbox.open(membership)) ?? null,
+      openQueue,
       isOwn: (connectionId) => this.#own.has(connectionId),
       gone: ({ guid }, toLeave) => {
         this.#memberships.delete(guid)
@@ -353,15 +352,20 @@ export class Client {
  * @param {string} url
  * @param {import('./connection/options.js').OutboxOptions | undefined} options
  * @param {import('./common/log.js').Log} log
- * @returns {(() => Promise<import('./outbox/contract.js').Outbox>) | null} loads the code when it is needed
+ * @returns {import('./document/membership.js').Link['openQueue']} loads the code when it is needed
  */
 function outboxOf (url, options, log) {
-  if (options === undefined) return null
+  if (options === undefined) return () => null
   // without an owner, the edits of one user would be sent as those of another
   if (typeof options?.user !== 'string') throw new TypeError('the option `outbox` of connect must be { user: string }')
-  /** @type {Promise<import('./outbox/contract.js').Outbox> | undefined} */
+  /** @type {import('./outbox/contract.js').Outbox | undefined} */
   let outbox
-  return () => outbox ??= import('./outbox/index.js').then(({ createOutbox }) => createOutbox({ url, ...options, log }))
+  return async (membership) => {
+    // an import that has failed may succeed later
+    const { createOutbox } = await import('./outbox/index.js')
+    outbox ??= createOutbox({ url, ...options, log })
+    return outbox.open(membership)
+  }
 }
 
 /** @param {string} name @param {unknown} id of a document or client @throws {ClientError} bad_request */

@@ -42,8 +42,10 @@ export class Membership {
   #waiting = new Waiting()
   signals = new Signals(this)
 
-  /** @type {Promise<Queue> | null} */
-  #queue
+  /** Opens `outbox`. @type {Promise<Queue> | null | undefined} */
+  #opening
+  /** Set by the outbox when it is open. @type {Queue | undefined} */
+  outbox
   /** Lists the queued edits; replaced by the outbox. @type {() => readonly import('../types.js').QueuedSend[]} */
   pending = () => NONE
   /** At the last join. */
@@ -74,8 +76,7 @@ export class Membership {
     this.position = position && { ...position }
     /** Whether the first caller had no copy of the document. */
     this.#fresh = position === null
-    this.#queue = link.openQueue(this)
-    this.#queue?.catch((error) => this.log('outbox failed', String(error)))
+    this.#openQueue()?.catch(() => {})
   }
 
   /** @param {string} what @param {import('../common/log.js').LogEntry['detail']} [detail] */
@@ -147,11 +148,17 @@ export class Membership {
   #end (error) {
     this.#rest()
     this.reject(error)
-    this.#tellQueue((queue) => queue.close())
+    this.outbox?.close()
   }
 
-  /** @param {(queue: Queue) => void} tell once it is open */
-  #tellQueue (tell) { this.#queue?.then(tell).catch(() => {}) }
+  /** Opens the outbox, also after a failure. @returns {Promise<Queue> | null | undefined} null: there is none */
+  #openQueue () {
+    return this.#opening ??= this.link.openQueue(this)?.catch((cause) => {
+      this.#opening = null
+      this.log('outbox failed', String(cause))
+      throw new ClientError({ code: 'storage_failed', message: 'the outbox failed' }, { cause })
+    })
+  }
 
   #rest () {
     this.status = 'idle'
@@ -206,7 +213,8 @@ export class Membership {
     }
     this.emit('joined', { position: { ...position }, recovered })
     this.#waiting.resolve()
-    this.#tellQueue((queue) => { if (this.joined) queue.joined() })
+    if (this.outbox) this.outbox.joined()
+    else this.#openQueue()?.catch(() => {})
   }
 
   /** @param {ClientError} error */
@@ -232,7 +240,7 @@ export class Membership {
   lost () {
     this.#rest()
     for (const inbox of this.inboxes) inbox.checkStatus()
-    this.#tellQueue((queue) => { if (!this.joined) queue.lost() })
+    this.outbox?.lost()
     if (this.position?.epoch === '') {
       // the first join was in progress: records so far are useless, because others may precede those of the next join
       this.position = null
@@ -339,12 +347,9 @@ export class Membership {
    * @returns {Promise<{ traceId?: string }>}
    */
   async queue (argument) {
-    if (this.#queue === null)
-      throw badRequest('`queue` needs the option `outbox` of connect')
-    const queue = await this.#queue.catch((cause) => {
-      throw new ClientError({ code: 'storage_failed', message: 'the outbox failed' }, { cause })
-    })
-    return queue.add(argument)
+    const opening = this.#openQueue()
+    if (!opening) throw badRequest('`queue` needs the option `outbox` of connect')
+    return (await opening).add(argument)
   }
 
   /** @param {string} event @param {unknown} data @param {boolean} combine @returns {boolean} */

@@ -20,12 +20,13 @@
  * @property {() => void} close what is not sent stays stored; a later `open` sends it
  *
  * @typedef {object} Outbox
- * @property {(document: Queued) => Promise<Queue>} open
+ * @property {(document: Queued) => Promise<Queue>} open may be called again after a failure
  *
- * @typedef {Pick<import('../types.js').Shared, 'guid' | 'pending' | 'ask'> & {
- *   inboxes: Iterable<{ emitter: import('../common/emitter.js').Emitter }>,
- *   link: { connection: { check: (event: string, argument: object) => void } } }} Queued a document, as the outbox
- *   sees it; the outbox keeps its `pending` up to date
+ * @typedef {Pick<import('../types.js').Shared, 'guid' | 'joined' | 'pending' | 'ask'> & {
+ *   inboxes: Iterable<{ emitter: import('../common/emitter.js').Emitter }> & { size: number },
+ *   link: { connection: { check: (event: string, argument: object) => void } },
+ *   outbox?: Queue | undefined }} Queued a document, as the outbox sees it: it has no `inboxes` when it is closed. The
+ *   outbox keeps `pending` up to date, and sets `outbox` when it is open: from then on the document calls it
  */
 
 /**

@@ -45,7 +45,15 @@ export function createOutbox ({ url, user, store, lock, log }) {
         },
         onDropped: (edit, error) => notify('doc:dropped', () => [edit, error])
       })
-      await queue.start()
+      try {
+        await queue.start()
+      } catch (error) {
+        queue.close() // its names are free for the next try
+        throw error
+      }
+      document.outbox = queue
+      if (document.inboxes.size === 0) queue.close() // the document was closed meanwhile
+      else if (document.joined) queue.joined()
       return queue
     }
   }

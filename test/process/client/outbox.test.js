@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
+import { promisify } from 'node:util'
 import { memoryStore } from '../../../client/outbox/memory-store.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { openDocument, startClient } from '../../helpers/inkcast-client.js'
@@ -107,4 +109,30 @@ test('an outbox whose storage refuses rejects with storage_failed, at each step'
     assert.deepEqual(doc.pending, [])
     await doc.send('without the outbox')
   }
+})
+
+test('an outbox whose code could not be loaded is loaded when the document is joined', async (t) => {
+  const guid = fresh()
+  const reader = await openDocument(startClient(t, server.url), guid)
+  // the network fails once
+  const loader = `
+    let failures = 1
+    export async function resolve (name, context, next) {
+      if (name.endsWith('outbox/index.js') && failures-- > 0) throw new Error('no network')
+      return next(name, context)
+    }`
+  const page = `
+    import { register } from 'node:module'
+    register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(loader)}))
+    const { connect } = await import(${JSON.stringify(new URL('../../../client/index.js', import.meta.url))})
+    let log
+    const failed = new Promise((resolve) => { log = ({ what, detail }) => { if (what === 'outbox failed') resolve(detail) } })
+    const client = connect(${JSON.stringify(server.url)}, { outbox: { user: 'ada' }, log })
+    const doc = await client.open(${JSON.stringify(guid)})
+    console.log(await failed)
+    await doc.send('kept', { queue: true })
+    client.close()`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', page], { timeout: 30_000 })
+  assert.equal(stdout.trim(), 'Error: no network')
+  await reader.has('kept')
 })
