@@ -122,6 +122,31 @@ export function sessionsContract (name, open) {
       assert.deepEqual(left.sort(), [guids[1], ...guids.slice(2)].sort(), 'one that another worker holds is open')
     })
 
+    test('a document of an incarnation is known until its release is confirmed, and open until it is released', async () => {
+      const { one, two, first, second } = await open()
+      const prefix = fresh('docs/')
+      const guids = Array.from({ length: 1500 }, (_, i) => `${prefix}/${i}`)
+      const heldOf = async (/** @type {string} */ incarnation) => {
+        const found = []
+        for await (const page of two.held(incarnation)) found.push(...page)
+        return found.sort()
+      }
+      const openOnes = async () => (await two.documents({ prefix, limit: 9 })).map(({ guid }) => guid)
+      await one.hold(first, guids.map((guid) => ({ guid, op: '+', told: '1' })))
+      assert.deepEqual(await heldOf(first), guids.slice().sort())
+      const [a, b, ...others] = guids
+      await two.hold(second, [{ guid: b, op: '+', told: '1' }])
+      await one.hold(first, others.flatMap((guid) => /** @type {const} */ ([
+        { guid, op: '-', told: '' }, { guid, op: '-', told: '0' }
+      ])))
+      assert.deepEqual(await heldOf(first), [a, b])
+      assert.deepEqual(await one.hold(first, [{ guid: b, op: '-', told: '' }]), [''], 'another one holds it')
+      assert.deepEqual(await one.hold(first, [{ guid: a, op: '-', told: '' }]), ['0'])
+      assert.deepEqual([await heldOf(first), await heldOf(second), await openOnes()], [[a], [b], [b]])
+      assert.deepEqual(await one.hold(first, [{ guid: a, op: '-', told: '0' }]), [''])
+      assert.deepEqual(await heldOf(first), [])
+    })
+
     test('a connection is found by its id', async () => {
       const { one, two, first } = await open()
       const number = parseInt(first, 10)

@@ -91,6 +91,9 @@ export function createCleaning ({ store, uplink, log, clock, random, silence }) 
       users += page.length
       await letGo(name, entries)
     }
+    // also those that the worker did not release, or report, after the row of their last user was gone
+    for await (const page of store.held(name)) for (const guid of page) documents.add(guid)
+    signal.throwIfAborted()
     await letGo(
       name,
       Array.from(documents, (guid) => ({

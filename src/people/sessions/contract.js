@@ -45,7 +45,9 @@
  *   confirms the report (`told`), no other holder reports anything about this holding. Always '' without services
  * @property {(incarnation: string) => AsyncIterable<[uid: string, user: UserSessions][]>} users of an incarnation, page
  *   by page; a user may occur twice
- * @property {(incarnation: string) => Promise<void>} forget deletes its users
+ * @property {(incarnation: string) => AsyncIterable<string[]>} held documents of an incarnation, page by page: those
+ *   that it holds, and those whose release it has not confirmed as reported
+ * @property {(incarnation: string) => Promise<void>} forget deletes its users, and the list of its documents
  * @property {(users: [uid: string, at: number][]) => Promise<void>} ended when the last connections of users on a
  *   worker have ended, ms since 1970; not kept of anonymous users
  * @property {(uid: string, device?: string) => Promise<number | null>} lastSeen the latest time of all `ended`; null:

@@ -1,6 +1,13 @@
 import { workerOfSid } from '../../wire/session-id.js'
 import { incarnationName } from '../workers/worker-watch.js'
 
+/** Before the guid of a document that a worker has released while the report must be confirmed; guids have no such. */
+export const UNCONFIRMED = '\0'
+/** The first one that a guid can begin with, behind UNCONFIRMED. */
+const FIRST = '\x01'
+/** Number of documents per read. */
+const PAGE = 1000
+
 /** As Redis compares: by the bytes of UTF-8, and not by language. @param {string} a @param {string} b */
 const isBefore = (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
 
@@ -9,12 +16,12 @@ const firstOf = (guids, limit) =>
   Array.from(new Set(guids), (guid) => Buffer.from(guid)).sort(Buffer.compare).slice(0, limit).map(String)
 
 /**
- * What the session store finds without knowing a user: open documents, and a connection by its id (contract.js).
+ * What the session store finds without knowing a user: documents, and a connection by its id (contract.js).
  *
  * @param {object} dependencies
  * @param {Pick<import('../../redis/client.js').RedisConnection, 'client' | 'keys'>} dependencies.redis
  * @param {import('./contract.js').SessionStore['users']} dependencies.users
- * @returns {Pick<import('./contract.js').SessionStore, 'documents' | 'session'>}
+ * @returns {Pick<import('./contract.js').SessionStore, 'documents' | 'held' | 'session'>}
  */
 export function createRedisLists ({ redis: { client, keys }, users }) {
   /** @param {string} guid @returns {Promise<import('./contract.js').OpenDocument>} */
@@ -28,7 +35,7 @@ export function createRedisLists ({ redis: { client, keys }, users }) {
   return {
     async documents ({ prefix = '', after, limit }) {
       const incarnations = Object.entries(await client.hgetall(keys.workers.incarnations))
-      const from = after !== undefined && !isBefore(after, prefix) ? `(${after}` : `[${prefix}`
+      const from = after !== undefined && !isBefore(after, prefix) ? `(${after}` : `[${prefix || FIRST}`
       // no byte of UTF-8 is as high
       const to = Buffer.concat([Buffer.from(`(${prefix}`), Buffer.of(0xff)])
       const lists = await Promise.all(incarnations.map(([number, incarnation]) =>
@@ -38,6 +45,16 @@ export function createRedisLists ({ redis: { client, keys }, users }) {
         )
       ))
       return Promise.all(firstOf(lists.flat(), limit).map(describe))
+    },
+
+    async* held (incarnation) {
+      const key = keys.workerDocuments(incarnation)
+      for (let from = '-'; ;) {
+        const found = await client.zrangebylex(key, from, '+', 'LIMIT', 0, PAGE)
+        if (found.length > 0) yield found.map((member) => member.startsWith(UNCONFIRMED) ? member.slice(1) : member)
+        if (found.length < PAGE) return
+        from = `(${found.at(-1)}`
+      }
     },
 
     async session (sid) {

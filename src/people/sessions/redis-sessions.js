@@ -1,6 +1,6 @@
 import { throwInkcastError } from '../../redis/errors.js'
 import { groupBySlot, slotIn } from '../../redis/hash-slot.js'
-import { createRedisLists } from './redis-lists.js'
+import { createRedisLists, UNCONFIRMED } from './redis-lists.js'
 import { asSeen, decodeUser, encodeUser } from './user-encoding.js'
 import { liveIncarnations } from '../workers/worker-watch.js'
 import { isAnonymous } from '../auth/identity.js'
@@ -38,7 +38,7 @@ const NOTHING = '.'
 export function createRedisSessions ({ redis, services = true }) {
   const { client, keys } = redis
 
-  /** @type {Omit<import('./contract.js').SessionStore, 'documents' | 'session'>} */
+  /** @type {Omit<import('./contract.js').SessionStore, 'documents' | 'held' | 'session'>} */
   const store = {
     async write (incarnation, users) {
       const key = keys.workerUsers(incarnation)
@@ -86,12 +86,14 @@ export function createRedisSessions ({ redis, services = true }) {
       const calls = groupBySlot(changes, (change) => slotIn(redis, holdersKey(keys, change)), HOLD_BATCH)
       const [answers] = await Promise.all([
         Promise.all(calls.map((call) => holdSome(redis, incarnation, services, call))),
-        listDocuments(redis, incarnation, changes)
+        listOpened(redis, incarnation, changes)
       ])
-      if (calls.length === 1) return answers[0]
       /** @type {Map<HoldingChange, Told>} */
       const told = new Map(calls.flatMap((call, i) => call.map((change, j) => [change, answers[i][j]])))
-      return changes.map((change) => /** @type {Told} */ (told.get(change)))
+      const inOrder = changes.map((change) => /** @type {Told} */ (told.get(change)))
+      // not before: a process that cleans up after this worker finds in the list what was not executed
+      await listClosed(redis, incarnation, changes, inOrder)
+      return inOrder
     },
 
     async* users (incarnation) {
@@ -147,20 +149,32 @@ async function holdSome ({ scripts, keys }, incarnation, services, changes) {
   return changes.map((_, i) => answers[i] === NOTHING ? '' : /** @type {Told} */ (answers[i]))
 }
 
-/**
- * Keeps the list of the documents that a worker holds.
- * @param {Redis} redis
- * @param {string} incarnation
- * @param {HoldingChange[]} changes
- */
-async function listDocuments ({ client, keys }, incarnation, changes) {
+/** @param {HoldingChange[]} changes @param {'+' | '-'} wanted @returns {(HoldingChange & { guid: string })[]} */
+const ofDocuments = (changes, wanted) => /** @type {any} */ (
+  changes.filter(({ uid, guid, op }) => uid === undefined && guid !== undefined && op === wanted))
+
+/** @param {Redis} redis @param {string} incarnation @param {string[]} members of the list of its documents */
+async function addToList ({ client, keys }, incarnation, members) {
+  if (members.length === 0) return
   const key = keys.workerDocuments(incarnation)
-  const [opened, closed] = ['+', '-'].map((wanted) =>
-    changes.flatMap(({ uid, guid, op }) => uid === undefined && guid !== undefined && op === wanted ? [guid] : []))
+  await Promise.all([client.zadd(key, ...members.flatMap((member) => [0, member])), client.expire(key, TTL)])
+}
+
+/** @param {Redis} redis @param {string} incarnation @param {HoldingChange[]} changes that are written */
+const listOpened = (redis, incarnation, changes) =>
+  addToList(redis, incarnation, ofDocuments(changes, '+').map(({ guid }) => guid))
+
+/** @param {Redis} redis @param {string} incarnation @param {HoldingChange[]} changes @param {Told[]} answers */
+async function listClosed (redis, incarnation, changes, answers) {
+  const closed = ofDocuments(changes, '-')
+  if (closed.length === 0) return
+  const toReport = new Set(changes.filter((_, i) => answers[i] !== ''))
+  const [open, done] = [true, false].map((is) => closed.filter((change) => toReport.has(change) === is))
   await Promise.all([
-    opened.length > 0 && client.zadd(key, ...opened.flatMap((guid) => [0, guid])),
-    opened.length > 0 && client.expire(key, TTL),
-    closed.length > 0 && client.zrem(key, ...closed)
+    addToList(redis, incarnation, open.map(({ guid }) => UNCONFIRMED + guid)),
+    redis.client.zrem(redis.keys.workerDocuments(incarnation), [
+      ...closed.map(({ guid }) => guid), ...done.map(({ guid }) => UNCONFIRMED + guid)
+    ])
   ])
 }
 
@@ -178,12 +192,12 @@ function encodeChange ({ uid, guid, op, told }) {
 const splitHolders = (entry) => (entry?.split('|')[2] ?? '').split(',').filter((holder) => holder !== '')
 
 /** @param {import('./contract.js').SessionStore} store @returns {import('./contract.js').SessionStore} */
-function withInkcastErrors ({ users, ...calls }) {
+function withInkcastErrors ({ users, held, ...calls }) {
   const wrapped = Object.fromEntries(
     Object.entries(calls).map(([name, call]) => [
       name,
       (/** @type {any[]} */ ...args) => /** @type {Function} */ (call)(...args).catch(throwInkcastError)
     ])
   )
-  return { users, .../** @type {any} */ (wrapped) }
+  return { users, held, .../** @type {any} */ (wrapped) }
 }

@@ -38,7 +38,8 @@ const ON_PURPOSE = new Set(['left', 'revoked'])
  * counts as never having left.
  *
  * The order of writes makes sure that another process can clean up after a dead worker completely: first the table of
- * users, then the holdings; for a release the other way round.
+ * users, then the holdings; for a release the other way round. A document leaves the table with its last user before it
+ * is released: the store lists it until then.
  */
 export class Sessions {
   /** Bounded by the number of open connections and of those ended within the grace. @type {Map<string, HeldUser>} */

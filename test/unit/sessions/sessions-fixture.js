@@ -22,16 +22,34 @@ export async function cluster (t) {
   const lease = (/** @type {number} */ number, /** @type {number} */ incarnation) =>
     redis.client.hset(WORKERS.incarnations, String(number), incarnation)
   await Promise.all([1, 2].map((number) => lease(number, 1000)))
-  const state = { storeAway: false, held: true, uplinkAway: /** @type {null | 'unavailable' | 'timeout'} */ (null) }
+  const state = {
+    storeAway: false, keepsDocuments: false, held: true,
+    /** 'vacated': for these events. */
+    uplinkAway: /** @type {null | 'unavailable' | 'timeout' | 'vacated'} */ (null)
+  }
   /** @type {import('../../../src/log/publish/uplink.js').UplinkRecord[]} */
   const records = []
   const uplink = {
     send: async (/** @type {import('../../../src/log/publish/uplink.js').UplinkRecord} */ record) => {
-      if (state.uplinkAway === 'unavailable') throw new InkcastError('unavailable')
+      if (state.uplinkAway === 'unavailable' || state.uplinkAway === record.operator) throw new InkcastError('unavailable')
       records.push(record)
       if (state.uplinkAway === 'timeout') throw new InkcastError('timeout')
     }
   }
+  /** The store while Redis does not execute releases of documents: its other nodes do what they are asked. */
+  const keeping = createRedisSessions({
+    redis: /** @type {any} */ ({
+      ...redis,
+      scripts: {
+        ...redis.scripts,
+        hold: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) => {
+          const releases = args.slice(2).some((change, i) => keys[i].includes('{d:') && /^-.$/.test(change))
+          if (releases) throw new InkcastError('unavailable')
+          return redis.scripts.hold(keys, args)
+        }
+      }
+    })
+  })
   /** The store, which can be unavailable for workers. @type {any} */
   const reached = new Proxy(store, {
     get: (target, name) =>
@@ -39,7 +57,7 @@ export async function cluster (t) {
         ? async () => {
           throw new InkcastError('unavailable')
         }
-        : Reflect.get(target, name)
+        : Reflect.get(state.keepsDocuments ? keeping : target, name)
   })
 
   /** @param {number} number */

@@ -90,6 +90,35 @@ describe('a worker that has ended', () => {
     }
   })
 
+  test('is cleaned up together with a document that its last user had left, and that it did not release', async (t) => {
+    const { one, store, state, records, told } = await cluster(t)
+    const ada = one.connect('ada', ['a'])
+    await told()
+    state.keepsDocuments = true
+    ada.leave('a')
+    assert.deepEqual(await told(), ['left ada a left'])
+    await one.clean()
+    assert.deepEqual(records.map(({ operator, guid }) => [operator, guid]), [['offline', undefined], ['vacated', 'a']])
+    assert.equal(await isHeld(store, { guid: 'a' }), false)
+  })
+
+  test('is cleaned up together with a document that it released, and whose event it did not send', async (t) => {
+    const { one, two, store, state, told } = await cluster(t)
+    const ada = one.connect('ada', ['a'])
+    await told()
+    state.uplinkAway = 'vacated'
+    ada.leave('a')
+    assert.deepEqual(await told(), ['left ada a left'])
+    assert.deepEqual(await store.documents({ limit: 10 }), [])
+    state.uplinkAway = null
+    await one.clean()
+    assert.deepEqual(await told(), ['offline ada worker_gone', 'vacated a'])
+    const eve = two.connect('eve', ['a'])
+    await told()
+    eve.leave('a')
+    assert.deepEqual(await told(), ['left eve a left', 'vacated a'])
+  })
+
   test('but is still alive continues as a new incarnation, with its users registered again', async (t) => {
     const { one, reborn, store, clock, told } = await cluster(t)
     const ada = one.connect('ada', ['a'])
