@@ -2,7 +2,9 @@ import { createKeys } from '../../src/redis/keys.js'
 import { GENERATION } from './peer.js'
 import { EMPTY } from './world.js'
 
-const { documentChannel, documentKeys, documentLog, documentMeta, documentNewest, sourceHealing } = createKeys()
+const {
+  documentChannel, documentKeys, documentLog, documentMeta, documentNewest, sourceHealing, workers: WORKERS
+} = createKeys()
 
 const GUID = 'doc'
 const ENVELOPE = '\0\0\0\x02{}value'
@@ -30,13 +32,28 @@ const healing = (state) => [
 const history = (count) =>
   ['history', '2', documentLog(GUID), documentMeta(GUID), 'E2-0', '0', '100', '100000', count]
 
+/**
+ * @param {string} token of the owner
+ * @param {{ duration?: string, data?: string }} [more]
+ * @returns {string[]} a call of renew.lua
+ */
+const renew = (token, { duration = '5000', data = '' } = {}) => [
+  'renew', '10', WORKERS.expiry, WORKERS.owners, WORKERS.secret, WORKERS.incarnations, WORKERS.ending, WORKERS.settling,
+  WORKERS.registry, WORKERS.watched, WORKERS.doubted, WORKERS.ended,
+  '1', token, duration, `{"token":"${token}"}`, 'secret', '100', '?', data
+]
+
 /** Calls that random ones seldom make: a script begins with its name. */
 const SCENARIOS = [
   healing('begun'), healing('done'),
   // a log that is counted from now on
   [publish({ records: 40 }), publish({ bytes: '100000' })],
   // a log with a hole
-  [publish({ records: 3 }), ['XDEL', documentLog(GUID), '2-0'], history(''), history('3')]
+  [publish({ records: 3 }), ['XDEL', documentLog(GUID), '2-0'], history(''), history('3')],
+  // a worker whose number another process has had, and released, as the data shows; and one of lost data
+  [renew('t1'), renew('t1', { duration: '0' }), ['ZADD', WORKERS.ended, '1', '1.100'], renew('t1')],
+  [['SET', WORKERS.registry, `name ${GENERATION}`], renew('t1', { data: `name ${GENERATION}` })],
+  [renew('t1', { data: 'name' })]
 ]
 
 /**

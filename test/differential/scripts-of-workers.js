@@ -39,7 +39,7 @@ export const WORKER_CALLS = {
   renew: (draw, { generation }) => ({
     keys: [
       WORKERS.expiry, WORKERS.owners, WORKERS.secret, WORKERS.incarnations, WORKERS.ending, WORKERS.settling,
-      WORKERS.registry, WORKERS.watched, WORKERS.doubted
+      WORKERS.registry, WORKERS.watched, WORKERS.doubted, WORKERS.ended
     ],
     args: [
       draw.pick(NUMBERS), draw.pick(TOKENS), draw.pick(['0', '1000', '5000', '5000']), owner(draw),

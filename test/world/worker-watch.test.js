@@ -150,6 +150,30 @@ describe('the end of a worker', () => {
     assert.deepEqual(await act(() => liveIncarnations(redis, [name, now])), new Set([now]))
   }))
 
+  for (const [when, restarts] of /** @type {const} */ ([['', false], [', and Redis was restarted since', true]])) {
+    test(`is not taken back when another process has had its number, and has stopped${when}`,
+      inScene(async (scene) => {
+        const { cluster } = scene
+        const { gone } = await scene.watcher()
+        const { process, lease, reborn, name, lines } = await scene.worker({ slot: 'gateway-0' })
+        await cluster.pass(LEASE_TIME / 2)
+        cluster.cutOff(process, 'redis', 3 * LEASE_TIME)
+        await cluster.pass(2 * LEASE_TIME)
+        const next = await scene.worker({ slot: 'gateway-0' })
+        assert.equal(next.lease.number, lease.number)
+        await next.act(() => next.lease.stop())
+        await cluster.pass(KNOWN_WITHIN)
+        const [server] = cluster.redis.servers
+        if (restarts) server.restart(server.store.snapshot(), 100)
+        await cluster.until(() => reborn.length > 0)
+        assert.deepEqual(reborn, [lease.incarnation])
+        assert.ok(lease.incarnation > next.lease.incarnation, `${lease.incarnation} follows ${next.lease.incarnation}`)
+        assert.equal(lines.some(({ text }) => text.includes('has lost its data')), false)
+        await cluster.pass(LEASE_TIME)
+        assert.deepEqual(gone, [name, next.name])
+      }))
+  }
+
   test('is not reported while Redis is unavailable or has lost its data', inScene(async (scene) => {
     const { cluster } = scene
     const { gone } = await scene.watcher()

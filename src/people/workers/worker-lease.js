@@ -208,7 +208,7 @@ export class WorkerLease {
     return this.#parts.redis.scripts.renew(
       [
         this.#keys.expiry, this.#keys.owners, this.#keys.secret, this.#keys.incarnations, this.#keys.ending,
-        this.#keys.settling, this.#keys.registry, this.#keys.watched, this.#keys.doubted
+        this.#keys.settling, this.#keys.registry, this.#keys.watched, this.#keys.doubted, this.#keys.ended
       ],
       [
         this.number, this.#token, duration, this.#owner, this.#secrets[0], this.#incarnation,

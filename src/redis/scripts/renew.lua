@@ -3,6 +3,7 @@
 --       4 incarnation of each number that has one (hash)  5 incarnations that have ended themselves (list)
 --       6 numbers whose workers register their users again (hash)  7 name of this data about the workers
 --       8 time of the last watch, ms  9 exists while this data may lack workers that are alive
+--       10 incarnations that have ended (sorted set, ms)
 -- ARGV  1 number  2 token of the owner  3 lease time, ms; 0: release the number
 --       4 owner as JSON, written again after Redis has lost its data  5 a secret, used if there is none  6 incarnation
 --       7 '1' the worker registers its users again, '0' it does not, '?' it does if Redis may have lost them
@@ -28,16 +29,17 @@ if tonumber(ARGV[3]) == 0 then
   return { ARGV[5], incarnation, 0, wall, '' }
 end
 local now = leaseTime(KEYS[8])
-if not owner then
-  redis.call('HSET', KEYS[2], ARGV[1], ARGV[4])
-else
+local name = dataName(KEYS[7], KEYS[4], KEYS[6], KEYS[9], ARGV[2] .. wall)
+-- Without an owner either the data is lost, or another process has had the number since this lease ended.
+local hasEnded = not owner and (ARGV[8] == name or redis.call('ZSCORE', KEYS[10], ARGV[1] .. '.' .. incarnation))
+if not owner then redis.call('HSET', KEYS[2], ARGV[1], ARGV[4]) end
+if owner or hasEnded then
   incarnation = redis.call('HGET', KEYS[4], ARGV[1]) or string.format('%.0f', math.max(now, incarnation + 1))
 end
 redis.call('HSET', KEYS[4], ARGV[1], incarnation)
 redis.call('ZADD', KEYS[1], string.format('%.0f', now + tonumber(ARGV[3])), ARGV[1])
 redis.call('SET', KEYS[3], ARGV[5], 'NX')
-local name = dataName(KEYS[7], KEYS[4], KEYS[6], KEYS[9], ARGV[2] .. wall)
-local lost = not owner or (ARGV[8] ~= '' and ARGV[8] ~= name)
+local lost = (not owner and not hasEnded) or (ARGV[8] ~= '' and ARGV[8] ~= name)
 if lost then doubt(KEYS[9], 13) end
 if ARGV[7] == '1' or (ARGV[7] == '?' and lost) then
   redis.call('HSET', KEYS[6], ARGV[1], incarnation)
