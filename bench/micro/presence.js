@@ -22,6 +22,7 @@ function createStore () {
     watch: async () => {},
     unwatch: () => {},
     mine: async () => [],
+    removalOf: () => null,
     documents: async () => [],
     sweep: async () => {},
     forget: async () => {},

@@ -88,6 +88,11 @@ for (const [name, url] of BACKENDS) {
     const uidsIn = async (/** @type {string} */ where) =>
       (await own.page(where, { limit: 10 })).members.map(({ uid }) => uid)
     assert.deepEqual(await Promise.all([guid, late, known, closed].map(uidsIn)), [['of-4005'], [], [], []])
+    // writes of the process before arrive after that: the second cleanup finds them
+    for (const where of [late, known, closed]) await writesLate(where)
+    await gone.forget(4005, '4005.9', { surely: true })
+    assert.deepEqual(await Promise.all([guid, late, known, closed].map(uidsIn)), [['of-4005'], [], [], []])
+    await own.sweep(true)
     // no process needs to look at documents without members of this worker at its end
     const inSet = async () => (await redis.client.smembers(workerPresence(4005))).join()
     await waitFor(async () => await inSet() === guid, { message: inSet })

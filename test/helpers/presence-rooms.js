@@ -24,7 +24,7 @@ export async function setUpRooms (t, { maxMembers = 500 } = {}) {
   async function worker (workerNumber) {
     const newId = createSessionIds(workerNumber, { clock: systemClock, random: systemRandom })
     const control = {
-      away: false, deaf: false, unanswered: false, pages: 0, held: Promise.resolve(),
+      away: false, deaf: false, unanswered: false, pages: 0, held: Promise.resolve(), incarnation: String(workerNumber),
       updates: /** @type {string[][]} */ ([]),
       late: /** @type {import('../../src/people/presence/contract.js').Diff[] | null} */ (null)
     }
@@ -35,12 +35,13 @@ export async function setUpRooms (t, { maxMembers = 500 } = {}) {
     }
     const metrics = createMetrics({ processMetrics: false })
     const inner = new RedisPresence({
-      redis: connections[workerNumber - 1], maxMembers, workerNumber, incarnation: () => String(workerNumber), metrics,
+      redis: connections[workerNumber - 1], maxMembers, workerNumber, incarnation: () => control.incarnation, metrics,
       log: recordingLog().log, clock
     })
     const check = () => { if (control.away) throw new Error('away') }
-    /** @type {Pick<RedisPresence, 'watch' | 'page' | 'mine' | 'update'>} */
+    /** @type {Pick<RedisPresence, 'watch' | 'page' | 'mine' | 'update' | 'removalOf'>} */
     const store = {
+      removalOf: (id) => inner.removalOf(id),
       async watch (guid) { check(); await inner.watch(guid) },
       async page (guid, query) {
         check()

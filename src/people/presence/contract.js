@@ -85,9 +85,12 @@
  * @property {(guid: string) => Promise<string[]>} mine connections of this worker number in the document
  * @property {() => Promise<string[]>} documents those in which the store has connections of this worker number, and
  *   perhaps others. After `onLost` it first writes those that are watched again, for `forget`
- * @property {() => Promise<void>} sweep marks connections as lost whose workers do not exist, in documents that are
- *   watched or in which there are connections of this worker number: after a loss of data `forget` may not have found
- *   them, and workers write members before Redis knows them again, or after another process has taken their number
+ * @property {(id: string) => PresenceChange | null} removalOf the change that marks a connection as lost which this
+ *   incarnation has written; null: the id is of another worker number
+ * @property {(isLast?: boolean) => Promise<void>} sweep marks connections as lost whose workers do not exist, in
+ *   documents that are watched or in which there are connections of this worker number: after a loss of data `forget`
+ *   may not have found them, and workers write members before Redis knows them again, or after another process has
+ *   taken their number. Last: such writes can no longer arrive
  * @property {(workerNumber: number, incarnation: string, how?: { surely?: boolean }) => Promise<void>} forget marks the
  *   connections of a dead worker as lost, and those of earlier incarnations of its number. Of concurrent callers one
  *   does the work, and the others do not learn of its failure. With `surely` the work is done when it resolves

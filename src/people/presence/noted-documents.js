@@ -1,5 +1,7 @@
 /** Expiry of documents and of the set, s; the idle check renews it long before. */
 export const TTL = 3600
+/** Both are renewed that often, ms. */
+export const RENEW_EVERY = 600_000
 
 /** The set of documents in which a worker has connections, for the worker that cleans up after its death. */
 export class NotedDocuments {
@@ -7,6 +9,8 @@ export class NotedDocuments {
   #noted = new Set()
   /** Changes to write. @type {Map<string, boolean>} */
   #changes = new Map()
+  /** Last time the expiry was renewed, ms. */
+  #renewedAt
   /** Their write. @type {Promise<void> | undefined} */
   #writing
   #client
@@ -18,13 +22,14 @@ export class NotedDocuments {
    * @param {object} parts
    * @param {Pick<import('../../redis/client.js').RedisConnection, 'client' | 'keys'>} parts.redis
    * @param {number | undefined} parts.workerNumber undefined: there is no set
-   * @param {Pick<import('../../base/common/clock.js').Clock, 'soon'>} parts.clock
+   * @param {Pick<import('../../base/common/clock.js').Clock, 'soon' | 'monotonic'>} parts.clock
    */
   constructor ({ redis: { client, keys }, workerNumber, clock }) {
     this.#client = client
     this.#keys = keys
     this.#workerNumber = workerNumber
     this.#clock = clock
+    this.#renewedAt = clock.monotonic()
   }
 
   /** @param {string} guid */
@@ -61,8 +66,12 @@ export class NotedDocuments {
   /** Renews the expiry; after a failure the next call retries. */
   renew () {
     if (this.#workerNumber === undefined) return
+    this.#renewedAt = this.#clock.monotonic()
     this.#client.expire(this.#keys.workerPresence(this.#workerNumber), TTL).catch(() => {})
   }
+
+  /** To be called with each write: a worker whose documents are all busy compares none. */
+  renewInTime () { if (this.#clock.monotonic() - this.#renewedAt >= RENEW_EVERY) this.renew() }
 
   /**
    * In one batch per turn of the event loop.

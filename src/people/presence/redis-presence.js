@@ -6,7 +6,7 @@ import { prefixOfWorker } from '../../wire/session-id.js'
 import { endedWith, incarnationName, liveIncarnations } from '../workers/worker-watch.js'
 import { EMPTY_TTL, LEFT_TTL, LIST_AGAIN, MAX_CONNECTIONS, MAX_LEFT, PAGE_BYTES } from './contract.js'
 import { makeMember } from './member-view.js'
-import { NotedDocuments, TTL } from './noted-documents.js'
+import { NotedDocuments, RENEW_EVERY, TTL } from './noted-documents.js'
 
 /**
  * @typedef {import('./contract.js').PresenceStore} PresenceStore
@@ -16,7 +16,6 @@ import { NotedDocuments, TTL } from './noted-documents.js'
 
 /** The expiry is renewed for RENEW_FOR of every RENEW_EVERY, ms: longer than a cycle of the idle check. */
 const RENEW_FOR = 30_000
-const RENEW_EVERY = 600_000
 /** Changes of a dead worker per call: a call blocks Redis for all clients. */
 const LOST_BATCH = 500
 /** Time that a worker has to clean up after a dead one before another worker does it as well, s. */
@@ -35,9 +34,9 @@ export class RedisPresence {
   /** Number of times that Redis may have lost its data, beginning with the start. */
   #losses = 1
   /**
-   * Number of the loss after which the last sweep was complete. Until a sweep has followed the last loss, another
-   * process may write members under the number of this one, and the set is how the sweep finds them: no document
-   * leaves it.
+   * Number of the loss after which the last sweep was complete. Until the last sweep has followed the last loss, writes
+   * of another process may add members under the number of this one, and the set is how sweeps and `forget` find them:
+   * no document leaves it.
    */
   #swept = 0
   /** @type {import('./contract.js').PresenceHandlers | undefined} */
@@ -134,8 +133,16 @@ export class RedisPresence {
     return this.#attempt('update', async () => {
       // departures need no entry: the set may be on another node, which is down while this worker stops
       if (!this.#noted.has(guid) && changes.some(({ op }) => op === '+' || op === '=')) await this.#noted.add(guid)
+      this.#noted.renewInTime()
       await this.#change(guid, changes)
     })
+  }
+
+  /** @param {string} id */
+  removalOf (id) {
+    const { workerNumber } = this.#parts
+    if (workerNumber === undefined || !id.startsWith(prefixOfWorker(workerNumber))) return null
+    return /** @type {const} */ ({ op: '~', id, uid: '', client: this.#incarnation(), body: '' })
   }
 
   /** @param {string} guid @param {{ after?: string, limit: number }} query */
@@ -195,7 +202,8 @@ export class RedisPresence {
 
   documents () { return this.#attempt('documents', () => this.#noted.all(this.#watched.keys())) }
 
-  sweep () {
+  /** @param {boolean} [isLast] */
+  sweep (isLast = false) {
     const { redis } = this.#parts
     return this.#attempt('sweep', async () => {
       const losses = this.#losses
@@ -209,7 +217,7 @@ export class RedisPresence {
         const live = await liveIncarnations(redis, others.map((connection) => connection.incarnation))
         await this.#lose(guid, others.filter((connection) => !live.has(connection.incarnation)))
       }
-      if (losses !== this.#losses) return
+      if (!isLast || losses !== this.#losses) return
       this.#swept = losses
       this.#noted.keep((guid) => this.#watched.has(guid))
     })

@@ -1,6 +1,7 @@
 import { Backoff, retry } from '../../base/common/backoff.js'
 import { IdleCheck } from '../../base/common/idle-check.js'
 import { MISSING } from '../../log/bus/registry.js'
+import { AGAIN } from '../workers/worker-watch.js'
 
 /**
  * Finds lost presence diffs that no later diff follows: compares the quiet documents of a worker with the store. This
@@ -14,6 +15,8 @@ import { MISSING } from '../../log/bus/registry.js'
 export const CYCLE = 15_000
 /** ms */
 const TICK = 250
+/** Sweeps after a start or a loss of data, ms: the last one when no write of a worker that was cut off can arrive. */
+const SWEEPS = [MISSING, MISSING + AGAIN]
 
 export class Repair {
   #parts
@@ -21,8 +24,8 @@ export class Repair {
   /** Number of the newest loss: documents that were read before it prove nothing. */
   #losses = 0
   #looking = false
-  /** @type {import('../../base/common/clock.js').Timer | undefined} */
-  #sweeping
+  /** @type {import('../../base/common/clock.js').Timer[]} */
+  #sweeping = []
   #signal
 
   /**
@@ -49,7 +52,7 @@ export class Repair {
       isOpen: () => gate.open,
       compare: (quiet) => this.#compare(quiet)
     })
-    parts.signal.addEventListener('abort', () => this.#sweeping?.stop(), { once: true })
+    parts.signal.addEventListener('abort', () => this.#stopSweeping(), { once: true })
   }
 
   /** Compares until the signal ends it; then it rejects. */
@@ -85,11 +88,15 @@ export class Repair {
   }
 
   #sweepLater () {
-    this.#sweeping?.stop()
-    this.#sweeping = this.#parts.clock.timer(MISSING, () => {
-      this.#retry(() => this.#parts.store.sweep()).catch(() => {}) // stopped
-    }).unref()
+    this.#stopSweeping()
+    const losses = this.#losses
+    this.#sweeping = SWEEPS.map((after, i) => this.#parts.clock.timer(after, () => {
+      const isLast = () => i === SWEEPS.length - 1 && losses === this.#losses
+      this.#retry(() => this.#parts.store.sweep(isLast())).catch(() => {}) // stopped
+    }).unref())
   }
+
+  #stopSweeping () { for (const timer of this.#sweeping) timer.stop() }
 
   async #lookForLeft () {
     this.#losses++

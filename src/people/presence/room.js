@@ -146,6 +146,7 @@ export class Room {
   receive (diff) {
     if (this.#busy?.isLoading) return this.#busy.keepEarly(diff)
     if (diff.removed.length > 0) this.#keepMine(diff.removed)
+    this.#removeStrays(diff)
     // the next list has it; if Redis has lost its last writes, it may follow another version of that number
     if (this.#busy?.isBehind) return
     if (diff.version <= this.version) return
@@ -171,6 +172,25 @@ export class Room {
     const ids = new Set(removed)
     for (const membership of this.members)
       if (ids.has(membership.id) && membership.participant !== null) this.#restore(membership)
+  }
+
+  /**
+   * Removes connections of this worker that have left: a network delivers a write late that was cut off, and written
+   * again.
+   * @param {Diff} diff
+   */
+  #removeStrays ({ joined, changed }) {
+    /** @type {Map<string, import('./contract.js').PresenceChange>} */
+    const strays = new Map()
+    for (const { id, connections = [{ id }] } of [...joined, ...changed]) {
+      for (const connection of connections) {
+        const removal = this.#shared.store.removalOf(connection.id)
+        if (removal !== null) strays.set(connection.id, removal)
+      }
+    }
+    if (strays.size === 0) return
+    for (const membership of this.members) if (!membership.watches) strays.delete(membership.id)
+    for (const [id, removal] of strays) if (!this.#busy?.pending.has(id)) this.#change('~', removal)
   }
 
   /**

@@ -12,7 +12,7 @@ const CLAIM_TIME = 5000
  * Time from the first cleanup to the second, ms. Writes of a worker that was cut off from Redis may arrive after the
  * first one: Linux goes on sending the bytes of a closed connection, for about 100 s (tcp_orphan_retries).
  */
-const AGAIN = 100_000
+export const AGAIN = 100_000
 /** The mark of the second cleanup, behind the name (watch.lua). */
 const SECOND = '~'
 /** How long ends are kept, for processes that cannot reach Redis, ms. */

@@ -96,6 +96,28 @@ test('the keys of a document, and of its worker, expire only when no worker comp
   for (const key of keys) assert.ok(await client.ttl(key) > 5, key)
 })
 
+test('the documents of a worker do not expire while it only writes, because all of them are busy', async (t) => {
+  const { redis } = await storeRedis(t)
+  let time = 0
+  const clock = { ...systemClock, monotonic: () => time }
+  const store = new RedisPresence({
+    redis, maxMembers: 500, metrics, log, clock, workerNumber: 1, incarnation: () => '1.1'
+  })
+  await store.start(/** @type {any} */ ({ onDiff () {}, onInterrupted () {}, onLost () {} }))
+  t.after(() => store.stop())
+  const update = () => store.update('document', [{ op: '=', id: 'a', uid: 'ada', client: '', body: `{"state":{"n":${time}}}` }])
+  await update()
+  /** @type {number[]} */
+  const renewed = []
+  for (let minute = 1; minute <= 70; minute++) {
+    time = 60_000 * minute
+    await redis.client.expire(workerPresence(1), 1000)
+    await update()
+    if (await redis.client.ttl(workerPresence(1)) > 1000) renewed.push(minute)
+  }
+  assert.deepEqual(renewed, [10, 20, 30, 40, 50, 60, 70])
+})
+
 test('a document whose members are written stays known for the end of the worker while its diffs cannot be subscribed to', async (t) => {
   const { redis } = await storeRedis(t)
   const { subscribe } = redis.channels
@@ -109,7 +131,7 @@ test('a document whose members are written stays known for the end of the worker
   await store.start(/** @type {any} */ ({ onDiff () {}, onInterrupted () {}, onLost () {} }))
   t.after(() => store.stop())
   await redis.client.hset(workers.incarnations, '1', '1')
-  await store.sweep()
+  await store.sweep(true)
   await store.update('document', [{ op: '+', id: 'a', uid: 'ada', client: '', body: '{}' }])
   await assert.rejects(store.watch('document'))
   await turn() // changes of the set are written together

@@ -278,6 +278,42 @@ describe('a room', () => {
     assert.deepEqual((await two.room.page()).members, [])
   })
 
+  test('a member that a late write brings back after it has left is removed again', async (t) => {
+    const { one, two, pass } = await setUp(t)
+    for (const op of /** @type {const} */ (['+', '='])) {
+      const { membership } = one.join('ada')
+      one.join('bob')
+      await pass(1000)
+      one.room.leave(membership, '-')
+      await pass(10_000)
+      one.control.updates.length = 0
+      const { id, uid } = membership
+      await one.inner.update('doc', [{ op, id, uid, client: '', body: '{}' }])
+      await pass(1000)
+      await pass(1000)
+      assert.deepEqual(one.control.updates, [['~']], op)
+      assert.deepEqual(uidsOf((await two.room.page()).members), ['bob'], op)
+    }
+  })
+
+  test('connections that another process has under the number of this worker are not removed', async (t) => {
+    const { one, two, pass } = await setUp(t)
+    const { membership: { id } } = one.join('ada')
+    await pass(1000)
+    const other = id.slice(0, -1) + (id.endsWith('A') ? 'B' : 'A')
+    /** @type {import('../../../src/people/presence/contract.js').Diff[]} */
+    const late = one.control.late = []
+    one.control.incarnation = '1.2'
+    await one.inner.update('doc', [{ op: '+', id: other, uid: 'eve', client: '', body: '{}' }])
+    await pass(1000)
+    one.control.incarnation = '1.1'
+    one.control.late = null
+    for (const diff of late) one.room.receive(diff)
+    await pass(1000)
+    await pass(1000)
+    assert.deepEqual(uidsOf((await two.room.page()).members), ['ada', 'eve'])
+  })
+
   test('reads the list once for all new members until the next change is published', async (t) => {
     const { one, two, pass } = await setUp(t)
     for (let i = 0; i < 30; i++) one.join(`user-${i}`)
