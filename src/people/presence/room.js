@@ -146,7 +146,7 @@ export class Room {
   receive (diff) {
     if (this.#busy?.isLoading) return this.#busy.keepEarly(diff)
     if (diff.removed.length > 0) this.#keepMine(diff.removed)
-    this.#removeStrays(diff)
+    this.#removeLate(diff)
     // the next list has it; if Redis has lost its last writes, it may follow another version of that number
     if (this.#busy?.isBehind) return
     if (diff.version <= this.version) return
@@ -179,18 +179,18 @@ export class Room {
    * again.
    * @param {Diff} diff
    */
-  #removeStrays ({ joined, changed }) {
+  #removeLate ({ joined, changed }) {
     /** @type {Map<string, import('./contract.js').PresenceChange>} */
-    const strays = new Map()
+    const late = new Map()
     for (const { id, connections = [{ id }] } of [...joined, ...changed]) {
       for (const connection of connections) {
         const removal = this.#shared.store.removalOf(connection.id)
-        if (removal !== null) strays.set(connection.id, removal)
+        if (removal !== null) late.set(connection.id, removal)
       }
     }
-    if (strays.size === 0) return
-    for (const membership of this.members) if (!membership.watches) strays.delete(membership.id)
-    for (const [id, removal] of strays) if (!this.#busy?.pending.has(id)) this.#change('~', removal)
+    if (late.size === 0) return
+    for (const membership of this.members) if (!membership.watches) late.delete(membership.id)
+    for (const [id, removal] of late) if (!this.#busy?.pending.has(id)) this.#change('~', removal)
   }
 
   /**
