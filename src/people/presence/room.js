@@ -175,8 +175,8 @@ export class Room {
   }
 
   /**
-   * Removes connections of this worker that have left: a network delivers a write late that was cut off, and written
-   * again.
+   * Removes connections of this worker that have left: a network may deliver a write after a later one, on another
+   * connection, has removed them.
    * @param {Diff} diff
    */
   #removeLate ({ joined, changed }) {
