@@ -5,7 +5,7 @@ import { BACKENDS } from '../helpers/backends.js'
 import { arrived, createFixture, entry, fresh, publication, range } from './bus-fixture.js'
 import { createRedisPair } from './bus-redis-pair.js'
 
-const { documentMeta, userOrders, userWorkers } = createKeys()
+const { documentMeta, userOrdered, userOrders, userWorkers } = createKeys()
 
 /** Data about users in Redis: their workers, and the kicks and revokes kept for them. */
 for (const [name, url] of BACKENDS) {
@@ -65,6 +65,57 @@ for (const [name, url] of BACKENDS) {
       await /** @type {any} */ (first).catchUp([[uids[0], known]])
       await publisher.publish([{ publication: publication({ operator: 'kick', uid: uids[0] }) }])
       assert.deepEqual(await client().zrange(userOrders(uids[0]), '0', '-1', 'WITHSCORES'), ['k', String(known + 2)])
+    })
+
+    test('a retry of an order has its time and its id: nothing is carried out twice, and what was ordered meanwhile stays', async () => {
+      const { first, publisher, one } = fixture.pair
+      const [uid, guid] = [fresh('user'), fresh()]
+      await first.addUser(uid)
+      const orders = async () => Object.fromEntries((await client().zrange(userOrders(uid), '0', '-1', 'WITHSCORES'))
+        .flatMap((name, i, all) => i % 2 === 0 ? [[name, Number(all[i + 1])]] : []))
+      const received = () => one.directs.filter((direct) => direct.uid === uid).map(({ operator }) => operator)
+      const order = (/** @type {'kick' | 'revoke' | 'restore' | 'leave'} */ operator, ttl = /** @type {any} */ (undefined)) =>
+        [{ publication: publication({ operator, uid, ttl, guid: operator === 'kick' ? undefined : guid }) }]
+      const [kick, leave, revoke, close, restore] =
+        [order('kick'), order('leave'), order('revoke'), order('revoke', 60), order('restore')]
+      await publisher.publish(kick)
+      const kicked = await orders()
+      await publisher.publish(leave)
+      for (const retried of [kick, leave]) await publisher.publish(retried)
+      assert.deepEqual([await orders(), received()], [kicked, ['kick', 'leave']])
+      for (const entries of [revoke, close, restore]) await publisher.publish(entries)
+      const restored = await orders()
+      assert.deepEqual(Object.keys(restored), ['k', `s${guid}`])
+      for (const retried of [revoke, close, restore]) await publisher.publish(retried)
+      assert.deepEqual(await orders(), restored)
+      await publisher.publish(order('revoke'))
+      const again = await orders()
+      await publisher.publish(restore)
+      assert.deepEqual(await orders(), again)
+      const all = received()
+      assert.deepEqual(all, ['kick', 'leave', 'revoke', 'revoke', 'restore', 'revoke'])
+      // an order that Redis has lost is a new one
+      await client().del(userOrders(uid))
+      await publisher.publish(kick)
+      assert.deepEqual(Object.keys(await orders()), ['k'])
+      assert.ok((await orders()).k > again[`r${guid}`])
+      assert.deepEqual(received(), [...all, 'kick'])
+      assert.equal(Number(await client().get(userOrdered(uid))), (await orders()).k)
+    })
+
+    test('a record of Kafka that ingest reads again after a restart has the same id, unless another record has its offset', async () => {
+      const { first, publisher, one } = fixture.pair
+      const [uid, guid] = [fresh('user'), fresh()]
+      await first.addUser(uid)
+      const record = (/** @type {number} */ sequence, timestamp = 1) => [{
+        publication: publication({ operator: 'leave', uid, guid, timestamp }), origin: { source: 'topic/0', sequence, epoch: 1 }
+      }]
+      await publisher.publish(record(1))
+      await publisher.publish(record(2))
+      await fixture.pair.second.publish(record(1))
+      assert.equal(one.directs.filter((direct) => direct.uid === uid).length, 2)
+      await publisher.publish(record(1, 2))
+      assert.equal(one.directs.filter((direct) => direct.uid === uid).length, 3)
     })
 
     test('orders about a user are bounded: one about every document replaces the oldest, and they expire after seven days', async () => {

@@ -99,13 +99,13 @@ export const PEOPLE_CALLS = {
       args: [draw.pick(NUMBERS), draw.pick(['2', '60']), uids.map(() => draw.pick(['+', '+', '-'])).join('')]
     }
   },
-  order (draw) {
+  order (draw, { ms }) {
     const uid = draw.pick(UIDS)
     return {
       keys: [userWorkers(uid), userOrders(uid), userOrdered(uid)],
       args: [
         draw.pick(NAMES), draw.pick(['2', '60']), draw.pick(['0', '1', '2', '3']), 'r*', draw.pick(['', '', '1', '100', '0.5']),
-        ...draw.list(0, 2, () => draw.pick(NAMES))
+        draw.pick(['', '', '1', String(ms), String(ms - 1000)]), draw.pick(NAMES), ...draw.list(0, 2, () => draw.pick(NAMES))
       ]
     }
   },

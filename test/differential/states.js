@@ -35,6 +35,7 @@ const STATES = [
     `${draw.pick([generation, generation, generation, 'older'])} ${draw.pick(['begun', 'done', 'done', 'failed'])} ` +
     `${draw.pick(['', 'older', `older ${'0'.repeat(20)}`])}`
   ],
+  (_, { generation, ms }) => ['SET', 'inkcast:generation', `${generation} ${Math.floor(ms / 1000)}`],
   (draw) => ['SET', sourceMark(draw.pick(SOURCES)), `${draw.int(0, 9)}.1`, 'EX', '60'],
   (draw) => ['HSET', queueMarks(draw.pick(GUIDS), 'ada'), draw.pick(QUEUES), draw.pick(['3', '3 x', '2 50'])],
   // a claim of a worker that has died; a later claim was lost, and the clock was set back

@@ -110,6 +110,19 @@ test('a worker whose lease had ended, and which continues, closes what was close
     await cluster.until(() => clients.every((client) => client.got('doc:closed').length === 1))
   }))
 
+test('an order from Kafka that a worker does not carry out is retried: the others do it once, not again to clients that came back', () =>
+  inCluster({ workers: 2, kafka: true }, async (cluster) => {
+    const [first, second] = cluster.gateways
+    const client = await cluster.connect('ada', { on: first })
+    assert.equal((await client.ask('doc:join', { guid: 'd' })).ok, true)
+    cluster.cutOff(second.running.process, 'redis', 600_000)
+    await cluster.produce({ 'x-operator': 'close', 'x-guid': 'd' }, {})
+    await cluster.until(() => client.got('doc:closed').length === 1)
+    assert.equal((await client.ask('doc:join', { guid: 'd' })).ok, true)
+    await cluster.pass(PAST_LEASE)
+    assert.equal(client.got('doc:closed').length, 1)
+  }))
+
 test('orders that nobody reads do not block others: they are dropped, and if their worker continues, its clients reconnect',
   () => inCluster({ workers: 2 }, async (cluster) => {
     const { process, clients: [client] } = await workerWithClients(cluster, 1)

@@ -30,8 +30,8 @@ const BAN = 'u'
 
 /** @param {string} guid */
 const closedName = (guid) => `b${guid}`
-/** @param {string} [guid] */
-const restoreName = (guid = '') => `s${guid}`
+/** @param {string} [guid] @returns {string} name of the restore that takes back orders about it */
+export const restoreName = (guid = '') => `s${guid}`
 
 /** @param {Pick<Publication, 'operator' | 'guid' | 'ttl'>} order kick, revoke or restore @returns {string} */
 export function orderName ({ operator, guid, ttl }) {

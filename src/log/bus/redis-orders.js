@@ -3,7 +3,8 @@ import { LruCache } from '../../base/common/lru.js'
 import { encodeEnvelope } from '../../wire/envelope.js'
 import { lasts } from '../../wire/publication.js'
 import { workerOfSid } from '../../wire/session-id.js'
-import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, orderName, restoredNames } from './orders.js'
+import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, orderName, restoredNames, restoreName } from './orders.js'
+import { sequenceText } from './origin.js'
 import { decodeDirect, encodeDirect, orderAmongRecords } from './redis-payload.js'
 
 /**
@@ -13,6 +14,7 @@ import { decodeDirect, encodeDirect, orderAmongRecords } from './redis-payload.j
  *
  * @typedef {import('../../wire/publication.js').Publication} Publication
  * @typedef {import('./contract.js').CarriedOut} CarriedOut
+ * @typedef {import('./contract.js').PublishEntry} PublishEntry
  * @typedef {import('../../redis/client.js').RedisConnection} RedisConnection
  */
 
@@ -102,16 +104,22 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
     }
   }
 
+  /** Time and id of orders by publication: a retry has the same. @type {WeakMap<Publication, { at: number, id: string }>} */
+  const tried = new WeakMap()
+
   /**
    * Resolves when each live worker concerned has carried out the order.
-   * @param {Publication} publication an order
+   * @param {PublishEntry} entry an order
    * @param {number} now ms since 1970; an order about a user gets the time of Redis, with which tokens are compared
    * @param {import('../../redis/durability/durability.js').ScriptsOf} scriptsOf
    * @returns {Promise<CarriedOut>}
    */
-  return async (publication, now, scriptsOf) => {
-    const { at, workers, userKey } = await keep(redis, publication, now, scriptsOf)
-    const id = random.uuid()
+  return async (entry, now, scriptsOf) => {
+    const { publication } = entry
+    const earlier = tried.get(publication)
+    const { at, workers, userKey } = await keep(redis, publication, earlier?.at, now, scriptsOf)
+    const id = earlier?.at === at ? earlier.id : idOf(entry, at, random)
+    tried.set(publication, { at, id })
     // clients never receive the value of other orders
     const value = publication.operator === 'close' || publication.operator === 'leave' ? publication.value : NO_VALUE
     const message = encodeDirect([encodeEnvelope({ ...publication, value }, at, random, id)])
@@ -134,33 +142,47 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
 }
 
 /**
+ * @param {PublishEntry} entry an order
+ * @param {number} at
+ * @param {Pick<import('../../base/common/random.js').Random, 'uuid'>} random
+ * @returns {string} by which workers recognize it. A record of Kafka has the same after a restart of ingest, unless it
+ *   lasts: then it has another time
+ */
+const idOf = ({ publication, origin }, at, random) => origin === undefined
+  ? random.uuid()
+  : [origin.source, sequenceText(origin), publication.timestamp, ...(lasts(publication) ? [at] : [])].join(' ')
+
+/**
  * Keeps an order about access for workers that register its user later.
  * @param {Pick<RedisConnection, 'client' | 'keys'>} redis
  * @param {Publication} publication
+ * @param {number | undefined} earlier time of an earlier try
  * @param {number} now
  * @param {import('../../redis/durability/durability.js').ScriptsOf} scriptsOf
  * @returns {Promise<{ at: number, workers: (number | string)[], userKey?: string }>} userKey: where the workers of
  *   the user are from
  */
-async function keep ({ client, keys }, publication, now, scriptsOf) {
+async function keep ({ client, keys }, publication, earlier, now, scriptsOf) {
   const { operator, guid, uid, sid, ttl } = publication
+  const at = earlier ?? now
   // owners, not leases: a worker whose lease has ended may continue, with its connections
-  if (operator === 'close') return { at: now, workers: await client.hkeys(keys.workers.owners) }
+  if (operator === 'close') return { at, workers: await client.hkeys(keys.workers.owners) }
   if (sid !== undefined && operator !== 'revoke' && operator !== 'restore') {
     const owner = workerOfSid(sid)
-    return { at: now, workers: owner === undefined ? [] : [owner] }
+    return { at, workers: owner === undefined ? [] : [owner] }
   }
   const userKey = keys.userWorkers(/** @type {string} */ (uid))
   if (!lasts(publication))
-    return { at: now, workers: await client.zrange(userKey, '0', '-1'), userKey }
-  const [at, ...workers] = await scriptsOf(userKey).order(
+    return { at, workers: await client.zrange(userKey, '0', '-1'), userKey }
+  const [time, ...workers] = await scriptsOf(userKey).order(
     [userKey, keys.userOrders(/** @type {string} */ (uid)), keys.userOrdered(/** @type {string} */ (uid))],
     [
-      orderName({ operator, guid, ttl }), ORDER_TTL, MAX_ORDERS, EVERY_DOCUMENT, ttl ?? '',
+      orderName({ operator, guid, ttl }), ORDER_TTL, MAX_ORDERS, EVERY_DOCUMENT, ttl ?? '', earlier ?? '',
+      restoreName(guid),
       ...(operator === 'restore' ? restoredNames(guid) : [])
     ]
   )
-  return { at: Number(at), workers, userKey }
+  return { at: Number(time), workers, userKey }
 }
 
 /** The half of a worker: recognizes duplicate orders, and reads those that were not received live. */

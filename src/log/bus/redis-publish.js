@@ -111,7 +111,7 @@ export class RedisPublish {
         if (publication.operator === 'broadcast') {
           published.push(...await this.#toDocument(/** @type {string} */ (target.guid), call, scriptsOf))
         } else if (isOrder(publication)) {
-          published.push({ ...DIRECT, carriedOut: await this.#order(publication, now, scriptsOf) })
+          published.push({ ...DIRECT, carriedOut: await this.#order(call[0].entry, now, scriptsOf) })
         } else if (publication.keep) {
           const kept = await this.#toDocument(userLog(/** @type {string} */ (publication.uid)), call, scriptsOf)
           begun = true

@@ -86,7 +86,7 @@ test('a worker that has a lease and does not listen yet is notified again, after
     clock: { ...systemClock, sleep: async () => { calls.push('sleep') } },
     random: systemRandom
   })
-  const carriedOut = await publish(publicationWith({ operator: 'close' }), 1, /** @type {any} */ (undefined))
+  const carriedOut = await publish({ publication: publicationWith({ operator: 'close' }) }, 1, /** @type {any} */ (undefined))
   assert.deepEqual(carriedOut, { connections: 3, workers: 1 })
   assert.deepEqual(calls, ['tell 1', 'sleep', 'tell ', 'sleep'])
 })
