@@ -74,7 +74,8 @@ for (const [name, url] of BACKENDS) {
       const orders = async () => Object.fromEntries((await client().zrange(userOrders(uid), '0', '-1', 'WITHSCORES'))
         .flatMap((name, i, all) => i % 2 === 0 ? [[name, Number(all[i + 1])]] : []))
       const received = () => one.directs.filter((direct) => direct.uid === uid).map(({ operator }) => operator)
-      const order = (/** @type {'kick' | 'revoke' | 'restore' | 'leave'} */ operator, ttl = /** @type {any} */ (undefined)) =>
+      /** @param {'kick' | 'revoke' | 'restore' | 'leave'} operator @param {number} [ttl] */
+      const order = (operator, ttl) =>
         [{ publication: publication({ operator, uid, ttl, guid: operator === 'kick' ? undefined : guid }) }]
       const [kick, leave, revoke, close, restore] =
         [order('kick'), order('leave'), order('revoke'), order('revoke', 60), order('restore')]
@@ -108,7 +109,8 @@ for (const [name, url] of BACKENDS) {
       const [uid, guid] = [fresh('user'), fresh()]
       await first.addUser(uid)
       const record = (/** @type {number} */ sequence, timestamp = 1) => [{
-        publication: publication({ operator: 'leave', uid, guid, timestamp }), origin: { source: 'topic/0', sequence, epoch: 1 }
+        publication: publication({ operator: 'leave', uid, guid, timestamp }),
+        origin: { source: 'topic/0', sequence, epoch: 1 }
       }]
       await publisher.publish(record(1))
       await publisher.publish(record(2))

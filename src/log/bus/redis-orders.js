@@ -104,7 +104,7 @@ export function createOrderPublish ({ redis, registry, clock, random }) {
     }
   }
 
-  /** Time and id of orders by publication: a retry has the same. @type {WeakMap<Publication, { at: number, id: string }>} */
+  /** Time and id of each order: a retry has the same. @type {WeakMap<Publication, { at: number, id: string }>} */
   const tried = new WeakMap()
 
   /**

@@ -10,6 +10,8 @@ import { MAX_VALUES, placeOf } from '../../wire/value.js'
 const SOURCE = 'webhook'
 /** Publications in one answer. */
 const MAX_PUBLICATIONS = 1000
+/** A defect may concern one publication only: after this number of tries it is refused, and the others go on. */
+const DEFECT_TRIES = 5
 /** More than a publication has, also when it has each one twice. */
 const MAX_FIELDS = 50
 
@@ -34,20 +36,51 @@ const MAX_FIELDS = 50
 export function createAnswers ({
   publish, refused: charge, decoding, owes, log, metrics, clock, random
 }) {
-  /** One line for each kind of refusal. @type {Map<string, LogLimit>} by error code */
+  /** One line for each kind of failure. @type {Map<string, LogLimit>} by result and error code */
   const logLimits = new Map()
   let noted = false
+
+  /** @param {string} kind @returns {boolean} whether a line about it is due */
+  function lineIsDue (kind) {
+    let limit = logLimits.get(kind)
+    if (limit === undefined) logLimits.set(kind, limit = new LogLimit({ clock }))
+    return limit.due()
+  }
 
   /** @param {unknown} error @param {string} id @param {number} [count] of publications */
   function refused (error, id, count = 1) {
     const { code, message } = publicError(error)
     metrics.webhook_publications.inc({ result: code }, count)
-    let limit = logLimits.get(code)
-    if (limit === undefined) logLimits.set(code, limit = new LogLimit({ clock }))
-    if (!limit.due()) return
+    if (!lineIsDue(code)) return
     // the message says what the service has to change; a stack does for defects of inkcast only
     if (code === 'internal') log.error({ err: error, webhookId: id }, 'a publication in the answer of the webhook failed')
     else log.warn({ code, cause: message, webhookId: id }, 'a publication in the answer of the webhook is refused, as are others like it')
+  }
+
+  /**
+   * Publishes one, as often as a retry can help.
+   * @param {import('../../wire/publication.js').Publication} publication
+   * @param {string} id
+   * @param {AbortSignal} signal
+   */
+  async function publishOne (publication, id, signal) {
+    let defects = 0
+    await retry(() => publish(publication), {
+      signal,
+      clock,
+      backoff: new Backoff({ min: 100, max: 5000, random }),
+      retryable (error) {
+        const { code, retryable } = publicError(error)
+        return code === 'internal' ? ++defects < DEFECT_TRIES : retryable
+      },
+      onFailure (error) {
+        metrics.webhook_publications.inc({ result: 'retry' })
+        const { code, message } = publicError(error)
+        if (!lineIsDue(`retry ${code}`)) return
+        log.warn({ code, cause: message, webhookId: id }, 'a publication in the answer of the webhook failed, retrying')
+      }
+    })
+    metrics.webhook_publications.inc({ result: 'ok' })
   }
 
   /** @param {string} id @param {import('./request.js').Answer} answer @returns {unknown[]} */
@@ -91,13 +124,7 @@ export function createAnswers ({
         continue
       }
       try {
-        await retry(() => publish(publication), {
-          signal,
-          clock,
-          backoff: new Backoff({ min: 100, max: 5000, random }),
-          retryable: (error) => publicError(error).retryable
-        })
-        metrics.webhook_publications.inc({ result: 'ok' })
+        await publishOne(publication, id, signal)
       } catch (error) {
         signal.throwIfAborted()
         refused(error, id)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { InkcastError } from '../../../src/base/common/errors.js'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { Callers } from '../../../src/services/api/callers/callers.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
@@ -40,15 +41,18 @@ async function start (t, rights = { operators: ['broadcast'], guids: ['notes/*']
   lines.length = 0
   /** @type {import('../../../src/wire/publication.js').Publication[]} */
   const published = []
+  /** @type {{ before: (publication: import('../../../src/wire/publication.js').Publication) => void }} */
+  const sink = { before: () => {} }
   const answers = createAnswers({
     ...callers.forWebhook(async (publication) => {
+      sink.before(publication)
       published.push(checkPublication(publication, { maxBytes: 1000 }))
       return { traceId: publication.traceId }
     }),
     log, metrics, clock, random: systemRandom
   })
   return {
-    published, lines, slept, answers, metrics, log, clock,
+    published, sink, lines, slept, answers, metrics, log, clock,
     results: () => countedBy(metrics.webhook_publications),
     /** @param {object | string} body */
     answer: (body) => answers('batch.1', { text: typeof body === 'string' ? body : JSON.stringify(body) }, SIGNAL)
@@ -112,6 +116,33 @@ test('after too many refusals the next answer waits', async (t) => {
   await answer({ publish: [{ guid: 'notes/1', value: 1 }] })
   assert.equal(published.length, 1)
   assert.ok(slept.length > 0 && slept.every((ms) => ms <= 2000), slept.join())
+})
+
+test('a publication that fails by a defect is tried five times, and then refused: the next one is published', async (t) => {
+  const { answer, lines, published, results, slept, sink } = await start(t)
+  let tries = 0
+  sink.before = ({ guid }) => {
+    if (guid === 'notes/1') throw tries++ % 2 === 0 ? new Error('defect') : new InkcastError('internal')
+  }
+  await answer({ publish: [{ guid: 'notes/1', value: 1 }, { guid: 'notes/2', value: 2 }] })
+  assert.deepEqual([tries, slept.length, published.map(({ guid }) => guid)], [5, 4, ['notes/2']])
+  assert.deepEqual(await results(), { retry: 4, internal: 1, ok: 1 })
+  assert.deepEqual(lines.map(({ level }) => level), ['warn', 'error'])
+})
+
+test('a publication that fails for now is tried until it succeeds, with one line a minute, however many were defects', async (t) => {
+  const { answer, lines, published, results, sink } = await start(t)
+  let tries = 0
+  sink.before = () => {
+    if (++tries < 40) throw new InkcastError(tries === 20 ? 'internal' : 'unavailable', `try ${tries}`)
+  }
+  await answer({ publish: [{ guid: 'notes/1', value: 1 }] })
+  assert.equal(published.length, 1)
+  assert.deepEqual(await results(), { retry: 39, ok: 1 })
+  const [first, ...others] = lines.filter(({ text }) => text.includes('unavailable'))
+  assert.equal(first.level, 'warn')
+  assert.match(first.text, /try 1\b/)
+  assert.ok(others.length >= 1 && others.length <= 4, `${others.length} more lines in 2 to 3 minutes`)
 })
 
 test('an answer that is no JSON object is noted once, and an empty one never', async (t) => {

@@ -43,8 +43,8 @@ export const UPLINK_METRICS = Object.freeze({
   webhook_publications: {
     type: 'counter',
     labels: ['result'],
-    help: 'Publications in answers of the webhook, by `ok` or error code.',
-    worry: 'Anything but `ok`: the service answers with something that cannot be published.'
+    help: 'Publications in answers of the webhook, by `ok` or error code; `retry` counts failed tries.',
+    worry: 'An error code: the service answers with something that cannot be published. Many `retry`: see the log.'
   },
   webhook_seconds: {
     type: 'histogram',
