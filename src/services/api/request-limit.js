@@ -24,16 +24,14 @@ export const requestLimitFor = (maxRecordBytes, maxRequests = MAX_REQUESTS) => n
  * memory stays bounded when the bus or Kafka is slow, or a caller does not read. Above the limit callers are refused
  * and may retry.
  *
- * Answers have a total of their own, and one caller has at most half of it: a caller that does not read keeps others
- * neither from publishing nor from reading.
+ * Answers have a total of their own, and one caller has at most half of each limit: one that sends too much, or does
+ * not read, keeps others neither from publishing nor from reading.
  */
 export class RequestLimit {
   #maxRequests
   #maxBytes
-  requests = 0
-  #bytes = 0
-  #answers = 0
-  /** Bytes of answers by caller: only of callers with an answer in progress. @type {Map<string, number>} */
+  #all = none()
+  /** Only of callers with a request in progress. @type {Map<string, InProgress>} by name */
   #ofCallers = new Map()
 
   /** @param {{ maxRequests: number, maxBytes: number }} bounds maxBytes: of all bodies, and of all answers */
@@ -42,6 +40,9 @@ export class RequestLimit {
     this.#maxBytes = maxBytes
   }
 
+  /** Number of requests in progress. */
+  get requests () { return this.#all.requests }
+
   /**
    * @param {number} size maximum bytes of the request's body; 0 if it is not known: see `grow`
    * @param {string} [caller] its name
@@ -49,32 +50,70 @@ export class RequestLimit {
    * @throws {InkcastError} unavailable
    */
   enter (size, caller = '') {
-    if (this.requests >= this.#maxRequests) throw tooMany()
-    this.take(size)
-    this.requests++
+    const own = this.#of(caller)
+    this.#check(own, 'requests', 1, this.#maxRequests)
+    this.#check(own, 'bytes', size, this.#maxBytes)
+    this.#ofCallers.set(caller, own)
+    this.#add(own, 'requests', 1)
+    this.#add(own, 'bytes', size)
     return new Permit(this, caller, size)
   }
 
-  /** Counts bytes of a request. @param {number} size @throws {InkcastError} unavailable */
-  take (size) {
-    if (size > 0 && this.#bytes + size > this.#maxBytes) throw tooMany()
-    this.#bytes += size
+  /** Ends a request. @param {string} caller @param {{ bytes: number, answers: number }} held what it still counts */
+  leave (caller, { bytes, answers }) {
+    const own = this.#of(caller)
+    this.#add(own, 'requests', -1)
+    this.#add(own, 'bytes', -bytes)
+    this.#add(own, 'answers', -answers)
+    if (own.requests === 0) this.#ofCallers.delete(caller)
   }
 
-  /** Counts bytes of an answer. @param {string} caller @param {number} change @throws {InkcastError} unavailable */
-  answer (caller, change) {
-    const own = (this.#ofCallers.get(caller) ?? 0) + change
-    if (change > 0 && own > this.#maxBytes / 2)
-      throw new InkcastError('unavailable', 'the caller has not read its other answers yet; try again')
-    if (change > 0 && this.#answers + change > this.#maxBytes)
-      throw new InkcastError('unavailable', 'callers have not read their answers yet; try again')
-    this.#answers += change
-    if (own === 0) this.#ofCallers.delete(caller)
-    else this.#ofCallers.set(caller, own)
+  /** Counts bytes of a request. @param {string} caller @param {number} size @throws {InkcastError} unavailable */
+  take (caller, size) {
+    const own = this.#of(caller)
+    this.#check(own, 'bytes', size, this.#maxBytes)
+    this.#add(own, 'bytes', size)
+  }
+
+  /** Counts bytes of its answer. @param {string} caller @param {number} size @throws {InkcastError} unavailable */
+  answer (caller, size) {
+    const own = this.#of(caller)
+    this.#check(own, 'answers', size, this.#maxBytes)
+    this.#add(own, 'answers', size)
+  }
+
+  /** @param {string} caller */
+  #of (caller) { return this.#ofCallers.get(caller) ?? none() }
+
+  /** @param {InProgress} own @param {keyof InProgress} what @param {number} more @param {number} max of all callers */
+  #check (own, what, more, max) {
+    if (more <= 0) return
+    if (own[what] + more > max / 2) throw new InkcastError('unavailable', `${FULL[what].own}; try again`)
+    if (this.#all[what] + more > max) throw new InkcastError('unavailable', `${FULL[what].all}; try again`)
+  }
+
+  /** @param {InProgress} own @param {keyof InProgress} what @param {number} change */
+  #add (own, what, change) {
+    own[what] += change
+    this.#all[what] += change
   }
 }
 
-const tooMany = () => new InkcastError('unavailable', 'too many requests are in progress; try again')
+/** @typedef {{ requests: number, bytes: number, answers: number }} InProgress bytes: of bodies; answers: their bytes */
+
+/** @returns {InProgress} */
+const none = () => ({ requests: 0, bytes: 0, answers: 0 })
+
+const TOO_MANY = {
+  own: 'the caller has too many requests in progress',
+  all: 'too many requests are in progress'
+}
+/** Why a limit refuses: that of a caller, and that of all. @type {Record<keyof InProgress, typeof TOO_MANY>} */
+const FULL = {
+  requests: TOO_MANY,
+  bytes: TOO_MANY,
+  answers: { own: 'the caller has not read its other answers yet', all: 'callers have not read their answers yet' }
+}
 
 /**
  * The permit of one request. It ends when all its holders have released it: the response, and the operation, which
@@ -103,7 +142,7 @@ export class Permit {
    */
   grow (bytes) {
     if (this.#holders <= 0) return
-    this.#limit.take(bytes)
+    this.#limit.take(this.#caller, bytes)
     this.#size += bytes
   }
 
@@ -121,8 +160,6 @@ export class Permit {
 
   release () {
     if (--this.#holders !== 0) return
-    this.#limit.take(-this.#size)
-    this.#limit.requests--
-    if (this.#answer > 0) this.#limit.answer(this.#caller, -this.#answer)
+    this.#limit.leave(this.#caller, { bytes: this.#size, answers: this.#answer })
   }
 }

@@ -133,26 +133,31 @@ test('a caller that disconnects during its publication still counts against the 
   await waitFor(() => api.inWork() === 0)
 })
 
-test('requests above the limit get a retry delay, and the others continue', async (t) => {
+test('requests of a caller above half of the limit get a retry delay, and those of others continue', async (t) => {
   const { promise, resolve } = deferred()
-  // eight bodies of the maximum size may be in progress
-  const { call, published, url, counted } = await startApi(t, { maxRecordBytes: 16 * 2 ** 20, sink: () => promise })
-  const headers = { 'transfer-encoding': 'chunked' }
+  // eight bodies of the maximum size may be in progress, four of one caller
+  const { call, published, url, counted } = await startApi(t, {
+    maxRecordBytes: 16 * 2 ** 20, sink: () => promise, tokens: ['editor:0123456789abcdef', 'billing:fedcba9876543210']
+  })
+  const [editor, billing] = ['0123456789abcdef', 'fedcba9876543210'].map((token) => ({ authorization: `Bearer ${token}` }))
   const agent = new Agent({ keepAlive: false })
-  const statuses = Array.from({ length: 8 }, () => new Promise((done) => {
-    request(`${url}/v1/broadcast`, { method: 'POST', headers, agent }, (response) =>
-      done(response.resume().statusCode)
+  const begin = (/** @type {typeof editor} */ headers) => new Promise((done) => {
+    request(`${url}/v1/broadcast`, { method: 'POST', headers: { 'transfer-encoding': 'chunked', ...headers }, agent },
+      (response) => done(response.resume().statusCode)
     ).end('1')
-  }))
-  await waitFor(() => published.length === 8)
-  const { status, headers: answered, body } = await call('POST', '/v1/broadcast', { body: '1' })
+  })
+  const statuses = Array.from({ length: 4 }, () => begin(editor))
+  await waitFor(() => published.length === 4)
+  const { status, headers: answered, body } = await call('POST', '/v1/broadcast', { body: '1', headers: editor })
   assert.deepEqual(
     [status, answered.get('retry-after'), body.error.code, body.error.retryable],
     [503, '1', 'unavailable', true]
   )
+  statuses.push(...Array.from({ length: 4 }, () => begin(billing)))
+  await waitFor(() => published.length === 8)
   resolve()
   assert.deepEqual(await Promise.all(statuses), Array(8).fill(202))
-  assert.equal((await call('POST', '/v1/broadcast', { body: '1' })).status, 202)
+  assert.equal((await call('POST', '/v1/broadcast', { body: '1', headers: editor })).status, 202)
   await waitFor(
     async () => (await counted())['sendToEveryone 503'] === 1 && (await counted())['sendToEveryone 202'] === 9
   )

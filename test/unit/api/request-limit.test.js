@@ -4,8 +4,12 @@ import { RequestLimit } from '../../../src/services/api/request-limit.js'
 
 const full = { code: 'unavailable', retryable: true }
 
-test('the number of pending requests is limited, and one that ends makes room for another', () => {
-  const requestLimit = new RequestLimit({ maxRequests: 2, maxBytes: 100 })
+/** @param {{ maxRequests?: number, maxBytes?: number }} bounds of one caller */
+const limitOf = ({ maxRequests = 10, maxBytes = 100 }) =>
+  new RequestLimit({ maxRequests: 2 * maxRequests, maxBytes: 2 * maxBytes })
+
+test('the number of pending requests of a caller is limited, and one that ends makes room for another', () => {
+  const requestLimit = limitOf({ maxRequests: 2 })
   const permit = requestLimit.enter(0)
   requestLimit.enter(0)
   assert.throws(() => requestLimit.enter(0), full)
@@ -14,8 +18,8 @@ test('the number of pending requests is limited, and one that ends makes room fo
   assert.throws(() => requestLimit.enter(0), full)
 })
 
-test('the bytes of pending requests are limited', () => {
-  const requestLimit = new RequestLimit({ maxRequests: 10, maxBytes: 100 })
+test('the bytes of pending requests of a caller are limited', () => {
+  const requestLimit = limitOf({ maxBytes: 100 })
   const permit = requestLimit.enter(60)
   assert.throws(() => requestLimit.enter(41), full)
   requestLimit.enter(40)
@@ -24,8 +28,38 @@ test('the bytes of pending requests are limited', () => {
   requestLimit.enter(60)
 })
 
+test('one caller has at most half of the requests: the others have the rest', () => {
+  const requestLimit = new RequestLimit({ maxRequests: 4, maxBytes: 100 })
+  const permit = requestLimit.enter(0, 'flood')
+  requestLimit.enter(0, 'flood')
+  assert.throws(() => requestLimit.enter(0, 'flood'), { ...full, message: /the caller/ })
+  requestLimit.enter(0, 'editor')
+  requestLimit.enter(0, 'reader')
+  assert.throws(() => requestLimit.enter(0, 'another'), { ...full, message: /too many requests/ })
+  permit.release()
+  requestLimit.enter(0, 'another')
+  assert.throws(() => requestLimit.enter(0, 'flood'), full)
+})
+
+test('one caller has at most half of the bytes, also of bodies that grow, and a refused one takes nothing', () => {
+  const requestLimit = new RequestLimit({ maxRequests: 4, maxBytes: 100 })
+  const permit = requestLimit.enter(30, 'flood')
+  permit.grow(20)
+  for (let i = 0; i < 9; i++) {
+    assert.throws(() => permit.grow(1), { ...full, message: /the caller/ })
+    assert.throws(() => requestLimit.enter(1, 'flood'), full)
+  }
+  const other = requestLimit.enter(50, 'editor')
+  assert.throws(() => requestLimit.enter(1, 'another'), full)
+  permit.grow(-20)
+  requestLimit.enter(20, 'another')
+  other.release()
+  permit.release()
+  requestLimit.enter(50, 'flood')
+})
+
 test('a permit is free when all its holders have released it, and only once', () => {
-  const requestLimit = new RequestLimit({ maxRequests: 1, maxBytes: 100 })
+  const requestLimit = limitOf({ maxRequests: 1 })
   const permit = requestLimit.enter(100)
   permit.hold()
   permit.release()
@@ -43,7 +77,7 @@ test('answers count until their permit ends, and one caller has at most half of 
   permit.answer(50)
   assert.throws(() => permit.answer(51), full)
   assert.throws(() => requestLimit.enter(0, 'reader').answer(1), full)
-  const other = requestLimit.enter(100, 'editor')
+  const other = requestLimit.enter(50, 'editor')
   other.answer(50)
   assert.throws(() => requestLimit.enter(0, 'another').answer(1), full)
   permit.release()

@@ -48,7 +48,7 @@ export class OpenStreams {
     const count = this.#counts.get(name) ?? 0
     if (count >= MAX_STREAMS)
       throw new InkcastError('unavailable', `the caller ${name} has ${MAX_STREAMS} open streams; close some`)
-    const permit = this.#limit.enter(0)
+    const permit = this.#limit.enter(0, name)
     const ending = new AbortController()
     const entry = { caller, operation, ending }
     this.#counts.set(name, count + 1)
