@@ -67,7 +67,7 @@ export function createCatchUp ({ replayPage, signal, onFailure, log, clock, rand
       return true
     }
     // the log is behind live delivery, as after a failover: retry with backoff, not in a loop
-    if (have.offset === offset && member.drained() === undefined)
+    if (have.offset === offset && member.drained(feed.guid) === undefined)
       return failed(new InkcastError('unavailable', 'the log is behind live delivery'))
     missing.backoff.reset()
     missing.limit = Math.min(PAGE, 2 * (have.offset - offset) + 1)

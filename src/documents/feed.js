@@ -19,8 +19,9 @@ import { areEmpty } from '../wire/position.js'
  * @property {string | undefined} client stable id across reconnects, which the client chooses
  * @property {string} sender id that is bound to its user as well (src/gateway/sender.js)
  * @property {(delivery: any) => false | void} deliver false: its backlog is full
- * @property {() => Promise<void> | undefined} drained resolves when its backlog has room, or the connection has ended;
- *   undefined: there is room now
+ * @property {(guid?: string) => Promise<void> | undefined} drained resolves when its backlog has room for records of a
+ *   document, or the connection has ended; undefined: there is room now
+ * @property {boolean} [joinsBehind] a join does not wait for room: the member is behind from the beginning
  * @property {(guid: string, position: Position, reason: string) => void} resync the client must load the document again
  * @property {(guid: string, position: Position) => void} passedOver records up to this position excluded the member
  * @property {() => void} fellBehind one more of its documents is behind
@@ -262,8 +263,15 @@ export class Feed {
 
   /** @param {Member} member @param {BusRecord} record that did not fit into its backlog */
   #fallBehind (member, { epoch, offset }) {
-    if (offset === 0) return
-    const have = { epoch, offset: offset - 1 }
+    if (offset > 0) this.addBehind(member, { epoch, offset: offset - 1 })
+  }
+
+  /**
+   * Adds a member that has no room for the records that it misses.
+   * @param {Member} member
+   * @param {Position} have its position; advances with each record sent
+   */
+  addBehind (member, have) {
     this.members.delete(member)
     ;(this.#missing ??= new Map()).set(member, have)
     this.onBehind(this, member, have)

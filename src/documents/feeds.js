@@ -73,17 +73,22 @@ export class Feeds {
       const have = since ?? { epoch: '', offset: 0 }
       const resumes = since !== undefined || last !== undefined
       let gap = /** @type {null | 'epoch' | 'trimmed'} */ (null)
+      let isBehind = false
       if (since === undefined && last !== undefined) await this.#replayNewest(feed, member, have, wanted, last)
       if (resumes && (have.epoch !== feed.position.epoch || have.offset !== feed.position.offset)) {
         const { clock, random } = this.dependencies
         const backoff = new Backoff({ min: 100, random })
         for (;;) {
           const { offset } = have
+          if (member.joinsBehind && member.drained(guid) !== undefined) {
+            isBehind = true
+            break
+          }
           gap = await this.#replayPage(feed, member, have, wanted)
           if (have.epoch !== feed.position.epoch) gap ??= 'epoch'
           if (gap !== null || !wanted() || have.offset >= feed.position.offset) break
           // the log is behind the feed, as after a failover: retry with backoff, not in a loop
-          if (have.offset === offset && member.drained() === undefined)
+          if (have.offset === offset && member.drained(guid) === undefined)
             await clock.sleep(backoff.next(), this.#stopping.signal)
           else backoff.reset()
         }
@@ -94,7 +99,8 @@ export class Feeds {
       const position = { epoch: feed.position.epoch, offset: complete ? have.offset : feed.position.offset }
       const recovered = complete && since !== undefined
       if (wanted()) {
-        feed.add(member, position.offset)
+        if (isBehind) feed.addBehind(member, have)
+        else feed.add(member, position.offset)
         if (gap !== null) member.resync(guid, position, gap)
         if (since !== undefined) this.dependencies.metrics.resumes.count(gap === null ? 'recovered' : 'resync')
       }
@@ -182,7 +188,8 @@ export class Feeds {
     const { clock, random } = this.dependencies
     const backoff = new Backoff({ min: 100, random })
     for (;;) {
-      const limit = await this.#room(member)
+      const isFull = member.drained(feed.guid) !== undefined
+      const limit = isFull && member.joinsBehind ? SLOW_PAGE : await this.#room(feed, member)
       if (!wanted()) return
       const replay = await this.#replays.readNewest(feed.guid, count, feed.position, limit)
       const { epoch } = replay.position
@@ -190,7 +197,7 @@ export class Feeds {
       if (epoch === feed.position.epoch) {
         Object.assign(have, { epoch, offset: beginOf(replay) })
         if (replay.records.length > 0) member.passedOver(feed.guid, { ...have })
-        return this.#send(replay, member, have, wanted)
+        return this.#send(feed.guid, replay, member, have, wanted)
       }
       // the log has another epoch than the feed: compare them
       feed.check(replay.position)
@@ -208,23 +215,24 @@ export class Feeds {
    * @returns {Promise<null | 'epoch' | 'trimmed'>} why the log does not have that position
    */
   async #replayPage (feed, member, have, wanted, limit) {
-    const slow = await this.#room(member)
+    const slow = await this.#room(feed, member)
     if (!wanted()) return null
     const replay = await this.#replays.read(feed.guid, have, feed.position.epoch, limit ?? slow)
     // the log has another epoch than the feed: compare them
     if (replay.position.epoch !== feed.position.epoch) feed.check(replay.position)
-    this.#send(replay, member, have, wanted)
+    this.#send(feed.guid, replay, member, have, wanted)
     return replay.gap
   }
 
   /**
    * Waits until the backlog of a member has room.
+   * @param {Feed} feed
    * @param {Member} member
    * @returns {Promise<number | undefined>} maximum records of its next page: large ones only for fast members
    */
-  async #room (member) {
+  async #room ({ guid }, member) {
     let limit
-    for (let full = member.drained(); full !== undefined; full = member.drained()) {
+    for (let full = member.drained(guid); full !== undefined; full = member.drained(guid)) {
       limit = SLOW_PAGE
       await full
     }
@@ -232,16 +240,17 @@ export class Feeds {
   }
 
   /**
+   * @param {string} guid
    * @param {import('./replays.js').Replay} replay
    * @param {Member} member
    * @param {Position} have its position; advances with each record
    * @param {() => boolean} wanted
    */
-  #send ({ records }, member, have, wanted) {
+  #send (guid, { records }, member, have, wanted) {
     let sent = 0
     for (const { record, delivery } of records) {
       // the rest is read again later, instead of using memory
-      if (!wanted() || member.drained() !== undefined) break
+      if (!wanted() || member.drained(guid) !== undefined) break
       if (!isExcepted(member, record.publication)) member.deliver(delivery)
       have.offset = record.offset
       sent++

@@ -21,6 +21,7 @@ import { NO_ID, formsOf } from './record-forms.js'
  * @property {boolean} noLocal messages of this client are left out
  * @property {string} [guid]
  * @property {boolean} [retained] it is new: its first records come with the flag RETAIN
+ * @property {number} [retainedUpTo] offset of the last of these records, if some come when there is room
  * @property {Place} [place] where it continues
  *
  * @typedef {import('../../wire/position.js').Position & { sent: number, ids: Map<number, number> }} Place the client
@@ -177,8 +178,9 @@ export class MqttConnection extends Connection {
   }
 
   /** @override @param {import('../connection.js').Delivered} given @param {Subscription} subscription */
-  messagesOf (given, { qos, retained = false, place }) {
+  messagesOf (given, { qos, retained: isRetained = false, retainedUpTo = 0, place }) {
     const forms = formsOf(/** @type {Delivery} */ (given))
+    const retained = isRetained || (forms.record !== undefined && forms.record.offset <= retainedUpTo)
     const record = qos === 1 ? forms.record : undefined
     const { packet, messages } = forms.form(this.offer.version, record === undefined ? 0 : 1)
     // [MQTT5-3.1.2-25]: as if it had been sent
@@ -253,14 +255,27 @@ export class MqttConnection extends Connection {
     this.#unsent?.delete(guid)
     if (this.subscription(GATEWAY) !== undefined) (this.#announced ??= new Set()).add(guid)
     for (const subscription of this.#subscriptions?.values() ?? [])
-      if (subscription.guid === guid) subscription.place = undefined
+      if (subscription.guid === guid) subscription.place = subscription.retainedUpTo = undefined
   }
 
   /** Records that it takes before it acknowledges one. */
   get room () { return this.offer.receiveMaximum - (this.#flight?.size ?? 0) }
 
-  /** @override */
-  drained () { return super.drained() ?? (this.open ? this.#flight?.drained() : undefined) }
+  /** A join does not wait for acknowledgements: SUBACK comes before [MQTT5-3.3.4-10]. */
+  get joinsBehind () { return true }
+
+  /** @override @param {string} [guid] */
+  drained (guid) {
+    const full = super.drained()
+    if (full !== undefined || !this.open || this.#flight === undefined || this.#flight.hasRoom) return full
+    return guid === undefined || this.#isAcknowledged(guid) ? this.#flight.drained() : undefined
+  }
+
+  /** @param {string} guid @returns {boolean} whether the client acknowledges records of the document */
+  #isAcknowledged (guid) {
+    for (const { guid: of, qos } of this.#subscriptions?.values() ?? []) if (of === guid && qos > 0) return true
+    return false
+  }
 
   /** Its end: nothing waits for it. */
   ends () { this.#flight?.end() }

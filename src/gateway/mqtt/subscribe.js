@@ -97,7 +97,9 @@ async function subscribeTo (connection, { topic, qos, nl = false, rh = ALWAYS },
   const before = connection.subscription(topic)
   const granted = (to.kind === 'document' || to.kind === 'user') && qos > 0 ? 1 : 0
   /** @type {Subscription} */
-  const subscription = { qos: granted, noLocal: nl, guid, retained: false, place: before?.place }
+  const subscription = {
+    qos: granted, noLocal: nl, guid, retained: false, retainedUpTo: before?.retainedUpTo, place: before?.place
+  }
   if (!connection.subscribe(topic, subscription)) return Reason.QUOTA
   if (guid === undefined) {
     if (to.kind === 'user') await readUserLog(connection, null, context)
@@ -105,12 +107,10 @@ async function subscribeTo (connection, { topic, qos, nl = false, rh = ALWAYS },
   }
   const retained = to.kind === 'document' && (rh === ALWAYS || (rh === IF_NEW && before === undefined)) ? last : 0
   const known = connection.document(guid)
-  // a join that reads the log waits for room, which SUBACK must not [MQTT5-3.3.4-10]
-  const isFull = connection.drained() !== undefined
   // what comes while another topic, or the session, opens the document is no answer to this subscription
-  const opens = known === undefined && !isFull
+  const opens = known === undefined
   subscription.retained = opens && retained > 0
-  const error = known !== undefined && (known.joined || isFull)
+  const error = known?.joined
     ? undefined
     : await join(connection, { guid, ...(opens && retained > 0 && { last: retained }) }, context)
   subscription.retained = false
@@ -118,10 +118,26 @@ async function subscribeTo (connection, { topic, qos, nl = false, rh = ALWAYS },
     connection.unsubscribe(topic)
     return subackOf(error)
   }
-  if (opens || retained === 0) return granted
-  if (!isFull) await sendNewest(connection, topic, retained, context)
+  const withoutRoom = newestWithoutRoom(connection, guid, context)
+  if (opens && retained > 0) subscription.retainedUpTo = withoutRoom
+  // those of the subscription that it replaces come as its own
+  const isToCome = withoutRoom !== undefined && subscription.retainedUpTo !== undefined
+  if (opens || retained === 0 || isToCome) return granted
+  // SUBACK does not wait for room [MQTT5-3.3.4-10]
+  if (connection.drained(guid) === undefined) await sendNewest(connection, topic, retained, context)
   else if (!sendLater(connection, topic, retained, context)) return Reason.QUOTA
   return granted
+}
+
+/**
+ * @param {MqttConnection} connection
+ * @param {string} guid that was just joined
+ * @param {Context} context
+ * @returns {number | undefined} offset of the last record that the join had no room for, if there is one
+ */
+function newestWithoutRoom (connection, guid, { feeds }) {
+  const [end, own] = [feeds.position(guid), feeds.position(guid, connection)]
+  return end !== undefined && own !== undefined && own.offset < end.offset ? end.offset : undefined
 }
 
 /**
@@ -149,10 +165,12 @@ function sendLater (connection, topic, last, context) {
 /** @param {MqttConnection} connection @param {Map<string, number>} waiting @param {Context} context */
 async function sendWaiting (connection, waiting, context) {
   for (const [topic, last] of waiting) {
-    for (let full = connection.drained(); full !== undefined; full = connection.drained()) await full
-    if (!connection.open) return
+    do {
+      const guid = connection.subscription(topic)?.guid
+      for (let full = connection.drained(guid); full !== undefined; full = connection.drained(guid)) await full
+      if (!connection.open) return
+    } while (!await sendNewest(connection, topic, last, context))
     waiting.delete(topic)
-    await sendNewest(connection, topic, last, context)
   }
 }
 
@@ -195,22 +213,25 @@ async function beginJoin (connection, input, context) {
  * @param {string} topic
  * @param {number} last
  * @param {Context} context
+ * @returns {Promise<boolean>} false: other records have taken the room
  */
 async function sendNewest (connection, topic, last, { bus, reads, feeds }) {
   const subscription = connection.subscription(topic)
-  if (subscription?.guid === undefined) return
+  if (subscription?.guid === undefined) return true
   const { guid, qos } = subscription
   const count = qos === 0 ? last : Math.min(last, connection.room)
   const { records, position } = await reads.of(bus, connection.uid).newest(guid, count, count)
-  if (connection.subscription(topic) !== subscription) return
+  if (connection.subscription(topic) !== subscription) return true
   const at = feeds.position(guid, connection)
-  if (at?.epoch !== position.epoch || at.offset > position.offset) return
+  if (at?.epoch !== position.epoch || at.offset > position.offset) return true
+  if (connection.open && connection.drained(guid) !== undefined) return false
   subscription.retained = true
   for (const { publication, offset, after, epoch } of records) {
     if (isExcepted(connection, publication)) continue
     connection.deliver(new Delivery(publication, offset, null, after, epoch))
   }
   subscription.retained = false
+  return true
 }
 
 /** @param {StoredPlace} place @returns {import('./mqtt-connection.js').Place} */

@@ -325,3 +325,47 @@ test('[MQTT5-3.3.4-10] SUBACK of a document with records waits for no acknowledg
   await post(other, 'live')
   assert.equal((await client.record()).value, 'live')
 })
+
+/** @param {any} client @param {any[]} subscriptions @param {object} [properties] @returns {Promise<any>} granted */
+async function subscribeAtOnce (client, subscriptions, properties) {
+  client.send({ cmd: 'subscribe', messageId: 99, subscriptions, ...(properties && { properties }) })
+  return (await client.next('suback')).granted
+}
+
+test('[MQTT5-3.3.4-10] SUBACK of two documents waits for no acknowledgement, and the records of the second one follow',
+  async (t) => {
+    const guids = [randomUUID(), randomUUID()]
+    for (const guid of guids) await post(guid, 'newest')
+    const client = await mqttClient(t, port, { ...V5, properties: { receiveMaximum: 1 } })
+    assert.deepEqual(await subscribeAtOnce(client, guids.map((guid) => ({ topic: `doc/${guid}`, qos: 1 }))), [1, 1])
+    for (const guid of guids) await post(guid, 'live')
+    const got = new Map(guids.map((guid) => [`doc/${guid}`, /** @type {any[]} */ ([])]))
+    for (let i = 0; i < 4; i++) {
+      const { packet: { topic, retain }, value } = await client.record()
+      got.get(topic)?.push([retain, value])
+    }
+    for (const records of got.values()) assert.deepEqual(records, [[true, 'newest'], [false, 'live']])
+  })
+
+test('[MQTT5-3.3.4-10] SUBACK waits for no acknowledgement of more newest records than the client takes at once', async (t) => {
+  const guid = randomUUID()
+  for (let i = 0; i < 5; i++) await post(guid, i)
+  const client = await mqttClient(t, port, { ...V5, properties: { receiveMaximum: 2 } })
+  const properties = { userProperties: { last: '5' } }
+  assert.deepEqual(await subscribeAtOnce(client, [{ topic: `doc/${guid}`, qos: 1 }], properties), [1])
+  for (let i = 0; i < 5; i++) {
+    const { packet: { retain }, value } = await client.record()
+    assert.deepEqual([retain, value], [true, i])
+  }
+})
+
+test('a document at QoS 0 with records does not wait for acknowledgements of others', async (t) => {
+  const [guid, other] = [randomUUID(), randomUUID()]
+  for (const one of [guid, other]) await post(one, 'newest')
+  const client = await mqttClient(t, port, { ...V5, properties: { receiveMaximum: 1 } })
+  assert.equal(await client.subscribe(`doc/${guid}`, 1), 1)
+  assert.equal(await client.subscribe(`doc/${other}`, 0), 0)
+  await post(other, 'live')
+  await waitFor(() => client.received.length === 3, { message: () => client.received.length })
+  assert.deepEqual(client.received.map(({ qos, retain }) => [qos, retain]), [[1, true], [0, true], [0, false]])
+})

@@ -49,6 +49,47 @@ describe('a session', () => {
     }
   })
 
+  test('[MQTT5-3.3.4-10] that continues with missed records delays no SUBACK', async (t) => {
+    const guid = randomUUID()
+    const narrow = { ...V5, properties: { ...V5.properties, receiveMaximum: 1 } }
+    const first = await connect(t, 'narrow', narrow)
+    await first.subscribe(`doc/${guid}`, 1)
+    first.socket.destroy()
+    await gone('narrow')
+    for (let i = 0; i < 3; i++) await post(guid, i)
+    const again = await connect(t, 'narrow', narrow)
+    await waitFor(() => again.received.length === 1)
+    assert.equal(await again.subscribe(`doc/${guid}`, 1), 1)
+    assert.equal(await again.subscribe(`doc/${guid}/signal/x`), 0)
+    /** @type {{ retained: number[], missed: number[] }} */
+    const values = { retained: [], missed: [] }
+    for (let i = 0; i < 4; i++) {
+      const { packet: { retain }, value } = await again.record()
+      values[retain ? 'retained' : 'missed'].push(value)
+    }
+    // the subscription that replaces one gets the newest record once more
+    assert.deepEqual(values, { retained: [2], missed: [0, 1, 2] })
+  })
+
+  test('has all records since SUBACK, also of a document that waited for room when the connection ended', async (t) => {
+    const guids = [randomUUID(), randomUUID()]
+    const narrow = { ...V5, properties: { ...V5.properties, receiveMaximum: 1 } }
+    for (const guid of guids) await post(guid, 'newest')
+    const first = await connect(t, 'ended', narrow)
+    first.send({ cmd: 'subscribe', messageId: 99, subscriptions: guids.map((guid) => ({ topic: `doc/${guid}`, qos: 1 })) })
+    assert.deepEqual((await first.next('suback')).granted, [1, 1])
+    for (const guid of guids) await post(guid, 'live')
+    first.socket.destroy()
+    await gone('ended')
+    const again = await connect(t, 'ended', narrow)
+    /** @type {Set<string>} */
+    const live = new Set()
+    while (live.size < 2) {
+      const { packet: { topic }, value } = await again.record()
+      if (value === 'live') live.add(topic)
+    }
+  })
+
   test('has any number of topics of a document, granted one after the other or at once', async (t) => {
     const guid = randomUUID()
     const topics = [`doc/${guid}`, ...Array.from({ length: 15 }, (_, i) => `doc/${guid}/signal/s${i}`)]
