@@ -29,6 +29,9 @@ const SHORT_LIVED = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
  *   SIGCONT suspend and resume it
  * @property {() => Promise<void>} restart ends it if it still runs and starts it with the same port and data
  * @property {() => Promise<void>} release lets it outlive this process
+ * @property {Cluster} cluster that another broker may join
+ *
+ * @typedef {{ id: string, controllerPort: number }} Cluster its id, and the port of its controller
  */
 
 /**
@@ -50,17 +53,20 @@ const SHORT_LIVED = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
  * @param {string} [options.host] address for clients; default: the loopback interface
  * @param {number} [options.advertisedPort] port for clients, of a proxy; default: its own
  * @param {SecureListeners} [options.secure] more listeners on the loopback interface
+ * @param {Cluster} [options.joins] cluster of another broker, as its second broker; default: a cluster of its own
  * @returns {Promise<KafkaBroker>}
  * @throws {Error} when it can't be started, with the end of its log
  */
-export async function startKafka ({ port, parent, longLived = false, host = HOST, advertisedPort, secure } = {}) {
+export async function startKafka ({
+  port, parent, longLived = false, host = HOST, advertisedPort, secure, joins
+} = {}) {
   await ensureInstalled(['java'])
   const classpath = await ensureKafkaJars()
   const javaOptions = longLived ? [] : [...SHORT_LIVED, ...await sharedClasses(classpath)]
   return startBroker({
     port: port ?? (await freePort()),
     retry: port === undefined,
-    parent, javaOptions, classpath, host, advertisedPort, secure
+    parent, javaOptions, classpath, host, advertisedPort, secure, joins
   })
 }
 
@@ -112,10 +118,12 @@ export async function kafkaAnswers (brokers, processes) {
 
 /**
  * @param {{ port: number, retry: boolean, parent?: string, javaOptions: string[], classpath: string, host: string,
- *   advertisedPort?: number, secure?: SecureListeners }} options retry: with another port if this one is in use
+ *   advertisedPort?: number, secure?: SecureListeners, joins?: Cluster }} options retry: with another port if this one
+ *   is in use
  * @returns {Promise<KafkaBroker>}
  */
-async function startBroker ({ port, retry, parent, javaOptions, classpath, host, advertisedPort, secure }) {
+async function startBroker ({ port, retry, joins, ...options }) {
+  const { parent, javaOptions, classpath, host, advertisedPort, secure } = options
   const directory = makeDirectory('kafka', parent)
   const log = join(directory, 'kafka.log')
   const properties = join(directory, 'server.properties')
@@ -137,19 +145,21 @@ async function startBroker ({ port, retry, parent, javaOptions, classpath, host,
     }
     return broker
   }
+  const cluster = joins ?? { id: clusterId(), controllerPort: await freePort() }
   /** @type {import('./guard.js').GuardedProcess} */
   let broker
   try {
+    const { controllerPort } = cluster
     writeFileSync(
       properties,
-      serverProperties({ host, port, advertisedPort, controllerPort: await freePort(), directory, secure })
+      serverProperties({ host, port, advertisedPort, controllerPort, joins: joins !== undefined, directory, secure })
     )
     const format = java(
       ['-Xmx128m', ...SHORT_LIVED, ...javaOptions.filter((option) => option.startsWith('-XX:SharedArchiveFile'))],
       'kafka.tools.StorageTool',
       'format',
       '--cluster-id',
-      clusterId(),
+      cluster.id,
       '--config',
       properties
     )
@@ -160,7 +170,7 @@ async function startBroker ({ port, retry, parent, javaOptions, classpath, host,
   } catch (error) {
     removeDirectory(directory)
     if (!retry || !String(error).includes('Address already in use')) throw error
-    return startBroker({ port: await freePort(), retry, parent, javaOptions, classpath, host, advertisedPort, secure })
+    return startBroker({ port: await freePort(), retry, joins, ...options })
   }
   return {
     brokers,
@@ -177,7 +187,8 @@ async function startBroker ({ port, retry, parent, javaOptions, classpath, host,
       await broker.stop()
       broker = await launch()
     },
-    release: () => broker.release()
+    release: () => broker.release(),
+    cluster
   }
 }
 
@@ -189,12 +200,12 @@ function clusterId () {
 }
 
 /**
- * @param {{ host: string, port: number, advertisedPort?: number, controllerPort: number, directory: string, secure?:
- *   SecureListeners }} options
+ * @param {{ host: string, port: number, advertisedPort?: number, controllerPort: number, joins: boolean, directory:
+ *   string, secure?: SecureListeners }} options joins: the cluster has a controller and a broker already
  * @returns {string} the content of server.properties
  */
-function serverProperties ({ host, port, advertisedPort = port, controllerPort, directory, secure }) {
-  const listeners = `PLAINTEXT://${host}:${port},CONTROLLER://${HOST}:${controllerPort}`
+function serverProperties ({ host, port, advertisedPort = port, controllerPort, joins, directory, secure }) {
+  const listeners = `PLAINTEXT://${host}:${port}${joins ? '' : `,CONTROLLER://${HOST}:${controllerPort}`}`
   const more = Object.entries(secure?.ports ?? {}).map(([name, at]) => `,${name}://${HOST}:${at}`).join('')
   return textOf({
     'listeners': listeners + more,
@@ -202,6 +213,7 @@ function serverProperties ({ host, port, advertisedPort = port, controllerPort, 
     'controller.quorum.voters': `1@${HOST}:${controllerPort}`,
     'log.dirs': join(directory, 'data').replaceAll('\\', '\\\\'),
     ...BROKER_SETTINGS,
+    ...(joins && { 'process.roles': 'broker', 'node.id': '2' }),
     ...secure?.settings
   })
 }
