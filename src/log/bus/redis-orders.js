@@ -178,7 +178,7 @@ async function keep ({ client, keys }, publication, earlier, now, scriptsOf) {
     [userKey, keys.userOrders(/** @type {string} */ (uid)), keys.userOrdered(/** @type {string} */ (uid))],
     [
       orderName({ operator, guid, ttl }), ORDER_TTL, MAX_ORDERS, EVERY_DOCUMENT, ttl ?? '', earlier ?? '',
-      restoreName(guid),
+      operator === 'kick' && ttl === undefined ? '' : restoreName(guid),
       ...(operator === 'restore' ? restoredNames(guid) : [])
     ]
   )

@@ -7,7 +7,7 @@
 --       3 time of the last order of all, ms
 -- ARGV  1 name of the order  2 seconds to keep orders  3 maximum number of orders  4 name that replaces the oldest
 --       5 seconds until the order ends, '' without an end of its own  6 time that an earlier try has got, ''  7 name of
---       what takes it back  8 … names of orders that this one takes back
+--       what takes it back, ''  8 … names of orders that this one takes back
 -- Returns the time of the order, ms, and the worker numbers.
 local workers, orders = KEYS[1], KEYS[2]
 local time = redis.call('TIME')
