@@ -57,6 +57,8 @@ test('while partitions move between two brokers each record that is reported as 
     }, { timeout: 20_000, message: `the leaders of turn ${turn}` })
     for (let partition = 0; partition < PARTITIONS; partition++)
       if (brokerOf(turn, partition) !== brokerOf(turn - 1, partition)) moved++
+    const wanted = outcomes.size + 120
+    await waitFor(() => outcomes.size >= wanted, { timeout: 15_000, message: () => `${wanted} outcomes: ${outcomes.size}` })
   }
   isMoving = false
   await writing
@@ -84,5 +86,5 @@ test('while partitions move between two brokers each record that is reported as 
     counts[outcome] = (counts[outcome] ?? 0) + 1
   }
   t.diagnostic(`${moved} moves, ${JSON.stringify(counts)}`)
-  assert.ok(moved >= MOVES && counts.written > 1000, JSON.stringify({ moved, counts }))
+  assert.ok(moved >= MOVES && counts.written >= 120, JSON.stringify({ moved, counts }))
 })
