@@ -102,6 +102,11 @@ for (const [name, url] of BACKENDS) {
       assert.ok((await orders()).k > again[`r${guid}`])
       assert.deepEqual(received(), [...all, 'kick'])
       assert.equal(Number(await client().get(userOrdered(uid))), (await orders()).k)
+      // the end of a ban takes back no kick
+      await publisher.publish([{ publication: publication({ operator: 'restore', uid, guid: undefined }) }])
+      await client().zrem(userOrders(uid), 'k')
+      await publisher.publish(kick)
+      assert.deepEqual(Object.keys(await orders()).sort(), ['k', 's'])
     })
 
     test('a record of Kafka that ingest reads again after a restart has the same id, unless another record has its offset', async () => {
