@@ -9,6 +9,15 @@ const RENEWAL = LEASE / 3
 const ELSEWHERE = LEASE / 2
 /** The state of the stream is measured so often, ms. */
 const MEASURE = 5000
+/** From then on another process may read the part. */
+const LEASE_ENDED = 'the lease of this part of the uplink has ended'
+
+/**
+ * Of a part, while a batch of it is on its way.
+ * @typedef {object} Lease
+ * @property {number} until counted from before the command, as Redis counts it from when it has it. Monotonic ms
+ * @property {AbortController} batch
+ */
 
 /**
  * Sends the records of the uplink's stream to the webhook: of each part one batch after the other, the parts at the
@@ -63,11 +72,12 @@ export class StreamSender {
     while (!this.#signal.aborted) {
       try {
         this.#appended.delete(part)
+        const until = clock.monotonic() + LEASE
         const batch = await stream.take(part, this.#reader)
         backoff.reset()
         if (batch === null) await clock.sleep(ELSEWHERE, this.#signal)
         else if (batch.entries.length === 0) await this.#pause(part, RENEWAL)
-        else await this.#send(part, batch)
+        else await this.#send(part, batch, until)
       } catch (error) {
         if (this.#signal.aborted) break
         if (this.#logLimit.due()) log.warn({ err: error, part }, 'the uplink cannot be read, retrying')
@@ -77,16 +87,17 @@ export class StreamSender {
     await stream.release(part, this.#reader)
   }
 
-  /** @param {number} part @param {import('../uplink/stream/contract.js').Batch} batch */
-  async #send (part, { entries, upTo }) {
+  /** @param {number} part @param {import('../uplink/stream/contract.js').Batch} batch @param {number} until */
+  async #send (part, { entries, upTo }, until) {
     const { stream, delivery, log } = this.#dependencies
     const { controller: ended, release } = abortedWith(this.#signal)
-    const renewing = this.#renew(part, ended)
+    const lease = { until, batch: ended }
+    const renewing = Promise.all([this.#renew(part, lease), this.#end(lease)])
     try {
       await delivery.deliver(entries, {
         signal: ended.signal,
         // Redis may have lost the lease since the last renewal
-        beforeRetry: () => this.#renewOnce(part, ended),
+        beforeRetry: () => this.#renewOnce(part, lease),
         onRefused: (entry, reason) => stream.keepRefused(part, entry, reason)
       })
     } finally {
@@ -98,28 +109,41 @@ export class StreamSender {
       log.info({ part }, 'another process reads this part of the uplink now')
   }
 
-  /** Keeps the lease while a batch is on its way. @param {number} part @param {AbortController} batch */
-  async #renew (part, batch) {
-    const { signal } = batch
+  /** Keeps the lease while a batch is on its way. @param {number} part @param {Lease} lease */
+  async #renew (part, lease) {
+    const { signal } = lease.batch
     while (!signal.aborted) {
       await this.#dependencies.clock.sleep(RENEWAL, signal).catch(() => {})
-      if (!signal.aborted) await this.#renewOnce(part, batch)
+      if (!signal.aborted) await this.#renewOnce(part, lease)
     }
   }
 
   /**
-   * Renews the lease; ends the batch when another process has it. Never rejects.
-   * @param {number} part @param {AbortController} batch
+   * Renews the lease; ends the batch when another process has it, or may have it. Never rejects.
+   * @param {number} part @param {Lease} lease
    */
-  async #renewOnce (part, batch) {
-    const { stream, delivery, log } = this.#dependencies
+  async #renewOnce (part, lease) {
+    const { stream, delivery, log, clock } = this.#dependencies
+    const until = clock.monotonic() + LEASE
     try {
       if (await stream.take(part, this.#reader, { failing: delivery.failing }) === null)
-        batch.abort(new Error('another process reads this part of the uplink now'))
+        lease.batch.abort(new Error('another process reads this part of the uplink now'))
+      else lease.until = until
     } catch (error) {
       // without Redis the lease ends, and with it comes back if no other process was there
       log.debug({ err: error, part }, 'a lease of the uplink was not renewed')
+      // a process that was paused has not noticed the end yet
+      if (clock.monotonic() >= lease.until) lease.batch.abort(new Error(LEASE_ENDED))
     }
+  }
+
+  /** Ends the batch, and its request on the way, with the lease. @param {Lease} lease */
+  async #end (lease) {
+    const { clock } = this.#dependencies
+    const { batch } = lease
+    for (let left; (left = lease.until - clock.monotonic()) > 0 && !batch.signal.aborted;)
+      await clock.sleep(left, batch.signal).catch(() => {})
+    batch.abort(new Error(LEASE_ENDED))
   }
 
   async #measure () {
