@@ -19,7 +19,8 @@ export function recordFromMessage (message) {
     const [sender, traceparent] = [get(HEADER.sender), get(HEADER.traceparent)]
     const [device, listener] = [get(HEADER.device), get(HEADER.listener)]
     const [queue, number] = [get(HEADER.queue), Number(get(HEADER.number))]
-    const time = get(HEADER.timestamp)
+    // another program may have written them
+    const time = [get(HEADER.timestamp), String(timestamp)].find((text) => text !== undefined && isTimestamp(text))
     return {
       operator,
       uid: get(HEADER.uid),
@@ -31,8 +32,7 @@ export function recordFromMessage (message) {
       event: get(HEADER.event),
       traceId,
       ...(traceparent !== undefined && { traceparent }),
-      // another program may have written it
-      timestamp: Number(time !== undefined && isTimestamp(time) ? time : timestamp),
+      timestamp: Number(time ?? 0),
       contentType: get(HEADER.contentType) === 'application/msgpack' ? 'application/msgpack' : 'application/json',
       value,
       ...(queue !== undefined && Number.isSafeInteger(number) && { queue: { id: queue, number } })

@@ -21,14 +21,15 @@ const MAX_BYTES = 1000
  * A Kafka whose uplink topic has one partition with these values, and whose dead-letter topic is limited.
  * @param {string[]} values
  * @param {Record<string, string>} [headers] of the first one, beside the usual ones
+ * @param {string} [timestamp] of Kafka
  */
-function fakeKafka (values, headers = {}) {
+function fakeKafka (values, headers = {}, timestamp = '1') {
   const messages = values.map((value, i) => ({
     key: Buffer.from('minutes'),
     value: Buffer.from(value),
     headers: { 'x-operator': 'message', 'x-guid': 'minutes', 'x-trace-id': `trace-${i}`, ...(i === 0 && headers) },
     offset: String(i),
-    timestamp: '1'
+    timestamp
   }))
   /** @type {OutgoingMessage[]} */
   const letters = []
@@ -165,6 +166,13 @@ test('an event is given up after five refusals, however often the service did no
 
 test('a record whose time another program has written wrongly has the time of Kafka, and delays no other', async (t) => {
   const kafka = fakeKafka(['"a"', '"b"'], { 'x-timestamp': '2026-01-01' })
+  const { accepted } = await start(t, kafka)
+  await waitFor(() => accepted.length === 2 || kafka.state.joins > 3, { message: () => accepted })
+  assert.deepEqual([accepted, kafka.state.joins], [['a', 'b'], 1])
+})
+
+test('a record whose time in Kafka is none delays no other', async (t) => {
+  const kafka = fakeKafka(['"a"', '"b"'], {}, '1700000000000000000')
   const { accepted } = await start(t, kafka)
   await waitFor(() => accepted.length === 2 || kafka.state.joins > 3, { message: () => accepted })
   assert.deepEqual([accepted, kafka.state.joins], [['a', 'b'], 1])
