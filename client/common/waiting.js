@@ -9,15 +9,12 @@ export class Waiting {
   /** @type {Set<{ resolve: (nothing?: any) => void, reject: (error: Error) => void }>} */
   #callers = new Set()
 
-  /** Number of callers that wait. */
-  get size () { return this.#callers.size }
-
   /**
    * @param {number} [timeout] ms; default: none
    * @returns {Promise<void>} rejects with too_many_waiting, timeout, or the error of `reject`
    */
   async wait (timeout) {
-    if (this.size >= MAX_WAITING) throw passing('too_many_waiting', 'too many requests wait')
+    if (this.#callers.size >= MAX_WAITING) throw passing('too_many_waiting', 'too many requests wait')
     /** @type {any} */
     let caller
     const turn = new Promise((resolve, reject) => this.#callers.add(caller = { resolve, reject }))

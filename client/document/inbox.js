@@ -18,7 +18,7 @@ const RESYNC = 'resync'
  * is its face for the page. The membership, which all inboxes of a guid share, calls:
  *
  * - `record`, `emit` with what the gateway has sent
- * - `checkStatus` when `joined` has changed, `complete` when the epoch is known
+ * - `checkStatus` when `joined` has changed, `complete` and `compare` when the epoch is known
  * - `load` if the page has no copy, `fail` when it is over; `close` ends it from this side, and calls `close` there
  */
 export class Inbox {
@@ -31,12 +31,14 @@ export class Inbox {
   error = null
   /** The position of the caller's copy, until it is compared. @type {import('./positions.js').Position | null} */
   copy = null
+  /** Offset up to which the page has the records, from its copy or its service, until a resync. */
+  floor = 0
   /** Whether it gets this client's own messages. */
   echo
   #membership
   /** Begins with the first listener. @type {import('../common/clock.js').Timer | undefined} */
   #listening
-  /** @type {import('./loader.js').Loader | null} */
+  /** @type {import('./loader.js').Loader | undefined} */
   #loader
   /** Last reported. @type {import('../types.js').Status} */
   #status = 'joining'
@@ -55,7 +57,7 @@ export class Inbox {
     this.#onReason = onReason
     this.held.reasons.add(NO_LISTENER)
     this.echo = echo
-    this.#loader = Loader ? new Loader(/** @type {import('../types.js').Load} */ (load), membership, this) : null
+    this.#loader = Loader && new Loader(/** @type {import('../types.js').Load} */ (load), membership, this)
   }
 
   /** @returns {import('../types.js').Status} */
@@ -71,8 +73,10 @@ export class Inbox {
   /** Why it is not up to date. */
   get reason () { return this.error ?? this.#loader?.reason ?? null }
 
-  /** Whether its listeners are behind the client's position, or ahead of it. */
-  get holds () { return this.held.reasons.size > 0 || !!this.#loader?.isAhead }
+  /** Whether its listeners are behind the client's position, or the page is ahead of it. */
+  get holds () {
+    return this.held.reasons.size > 0 || this.floor > /** @type {number} */ (this.position?.offset)
+  }
 
   /** @returns {Promise<void>} resolves when it is joined and loaded */
   async ready () {
@@ -86,6 +90,18 @@ export class Inbox {
 
   /** @param {import('../types.js').LoadReason} reason */
   load (reason) { this.#loader?.start(reason) }
+
+  /**
+   * Compares the caller's copy with the client's position: an older copy misses records, and a newer one has some of
+   * those that follow.
+   */
+  compare () {
+    const { copy } = this
+    const position = /** @type {import('./positions.js').Position} */ (this.position)
+    this.copy = null
+    if (copy?.epoch === position.epoch && copy.offset >= position.offset) this.floor = copy.offset
+    else if (copy) this.emit('resync', [{ position, reason: 'opened' }])
+  }
 
   /** A listener was added: what is held for it comes after the caller has added its other listeners. */
   listen () { if (!this.#listening) this.#listening = clock.timer(0, () => this.#release(NO_LISTENER)) }
@@ -128,12 +144,13 @@ export class Inbox {
   }
 
   /** @param {string} event @param {any[]} args */
-  record (event, args) { if (!this.#loader?.covers(args[1])) this.emit(nameOf(event), args) }
+  record (event, args) { if (!(args[1].offset <= this.floor)) this.emit(nameOf(event), args) }
 
   /** @param {string} event @param {any[]} args */
   emit (event, args) {
     if (this.closed) return
-    if (event === 'resync' && this.#loader !== null) {
+    if (event === 'resync') this.floor = 0
+    if (event === 'resync' && this.#loader) {
       this.#loader.start(args[0].reason)
       this.emitter.emit('resync', ...args)
     } else if (!this.held.emit(event, args)) {
@@ -143,7 +160,7 @@ export class Inbox {
 
   #overflow () {
     this.#membership.log('overflow', [...this.held.reasons].join())
-    if (this.#loader !== null) this.#loader.overflow()
+    if (this.#loader) this.#loader.overflow()
     else this.held.replace([['resync', [{ position: this.position, reason: 'overflow' }]]])
   }
 

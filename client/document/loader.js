@@ -25,8 +25,6 @@ export class Loader {
   #inbox
   /** @type {AbortController | null} */
   #controller = null
-  /** The answer of the service contains the records up to here. @type {Position | null} */
-  #floor = null
   /** Offset of the last record that was not held, of those that arrived during this load. */
   #dropped = 0
   #warned = false
@@ -36,8 +34,9 @@ export class Loader {
   /**
    * @param {import('../types.js').Load} load
    * @param {import('../types.js').Shared} membership
-   * @param {{ held: import('./held.js').Held, checkStatus: () => void, fail: (error: ClientError) => void }} inbox its
-   *   status is checked when `loading` or `reason` has changed; it fails if `load` does not want to be repeated
+   * @param {{ held: import('./held.js').Held, floor: number, checkStatus: () => void,
+   *   fail: (error: ClientError) => void }} inbox its status is checked when `loading` or `reason` has changed; it
+   *   fails if `load` does not want to be repeated
    */
   constructor (load, membership, inbox) {
     this.#load = load
@@ -54,7 +53,7 @@ export class Loader {
     const { held } = this.#inbox
     this.#controller?.abort()
     this.#controller = new AbortController()
-    this.#floor = null
+    this.#inbox.floor = 0
     this.#dropped = 0
     held.replace()
     held.reasons.add(LOAD)
@@ -72,17 +71,6 @@ export class Loader {
   stop () {
     this.#controller?.abort()
     this.#controller = null
-  }
-
-  /** @param {import('../types.js').Meta} meta @returns {boolean} whether the service's answer contained the record */
-  covers ({ offset, epoch }) {
-    return offset !== undefined && this.#floor !== null && this.#floor.epoch === epoch && offset <= this.#floor.offset
-  }
-
-  /** Whether the service's answer was newer than what the gateway has sent so far. */
-  get isAhead () {
-    const { position } = this.#membership
-    return this.#floor !== null && this.#floor.epoch === position?.epoch && this.#floor.offset > position.offset
   }
 
   /** @param {import('../types.js').LoadReason} reason @param {AbortController} controller */
@@ -107,7 +95,7 @@ export class Loader {
       throwIfAborted(signal)
       if (this.#dropped > to) return this.start('overflow') // the log was read only up to `to`
       this.#controller = null
-      this.#floor = from
+      this.#inbox.floor = from.offset
       held.replace([
         ...(records ?? []).map(({ event, payload, meta }) =>
           /** @type {[string, any[]]} */ ([nameOf(event), [payload, { ...meta, epoch: from.epoch }]])),

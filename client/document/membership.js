@@ -90,19 +90,25 @@ export class Membership {
    * @returns {Promise<Document>} resolves when it is joined and loaded
    */
   async open (options, begin) {
-    const { position, load, offline } = options
+    const { position, offline } = options
     const first = this.inboxes.size === 0
     const inbox = new Inbox(this, options, begin?.Loader)
     this.inboxes.add(inbox)
-    if (load !== undefined && (first ? this.#fresh : !position)) inbox.load('open')
-    else if (!first && position) {
+    // without a `load`, `inbox.load` does nothing
+    if (first) {
+      if (this.#fresh) inbox.load('open')
+    } else if (position) {
       inbox.copy = position
-      if (this.position?.epoch) this.#compare(inbox)
-    } else if (!first) begin?.fill?.(this, inbox)
+      if (this.position?.epoch) inbox.compare()
+    } else {
+      inbox.load('open')
+      begin?.fill?.(this, inbox)
+    }
     const opened = async () => {
       if (offline) return
+      // its rejection ends this call, and no `load`
       if (!this.joined) await this.whenJoined()
-      if (load !== undefined) await inbox.ready()
+      await inbox.ready()
     }
     try {
       await within(opened(), options, 'the document is not open yet')
@@ -112,15 +118,6 @@ export class Membership {
     }
     this.#part?.open(options)
     return new Document(this, inbox)
-  }
-
-  /** Tells a Document if its copy is older than what it gets from now on. @param {Inbox} inbox */
-  #compare (inbox) {
-    const { copy } = inbox
-    const { epoch, offset } = /** @type {Position} */ (this.position)
-    inbox.copy = null
-    if (copy && (copy.epoch !== epoch || copy.offset < offset))
-      inbox.emit('resync', [{ position: { epoch, offset }, reason: 'opened' }])
   }
 
   /** @param {Inbox} inbox that is closed */
@@ -209,7 +206,7 @@ export class Membership {
     this.log('joined', { ...position, recovered })
     for (const inbox of this.inboxes) {
       inbox.checkStatus()
-      this.#compare(inbox)
+      inbox.compare()
     }
     this.emit('joined', { position: { ...position }, recovered })
     this.#waiting.resolve()

@@ -95,6 +95,43 @@ describe('a document that is opened with `offline`', () => {
   })
 })
 
+describe('a further Document whose copy is newer than the client\'s position', () => {
+  /** @param {import('node:test').TestContext} t */
+  async function reconnecting (t) {
+    const scripted = scriptedClient(t)
+    const { client, socket } = scripted
+    const first = await openDoc(scripted, at(10))
+    socket.disconnects('transport close')
+    const second = await client.open('doc', { offline: true, position: at(12) })
+    const seen = [first, second].map((doc) => {
+      /** @type {unknown[]} */
+      const payloads = []
+      for (const event of ['message', 'resync']) doc.on(event, (/** @type {any} */ payload) => { payloads.push(payload) })
+      return payloads
+    })
+    await new Promise((resolve) => setTimeout(resolve, 2))
+    client.connect()
+    socket.accepts()
+    return { socket, seen }
+  }
+
+  test('gets only the records after its copy, also when the client reconnects', async (t) => {
+    const { socket, seen } = await reconnecting(t)
+    for (const offset of [11, 12, 13]) socket.tells('message', offset, { guid: 'doc', offset })
+    socket.tells('doc:joined', { guid: 'doc', position: at(13), recovered: true })
+    assert.deepEqual(seen, [[11, 12, 13], [13]])
+  })
+
+  test('loads the document again at a resync, and gets what follows', async (t) => {
+    const { socket, seen } = await reconnecting(t)
+    const resync = { position: at(3, 'f'), reason: 'epoch' }
+    socket.tells('doc:resync', { guid: 'doc', ...resync })
+    socket.tells('message', 4, { guid: 'doc', offset: 4 })
+    socket.tells('doc:joined', { guid: 'doc', position: at(4, 'f'), recovered: false })
+    assert.deepEqual(seen, [[resync, 4], [resync, 4]])
+  })
+})
+
 test('a document tells its status', async (t) => {
   const scripted = scriptedClient(t)
   const { client, socket } = scripted
