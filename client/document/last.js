@@ -43,11 +43,13 @@ async function fill (membership, inbox, count) {
     try {
       const position = await membership.whenJoined()
       const records = await readNewest(membership, position, count)
-      const live = held.events.filter(([, [, meta]]) => !(meta?.offset <= position.offset))
+      const { epoch, offset } = position
+      // another log may have begun meanwhile
+      const live = held.events.filter(([, [, meta]]) => !(meta?.epoch === epoch && meta.offset <= offset))
       held.replace()
       for (const { event, payload, meta } of records) {
         if (inbox.echo || !membership.link.isOwn(meta.from ?? ''))
-          inbox.record(event, [payload, { ...meta, epoch: position.epoch }])
+          inbox.record(event, [payload, { ...meta, epoch }])
       }
       held.replace([...held.events, ...live])
       break

@@ -245,3 +245,20 @@ test('a queued edit needs the option `outbox`', async (t) => {
   await assert.rejects(doc.send({ text: 'x' }, { queue: true }), (error) =>
     error instanceof ClientError && error.code === 'bad_request' && /outbox/.test(error.message))
 })
+
+test('records of another log that begins while the newest ones are read reach a Document with `last`', async (t) => {
+  const scripted = scriptedClient(t)
+  const { client, socket } = scripted
+  await openDoc(scripted, at(5))
+  const second = await client.open('doc', { last: 10 })
+  /** @type {unknown[]} */
+  const seen = []
+  for (const event of ['resync', 'message']) second.on(event, (/** @type {any} */ payload) => { seen.push(payload) })
+  await settle()
+  const resync = { position: at(0, 'f'), reason: 'epoch' }
+  socket.tells('doc:resync', { guid: 'doc', ...resync })
+  socket.tells('message', 'first', { guid: 'doc', offset: 1 })
+  socket.last('doc:history').answer({ ok: true, records: [], position: at(1, 'f'), more: false })
+  await new Promise((resolve) => setTimeout(resolve, 2))
+  assert.deepEqual(seen, [resync, 'first'])
+})
