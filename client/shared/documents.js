@@ -13,6 +13,7 @@ import { isExcepted, tabOf, takeExcept } from './except.js'
  * @property {any[][] | null} held live events, until the tab has what precedes them; null: it has
  * @property {object} [state] of presence
  * @property {true | 'watch'} [members]
+ * @property {object} [join] its last one: an older one that fails does not end the part
  *
  * @typedef {object} SharedDocument
  * @property {Map<HubTab, Part>} parts in the order in which the tabs joined, or set their state
@@ -65,8 +66,11 @@ export class SharedDocuments {
     const isLevel = document.joined && document.parts.size > 0 && isAt(position, document.position)
     const part = before ?? { held: isLevel ? null : [] }
     document.parts.delete(tab)
-    document.parts.set(tab, Object.assign(part, { state, members }))
-    return this.#inTurn(document, (now) => now.joined ? this.#follow(now, tab, join) : this.#first(now, tab, join))
+    document.parts.set(tab, Object.assign(part, { state, members, join }))
+    return this.#inTurn(document, async (now) => {
+      if (now.parts.get(tab) !== part) return gone(guid)
+      return now.joined ? this.#follow(now, part, tab, join) : this.#first(now, part, tab, join)
+    })
   }
 
   /**
@@ -171,10 +175,14 @@ export class SharedDocuments {
     return turn
   }
 
-  /** @param {SharedDocument} document @param {HubTab} tab @param {any} join @returns {Promise<any>} the answer */
-  async #first (document, tab, join) {
-    const part = document.parts.get(tab)
-    if (part === undefined) return gone(join.guid)
+  /**
+   * @param {SharedDocument} document
+   * @param {Part} part
+   * @param {HubTab} tab
+   * @param {any} join
+   * @returns {Promise<any>} the answer
+   */
+  async #first (document, part, tab, join) {
     // what it held came for a tab whose join has failed
     part.held = null
     document.position = join.position ?? null
@@ -183,22 +191,32 @@ export class SharedDocuments {
       document.joined = true
       this.#reach(document, answer.position)
     } else {
-      document.parts.delete(tab)
+      this.#refused(document, tab, join)
       this.#forgetUnused(join.guid, document)
     }
     return answer
   }
 
-  /** @param {SharedDocument} document @param {HubTab} tab @param {any} join @returns {Promise<any>} the answer */
-  async #follow (document, tab, { guid, position, last }) {
+  /** @param {SharedDocument} document @param {HubTab} tab @param {object} join that has failed */
+  #refused ({ parts }, tab, join) { if (parts.get(tab)?.join === join) parts.delete(tab) }
+
+  /**
+   * @param {SharedDocument} document
+   * @param {Part} part
+   * @param {HubTab} tab
+   * @param {any} join
+   * @returns {Promise<any>} the answer
+   */
+  async #follow (document, part, tab, join) {
+    const { guid, position, last } = join
     // the access of today, and the members
     const answer = await this.#hub.request('doc:join', { guid, ...presenceOf(document), ...tabOf(tab) })
-    const part = document.parts.get(tab)
-    if (part === undefined) return gone(guid)
     if (!answer.ok) {
-      document.parts.delete(tab)
+      this.#refused(document, tab, join)
       return answer
     }
+    // it has left, or begun elsewhere
+    if (document.parts.get(tab) !== part) return gone(guid)
     this.#reach(document, answer.position)
     if (part.held === null) return { ...answer, position: document.position, recovered: true }
     const end = /** @type {Position} */ ({ ...document.position })

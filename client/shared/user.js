@@ -8,12 +8,14 @@ import { isExcepted } from './except.js'
  */
 
 /** Events of the gateway that say where the connection is in the log, at first and later. */
-const [OPENED, PASSED] = ['user', 'position']
+const [OPENED, PASSED] = ['gateway:user', 'gateway:position']
 
 export class SharedUser {
   #emit
   /** Tabs whose places were in the connection's handshake. @type {Set<HubTab>} */
   #offered = new Set()
+  /** Those of them whose places are in another log, until they are told so. @type {Set<HubTab>} */
+  #elsewhere = new Set()
   /** Place that the connection has reached: at first the one in its handshake, which is {} for "from now on". */
   #place = /** @type {any} */ ({})
   /** Whether the gateway has said where the connection is. */
@@ -27,6 +29,7 @@ export class SharedUser {
     this.#offered = new Set(tabs.filter(({ user }) => user !== undefined))
     this.#isOpen = false
     this.#place = earliest([...this.#offered].map(({ user }) => user))
+    this.#elsewhere = new Set([...this.#offered].filter(({ user }) => user && user.epoch !== this.#place.epoch))
     return this.#offered.size > 0 ? { user: this.#place } : {}
   }
 
@@ -41,29 +44,42 @@ export class SharedUser {
   /** @param {HubTab} tab that was admitted */
   admit (tab) {
     if (tab.user === undefined || !this.#isOpen) return
-    this.#emit([tab], [`gateway:${OPENED}`, { position: this.#place, recovered: tab.user !== null }])
+    this.#emit([tab], [OPENED, { position: this.#place, recovered: tab.user !== null }])
     tab.user = this.#place
   }
 
   /** @param {HubTab[]} tabs @param {string} event about the log @param {any} told */
   onEvent (tabs, event, told) {
-    this.#place = told.position
-    this.#isOpen = true
+    const { position } = told
+    this.#place = position
+    if (event === OPENED) this.#isOpen = true
     for (const tab of tabs.filter(({ user }) => user !== undefined)) {
-      tab.user = told.position
-      this.#emit([tab], [event, told])
+      const isMissing = this.#elsewhere.has(tab) || tab.user === null
+      if (event === PASSED && isMissing) continue
+      // the connection continues from the place of another tab
+      if (event === OPENED && this.#elsewhere.has(tab))
+        this.#emit([tab], ['gateway:resync', { position, reason: 'epoch' }])
+      this.#emit([tab], [event, isMissing && told.recovered ? { ...told, recovered: false } : told])
+      tab.user = position
     }
+    if (event !== PASSED) this.#elsewhere.clear()
+  }
+
+  /** @param {HubTab} tab @returns {boolean} whether the records of the log that arrive are for it */
+  #reads (tab) {
+    if (tab.user === undefined) return this.#isOpen // what it missed is not for it
+    return tab.user !== null && !this.#elsewhere.has(tab) && isBefore(tab.user, this.#place)
   }
 
   /** @param {HubTab[]} tabs @param {any[]} record event, payload and meta @param {string[]} except client ids */
   onRecord (tabs, record, except) {
     const { epoch, offset } = record[2].user
     this.#place = { epoch, offset }
-    const readers = tabs.filter(({ user }) => user !== null && !(user && !isBefore(user, this.#place)))
+    const readers = tabs.filter((tab) => this.#reads(tab))
     for (const tab of readers) if (tab.user) tab.user = this.#place
     this.#emit(readers.filter((tab) => !isExcepted(tab, except)), record)
     const passed = readers.filter((tab) => tab.user && isExcepted(tab, except))
-    this.#emit(passed, [`gateway:${PASSED}`, { position: this.#place }])
+    this.#emit(passed, [PASSED, { position: this.#place }])
   }
 }
 
@@ -71,6 +87,8 @@ export class SharedUser {
 const isBefore = (one, other) =>
   one !== null && (one.epoch !== other.epoch || one.offset < other.offset)
 
-/** @param {any[]} places of the tabs; null: from now on @returns {object} where the connection begins */
+/** @param {any[]} places of the tabs; null: from now on @returns {object} where the connection begins, in one log */
 const earliest = (places) => places.filter((place) => place !== null)
-  .reduce((first, place) => first.epoch === undefined || place.offset < first.offset ? place : first, {})
+  .reduce((first, place) => first.epoch === undefined || (place.epoch === first.epoch && place.offset < first.offset)
+    ? place
+    : first, {})

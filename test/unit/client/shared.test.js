@@ -179,6 +179,35 @@ test('records that come before the gateway knows a tab, which some may exclude, 
   assert.deepEqual(received(second), [])
 })
 
+test('a tab that repeats its join stays in the document when the first join fails', async () => {
+  const position = at(2)
+  for (const [one, other] of [[{}, {}], [{ position }, {}], [{ position }, { position }], [{}, { position }]]) {
+    const { first, join, arrives, answers, received } = tabsOfOneDocument()
+    const joins = [join(first, one)]
+    await settle()
+    joins.push(join(first, other))
+    await answers({ ok: false, error: { code: 'timeout' } })
+    await answers({ position })
+    assert.deepEqual((await Promise.all(joins)).map(({ ok }) => ok), [false, true])
+    arrives(3)
+    assert.deepEqual(received(first), [3])
+  }
+})
+
+test('a tab that repeats its join of an open document stays in it when the first join fails', async () => {
+  const { first, second, join, arrives, answers, received } = tabsOfOneDocument()
+  join(first, { position: at(2) })
+  await answers({ position: at(2) })
+  const joins = [join(second, { position: at(2) })]
+  await settle()
+  joins.push(join(second, { position: at(2) }))
+  await answers({ ok: false, error: { code: 'timeout' } })
+  await answers({ position: at(2) })
+  assert.deepEqual((await Promise.all(joins)).map(({ ok }) => ok), [false, true])
+  arrives(3)
+  assert.deepEqual(received(second), [3])
+})
+
 test('a message that the gateway publishes is of the tab that sent it, also with a trace of its page', () => {
   const senders = new Senders()
   const { traceparent } = /** @type {any} */ (senders.mark({ guid: 'doc', data: 1 }, 7))
@@ -252,5 +281,56 @@ describe('the log of the user', () => {
     user.auth([first, second])
     user.admit(first)
     assert.equal(sent.length, 4)
+  })
+
+  /** What each tab has got. @param {any[]} tabs */
+  function gateway (tabs) {
+    /** @type {any[][]} */
+    const got = tabs.map(() => [])
+    const user = new SharedUser((readers, [event, told]) => {
+      for (const tab of readers) got[tabs.indexOf(tab)].push(event === 'note' ? told : [event, told])
+    })
+    return {
+      got, auth: () => user.auth(tabs),
+      note: (/** @type {object} */ place, n = 1) => user.onRecord(tabs, ['note', n, { user: place }], []),
+      tells: (/** @type {string} */ event, /** @type {object} */ told) => user.onEvent(tabs, `gateway:${event}`, told)
+    }
+  }
+
+  test('a tab with a place in another log than the other tabs loads again, and is not told that nothing is missing', () => {
+    const { got, auth, note, tells } = gateway([tabAt(at(7)), tabAt({ epoch: 'earlier', offset: 3 })])
+    assert.deepEqual(auth(), { user: at(7) })
+    note(at(8), 8)
+    tells('position', { position: at(9) })
+    const position = at(9)
+    tells('user', { position, recovered: true })
+    note(at(10), 10)
+    assert.deepEqual(got, [
+      [8, ['gateway:position', { position }], ['gateway:user', { position, recovered: true }], 10],
+      [
+        ['gateway:resync', { position, reason: 'epoch' }], ['gateway:user', { position, recovered: false }], 10
+      ]
+    ])
+  })
+
+  test('a resync of the gateway is the only one, also for a tab with a place in another log', () => {
+    const { got, auth, tells } = gateway([tabAt(at(7)), tabAt({ epoch: 'earlier', offset: 3 })])
+    auth()
+    const position = at(2)
+    tells('resync', { position, reason: 'epoch' })
+    tells('user', { position, recovered: false })
+    const both = [['gateway:resync', { position, reason: 'epoch' }], ['gateway:user', { position, recovered: false }]]
+    assert.deepEqual(got, [both, both])
+  })
+
+  test('missed records are only for tabs that read the log, later ones are for all', () => {
+    const { got, auth, note, tells } = gateway([tabAt(at(0)), tabAt(undefined), tabAt(null)])
+    auth()
+    note(at(1), 1)
+    tells('position', { position: at(2) })
+    note(at(3), 3)
+    tells('user', { position: at(3), recovered: true })
+    note(at(4), 4)
+    assert.deepEqual(got.map((events) => events.filter((event) => !Array.isArray(event))), [[1, 3, 4], [4], [4]])
   })
 })
