@@ -30,15 +30,12 @@ export class HubTab {
    * @param {object} options
    * @param {string} options.name of the connection
    * @param {string} options.id
-   * @param {number} options.number among the tabs of this hub
    * @param {any} options.manager Socket.IO's
    * @param {(tab: HubTab, packet: Packet) => void} options.onPacket
    * @param {(tab: HubTab, isDrop: boolean) => void} options.onEnd isDrop: the client drops its connection
    */
-  constructor ({ name, id, number, manager, onPacket, onEnd }) {
+  constructor ({ name, id, manager, onPacket, onEnd }) {
     this.#id = id
-    /** Number among the tabs of this hub. */
-    this.number = number
     this.#manager = manager
     this.#onEnd = onEnd
     const decoder = new manager.decoder.constructor()

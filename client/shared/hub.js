@@ -5,8 +5,8 @@ import { SharedDocuments } from './documents.js'
 import { isExcepted, takeExcept } from './except.js'
 import { keyOf } from './key.js'
 import { SharedReceipts } from './receipts.js'
-import { Requests, fromTab } from './requests.js'
-import { Senders } from './senders.js'
+import { Requests } from './requests.js'
+import { Senders, fromTab, nameOf } from './senders.js'
 import { SharedTokens } from './tokens.js'
 import { SharedUser } from './user.js'
 
@@ -45,8 +45,7 @@ export class Hub {
   #all
   /** By id. @type {Map<string, HubTab>} */
   #tabs = new Map()
-  #numbers = 0
-  #senders = new Senders()
+  #senders
   #documents
   /** @type {HubConnection | null} */
   #connection = null
@@ -68,6 +67,7 @@ export class Hub {
    */
   constructor (parts) {
     this.#parts = parts
+    this.#senders = new Senders(parts.name, () => this.#connection?.socket.id)
     this.#tokens = new SharedTokens({
       tabs: () => [...this.#tabs.values()],
       ask: (tab) => tab.send({ type: PACKET.event, data: ['auth:expiring', {}] })
@@ -75,14 +75,14 @@ export class Hub {
     this.#user = new SharedUser((tabs, event) => this.#emitAll(tabs, event))
     this.#documents = new SharedDocuments({
       request: (event, argument) => this.#requests.ask(event, argument),
-      emit: (tab, ...event) => tab.send({ type: PACKET.event, data: event }),
+      emit: (tab, ...event) => this.#emitRecord([tab], event),
       emitAll: (tabs, ...event) => this.#emitAll(tabs, event)
     })
     const { name, options, manager: { uri } } = parts
     this.#requests = new Requests({
       connection: () => this.#connection,
       name,
-      nameOf: (token) => keyOf(uri, options, token),
+      nameFor: (token) => keyOf(uri, options, token),
       documents: this.#documents,
       senders: this.#senders,
       tokens: this.#tokens,
@@ -113,7 +113,6 @@ export class Hub {
     const { name, manager, client } = this.#parts
     const tab = new HubTab({
       name, id, manager,
-      number: ++this.#numbers,
       onPacket: (from, packet) => this.#onPacket(from, packet),
       onEnd: (from, isDrop) => this.#onEnd(from, isDrop)
     })
@@ -225,20 +224,28 @@ export class Hub {
       const except = takeExcept(meta)
       if (meta?.user) return this.#user.onRecord(this.#admitted, [event, payload, meta], except)
       const id = acknowledge && this.#receipts.open(acknowledge)
-      const sender = this.#senders.of(meta, socket.id)
       if (meta?.guid === undefined || !this.#documents.has(meta.guid))
-        return this.#emitAll(this.#admitted.filter((tab) => !isExcepted(tab, except)), [event, payload, meta], id)
+        return this.#emitRecord(this.#admitted.filter((tab) => !isExcepted(tab, except)), [event, payload, meta], id)
       const tabs = this.#documents.onRecord(event, payload, meta, except)
       // the tab that caused it needs none
       if (tabs.length === 0 && except.length > 0) acknowledge?.()
-      if (sender === undefined) return this.#emitAll(tabs, [event, payload, meta], id)
-      // to the other tabs it is the message of another client
-      this.#emitAll(tabs.filter(({ number }) => number === sender), [event, payload, meta], id)
-      this.#emitAll(tabs.filter(({ number }) => number !== sender), [event, payload, fromTab(meta, sender)], id)
+      this.#emitRecord(tabs, [event, payload, meta], id)
     })
   }
 
   get #admitted () { return [...this.#tabs.values()].filter(({ connected }) => connected) }
+
+  /**
+   * To the other tabs, a record that a tab has sent is the message of another client.
+   * @param {HubTab[]} tabs @param {any[]} record event, payload and meta @param {number} [id] of the receipt
+   */
+  #emitRecord (tabs, record, id) {
+    const [event, payload, meta] = record
+    const sender = this.#senders.of(meta)
+    if (sender === undefined) return this.#emitAll(tabs, record, id)
+    this.#emitAll(tabs.filter((tab) => nameOf(tab) === sender), record, id)
+    this.#emitAll(tabs.filter((tab) => nameOf(tab) !== sender), [event, payload, fromTab(meta, sender)], id)
+  }
 
   /** @param {HubTab[]} tabs @param {unknown[]} event @param {number} [id] of the receipt */
   #emitAll (tabs, event, id) {

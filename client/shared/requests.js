@@ -1,6 +1,7 @@
 import { passing } from '../common/error.js'
 import { randomId } from '../common/random-id.js'
 import { tabOf, takeExcept } from './except.js'
+import { fromTab, nameOf } from './senders.js'
 
 /**
  * The requests of tabs: those about documents and tokens are answered here, the others by the gateway.
@@ -25,7 +26,7 @@ export class Requests {
   /**
    * @param {object} hub
    * @param {() => Gateway | null} hub.connection
-   * @param {(token: string) => Promise<string | undefined>} hub.nameOf the connection that a token is for
+   * @param {(token: string) => Promise<string | undefined>} hub.nameFor the connection that a token is for
    * @param {string} hub.name of this connection
    * @param {import('./documents.js').SharedDocuments} hub.documents
    * @param {import('./senders.js').Senders} hub.senders
@@ -39,7 +40,7 @@ export class Requests {
    * @returns {Promise<object | undefined>} the answer; undefined: none
    */
   async answer (tab, event, argument, isAsked) {
-    const { documents, senders, tokens, name, nameOf } = this.#hub
+    const { documents, senders, tokens, name, nameFor } = this.#hub
     const connection = this.#hub.connection()
     if (connection === null) return undefined
     switch (event) {
@@ -47,16 +48,19 @@ export class Requests {
       case 'doc:join': return documents.join(tab, argument)
       case 'doc:leave': return documents.leave(tab, argument.guid)
       case 'doc:state': return documents.setState(tab, argument)
-      case 'doc:send': return this.ask(event, { ...senders.mark(argument, tab.number), ...tabOf(tab) })
+      case 'doc:send': return this.ask(event, { ...senders.mark(argument, tab), ...tabOf(tab) })
       case 'doc:signal': return this.#signal(connection, tab, argument, isAsked)
       case 'auth:refresh':
         // other rights are those of another connection: the tabs make it when the old token has expired
-        if (await nameOf(argument.token) !== name) return { ok: false, error: OTHER_CLAIMS }
+        if (await nameFor(argument.token) !== name) return { ok: false, error: OTHER_CLAIMS }
         tokens.renewed(argument.token)
         return { ok: true }
     }
     const answer = await this.ask(event, argument)
-    if (event === 'doc:history') for (const { meta } of answer.records ?? []) takeExcept(meta)
+    if (event === 'doc:history') for (const record of answer.records ?? []) {
+      takeExcept(record.meta)
+      record.meta = senders.metaFor(record.meta, tab)
+    }
     return answer
   }
 
@@ -81,10 +85,7 @@ export class Requests {
     const others = documents.tabsOf(guid).filter((other) => other !== tab)
     // eslint-disable-next-line no-restricted-syntax -- the time of day, as the gateway's
     const meta = { guid, traceId: randomId(), ts: Date.now(), from: connection.socket.id }
-    if (answer.ok) emitAll(others, [event, data, fromTab(meta, tab.number)])
+    if (answer.ok) emitAll(others, [event, data, fromTab(meta, nameOf(tab))])
     return answer
   }
 }
-
-/** @param {any} meta of a message or signal @param {number} sender number of its tab */
-export const fromTab = (meta, sender) => ({ ...meta, from: `${meta.from}~${sender}` })

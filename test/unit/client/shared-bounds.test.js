@@ -1,41 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { SharedDocuments } from '../../../client/shared/documents.js'
 import { HubTab } from '../../../client/shared/hub-tab.js'
 import { Hub } from '../../../client/shared/hub.js'
 import { SharedReceipts } from '../../../client/shared/receipts.js'
 import { settle } from '../../helpers/scripted-socket.js'
+import { listenAsTab, replaceTabChannels } from '../../helpers/tab-channels.js'
 
-/** The limits of docs/shared-tabs.md, without a browser: messages between tabs arrive at once. */
-
-/** @type {Set<Channel>} */
-const channels = new Set()
-
-class Channel {
-  /** @type {(message: { data: any }) => void} */
-  onmessage = () => {}
-  /** @param {string} name */
-  constructor (name) {
-    this.name = name
-    channels.add(this)
-  }
-
-  /** @param {any} data */
-  postMessage (data) {
-    for (const other of channels) if (other !== this && other.name === this.name) other.onmessage({ data })
-  }
-
-  close () { channels.delete(this) }
-}
-
-/** The tab's end of its channel. @param {string} name */
-function listen (name) {
-  const channel = new Channel(name)
-  /** @type {any[]} */
-  const got = []
-  channel.onmessage = ({ data }) => { got.push(data) }
-  return { got, post: (/** @type {any} */ data) => channel.postMessage(data) }
-}
+/** The limits of docs/shared-tabs.md, without a browser. */
 
 const manager = {
   uri: 'http://gateway',
@@ -46,28 +18,15 @@ const event = (/** @type {unknown} */ payload) => ({ type: 2, data: ['message', 
 const isMessage = (/** @type {any} */ { data }) => data !== undefined
 
 describe('the limits of tabs that share a connection', () => {
-  const own = ['BroadcastChannel', 'navigator'].map((name) => /** @type {const} */ ([
-    name, Object.getOwnPropertyDescriptor(globalThis, name)
-  ]))
-  before(() => {
-    // a lock of a tab that is open is never granted
-    const locks = { request: () => new Promise(() => {}) }
-    for (const [name, value] of [['BroadcastChannel', Channel], ['navigator', { locks }]])
-      Object.defineProperty(globalThis, String(name), { value, configurable: true })
-  })
-  after(() => {
-    for (const [name, descriptor] of own)
-      if (descriptor) Object.defineProperty(globalThis, name, descriptor)
-      else delete (/** @type {any} */ (globalThis)[name])
-  })
+  replaceTabChannels()
 
   /** @param {string} id */
   function openTab (id) {
     /** @type {string[]} */
     const ended = []
-    const { got, post } = listen(`tabs ${id}`)
+    const { got, post } = listenAsTab(`tabs ${id}`)
     const tab = new HubTab({
-      name: 'tabs', id, number: 1, manager, onPacket: () => {}, onEnd: (one) => { ended.push(one.id) }
+      name: 'tabs', id, manager, onPacket: () => {}, onEnd: (one) => { ended.push(one.id) }
     })
     return { tab, got, post, ended }
   }
@@ -100,9 +59,9 @@ describe('the limits of tabs that share a connection', () => {
     const hub = new Hub({
       name: 'many', options: {}, manager, client: 'client', Connection: /** @type {any} */ (class {})
     })
-    const all = listen('many')
+    const all = listenAsTab('many')
     const hello = (/** @type {string} */ id) => {
-      const { got, post } = listen(`many ${id}`)
+      const { got, post } = listenAsTab(`many ${id}`)
       all.post({ hello: id })
       return { answer: Object.keys(got[0])[0], post }
     }

@@ -208,15 +208,30 @@ test('a tab that repeats its join of an open document stays in it when the first
   assert.deepEqual(received(second), [3])
 })
 
-test('a message that the gateway publishes is of the tab that sent it, also with a trace of its page', () => {
-  const senders = new Senders()
-  const { traceparent } = /** @type {any} */ (senders.mark({ guid: 'doc', data: 1 }, 7))
-  const own = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
-  assert.deepEqual(senders.mark({ data: 2, traceparent: own }, 8), { data: 2, traceparent: own })
+test('a message that the gateway publishes is of the tab that sent it, for each leader', () => {
+  const tabs = /** @type {any[]} */ (['one', 'two'].map((client) => ({ client })))
+  const [senders, next] = ['me', 'next'].map((id) => new Senders('tabs', () => id))
+  const { traceparent } = /** @type {any} */ (senders.mark({ guid: 'doc', data: 1 }, tabs[0]))
   assert.match(traceparent, /^00-[\da-f]{32}-[\da-f]{16}-00$/)
-  assert.equal(senders.of({ from: 'me', traceId: traceparent.slice(3, 35) }, 'me'), 7)
-  assert.equal(senders.of({ from: 'me', traceId: 'a'.repeat(32) }, 'me'), 8)
-  assert.equal(senders.of({ from: 'other', traceId: 'a'.repeat(32) }, 'me'), undefined)
+  const meta = { from: 'me', traceId: traceparent.slice(3, 35) }
+  for (const leader of [senders, next]) {
+    assert.equal(leader.metaFor(meta, tabs[0]), meta)
+    assert.match(leader.metaFor(meta, tabs[1]).from, /^me~/)
+  }
+  const elsewhere = new Senders('others', () => 'me')
+  assert.equal(elsewhere.metaFor(meta, tabs[1]), meta)
+})
+
+test('a trace of the page is kept: its sender is known while the connection is the same', () => {
+  const tabs = /** @type {any[]} */ (['one', 'two'].map((client) => ({ client })))
+  const [senders, next] = ['me', 'next'].map((id) => new Senders('tabs', () => id))
+  const own = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+  assert.deepEqual(senders.mark({ data: 2, traceparent: own }, tabs[0]), { data: 2, traceparent: own })
+  const meta = { from: 'me', traceId: 'a'.repeat(32) }
+  assert.deepEqual(tabs.map((tab) => senders.metaFor(meta, tab) === meta), [true, false])
+  assert.deepEqual(tabs.map((tab) => next.metaFor(meta, tab) === meta), [true, true])
+  const other = { ...meta, from: 'other' }
+  assert.equal(senders.metaFor(other, tabs[1]), other)
 })
 
 test('a record that excludes a tab reaches the others, live and from the log; the tab gets its position', async () => {
