@@ -161,7 +161,11 @@ export class Hub {
       shared: undefined,
       token: (reason) => this.#tokens.for(reason)
     }, {
-      auth: () => ({ client, documents: {}, ...this.#user.auth([...this.#tabs.values()]) }),
+      auth: () => {
+        // one that was refused connects again: records that arrive before that are not for it
+        const tabs = [...this.#tabs.values()].filter(({ auth }) => auth !== undefined)
+        return { client, documents: {}, ...this.#user.auth(tabs) }
+      },
       onUp: () => {
         this.#failures = 0
         this.#hint = undefined

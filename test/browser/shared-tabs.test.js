@@ -120,6 +120,8 @@ describe('tabs that share a connection', { skip: noBrowser, timeout: 240_000 }, 
       doc.signal('cursor', 1)
     })
     await allSee([tabs[0]], ['from the second', 'cursor'])
+    const [third] = await openTabs(t, 1, { uid: 'bob', open: { last: 10 } })
+    await allSee([third], ['from the second'])
     assert.deepEqual(await seenOn(tabs[1]), [])
   })
 

@@ -32,6 +32,9 @@ class Gateway {
 
   /** Ids of connections, also of those that have ended. @type {string[]} */
   ids = []
+  isDown = false
+  /** @type {any[]} */
+  handshakes = []
   /** Settles when the log can be read. */
   reading = Promise.resolve()
 
@@ -56,9 +59,10 @@ class Gateway {
 
       connect () {
         if (this.up) return
+        gateway.handshakes.push(this.events.auth())
+        if (gateway.isDown) return this.fails()
         this.up = true
         gateway.ids.push(this.socket.id = `connection-${gateway.ids.length + 1}`)
-        this.events.auth()
         this.events.onUp()
       }
 
@@ -164,17 +168,41 @@ class Tab {
   }
 }
 
-describe('the messages of tabs that share a connection', () => {
+/** @param {import('node:test').TestContext} t @param {Gateway} gateway */
+function lead (t, gateway) {
+  const hub = new Hub({
+    name: 'tabs', options: {}, manager, client: 'client', Connection: /** @type {any} */ (gateway.Connection)
+  })
+  t.after(() => hub.close(true))
+  return hub
+}
+
+describe('the log of the user of tabs that share a connection', () => {
   replaceTabChannels()
 
-  /** @param {import('node:test').TestContext} t @param {Gateway} gateway */
-  function lead (t, gateway) {
-    const hub = new Hub({
-      name: 'tabs', options: {}, manager, client: 'client', Connection: /** @type {any} */ (gateway.Connection)
+  test('is read for the tabs that connect, not for one that has to connect again', async (t) => {
+    const gateway = new Gateway()
+    lead(t, gateway)
+    gateway.isDown = true
+    const [first, second] = [7, 3].map((offset) => {
+      const { post } = listenAsTab(`tabs ${offset}`)
+      const all = listenAsTab('tabs')
+      all.post({ hello: `${offset}` })
+      all.close()
+      const data = { client: `${offset}`, user: { epoch: 'e', offset } }
+      return () => post({ data: JSON.stringify({ type: CONNECT, data }) })
     })
-    t.after(() => hub.close(true))
-    return hub
-  }
+    first()
+    second()
+    await settle()
+    gateway.isDown = false
+    first()
+    assert.deepEqual(gateway.handshakes.at(-1).user, { epoch: 'e', offset: 7 })
+  })
+})
+
+describe('the messages of tabs that share a connection', () => {
+  replaceTabChannels()
 
   /** @param {import('node:test').TestContext} t */
   async function twoTabs (t) {
