@@ -7,14 +7,14 @@ import { isExcepted } from './except.js'
  * @typedef {import('./hub-tab.js').HubTab} HubTab
  */
 
-/** Events of the gateway that say where the connection is in the log, at first and later. */
-const [OPENED, PASSED] = ['gateway:user', 'gateway:position']
+/** Events of the gateway that say where the connection is in the log: at first, later, and after a gap. */
+const [OPENED, PASSED, RESYNC] = ['user', 'position', 'resync'].map((event) => `gateway:${event}`)
 
 export class SharedUser {
   #emit
   /** Tabs whose places were in the connection's handshake. @type {Set<HubTab>} */
   #offered = new Set()
-  /** Those of them whose places are in another log, until they are told so. @type {Set<HubTab>} */
+  /** Those of them whose places are in another log, until they know it. @type {Set<HubTab>} */
   #elsewhere = new Set()
   /** Place that the connection has reached: at first the one in its handshake, which is {} for "from now on". */
   #place = /** @type {any} */ ({})
@@ -58,7 +58,7 @@ export class SharedUser {
       if (event === PASSED && isMissing) continue
       // the connection continues from the place of another tab
       if (event === OPENED && this.#elsewhere.has(tab))
-        this.#emit([tab], ['gateway:resync', { position, reason: 'epoch' }])
+        this.#emit([tab], [RESYNC, { position, reason: 'epoch' }])
       this.#emit([tab], [event, isMissing && told.recovered ? { ...told, recovered: false } : told])
       tab.user = position
     }

@@ -312,7 +312,7 @@ describe('the log of the user', () => {
     }
   }
 
-  test('a tab with a place in another log than the other tabs loads again, and is not told that nothing is missing', () => {
+  test('a tab with a place in another log than the other tabs loads again, and has not recovered', () => {
     const { got, auth, note, tells } = gateway([tabAt(at(7)), tabAt({ epoch: 'earlier', offset: 3 })])
     assert.deepEqual(auth(), { user: at(7) })
     note(at(8), 8)
