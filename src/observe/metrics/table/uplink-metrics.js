@@ -44,7 +44,7 @@ export const UPLINK_METRICS = Object.freeze({
     type: 'counter',
     labels: ['result'],
     help: 'Publications in answers of the webhook, by `ok` or error code; `retry` counts failed tries.',
-    worry: 'An error code: the service answers with something that cannot be published. Many `retry`: see the log.'
+    worry: 'An error code: the service answers with something that cannot be published.'
   },
   webhook_seconds: {
     type: 'histogram',
