@@ -181,13 +181,18 @@ export class ConnectionEvents {
   }
 
   /**
-   * Sends a client away if its admission was in progress when the drain was announced, or its user banned.
+   * Sends a client away if its admission was in progress when the drain was announced, or its user banned or kicked.
    * @param {AnyConnection} connection
    * @returns {boolean}
    */
   sentAway (connection) {
-    if (this.#context.access.isBanned(connection.uid)) {
+    const { access, login } = this.#context
+    if (access.isBanned(connection.uid)) {
       connection.disconnect('banned')
+      return true
+    }
+    if (login.endedBy(connection.identity, access.orders.kickedAt(connection.uid))) {
+      connection.disconnect('kicked')
       return true
     }
     if (!this.#drain.active) return false

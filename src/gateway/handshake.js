@@ -178,7 +178,7 @@ export class Handshake {
     const opened = documents && readDocuments(documents)
     const since = user === undefined ? undefined : await this.#userLogs.begin(identity.uid, user)
     try {
-      await this.#owners.register(socket, identity.uid, auth.client)
+      await this.#owners.register(socket, identity, auth.client)
     } catch (error) {
       if (happened.hasSubscribers) {
         const refused = { uid: identity.uid, id: socket.id }

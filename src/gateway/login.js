@@ -12,6 +12,7 @@ import { findToken, namesPage } from '../people/auth/credentials.js'
  *
  * @typedef {object} ConnectService the application at AUTH_CONNECT_URL (services/connect)
  * @property {(asked: Asked, isWanted: () => boolean) => Identity | Promise<Identity>} ask isWanted: the client is there
+ * @property {(identity: Identity, kickedAt: number) => boolean} endedBy see Login
  */
 export class Login {
   #authenticator
@@ -70,6 +71,17 @@ export class Login {
    */
   refresh ({ conn }, token) {
     return this.#either(token, () => this.#ask(conn, { headers: {}, address: '', auth: { token } }))
+  }
+
+  /**
+   * Whether an identity is an answer of the application to a question from before a kick of the user. A JWT stays
+   * valid: a kick says nothing about it.
+   * @param {Identity} identity
+   * @param {number} kickedAt time of the last kick by the clock of Redis, ms since 1970; 0: never
+   * @returns {boolean}
+   */
+  endedBy (identity, kickedAt) {
+    return kickedAt > 0 && this.#connect !== undefined && this.#connect.endedBy(identity, kickedAt)
   }
 
   /**

@@ -113,7 +113,7 @@ export class NamespaceAdmission {
   async #makeFirst (socket, codec) {
     const { token, client } = readAuth(socket.handshake.auth)
     const identity = await this.#login.identify(socket, token)
-    await this.#owners.register(socket, identity.uid)
+    await this.#owners.register(socket, identity)
     // the main namespace has admitted the client meanwhile
     if (/** @type {any} */ (socket.conn)[kOwner] !== undefined) this.#users.release(identity.uid)
     else

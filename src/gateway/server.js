@@ -160,10 +160,10 @@ export class Gateway {
     const connectionContext = this.#connectionContext(services, { limits, rates, tenants, turnWrites, backlogs })
     this.handshake = new Handshake(services, {
       owners: new SessionOwners({
-        users: this.users, directory, maxPerUser: limits.maxConnectionsPerUser, rights: { access, mayAct }, metrics
+        users: this.users, directory, maxPerUser: limits.maxConnectionsPerUser, rights: { access, mayAct, login },
+        metrics
       }),
-      login, users: this.users, userLogs, drain: this.drain,
-      newConnectionId: newId, connectionContext
+      login, users: this.users, userLogs, drain: this.drain, newConnectionId: newId, connectionContext
     })
     const context = {
       ...services,

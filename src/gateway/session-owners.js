@@ -9,6 +9,7 @@ import { kConnection } from './socketio-connection.js'
  *
  * @typedef {import('socket.io').Socket} Socket
  * @typedef {import('./socketio-connection.js').SocketIoConnection} Connection
+ * @typedef {import('../people/auth/identity.js').Identity} Identity
  *
  * @typedef {Pick<Socket, 'id' | 'conn' | 'handshake'> & { exclusive?: boolean }} Admitted the part of a client that its
  *   admission uses; exclusive: as of its connection
@@ -16,6 +17,7 @@ import { kConnection } from './socketio-connection.js'
  * @typedef {object} Rights what clients may do on this worker
  * @property {ReturnType<typeof import('../documents/access.js').createAccess>} access
  * @property {() => boolean} mayAct whether clients may use their rights now (people/workers/standing.js)
+ * @property {Pick<import('./login.js').Login, 'endedBy'>} login
  */
 export class SessionOwners {
   #users
@@ -33,7 +35,8 @@ export class SessionOwners {
    * @param {import('./local-users.js').LocalUsers} dependencies.users
    * @param {Pick<import('./directory.js').Directory, 'user'>} dependencies.directory
    * @param {number} dependencies.maxPerUser connections; 0: any number
-   * @param {Pick<Rights, 'mayAct'> & { access: Pick<Rights['access'], 'isBanned'> }} dependencies.rights
+   * @param {Pick<Rights, 'mayAct' | 'login'> & { access: Pick<Rights['access'], 'isBanned' | 'orders'> }}
+   *   dependencies.rights
    * @param {import('../observe/metrics/metrics.js').Metrics} dependencies.metrics
    */
   constructor ({ users, directory, maxPerUser, rights, metrics }) {
@@ -48,11 +51,12 @@ export class SessionOwners {
   /**
    * Registers the user of a new connection.
    * @param {Pick<Admitted, 'conn' | 'exclusive'>} socket
-   * @param {string} uid
+   * @param {Identity} identity
    * @param {string | null} [client] its id
    */
-  async register (socket, uid, client) {
+  async register (socket, identity, client) {
     const { conn } = /** @type {any} */ (socket)
+    const { uid } = identity
     const owner = openOwner(socket)
     if (owner !== undefined && owner.uid !== uid)
       throw new InkcastError('forbidden', 'the connection belongs to another user')
@@ -64,10 +68,25 @@ export class SessionOwners {
     }
     assertMayAct(this.#rights)
     await this.#users.register(uid)
-    const isOpen = conn.readyState === 'open'
-    if (isOpen && !this.#rights.access.isBanned(uid)) return
+    const refusal = this.#refusalOf(conn, identity)
+    if (refusal === undefined) return
     this.#users.release(uid)
-    throw isOpen ? new InkcastError('banned') : new InkcastError('unavailable', 'the connection has gone')
+    throw refusal
+  }
+
+  /**
+   * What has happened while the user was being registered, and before as Redis knows.
+   * @param {{ readyState: string }} conn
+   * @param {Identity} identity
+   */
+  #refusalOf ({ readyState }, identity) {
+    const { access, login } = this.#rights
+    const { uid } = identity
+    if (readyState !== 'open') return new InkcastError('unavailable', 'the connection has gone')
+    if (access.isBanned(uid)) return new InkcastError('banned')
+    return login.endedBy(identity, access.orders.kickedAt(uid))
+      ? new InkcastError('unavailable', 'the user was kicked meanwhile, log in again')
+      : undefined
   }
 
   /**

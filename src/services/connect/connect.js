@@ -22,6 +22,8 @@ const MAX_WAIT = TIMEOUT
 const MAX_ANSWER = 512 * 1024
 /** Answers that are kept. */
 const MAX_ANSWERS = 10_000
+/** Kicks that are remembered; beyond this the oldest are forgotten. */
+const MAX_KICKS = 10_000
 /** An application that asks for a longer time gets this one: a logout holds for new connections after it. ms */
 const MAX_REFRESH = 3_600_000
 /** Time of failing until it is reported, ms. */
@@ -41,6 +43,13 @@ export class ConnectService {
   #stopping = new AbortController()
   /** By hash of the question: it has credentials. @type {LruCache<Identity>} */
   #answers = new LruCache(MAX_ANSWERS)
+  /** When the questions of these answers were asked, ms (monotonic). @type {WeakMap<Identity, number>} */
+  #askedAt = new WeakMap()
+  /**
+   * The kick of each user that has ended an answer, and since when this process knows it, ms (monotonic).
+   * @type {LruCache<{ at: number, knownSince: number }>}
+   */
+  #kicks = new LruCache(MAX_KICKS)
   /**
    * Identical questions share one answer. As many as have a turn or wait for one.
    * @type {Map<string, { answer: Promise<Identity>, wanted: (() => boolean)[] }>}
@@ -89,7 +98,7 @@ export class ConnectService {
     const key = hash('sha256', body, 'base64')
     const known = this.#answers.get(key, clock.monotonic())
     // the wall clock may have been set
-    if (known !== undefined && clock.now() < (known.expiresAt ?? Infinity)) {
+    if (known !== undefined && clock.now() < (known.expiresAt ?? Infinity) && this.#isAfterKick(known)) {
       metrics.connect_unasked.inc({ reason: 'cached' })
       return known
     }
@@ -104,6 +113,30 @@ export class ConnectService {
       .finally(() => this.#inProgress.delete(key))
     this.#inProgress.set(key, { answer, wanted })
     return answer
+  }
+
+  /**
+   * Whether an identity is an answer that a kick has ended: the application may have ended the session between the
+   * question and the kick, so it has to be asked again. Earlier answers about the user are not given any more.
+   * @param {Identity} identity
+   * @param {number} kickedAt ms since 1970, by the clock that sets the times of orders; 0: never
+   * @returns {boolean}
+   */
+  endedBy (identity, kickedAt) {
+    const { uid, issuedAt } = identity
+    if (!this.#askedAt.has(identity) || Number(issuedAt) * 1000 > kickedAt) return false
+    // that clock may have been set back since the kick: no question is refused that was asked with the kick known
+    const { clock } = this.#parts
+    const known = this.#kicks.get(uid, clock.monotonic())
+    if (known?.at === kickedAt) return !this.#isAfterKick(identity)
+    this.#kicks.set(uid, { at: kickedAt, knownSince: clock.monotonic() }, Infinity)
+    return true
+  }
+
+  /** @param {Identity} answer @returns {boolean} whether it was asked for after the known kick of its user, if any */
+  #isAfterKick (answer) {
+    const knownSince = this.#kicks.get(answer.uid, this.#parts.clock.monotonic())?.knownSince ?? -Infinity
+    return Number(this.#askedAt.get(answer)) > knownSince
   }
 
   /** @param {string} key @param {string} body @param {() => boolean} isWanted @returns {Promise<Identity>} */
@@ -149,6 +182,7 @@ export class ConnectService {
       const { identity, refreshInMs } = identityFromAnswer(given, askedAt, tenants)
       const left = (identity.expiresAt ?? Infinity) - clock.now()
       if (left <= 0) throw new InkcastError('token_expired', 'the answer of the application has expired already')
+      this.#askedAt.set(identity, began)
       const keptFor = Math.min(refreshInMs, MAX_REFRESH, left)
       if (keptFor > 0) this.#answers.set(key, identity, clock.monotonic() + keptFor)
       this.#answered('ok')

@@ -86,6 +86,28 @@ async function refusal (t, options, address = url) {
   return error
 }
 
+/** @param {string} uid @param {any} [client] that it ends */
+async function kick (uid, client) {
+  const ended = client?.next('gateway:disconnect')
+  assert.equal((await fetch(`${server.apiUrl}/v1/users/${uid}/connections`, { method: 'DELETE' })).status, 202)
+  await ended
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {string} uid
+ * @returns {Promise<string[]>} codes of the refusals that a client gets, to the first that it may not retry after
+ */
+async function codes (t, uid) {
+  const all = []
+  for (let retryable = true; retryable;) {
+    const { data } = await refusal(t, from({ cookie: `sid=${uid}` }))
+    all.push(data.code)
+    retryable = data.retryable
+  }
+  return all
+}
+
 describe('a login by the session of the application', () => {
   test('makes the identity, and the client is refused with the code of the application', async (t) => {
     more = { name: 'Ada', documents: [{ guid: 'plan', access: 'read' }], data: { plan: 'pro' } }
@@ -184,6 +206,46 @@ describe('a login by the session of the application', () => {
     const kicked = client.next('gateway:disconnect')
     assert.equal((await fetch(`${server.apiUrl}/v1/users/ada/connections`, { method: 'DELETE' })).status, 202)
     assert.equal((await kicked)[0].code, 'kicked')
+  })
+
+  test('after a logout and a kick is refused, although its answer was kept, until the application admits it', async (t) => {
+    more = { refreshInMs: 60_000 }
+    const client = await connectClient(t, url, from({ cookie: 'sid=eve' }))
+    answer = () => ({ status: 401, body: { code: 'no_session' } })
+    await kick('eve', client)
+    assert.deepEqual(await codes(t, 'eve'), ['unavailable', 'no_session'])
+    answer = usual
+    await connectClient(t, url, from({ cookie: 'sid=eve' }))
+    assert.equal((await connectClient(t, url, from({ cookie: 'sid=eve' }))).connected, true)
+    assert.equal(questions.length, 3)
+  })
+
+  test('that is in progress during a kick is refused once', async (t) => {
+    hangs = true
+    const refused = refusal(t, from({ cookie: 'sid=joe' }))
+    await waitFor(() => held.length === 1)
+    await kick('joe')
+    hangs = false
+    held.pop()?.()
+    const { data } = await refused
+    assert.deepEqual([data.code, data.retryable], ['unavailable', true])
+    await connectClient(t, url, from({ cookie: 'sid=joe' }))
+  })
+
+  test('ends with a kick while a middleware of an extension decides', async (t) => {
+    /** @type {() => void} */
+    let decide = assert.fail
+    server.gateway.io.use((/** @type {any} */ socket, /** @type {() => void} */ next) => {
+      if (socket.handshake.auth.waits) decide = next
+      else next()
+    })
+    const open = await connectClient(t, url, from({ cookie: 'sid=slow' }))
+    const client = createClient(t, url, { ...from({ cookie: 'sid=slow' }), auth: { waits: true } })
+    await waitFor(() => decide !== assert.fail)
+    await kick('slow', open)
+    const farewell = client.next('gateway:disconnect')
+    decide()
+    assert.equal((await farewell)[0].code, 'kicked')
   })
 
   test('opens a document after a revocation by an answer that is newer, and not by a known one', async (t) => {

@@ -209,6 +209,38 @@ describe('answers of the application', () => {
   })
 })
 
+describe('a kick', () => {
+  test('ends the answers to earlier questions, for each client of the user, and none to later ones', async () => {
+    const { service, ask, clock, requests } = setUp(() => ok({ uid: 'ada', refreshInMs: 3_600_000 }))
+    const [first, second] = [await ask(client('a')), await ask(client('b'))]
+    clock.advance(1000)
+    assert.equal(service.endedBy(first, 0), false, 'never kicked')
+    const kickedAt = clock.now() + 7
+    assert.equal(service.endedBy(first, kickedAt - 1001), false, 'kicked before the question')
+    assert.equal(service.endedBy(first, kickedAt), true)
+    assert.equal(service.endedBy(second, kickedAt), true)
+    clock.advance(1000)
+    for (const cookie of ['a', 'b', 'a', 'b']) assert.equal(service.endedBy(await ask(client(cookie)), kickedAt), false)
+    assert.equal(requests.length, 4, 'each is asked about once more')
+  })
+
+  test('ends no answer to a question that is asked once it is known, wherever the clock of Redis is', async () => {
+    const { service, ask, clock } = setUp(() => ok({ uid: 'ada' }))
+    const kickedAt = clock.now() + 1e9
+    assert.equal(service.endedBy(await ask(client('a')), kickedAt), true)
+    clock.advance(1)
+    assert.equal(service.endedBy(await ask(client('a')), kickedAt), false)
+    clock.advance(1)
+    assert.equal(service.endedBy(await ask(client('a')), kickedAt + 5), true, 'the next kick')
+  })
+
+  test('ends no JWT', () => {
+    const { service } = setUp(() => ok({ uid: 'ada' }))
+    const identity = { uid: 'ada', grants: null, issuedAt: 1, expiresAt: null, anonymous: false }
+    assert.equal(service.endedBy(identity, 5000), false)
+  })
+})
+
 describe('a storm of handshakes', () => {
   test('of 5,000 clients has 50 questions open at most, in order, and each ends', async () => {
     let open = 0
