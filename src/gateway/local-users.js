@@ -11,8 +11,11 @@ const LOOKED_AT = 16
 class LocalUser extends UserBudget {
   /** Open and connecting connections. */
   count = 0
-  /** Pending registration. @type {Promise<void> | null} */
-  ready = null
+  /**
+   * Pending registration with the bus; null: it has succeeded; undefined: there is none.
+   * @type {Promise<void> | null | undefined}
+   */
+  ready
 }
 
 /**
@@ -64,27 +67,32 @@ export class LocalUsers {
   budgetOf (uid) { return /** @type {LocalUser} */ (this.#users.get(uid)) }
 
   /**
+   * Counts a connection, at once: while it waits for its tenant's budget, others of the user find it counted.
    * @param {string} uid
    * @throws {import('../base/common/errors.js').InkcastError} unavailable; too_many_connections: of its tenant
    */
   async register (uid) {
-    const admitted = this.#tenants?.connected(uid)
-    if (admitted !== undefined) await admitted
-    let user = this.#users.get(uid)
-    if (user === undefined) {
-      user = this.#enter(uid)
-      user.ready = this.#bus.addUser(uid)
-    }
+    const user = this.#users.get(uid) ?? this.#enter(uid)
     user.count++
     try {
-      await user.ready
+      const admitted = this.#tenants?.connected(uid)
+      if (admitted !== undefined) await admitted
+    } catch (error) {
+      this.#uncount(uid, user)
+      throw error
+    }
+    if (user.ready === undefined) user.ready = this.#bus.addUser(uid)
+    const { ready } = user
+    try {
+      await ready
       // frees the promise: one per user would add up
       user.ready = null
     } catch (error) {
       this.#metrics.bus_errors.inc({ operation: 'addUser' })
       this.#tenants?.disconnected(uid)
       // the next connection retries
-      if (--user.count === 0 && this.#users.get(uid) === user) this.#leave(uid, user)
+      if (user.ready === ready) user.ready = undefined
+      this.#uncount(uid, user)
       throw error
     }
   }
@@ -94,8 +102,16 @@ export class LocalUsers {
     const user = this.#users.get(uid)
     if (user === undefined) return
     this.#tenants?.disconnected(uid)
+    this.#uncount(uid, user)
+  }
+
+  /** @param {string} uid @param {LocalUser} user */
+  #uncount (uid, user) {
     if (--user.count > 0) return
+    const isAdded = user.ready !== undefined
+    user.ready = undefined
     this.#leave(uid, user)
+    if (!isAdded) return
     this.#bus.removeUser(uid).catch((error) => {
       this.#metrics.bus_errors.inc({ operation: 'removeUser' })
       this.#log.debug({ err: error }, 'removeUser failed')
