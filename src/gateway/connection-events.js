@@ -23,7 +23,7 @@ import { kConnection } from './socketio-connection.js'
 export class ConnectionEvents {
   #context
   #directory
-  #users
+  #owners
   #heartbeat
   #inputLimits
   #handshake
@@ -39,7 +39,7 @@ export class ConnectionEvents {
    * @param {import('./handlers/context.js').HandlerContext} context
    * @param {object} parts
    * @param {import('./directory.js').Directory} parts.directory
-   * @param {import('./local-users.js').LocalUsers} parts.users
+   * @param {import('./session-owners.js').SessionOwners} parts.owners
    * @param {import('../transport/heartbeat/heartbeat.js').Heartbeat} parts.heartbeat
    * @param {import('../transport/admission/input-limits.js').InputLimits} parts.inputLimits
    * @param {Pick<import('./leaving/drain.js').Drain, 'active'>} parts.drain
@@ -47,10 +47,10 @@ export class ConnectionEvents {
    * @param {import('./user-logs.js').UserLogs} parts.userLogs
    * @param {boolean} parts.extended
    */
-  constructor (context, { directory, users, heartbeat, inputLimits, handshake, userLogs, drain, extended }) {
+  constructor (context, { directory, owners, heartbeat, inputLimits, handshake, userLogs, drain, extended }) {
     this.#context = context
     this.#directory = directory
-    this.#users = users
+    this.#owners = owners
     this.#heartbeat = heartbeat
     this.#inputLimits = inputLimits
     this.#handshake = handshake
@@ -173,7 +173,7 @@ export class ConnectionEvents {
     } else {
       connection.continue(replaces)
       this.#remove(replaces)
-      this.#users.release(replaces.uid)
+      this.#owners.release(replaces)
     }
     if (this.#extended) keepHandshake(socket)
     else forgetHandshake(socket)
@@ -216,11 +216,12 @@ export class ConnectionEvents {
     const lost = reason !== 'client namespace disconnect' && reason !== 'server namespace disconnect'
     this.ended(connection, reason, lost)
     if (next === undefined || conn.readyState !== 'open' || conn[kOwner] !== connection)
-      return this.#users.release(connection.uid)
+      return this.#owners.release(connection)
     const successor = new NamespaceConnection(
       next, connection.identity, connection.codec, connection.client, connection.context
     )
     successor.continue(connection)
+    this.#owners.passOn(connection, successor)
     conn[kOwner] = next[kConnection] = client.decoder.connection = successor
     this.add(successor)
   }

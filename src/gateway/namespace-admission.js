@@ -130,10 +130,11 @@ export class NamespaceAdmission {
    */
   standIn (socket) {
     const { identity, codec, client } = /** @type {Connection} */ (this.#ownerOf.get(socket))
+    // first: the connection uses the budget of the user
     const registering = this.#users.register(identity.uid)
     const connection = new NamespaceConnection(socket, identity, codec, client, this.#connectionContext)
     Object.assign(socket, { [kConnection]: connection })
-    registering.catch(() => connection.giveUp('unavailable, reconnect'))
+    this.#owners.registers(connection, registering)
     return connection
   }
 }

@@ -158,12 +158,11 @@ export class Gateway {
     })
     const backlogs = new Backlogs({ ...limits, ...bounds }, metrics, clock)
     const connectionContext = this.#connectionContext(services, { limits, rates, tenants, turnWrites, backlogs })
+    const owners = new SessionOwners({
+      users: this.users, directory, maxPerUser: limits.maxConnectionsPerUser, rights: { access, mayAct, login }, metrics
+    })
     this.handshake = new Handshake(services, {
-      owners: new SessionOwners({
-        users: this.users, directory, maxPerUser: limits.maxConnectionsPerUser, rights: { access, mayAct, login },
-        metrics
-      }),
-      login, users: this.users, userLogs, drain: this.drain, newConnectionId: newId, connectionContext
+      owners, login, users: this.users, userLogs, drain: this.drain, newConnectionId: newId, connectionContext
     })
     const context = {
       ...services,
@@ -173,7 +172,7 @@ export class Gateway {
       operationRates: createOperationRates(operationRatesOf(limits))
     }
     this.#events = new ConnectionEvents(context, {
-      directory, users: this.users, heartbeat: this.heartbeat, inputLimits: admission.inputLimits,
+      directory, owners, heartbeat: this.heartbeat, inputLimits: admission.inputLimits,
       handshake: this.handshake, userLogs, drain: this.drain, extended: extensions !== undefined
     })
     const undecoded = createUndecoded({ metrics, log, clock })

@@ -14,6 +14,10 @@ import { kConnection } from './socketio-connection.js'
  * @typedef {Pick<Socket, 'id' | 'conn' | 'handshake'> & { exclusive?: boolean }} Admitted the part of a client that its
  *   admission uses; exclusive: as of its connection
  *
+ * @typedef {object} Registration
+ * @property {Promise<void>} done of LocalUsers
+ * @property {Connection | undefined} of undefined: it has ended
+ *
  * @typedef {object} Rights what clients may do on this worker
  * @property {ReturnType<typeof import('../documents/access.js').createAccess>} access
  * @property {() => boolean} mayAct whether clients may use their rights now (people/workers/standing.js)
@@ -27,6 +31,8 @@ export class SessionOwners {
   #metrics
   /** Listeners to the end of sessions that have several namespaces. @type {WeakMap<Connection, () => void>} */
   #releases = new WeakMap()
+  /** Of connections that are connected already. @type {WeakMap<Connection, Registration>} */
+  #registrations = new WeakMap()
   /** The listener of all others. @type {(this: any) => void} */
   #release
 
@@ -119,6 +125,37 @@ export class SessionOwners {
     const release = () => this.#users.release(connection.uid)
     this.#releases.set(connection, release)
     conn.on('close', release)
+  }
+
+  /**
+   * A connection is connected already: it ends if its user cannot be registered.
+   * @param {Connection} connection
+   * @param {Promise<void>} done of LocalUsers
+   */
+  registers (connection, done) {
+    /** @type {Registration} */
+    const registration = { done, of: connection }
+    this.#registrations.set(connection, registration)
+    done.catch(() => registration.of?.giveUp('unavailable, reconnect'))
+  }
+
+  /**
+   * @param {Connection} from ends
+   * @param {Connection} to of the same session, is counted in its place
+   */
+  passOn (from, to) {
+    const registration = this.#registrations.get(from)
+    if (registration === undefined) return
+    registration.of = to
+    this.#registrations.set(to, registration)
+  }
+
+  /** Releases the user of a connection that has ended: as often as it was counted. @param {Connection} connection */
+  release (connection) {
+    const registration = this.#registrations.get(connection)
+    if (registration === undefined) return this.#users.release(connection.uid)
+    registration.of = undefined
+    registration.done.then(() => this.#users.release(connection.uid), () => {})
   }
 
   /** @param {Connection | undefined} connection outside the main namespace */

@@ -137,6 +137,39 @@ describe('namespaces of one client', () => {
     }
   })
 
+  test('a second one that the tenant has no room for takes nothing from other connections of the user', async (t) => {
+    const { client, server } = await setUp(t, {
+      MAX_CONNECTIONS_PER_USER: '0', TENANTS: '{"acme":{"connections":2}}'
+    })
+    const claims = { sub: 'acme/ada', tenant: 'acme' }
+    const [other, one] = [await client(), await client()]
+    other.send(connect('/', sign(claims)))
+    await other.text(/^40\{/)
+    const token = sign({ ...claims, name: '/a=200' })
+    one.send(connect('/a', token))
+    one.send(connect('/b', token))
+    await one.closed
+    await waitFor(() => server.gateway.connections === 1)
+    assert.equal(server.gateway.users.count('acme/ada'), 1)
+    const answer = await fetch(`${server.apiUrl}/v1/users/acme%2Fada/connections`, { method: 'DELETE' })
+    assert.equal(answer.status, 202)
+    assert.match(String(await other.text(/^42\["gateway:disconnect"/)), /"code":"kicked"/)
+  })
+
+  test('one is counted for its tenant although the first was refused', async (t) => {
+    const { client, server } = await setUp(t, { TENANTS: '{"acme":{"connections":1}}' })
+    const token = sign({ sub: 'acme/ada', tenant: 'acme', name: '/a=-20&/b=100' })
+    const one = await client()
+    one.send(connect('/a', token))
+    one.send(connect('/b', token))
+    await one.text(/^44\/a/)
+    await one.text(/^40\/b/)
+    await alive(one, '/b')
+    assert.equal(server.gateway.users.count('acme/ada'), 1)
+    one.ws.terminate()
+    await waitFor(() => !server.gateway.users.has('acme/ada'))
+  })
+
   test('a connection that ends while a middleware decides leaves nothing', async (t) => {
     const { client, nothingLeft } = await setUp(t)
     for (const path of ['/', '/a']) {

@@ -29,7 +29,7 @@ function start ({
   const identity = (/** @type {string} */ uid) => /** @type {any} */ ({ uid })
   /** @param {string} uid @returns {Promise<string>} the code of the refusal, or `ok` */
   const register = (uid) => owners.register(socket(), identity(uid)).then(() => 'ok', ({ code }) => code)
-  return { users, orders, register }
+  return { users, owners, orders, register }
 }
 
 /** @param {string[]} all */
@@ -72,6 +72,30 @@ test('a handshake that the budget of its tenant refuses does not count for the l
   assert.equal(await register('acme/ada'), 'ok')
   assert.equal(await register('acme/ada'), 'too_many_connections')
 })
+
+for (const [what, isAdmitted] of /** @type {const} */ ([['admitted', true], ['refused', false]])) {
+  test(`a connection that ends before its tenant has ${what} it is released as often as it was counted`, async () => {
+    /** @type {((isAdmitted: boolean) => void)[]} */
+    const answers = []
+    const { users, owners, register } = start({
+      tenants: {
+        connected: () => users.count('acme/ada') === 1 ? undefined : new Promise((resolve, reject) => {
+          answers.push((admitted) => admitted ? resolve(undefined) : reject(new Error('full')))
+        }),
+        disconnected () {}
+      }
+    })
+    assert.equal(await register('acme/ada'), 'ok')
+    const connection = () => /** @type {any} */ ({ uid: 'acme/ada', giveUp: assert.fail })
+    const [first, successor] = [connection(), connection()]
+    owners.registers(first, users.register('acme/ada'))
+    owners.passOn(first, successor)
+    owners.release(successor)
+    answers[0](isAdmitted)
+    await settled()
+    assert.equal(users.count('acme/ada'), 1)
+  })
+}
 
 test('the bus has a user until the last connection has gone, also if that one was never admitted', async () => {
   /** @type {string[]} */
