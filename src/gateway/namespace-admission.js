@@ -75,7 +75,7 @@ export class NamespaceAdmission {
     names.add(name)
     try {
       assignId(socket, this.#newConnectionId())
-      if (conn[kOwner] === undefined) await this.#becomeFirst(socket, codec)
+      await this.#enter(socket, codec)
       this.#ownerOf.set(socket, conn[kOwner])
       describeSocket(socket, conn[kOwner])
     } catch (error) {
@@ -85,9 +85,35 @@ export class NamespaceAdmission {
   }
 
   /**
+   * Enters as the user whose connection it is. A token is not needed then, but one of another user is refused.
+   * @param {Socket} socket
+   * @param {import('../transport/socketio/codec.js').Codec} codec
+   * @throws {InkcastError} (rejects with) forbidden; what Login has
+   */
+  async #enter (socket, codec) {
+    const { conn, handshake } = /** @type {any} */ (socket)
+    /** @type {string | undefined} */
+    let uid
+    // the first namespace may be refused meanwhile
+    for (;;) {
+      const owner = conn[kOwner]
+      if (owner === undefined) {
+        if (await this.#becomeFirst(socket, codec)) return
+      } else if (handshake.auth?.token == null || uid === owner.uid) {
+        return
+      } else if (uid === undefined) {
+        uid = (await this.#login.identify(socket, readAuth(handshake.auth).token)).uid
+      } else {
+        throw new InkcastError('forbidden', 'the connection belongs to another user')
+      }
+    }
+  }
+
+  /**
    * Admits a client that is in no namespace yet. If another admission of the client is in progress, waits for that one.
    * @param {Socket} socket
    * @param {import('../transport/socketio/codec.js').Codec} codec
+   * @returns {Promise<boolean>} false: another namespace may be the first
    */
   async #becomeFirst (socket, codec) {
     const { conn, client } = /** @type {any} */ (socket)
@@ -99,27 +125,32 @@ export class NamespaceAdmission {
       })
     }
     while (this.#first.has(conn)) await this.#first.get(conn)?.catch(() => {})
-    if (conn[kOwner] !== undefined) return
+    if (conn[kOwner] !== undefined) return false
     const admission = this.#makeFirst(socket, codec)
     this.#first.set(conn, admission)
     try {
-      await admission
+      return await admission
     } finally {
       this.#first.delete(conn)
     }
   }
 
-  /** @param {Socket} socket @param {import('../transport/socketio/codec.js').Codec} codec */
+  /**
+   * @param {Socket} socket
+   * @param {import('../transport/socketio/codec.js').Codec} codec
+   * @returns {Promise<boolean>} false: the main namespace has admitted the client meanwhile
+   */
   async #makeFirst (socket, codec) {
     const { token, client } = readAuth(socket.handshake.auth)
     const identity = await this.#login.identify(socket, token)
     await this.#owners.register(socket, identity)
-    // the main namespace has admitted the client meanwhile
-    if (/** @type {any} */ (socket.conn)[kOwner] !== undefined) this.#users.release(identity.uid)
-    else
-      this.#owners.own(
-        new NamespaceConnection(socket, identity, codec, client ?? undefined, this.#connectionContext), false
-      )
+    if (/** @type {any} */ (socket.conn)[kOwner] !== undefined) {
+      this.#users.release(identity.uid)
+      return false
+    }
+    const connection = new NamespaceConnection(socket, identity, codec, client ?? undefined, this.#connectionContext)
+    this.#owners.own(connection, false)
+    return true
   }
 
   /**

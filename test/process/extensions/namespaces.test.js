@@ -76,6 +76,29 @@ describe('namespaces of one client', () => {
     await nothingLeft()
   })
 
+  for (const first of ['/', '/a']) {
+    test(`each checks the token that it gets: another user's is refused, after ${first} and beside it`, async (t) => {
+      const { client, nothingLeft, server } = await setUp(t)
+      const one = await client()
+      const codes = () => one.received.flatMap((data) => /^44\/b.*"code":"(\w+)"/.exec(String(data))?.[1] ?? [])
+      one.send(connect(first))
+      one.send(connect('/b', sign({ sub: 'bob' })))
+      await waitFor(() => codes().length === 1)
+      await one.text(first === '/' ? /^40\{/ : /^40\/a/)
+      one.send(connect('/b', sign({ sub: 'bob' })))
+      await waitFor(() => codes().length === 2)
+      one.send(connect('/b', 'invalid'))
+      await waitFor(() => codes().length === 3)
+      assert.deepEqual(codes(), ['forbidden', 'forbidden', 'unauthorized'])
+      one.send(connect('/b', sign({ sub: 'ada', name: 'another token' })))
+      await one.text(/^40\/b/)
+      await alive(one, '/b')
+      assert.equal(server.gateway.connections, 1)
+      one.ws.terminate()
+      await nothingLeft()
+    })
+  }
+
   for (const order of [['/', '/a', '/b'], ['/a', '/', '/b'], ['/a', '/b', '/']]) {
     test(`connect in any order, and leave in any order: ${order}`, async (t) => {
       const { client, nothingLeft, server } = await setUp(t)
