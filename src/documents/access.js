@@ -76,7 +76,15 @@ export function createAccess ({ settings, tenants, log, metrics, clock, orderTim
         metrics?.closed_grants.inc()
         return false
       }
-      if (grants === null && hook !== null) return hook.ask(uid, guid, access, revokedAt)
+      if (grants === null && hook !== null) {
+        const answer = hook.ask(uid, guid, access, revokedAt)
+        if (typeof answer === 'boolean') return answer
+        // an answer to a request from before a revoke does not count
+        return answer.then((allowed) => !allowed ||
+          (orders.revokedAt(uid, guid) === revokedAt && orders.closedUntil(uid, guid) <= orderTime())
+          ? allowed
+          : this.check(identity, guid, access))
+      }
       if (revokedAt > 0 && isOlder(identity, revokedAt)) return false
       if (grants === null) return true
       if (grants.length <= SHORT_LIST)

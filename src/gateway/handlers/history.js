@@ -4,6 +4,7 @@ import { strictObject, wholeNumber } from '../../base/common/schema.js'
 import { MAX_ATTACHMENTS, payloadFor } from '../../documents/delivery/delivery.js'
 import { readBackwards } from '../../documents/history.js'
 import { guid } from './input.js'
+import { assertMayAct } from './standing.js'
 
 /** Maximum records per answer. */
 const MAX_LIMIT = 100
@@ -22,11 +23,13 @@ export const schema = strictObject({
  * @param {import('valibot').InferOutput<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
-export async function handle (connection, { guid, before, limit = DEFAULT_LIMIT }, { bus, reads }) {
+export async function handle (connection, { guid, before, limit = DEFAULT_LIMIT }, context) {
+  const { bus, reads } = context
   const document = connection.document(guid)
   if (!document?.joined) throw new InkcastError('not_joined')
   const { records, position, more } = await readBackwards(reads.of(bus, connection.uid), guid, { before, limit })
-  // the document may have been left or revoked meanwhile
+  // the document may have been left or revoked meanwhile, or the worker cut off
+  assertMayAct(context)
   if (!document.wanted) throw new InkcastError('not_joined')
   connection.answered(records.reduce((sum, { publication }) => sum + publication.value.length, 0))
   const { payloads, left } = payloadsFor(connection, records)

@@ -3,6 +3,7 @@ import { InkcastError } from '../../base/common/errors.js'
 import { strictObject } from '../../base/common/schema.js'
 import { guid, idle, isGuidOnly, last, members as asksForMembers, position, state, tab } from './input.js'
 import { leaveDocument } from './leave.js'
+import { assertMayAct } from './standing.js'
 
 export const schema = strictObject({
   guid,
@@ -54,7 +55,10 @@ export async function handle (connection, { guid, position, last, tab, ...part }
   try {
     if (state !== undefined) presence.checkState(state)
     const asked = mayRead(connection, guid, access)
-    if (asked !== undefined) await asked
+    if (asked !== undefined) {
+      await asked
+      assertMayAct(context)
+    }
     assertWanted(document)
     if (known !== undefined) {
       const resumed = await resume(connection, guid, position, document, feeds)

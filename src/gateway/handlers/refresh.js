@@ -5,10 +5,11 @@ import { leaveDocument } from './leave.js'
 export const schema = strictObject({ token: string() })
 
 /**
- * The latest request of each connection whose documents are being checked: a newer token supersedes older ones.
- * @type {WeakMap<import('../connection.js').Connection, object>}
+ * Requests in progress of each connection, in the order in which they came: a valid token supersedes earlier ones,
+ * whichever is checked first.
+ * @type {WeakMap<import('../connection.js').Connection, Set<{ superseded: boolean }>>}
  */
-const newest = new WeakMap()
+const inProgress = new WeakMap()
 
 /**
  * Accepts a new token of the same user, before the old one expires. Documents that the new token does not allow are
@@ -20,11 +21,21 @@ const newest = new WeakMap()
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, input, context) {
-  const identity = await context.login.refresh(connection, input.token)
-  assertOpen(connection)
-  if (identity.uid !== connection.uid) throw new InkcastError('forbidden', 'the token belongs to another user')
-  newest.set(connection, input)
+  const own = { superseded: false }
+  const requests = inProgress.get(connection) ?? new Set()
+  inProgress.set(connection, requests.add(own))
+  const assertNewest = () => {
+    assertOpen(connection)
+    if (own.superseded) throw new InkcastError('unavailable', 'another token came meanwhile')
+  }
   try {
+    const identity = await context.login.refresh(connection, input.token)
+    assertNewest()
+    if (identity.uid !== connection.uid) throw new InkcastError('forbidden', 'the token belongs to another user')
+    for (const earlier of requests) {
+      if (earlier === own) break
+      earlier.superseded = true
+    }
     /** @type {Map<string, boolean>} */
     const allowed = new Map()
     // includes documents joined meanwhile with the old token: a map's iterator reaches entries that are added
@@ -33,8 +44,7 @@ export async function handle (connection, input, context) {
       // a client that keeps opening and leaving documents would prolong the loop without end
       if (allowed.size >= 2 * context.limits.maxDocumentsPerConnection) throw new InkcastError('rate_limited')
       allowed.set(guid, await context.access.check(identity, guid, 'read'))
-      assertOpen(connection)
-      if (newest.get(connection) !== input) throw new InkcastError('unavailable', 'another token came meanwhile')
+      assertNewest()
     }
     // no await between the last check and the last leave
     const before = connection.identity
@@ -48,7 +58,8 @@ export async function handle (connection, input, context) {
     }
     return { expiresAt: identity.expiresAt }
   } finally {
-    if (newest.get(connection) === input) newest.delete(connection)
+    requests.delete(own)
+    if (requests.size === 0) inProgress.delete(connection)
   }
 }
 

@@ -91,15 +91,24 @@ async function send (connection, input, context) {
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
  * @param {Pick<import('./context.js').HandlerContext, 'access' | 'mayAct'>} context
+ * @returns {Promise<void>} rights of the time at which it resolves
  * @throws {InkcastError} not_joined, forbidden, unavailable
  */
 export async function mayWrite (connection, guid, context) {
+  const { access } = context
+  /** @type {import('../../people/auth/identity.js').Identity} */
+  let identity
+  do {
+    assertMayAct(context)
+    assertJoined(connection, guid)
+    identity = connection.identity
+    if (!await access.check(identity, guid, 'write')) throw new InkcastError('forbidden')
+    // meanwhile a new token may have come
+  } while (identity !== connection.identity)
+  // or the document left, the worker cut off, the user banned (clients of MQTT send without joining)
   assertMayAct(context)
   assertJoined(connection, guid)
-  if (!await context.access.check(connection.identity, guid, 'write')) throw new InkcastError('forbidden')
-  // access may have been revoked during the check, or the worker cut off
-  assertMayAct(context)
-  assertJoined(connection, guid)
+  if (access.isBanned(identity.uid)) throw new InkcastError('forbidden')
 }
 
 /** @param {import('../connection.js').Connection} connection @param {string} guid @throws {InkcastError} not_joined */

@@ -50,10 +50,17 @@ async function setUp (t, ...open) {
    * @type {Map<string, { resolve: (allowed: boolean) => void, reject: (error: Error) => void }>} by token and document
    */
   const asked = new Map()
+  /** Checks of tokens that wait. @type {Map<string, Promise<void>>} */
+  const held = new Map()
   /** @type {Promise<void> | undefined} delays joins after their check */
   let opening
   const context = /** @type {any} */ ({
-    login: { refresh: (/** @type {any} */ _socket, /** @type {string} */ token) => identities[token] },
+    login: {
+      async refresh (/** @type {any} */ _socket, /** @type {string} */ token) {
+        await held.get(token)
+        return identities[token]
+      }
+    },
     access: {
       readOnly: () => false,
       check: (/** @type {{ name: string }} */ { name }, /** @type {string} */ guid) =>
@@ -75,6 +82,11 @@ async function setUp (t, ...open) {
   for (const guid of open) await join(connection, { guid }, context)
   return {
     connection, clock, told, expiry, identities,
+    holdLogin (/** @type {string} */ token) {
+      let goOn = () => {}
+      held.set(token, new Promise((resolve) => { goOn = resolve }))
+      return { goOn }
+    },
     holdJoins (/** @type {Promise<void>} */ until) { opening = until },
     join: (/** @type {string} */ guid) => join(connection, { guid }, context),
     refresh: (/** @type {string} */ token) => refresh(connection, { token }, context),
@@ -158,6 +170,18 @@ describe('auth:refresh', () => {
     await answer('newer a', true)
     await refreshed
     await answer('new a', true)
+    await overtaken
+    assert.equal(connection.identity, identities.newer)
+  })
+
+  test('is superseded by a later one also while its token is being checked', async (t) => {
+    const { connection, identities, holdLogin, refresh, answer } = await setUp(t, 'a')
+    const login = holdLogin('new')
+    const overtaken = assert.rejects(refresh('new'), { code: 'unavailable' })
+    const refreshed = refresh('newer')
+    await answer('newer a', true)
+    await refreshed
+    login.goOn()
     await overtaken
     assert.equal(connection.identity, identities.newer)
   })
