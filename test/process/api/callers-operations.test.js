@@ -58,3 +58,20 @@ for (const [which, rights] of Object.entries(CALLERS)) {
     }
   })
 }
+
+test('a parameter that an operation does not have opens it to no caller with limited rights', async (t) => {
+  const { path } = callersFile(t, {
+    callers: [{ name: 'editor', tokens: [{ text: TOKEN }], operators: ['*'], operations: ['*'], guids: ['acme/*'] }]
+  })
+  const api = await startApi(t, { callersFile: path })
+  const refused = []
+  for (const { method, path, operation, query } of operations) {
+    if (method !== 'GET' || /:/.test(path) || query?.prefix !== undefined) continue
+    for (const more of ['', '?prefix=acme/', '?prefix=acme/&prefix=acme/', '?__proto__=x']) {
+      const { status } = await api.call(method, path + more, { headers: { authorization: `Bearer ${TOKEN}` } })
+      assert.equal(status, 403, path + more)
+      refused.push(operation)
+    }
+  }
+  assert.ok(refused.includes('overview'), String(refused))
+})

@@ -216,6 +216,56 @@ test('a message that is too large is refused by its length, compressed or not, w
   assert.equal((await ended).code, 'bad_request')
 })
 
+test('calls of the health that stay open take no place of a caller', async (t) => {
+  const { port } = await startGrpcApi(t, { tokens: TOKENS, services })
+  const watched = await Promise.all(Array.from({ length: 100 }, async () => {
+    const client = rawGrpc(t, port)
+    return Promise.all(Array.from({ length: 10 }, async () => {
+      const { stream } = client.call(`${HEALTH}Watch`)
+      stream.end(framed(Buffer.alloc(0)))
+      await once(stream, 'data')
+      stream.resume()
+    }))
+  }))
+  assert.equal(watched.flat().length, 1000)
+  const { status } = await ask(rawGrpc(t, port, { token: TOKEN }))
+  assert.equal(status, 0)
+})
+
+test('a compressed message counts with the bytes that it has decompressed', async (t) => {
+  /** Publications of a megabyte. */
+  let held = 0
+  const { port } = await startGrpcApi(t, {
+    publishLane: () => {
+      held++
+      return new Promise(() => {})
+    }
+  })
+  const value = Buffer.from(JSON.stringify('a'.repeat(MB - 10)))
+  const publications = Array.from({ length: 4 }, (_, i) => ({ guid: `${i}`, value }))
+  const bytes = framed(gzipSync(PublishBatch.requestSerialize({ publications })))
+  bytes[0] = 1
+  const client = rawGrpc(t, port)
+  const refused = /** @type {string[]} */ ([])
+  for (let i = 0; i < 40; i++) {
+    const { stream, ended } = client.call(PublishBatch.path, { 'grpc-encoding': 'gzip' })
+    stream.resume()
+    stream.end(bytes)
+    ended.then(({ code }) => refused.push(String(code)))
+  }
+  await waitFor(() => refused.length + held / 4 === 40, { message: () => [refused.length, held] })
+  assert.ok(held <= 64, `${held} MB`)
+  assert.deepEqual([...new Set(refused)], ['unavailable'])
+})
+
+test('a question about the services that is longer than a name is refused', async (t) => {
+  const { port } = await startGrpcApi(t)
+  const { stream, ended } = rawGrpc(t, port).call(REFLECTION)
+  stream.resume()
+  stream.write(framed(reflection.requestSerialize({ fileContainingSymbol: 'x'.repeat(100_000) })))
+  assert.equal((await ended).code, 'value_too_large')
+})
+
 test('answers that nobody reads stop the questions, and end the call after 45 s', async (t) => {
   const { port, pass } = await startGrpcApi(t)
   for (const path of [REFLECTION, REFLECTION.replace('v1', 'v1alpha')]) {

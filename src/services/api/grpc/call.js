@@ -59,6 +59,7 @@ export class Call extends EventEmitter {
   #method
   #maxBytes
   #times
+  #decompressions
   #clock
   /** @type {FrameReader | undefined} */
   #reader
@@ -67,6 +68,7 @@ export class Call extends EventEmitter {
   #frameBytes = 0
   /** @type {Bytes | undefined} */
   #bytes
+  #caller = ''
   #counted = 0
   #encoding
   /** @type {{ field: number, max: number } | undefined} */
@@ -93,9 +95,10 @@ export class Call extends EventEmitter {
    * @param {Method} options.method
    * @param {number} options.maxBytes of one message
    * @param {{ request: number, silence: number }} options.times
+   * @param {import('../../../base/common/fair-turns.js').FairTurns} options.decompressions of all calls
    * @param {import('../../../base/common/clock.js').Clock} options.clock
    */
-  constructor (stream, headers, { method, maxBytes, times, clock }) {
+  constructor (stream, headers, { method, maxBytes, times, decompressions, clock }) {
     super()
     this.headers = headers
     this.closed = false
@@ -103,6 +106,7 @@ export class Call extends EventEmitter {
     this.#method = method
     this.#maxBytes = maxBytes
     this.#times = times
+    this.#decompressions = decompressions
     this.#clock = clock
     this.#encoding = String(headers['grpc-encoding'] ?? 'identity')
     const [, time, unit] = /^(\d{1,8})([HMSmun])$/.exec(String(headers['grpc-timeout'])) ?? []
@@ -122,9 +126,11 @@ export class Call extends EventEmitter {
    * @param {boolean} [options.streams] the client sends any number of messages; default: one, which is kept to the end
    *   of the call
    * @param {{ field: number, max: number }} [options.list] see checkFields
+   * @param {string} [options.caller] its name
    */
-  read ({ bytes, streams = false, list }) {
+  read ({ bytes, streams = false, list, caller = '' }) {
     this.#bytes = bytes
+    this.#caller = caller
     this.#streams = streams
     this.#list = list
     this.#reader = new FrameReader(this.#maxBytes)
@@ -247,6 +253,7 @@ export class Call extends EventEmitter {
         const bytes = frame.compressed ? await this.#decompress(frame.bytes) : frame.bytes
         if (this.#finished || this.closed) return
         if (this.#streams) this.#frameBytes -= frame.bytes.length
+        else this.#frameBytes += bytes.length - frame.bytes.length
         this.#count()
         this.emit('message', this.#decode(bytes))
       }
@@ -268,8 +275,9 @@ export class Call extends EventEmitter {
     if (decode === undefined) throw new InkcastError('bad_request', 'grpc-encoding is not one of gzip and deflate')
     this.#stream.pause()
     try {
-      return await decode(bytes, this.#maxBytes)
+      return await this.#decompressions.run(this.#caller, () => decode(bytes, this.#maxBytes))
     } catch (error) {
+      if (error instanceof InkcastError) throw error
       if (/** @type {any} */ (error).code === 'ERR_BUFFER_TOO_LARGE')
         throw new InkcastError('value_too_large', `the message has more than ${this.#maxBytes} bytes`)
       throw new InkcastError('bad_request', 'the message cannot be decompressed')

@@ -13,6 +13,8 @@ const { loadSync } = require('@grpc/proto-loader')
 const PROTO = fileURLToPath(new URL('reflection.proto', import.meta.url))
 const SERVICE = 'grpc.reflection.v1.ServerReflection'
 const NOT_FOUND = 5
+/** A question has one name, and comes back with the answer. */
+const MAX_BYTES = 1024
 
 /**
  * @param {string[]} protos paths of the files that it describes
@@ -22,7 +24,10 @@ export function reflectionEndpoints (protos) {
   const answerTo = describe([...protos, PROTO])
   const method = /** @type {any} */ (loadSync(PROTO))[SERVICE].ServerReflectionInfo
   /** @type {Endpoint} */
-  const endpoint = { operation: 'reflection', method, streams: true, serve: (call, { signal }) => answer(call, answerTo, signal) }
+  const endpoint = {
+    operation: 'reflection', method, streams: true, maxBytes: MAX_BYTES,
+    serve: (call, { signal }) => answer(call, answerTo, signal)
+  }
   return ['v1', 'v1alpha'].map((version) => [method.path.replace('.v1.', `.${version}.`), endpoint])
 }
 

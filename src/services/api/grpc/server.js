@@ -1,4 +1,5 @@
 import { InkcastError, publicError } from '../../../base/common/errors.js'
+import { FairTurns } from '../../../base/common/fair-turns.js'
 import { TIMES as SOCKET_TIMES } from '../../../base/process/socket-times.js'
 import { maxBatchBytes } from '../operations/batch.js'
 import { requestLimitFor } from '../request-limit.js'
@@ -18,6 +19,10 @@ import { statusFrom } from './status.js'
 
 /** Calls whose credential is being looked up: keys of an issuer may have to be fetched. */
 const MAX_UNKNOWN = 1000
+/** Messages that are being decompressed at the same time. */
+const MAX_DECOMPRESSIONS = 4
+/** Messages that wait for it. */
+const MAX_COMPRESSED = 1000
 /** Beside the values, a message has ids and names. */
 const MESSAGE_OVERHEAD = 64 * 1024
 /** ms */
@@ -42,6 +47,13 @@ export class GrpcApi {
   /** Maximum size of a message. */
   #maxBytes
   #requestLimit
+  /** Calls without a credential, which must not take the place of callers: each connection has few of them. */
+  #openLimit
+  /** A message counts when it is decompressed: few at the same time, or all that are on the way would take no room. */
+  #decompressions = new FairTurns({
+    atOnce: MAX_DECOMPRESSIONS, maxWaiting: MAX_COMPRESSED, refusal: 'too many messages are being decompressed; try again'
+  })
+
   #streams
   #health = new Health([SERVICE])
   #endpoints
@@ -62,6 +74,7 @@ export class GrpcApi {
     const allTimes = this.#times = { ...TIMES, ...times }
     this.#maxBytes = maxBatchBytes(maxRecordBytes) + MESSAGE_OVERHEAD
     this.#requestLimit = requestLimitFor(maxRecordBytes)
+    this.#openLimit = requestLimitFor(maxRecordBytes, Infinity)
     const streams = this.#streams =
       new OpenStreams({ callers, metrics, limit: requestLimitFor(maxRecordBytes, Infinity) })
     /** By path. @type {Map<string, Endpoint>} */
@@ -130,6 +143,7 @@ export class GrpcApi {
       method: endpoint.method,
       maxBytes: endpoint.maxBytes ?? this.#maxBytes,
       times: this.#times,
+      decompressions: this.#decompressions,
       clock: this.#services.clock
     })
     this.#serve(endpoint, call, connection)
@@ -171,7 +185,8 @@ export class GrpcApi {
 
   /** @param {Endpoint} endpoint @param {Call} call @param {Caller} [caller] */
   async #serveOne (endpoint, call, caller) {
-    const permit = this.#requestLimit.enter(0, caller?.name)
+    const limit = endpoint.open ? this.#openLimit : this.#requestLimit
+    const permit = limit.enter(0, caller?.name)
     call.once('close', () => permit.release())
     const request = await this.#oneMessage(call, permit, endpoint, caller)
     if (request === undefined) return
@@ -208,7 +223,7 @@ export class GrpcApi {
         reject(error)
       })
       call.on('close', () => resolve(undefined))
-      call.read({ bytes: permit, list })
+      call.read({ bytes: permit, list, caller: caller?.name })
     })
   }
 

@@ -180,7 +180,7 @@ export class HttpApi {
         const { caller, permit } = /** @type {Admitted} */ (this.#admitted.get(request))
         const answer = await this.#runner.run(entry, {
           params: checkIds(/** @type {Record<string, string>} */ (request.params)),
-          query: query === undefined ? request.query : readQuery(query, /** @type {any} */ (request.query)),
+          query: query === undefined ? {} : readQuery(query, /** @type {any} */ (request.query)),
           header: (name) => headerText(request.headers, name),
           body: /** @type {Buffer | null | undefined} */ (request.body) ?? undefined,
           answerHeader: (name, value) => setHeader(reply, name, value)
