@@ -6,7 +6,7 @@ const MAX_READS = 4
 /** Reads that wait, of all together. */
 const MAX_WAITING = 1000
 
-/** Reads of logs for one answer each, a few at the same time, in turns of those who ask. */
+/** Reads of logs for one answer each, a few at the same time; askers take turns. */
 export class FairReads {
   #turns = new FairTurns({
     atOnce: MAX_READS, maxWaiting: MAX_WAITING, refusal: 'too many histories are being read; try again'
