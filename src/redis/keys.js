@@ -130,6 +130,12 @@ export function createKeys (prefix = DEFAULT_PREFIX) {
    * @returns {string} hash: parts of the receipt of one record, by worker number (receipt.lua)
    */
   const receiptParts = (receiptId) => `${start}{receipt:${receiptId}}`
+  /**
+   * @param {string} receiptId
+   * @param {string} incarnation of the worker that got the parts
+   * @returns {string} hash: a copy of them, until it has them (receipt.lua)
+   */
+  const receiptAnswer = (receiptId, incarnation) => `${receiptParts(receiptId)}:${incarnation}`
 
   /**
    * @param {string} incarnation `<number>.<ms>`
@@ -258,9 +264,9 @@ export function createKeys (prefix = DEFAULT_PREFIX) {
     start,
     documentChannel, documentLog, documentMeta, emptyEpoch, documentKeys, documentNewest, queueMarks, sourceMark,
     sourceHealing, nodeMarker, workerChannel, everyoneChannel, userWorkers, userOrders, userOrdered,
-    workerOrders, orderReport, requestState, uplinkPart, uplinkQueueMarks, receiptParts, workerReceipts,
-    watchesChannel, inspectChannel, echoChannel, workers, reports, tenants, documentPresence, workerPresence,
-    presenceForgotten, workerUsers, workerDocuments, userHolders, documentHolders, checkKey, documentLeft, userSeen,
-    userDevice, clientSession
+    workerOrders, orderReport, requestState, uplinkPart, uplinkQueueMarks, receiptParts, receiptAnswer,
+    workerReceipts, watchesChannel, inspectChannel, echoChannel, workers, reports, tenants, documentPresence,
+    workerPresence, presenceForgotten, workerUsers, workerDocuments, userHolders, documentHolders, checkKey,
+    documentLeft, userSeen, userDevice, clientSession
   })
 }

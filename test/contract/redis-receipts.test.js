@@ -74,6 +74,41 @@ for (const [name, url] of BACKENDS) {
       assert.equal(await exists(id), 0)
     })
 
+    test('are returned again to the worker that did not get the answer, once, and to no other', async () => {
+      let lost = 0
+      const unlucky = createReceiptParts({
+        redis: {
+          ...redis,
+          scripts: {
+            ...redis.scripts,
+            async receipt (keys, args) {
+              const answer = await redis.scripts.receipt(keys, args)
+              if (lost-- > 0) throw new Error('the connection was lost')
+              return answer
+            }
+          }
+        },
+        workerNumber: 8, incarnation: () => `8.${started}`, timeout: 10_000
+      })
+      const last = fresh('last')
+      for (const i of [0, 1]) await announce(i, last, i + 1)
+      assert.deepEqual(await workers[0].report(last, part(1), true), [])
+      lost = 1
+      await assert.rejects(unlucky.report(last, part(2), true))
+      assert.deepEqual(await workers[0].close(last), [])
+      assert.deepEqual((await unlucky.report(last, part(2), true)).length, 2)
+      assert.deepEqual(await unlucky.report(last, part(2), true), [])
+
+      const closed = fresh('closed')
+      for (const i of [0, 1]) await announce(i, closed, i + 1)
+      assert.deepEqual(await unlucky.report(closed, part(2), true), [])
+      lost = 1
+      await assert.rejects(unlucky.close(closed))
+      assert.deepEqual(await workers[0].close(closed), [])
+      assert.deepEqual((await unlucky.close(closed)).length, 2)
+      assert.deepEqual(await unlucky.close(closed), [])
+    })
+
     test('of a worker that could not announce itself count as well', async () => {
       const id = fresh()
       await announce(0, id, 1)

@@ -2,8 +2,8 @@ import { createKeys } from '../../src/redis/keys.js'
 import { NUMBERS, QUEUES, UIDS, UPLINK } from './world.js'
 
 const {
-  clientSession, documentHolders, nodeMarker, orderReport, receiptParts, reports: REPORTS, requestState,
-  uplinkQueueMarks,
+  clientSession, documentHolders, nodeMarker, orderReport, receiptAnswer, receiptParts, reports: REPORTS,
+  requestState, uplinkQueueMarks,
   tenants: TENANTS, userDevice, userHolders, userOrdered, userOrders, userSeen, userWorkers, workerChannel,
   workerOrders, workers: WORKERS
 } = createKeys()
@@ -161,7 +161,7 @@ export const PEOPLE_CALLS = {
 /** @type {Calls} */
 export const REQUEST_CALLS = {
   receipt: (draw) => ({
-    keys: [receiptParts('p1')],
+    keys: [receiptParts('p1'), ...draw.pick([[], [receiptAnswer('p1', '1.100')], [receiptAnswer('p1', '2.200')]])],
     args: [
       draw.pick(NUMBERS), draw.pick(['', '1', '2', '{"delivered":1}', '{"delivered":2}']), draw.pick(['', '1']), draw.pick(['2', '60'])
     ],

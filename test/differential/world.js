@@ -2,8 +2,8 @@ import { createKeys } from '../../src/redis/keys.js'
 
 const {
   documentChannel, documentHolders, documentKeys, documentLeft, documentLog, documentMeta, documentNewest,
-  documentPresence, emptyEpoch, everyoneChannel: EVERYONE_CHANNEL, nodeMarker, orderReport, queueMarks, receiptParts,
-  reports: REPORTS, tenants: TENANTS,
+  documentPresence, emptyEpoch, everyoneChannel: EVERYONE_CHANNEL, nodeMarker, orderReport, queueMarks, receiptAnswer,
+  receiptParts, reports: REPORTS, tenants: TENANTS,
   requestState, sourceHealing, sourceMark, uplinkPart, uplinkQueueMarks, userDevice, userHolders, userOrdered,
   userOrders, userSeen, userWorkers, workerChannel, workerDocuments, workerOrders, workerPresence, workers: WORKERS
 } = createKeys()
@@ -34,8 +34,9 @@ export const KEYS = {
         documentLeft(guid)[1],
         documentHolders(guid)
       ]), workerOrders(1),
-    requestState('r1'), UPLINK.meta, uplinkQueueMarks('up', 0, 'doc', 'ada'), receiptParts('p1'), WORKERS.owners, WORKERS.slots,
-    WORKERS.incarnations, WORKERS.settling, REPORTS.texts,
+    requestState('r1'), UPLINK.meta, uplinkQueueMarks('up', 0, 'doc', 'ada'), receiptParts('p1'),
+    receiptAnswer('p1', '1.100'), receiptAnswer('p1', '2.200'),
+    WORKERS.owners, WORKERS.slots, WORKERS.incarnations, WORKERS.settling, REPORTS.texts,
     TENANTS.sums, TENANTS.tokens, `${TENANTS.of}x`, `${TENANTS.of}y`,
     userHolders('ada')
   ],

@@ -14,9 +14,9 @@
  *   to that number of clients; if it dies, `createOrphans` closes the receipt
  * @property {(id: string, holder: string) => Promise<unknown>} settled nothing is left to do if this worker dies
  * @property {(id: string, part: object, announced: boolean) => Promise<any[]>} report this worker has finished.
- *   Resolves with all parts if it was the last, otherwise with []
+ *   Resolves with all parts if it was the last, otherwise with []. After a failure the same call may be repeated
  * @property {(id: string) => Promise<any[]>} close ends the receipt. Resolves with all parts, a number of clients for
- *   each worker that has not reported, or with [] if another worker has closed it
+ *   each worker that has not reported, or with [] if another worker has closed it. After a failure as `report`
  */
 
 /**
@@ -35,6 +35,14 @@ const SPARE = 60
 export function createReceiptParts ({ redis, workerNumber, incarnation, timeout }) {
   const seconds = secondsFor(timeout)
   const note = createNote({ redis, workerNumber, seconds })
+  /** @param {string} id @param {string} part @param {boolean} announced */
+  const noteAnswered = async (id, part, announced) => {
+    const answer = redis.keys.receiptAnswer(id, incarnation())
+    const parts = await note(id, part, announced, answer)
+    // not awaited: it expires as well
+    if (parts.length > 0) redis.client.del(answer).catch(() => {})
+    return parts
+  }
   return {
     holder: incarnation,
     async announce (id, open, holder) {
@@ -46,8 +54,8 @@ export function createReceiptParts ({ redis, workerNumber, incarnation, timeout 
       ])
     },
     settled: (id, holder) => redis.client.hdel(redis.keys.workerReceipts(holder), id),
-    report: (id, part, announced) => note(id, JSON.stringify(part), announced),
-    close: (id) => note(id, '', false)
+    report: (id, part, announced) => noteAnswered(id, JSON.stringify(part), announced),
+    close: (id) => noteAnswered(id, '', false)
   }
 }
 
@@ -59,9 +67,10 @@ export const secondsFor = (timeout) => Math.ceil(timeout / 1000) + SPARE
  * @param {Pick<import('../../redis/client.js').RedisConnection, 'scripts' | 'keys'>} dependencies.redis
  * @param {number} dependencies.workerNumber whose part it is
  * @param {number} dependencies.seconds
- * @returns {(id: string, part: string, announced: boolean) => Promise<any[]>} see receipt.lua
+ * @returns {(id: string, part: string, announced: boolean, answer?: string) => Promise<any[]>} see receipt.lua
  */
-export const createNote = ({ redis, workerNumber, seconds }) => async (id, part, announced) =>
+export const createNote = ({ redis, workerNumber, seconds }) => async (id, part, announced, answer) =>
   (await redis.scripts.receipt(
-    [redis.keys.receiptParts(id)], [workerNumber, part, announced ? 1 : 0, seconds]
+    [redis.keys.receiptParts(id), ...(answer === undefined ? [] : [answer])],
+    [workerNumber, part, announced ? 1 : 0, seconds]
   )).map((text) => JSON.parse(text))

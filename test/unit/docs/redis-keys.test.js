@@ -39,7 +39,7 @@ const OF_CLIENTS = {
 const OTHERS = [
   // records and requests of services
   'documentKeys', 'documentNewest', 'requestState', 'userOrders', 'userOrdered', 'workerOrders', 'orderReport',
-  'receiptParts', 'workerReceipts', 'sourceMark', 'sourceHealing',
+  'receiptParts', 'receiptAnswer', 'workerReceipts', 'sourceMark', 'sourceHealing',
   // processes
   'nodeMarker', 'start', 'workers', 'reports', 'tenants', 'presenceForgotten', 'checkKey',
   // channels
