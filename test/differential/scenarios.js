@@ -46,6 +46,8 @@ const renew = (token, { duration = '5000', data = '' } = {}) => [
 /** Calls that random ones seldom make: a script begins with its name. */
 const SCENARIOS = [
   healing('begun'), healing('done'),
+  // one whose healing has not begun
+  [healing('begun')[0], publish({ source: 't/0', sequence: '7.1' })],
   // a log that is counted from now on
   [publish({ records: 40 }), publish({ bytes: '100000' })],
   // a log with a hole
