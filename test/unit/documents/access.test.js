@@ -152,10 +152,10 @@ test('an unreachable service denies access', async () => {
 test('the number of pending requests is limited, and stop ends them', async (t) => {
   const service = await httpService(t, () => new Promise(() => {}))
   const { access } = accessWith({ accessUrl: service.url })
-  const open = Array.from({ length: 200 }, (_, i) =>
+  const open = Array.from({ length: 400 }, (_, i) =>
     assert.rejects(Promise.resolve(access.check(identityWith(null), `document-${i}`, 'read')), { code: 'unavailable' })
   )
-  assert.throws(() => access.check(identityWith(null), 'one more', 'read'), {
+  await assert.rejects(Promise.resolve(access.check(identityWith(null), 'one more', 'read')), {
     code: 'unavailable',
     message: /too many/
   })
@@ -163,6 +163,28 @@ test('the number of pending requests is limited, and stop ends them', async (t) 
   access.stop()
   await Promise.all(open)
 })
+
+for (const [questions, answers] of [[200, 1], [300, 2], [1000, 2]]) {
+  test(`while a user has ${questions} questions open the service is asked about another after ${answers} answers`, async (t) => {
+    /** @type {(() => void)[]} */
+    const held = []
+    const service = await httpService(t, async ({ body }) => {
+      const { uid } = JSON.parse(body)
+      if (uid === 'eve') await new Promise((resolve) => { held.push(() => resolve(undefined)) })
+      return { body: JSON.stringify({ allow: uid === 'bob' }) }
+    })
+    const { access } = accessWith({ accessUrl: service.url })
+    const all = Promise.allSettled(Array.from({ length: questions }, async (_, i) =>
+      access.check(identityWith(null, 'eve'), `invented-${i}`, 'read')))
+    await waitFor(() => held.length === 200)
+    const bob = access.check(identityWith(null, 'bob'), 'plan', 'read')
+    for (const end of held.splice(0, answers)) end()
+    assert.equal(await bob, true)
+    assert.equal(service.requests, 200 + answers, 'no more than 200 at the same time')
+    access.stop()
+    await all
+  })
+}
 
 test('bans and closed documents end by the clock that set them, however much the wall clock of the gateway is ahead', () => {
   const clock = manualClock()
