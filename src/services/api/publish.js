@@ -23,7 +23,8 @@ import { publishOnce } from './idempotency/publish-once.js'
  */
 
 /** @typedef {import('./idempotency/publish-once.js').PublishResult} PublishResult */
-/** @typedef {(publication: Publication) => Promise<PublishResult>} Publish */
+/** @typedef {import('./idempotency/publish-once.js').PublishOptions} PublishOptions */
+/** @typedef {(publication: Publication, options?: PublishOptions) => Promise<PublishResult>} Publish */
 
 /**
  * @param {object} dependencies
@@ -34,14 +35,14 @@ import { publishOnce } from './idempotency/publish-once.js'
  *   key with what `publishOnce` rejects with
  */
 export function createPublish ({ sink, limits, requests }) {
-  /** @type {Publish} */
+  /** @param {Publication} publication */
   const publish = async (publication) => resultOf(publication, (await sink([publication]))[0])
-  return async (publication) => {
+  return async (publication, options) => {
     checkPublication(publication, { maxBytes: limits.maxRecordBytes })
     const { idempotencyKey } = publication
     return idempotencyKey === undefined
       ? publish(publication)
-      : publishOnce(requests, { ...publication, idempotencyKey }, publish)
+      : publishOnce(requests, { ...publication, idempotencyKey }, publish, options)
   }
 }
 

@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { InkcastError } from '../../../src/base/common/errors.js'
 import { systemRandom } from '../../../src/base/common/random.js'
 import { Callers } from '../../../src/services/api/callers/callers.js'
+import { createRedisRequests } from '../../../src/services/api/idempotency/redis-requests.js'
+import { createPublish } from '../../../src/services/api/publish.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { checkPublication } from '../../../src/wire/publication.js'
 import { createAnswers } from '../../../src/services/webhook/answers.js'
@@ -13,6 +15,7 @@ import { callersFile } from '../../helpers/callers-file.js'
 import { countedBy } from '../../helpers/counted.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
+import { storeRedis } from '../../helpers/store-redis.js'
 
 const SIGNAL = new AbortController().signal
 const URL = 'https://service.example/events'
@@ -209,3 +212,72 @@ for (const [status, location, message] of /** @type {[number, string | undefined
     })
   })
 }
+
+/**
+ * Several processes with the answers of one service, and a log that knows its keys.
+ * @param {import('node:test').TestContext} t
+ */
+async function startProcesses (t) {
+  const { redis } = await storeRedis(t)
+  const { log } = recordingLog()
+  const clock = manualClock()
+  const callers = new Callers({
+    settings: { tokens: [] }, production: false, metrics: createMetrics({ processMetrics: false }),
+    log, clock, random: systemRandom
+  })
+  /** @type {Map<string, string>} values by key */
+  const inLog = new Map()
+  return {
+    inLog,
+    /** @param {string} [code] of the error that each publication gets */
+    startProcess (code) {
+      const metrics = createMetrics({ processMetrics: false })
+      const requests = createRedisRequests({ redis, clock, random: systemRandom })
+      /** @type {() => void} */
+      let begin
+      const begun = new Promise((/** @type {(value: void) => void} */ resolve) => { begin = resolve })
+      const publish = createPublish({
+        limits: { maxRecordBytes: 1000 },
+        requests,
+        async sink ([{ idempotencyKey = '', value }]) {
+          begin()
+          if (code !== undefined) throw new InkcastError(/** @type {any} */ (code))
+          const duplicate = inLog.has(idempotencyKey)
+          if (!duplicate) inLog.set(idempotencyKey, value.toString())
+          return [{ duplicate }]
+        }
+      })
+      const answers = createAnswers({ ...callers.forWebhook(publish), log, metrics, clock, random: systemRandom })
+      const ended = new AbortController()
+      return {
+        begun,
+        results: () => countedBy(metrics.webhook_publications),
+        end: () => ended.abort(new Error('the process ends')),
+        /** @param {number} value */
+        answer: (value) =>
+          answers('batch.1', { text: JSON.stringify({ publish: [{ guid: 'notes/1', value }] }) }, ended.signal)
+      }
+    }
+  }
+}
+
+test('a publication that failed is published by the next process, also if the service answers another value', async (t) => {
+  const { startProcess, inLog } = await startProcesses(t)
+  const first = startProcess('unavailable')
+  const answer = first.answer(1)
+  await first.begun
+  first.end()
+  await assert.rejects(answer, /the process ends/)
+  const second = startProcess()
+  await second.answer(2)
+  assert.deepEqual([[...inLog.values()], await second.results()], [['2'], { ok: 1 }])
+})
+
+test('a publication of an earlier try is not published again with another value, and this is said', async (t) => {
+  const { startProcess, inLog } = await startProcesses(t)
+  await startProcess().answer(1)
+  const second = startProcess()
+  await second.answer(1)
+  await second.answer(2)
+  assert.deepEqual([[...inLog.values()], await second.results()], [['1'], { ok: 1, idempotency_mismatch: 1 }])
+})

@@ -229,10 +229,10 @@ export class Callers {
    * @returns {import('../publish.js').Publish}
    */
   publishFor (caller, publish) {
-    return async (publication) => {
+    return async (publication, options) => {
       this.admit(caller, publication)
       try {
-        return await publish({ ...publication, source: caller.name })
+        return await publish({ ...publication, source: caller.name }, options)
       } catch (error) {
         this.#chargeIfWrong(caller, error)
         throw error

@@ -10,6 +10,9 @@ import { InkcastError } from '../../../base/common/errors.js'
  *   known
  * @property {number} [connections] of an order: connections that it was carried out for
  * @property {number} [workers] of an order: workers with at least one of them
+ *
+ * @typedef {object} PublishOptions
+ * @property {boolean} [triesDiffer] a retry with the same key may have another value, because it was computed again
  */
 
 /** @param {...(string | Buffer)} parts @returns {string} 43 characters */
@@ -52,6 +55,9 @@ function fingerprintOf (publication) {
   return hash(JSON.stringify(parts), '\n', value)
 }
 
+/** In place of the fingerprint of a request whose tries may differ. */
+const ANY = '*'
+
 /**
  * 4xx only: after 5xx the log may have the record, and would drop a corrected one with the same key as a duplicate.
  * An order with `unavailable` may still be carried out.
@@ -69,18 +75,26 @@ const isRefusal = (error) => error instanceof InkcastError && error.status < 500
  *
  * A refused publication may be corrected: its key is forgotten, unless an earlier try may have published.
  *
+ * Of tries that differ the first one that succeeds is published; after that another one is a mismatch.
+ *
  * @param {import('./redis-requests.js').Requests} requests
  * @param {Publication & { idempotencyKey: string }} publication checked
  * @param {(publication: Publication) => Promise<PublishResult>} publish
+ * @param {PublishOptions} [options]
  * @returns {Promise<PublishResult>} rejects with idempotency_mismatch, request_in_progress, unavailable, or what
  *   publish rejects with
  */
-export async function publishOnce (requests, publication, publish) {
+export async function publishOnce (requests, publication, publish, { triesDiffer = false } = {}) {
   const { idempotencyKey: id } = publication
-  const fingerprint = fingerprintOf(publication)
+  const own = fingerprintOf(publication)
+  const fingerprint = triesDiffer ? ANY : own
   const begun = await requests.begin(id, fingerprint, publication.traceId)
   switch (begun.state) {
-    case 'done': return JSON.parse(begun.answer)
+    case 'done': {
+      const { published = own, ...answer } = JSON.parse(begun.answer)
+      if (published !== own) throw new InkcastError('idempotency_mismatch')
+      return answer
+    }
     case 'busy': throw new InkcastError('request_in_progress')
     case 'other': throw new InkcastError('idempotency_mismatch')
   }
@@ -93,6 +107,7 @@ export async function publishOnce (requests, publication, publish) {
     throw error
   }
   // it is published: a retry that finds no answer publishes it again, which the log recognizes
-  await requests.finish(id, fingerprint, JSON.stringify(result)).catch(() => {})
+  const answer = triesDiffer ? { ...result, published: own } : result
+  await requests.finish(id, fingerprint, JSON.stringify(answer)).catch(() => {})
   return result
 }
