@@ -36,6 +36,7 @@ for (const [name, url] of BACKENDS) {
             known.add(args[1])
             return scripts.request(keys, args)
           },
+          settle: scripts.settle,
           forget: scripts.forget
         }) } })
     }
@@ -99,6 +100,20 @@ for (const [name, url] of BACKENDS) {
       assert.deepEqual(await late.begin(id, 'f', 't3'), { state: 'busy' })
       assert.deepEqual(await late.begin(id, 'g', 't4'), { state: 'other' })
       await stores[1].release(id)
+    })
+
+    test('a process that fails too late leaves the work of another process in progress', async () => {
+      const [{ client }] = connections
+      const id = `failed-late-${process.pid}-${name}`
+      const late = storeWithoutRenewals()
+      await late.begin(id, 'f', 't1')
+      await client.hset(requestState(id), { u: String(Date.now() - 1), s: '1' })
+      assert.deepEqual(await stores[1].begin(id, 'f', 't2'), { state: 'new', traceId: 't1' })
+      await late.release(id)
+      assert.deepEqual(await late.begin(id, 'f', 't3'), { state: 'busy' })
+      await stores[1].release(id)
+      assert.deepEqual(await stores[0].begin(id, 'f', 't4'), { state: 'new', traceId: 't1' })
+      await stores[0].release(id)
     })
 
     test('a long request stays in progress while its process is alive', async () => {

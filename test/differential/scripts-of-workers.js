@@ -175,7 +175,10 @@ export const REQUEST_CALLS = {
     ]
   }),
   settle: (draw) => ({
-    keys: [requestState('r1')], args: [draw.pick(['', '{"a":1}']), draw.pick(['f1', 'f2']), draw.pick(['2', '900'])]
+    keys: [requestState('r1')],
+    args: [
+      draw.pick(['', '{"a":1}']), draw.pick(['f1', 'f2']), draw.pick(['2', '900']), draw.pick(['p1', 'p2'])
+    ]
   }),
   forget: (draw) => ({ keys: [requestState('r1')], args: [draw.pick(['p1', 'p2'])] })
 }

@@ -14,7 +14,8 @@ const RENEW = 1000
  * @property {(id: string, fingerprint: string, traceId: string) => Promise<Begun>} begin of concurrent callers
  *   with the same request, one gets `new`. Rejects with `unavailable`
  * @property {(id: string, fingerprint: string, answer: string) => Promise<void>} finish then `begin` returns `done`
- * @property {(id: string) => Promise<void>} release it failed, or its outcome is unknown: then `begin` returns `new`
+ * @property {(id: string) => Promise<void>} release it failed, or its outcome is unknown: then `begin` returns `new`,
+ *   unless another process works on it by now
  * @property {(id: string) => Promise<void>} forget it was refused and certainly published nothing: then `begin` returns
  *   `new` for any fingerprint, with its own trace id. The same as `release` if an earlier try, which was not forgotten,
  *   may have published
@@ -75,7 +76,7 @@ export function createRedisRequests ({ redis: { scripts, keys }, clock, random }
   /** @param {string} id @param {[answer: string, fingerprint: string, ttl: number]} args */
   async function settle (id, args) {
     done(id)
-    await scripts.settle([keys.requestState(id)], args).catch(throwInkcastError)
+    await scripts.settle([keys.requestState(id)], [...args, process]).catch(throwInkcastError)
   }
 
   const release = (/** @type {string} */ id) => settle(id, ['', '', 0])
