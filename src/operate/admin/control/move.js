@@ -1,7 +1,7 @@
 import { InkcastError } from '../../../base/common/errors.js'
 import { readMove } from '../../../gateway/leaving/moves.js'
 import { readBody } from '../answers.js'
-import { askEach, processesIn } from '../ask-processes.js'
+import { askEach, askProcesses, processesIn } from '../ask-processes.js'
 
 /**
  * Moves a part of this machine's clients, or of one of its workers', to where balancers send them next.
@@ -34,25 +34,40 @@ export function createMoveControl ({ directory, onBegin = () => {} }) {
   /**
    * @param {import('../ask-processes.js').Listening[]} processes
    * @param {string} method
-   * @param {'left' | 'connections'} field of the answers
-   * @param {object} [body]
+   * @returns {Promise<Record<string, number>>} connections that still have to move, by process
+   */
+  async function ask (processes, method) {
+    const answers = await askEach(processes, '/move', { timeout: TIMEOUT, method })
+    return Object.fromEntries(answers.map(({ name, answer }) => [name, Number(answer.left)]))
+  }
+
+  /**
+   * Begins in all processes or, if one of them does not answer before, in none: another try would move a share of the
+   * clients that are left, and so too many.
+   *
+   * @param {import('../ask-processes.js').Listening[]} processes
+   * @param {import('../../../gateway/leaving/moves.js').Move} move
    * @returns {Promise<Record<string, number>>} by process
    */
-  async function ask (processes, method, field, body) {
-    const answers = await askEach(processes, '/move', { timeout: TIMEOUT, method, body })
-    return Object.fromEntries(answers.map(({ name, answer }) => [name, Number(answer[field])]))
+  async function beginIn (processes, move) {
+    await ask(processes, 'GET')
+    const answers = await askProcesses(processes, '/move', { timeout: TIMEOUT, method: 'POST', body: move })
+    const silent = answers.find(({ error }) => error !== undefined)
+    if (silent !== undefined)
+      throw new InkcastError('timeout', `${silent.name} did not answer; moves may have begun: see GET /move`)
+    return Object.fromEntries(answers.map(({ name, answer }) => [name, Number(answer.connections)]))
   }
 
   return {
-    read: async () => ask(await all(), 'GET', 'left'),
-    stop: async () => ask(await all(), 'DELETE', 'left'),
+    read: async () => ask(await all(), 'GET'),
+    stop: async () => ask(await all(), 'DELETE'),
     async begin ({ share, rate }, wanted) {
       const processes = (await all()).filter(({ name }) => wanted === undefined || name === wanted)
       if (processes.length === 0)
         throw new InkcastError('not_found', wanted === undefined ? 'no worker runs' : `there is no worker ${wanted}`)
       // before the first client leaves, however late this process reads the answer
       if (wanted !== undefined) onBegin(wanted, LATE)
-      const moving = await ask(processes, 'POST', 'connections', { share, rate: rate / processes.length })
+      const moving = await beginIn(processes, { share, rate: rate / processes.length })
       if (wanted !== undefined) onBegin(wanted, (moving[wanted] ?? 0) / rate + LATE)
       return moving
     }
