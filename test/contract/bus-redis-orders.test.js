@@ -5,14 +5,15 @@ import { BACKENDS } from '../helpers/backends.js'
 import { arrived, createFixture, entry, fresh, publication, range } from './bus-fixture.js'
 import { createRedisPair } from './bus-redis-pair.js'
 
-const { documentMeta, userOrdered, userOrders, userWorkers } = createKeys()
+const prefix = fresh('test')
+const { documentMeta, userOrdered, userOrders, userWorkers } = createKeys(prefix)
 
 /** Data about users in Redis: their workers, and the kicks and revokes kept for them. */
 for (const [name, url] of BACKENDS) {
   describe(`routing and orders of the bus in ${name}`, () => {
     /** @type {Awaited<ReturnType<typeof createRedisPair>>} */
     let redisPair
-    const fixture = createFixture((options) => createRedisPair(url(), options))
+    const fixture = createFixture((options) => createRedisPair(url(), options, prefix))
     before(async () => {
       await fixture.start()
       redisPair = /** @type {typeof redisPair} */ (/** @type {unknown} */ (fixture.pair))

@@ -6,19 +6,21 @@ import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
 import { createKeys } from '../../src/redis/keys.js'
 
-const { documentLog, documentMeta, workers: WORKERS } = createKeys()
+const { documentLog, documentMeta } = createKeys()
 
 /**
  * Two workers and a publisher, each with connections of its own, as in three processes.
  *
  * @param {string} url comma separated for Redis Cluster
  * @param {import('./bus-fixture.js').PairOptions} options
+ * @param {string} [prefix] REDIS_PREFIX: orders wait for the workers of their prefix, also for those that other tests
+ *   are starting in the same Redis
  */
-export async function createRedisPair (url, { handlers, workers, history, idempotency }) {
+export async function createRedisPair (url, { handlers, workers, history, idempotency }, prefix) {
   const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
   const metrics = createMetrics({ processMetrics: false })
   const connections = ['first', 'second', 'publisher'].map((name) =>
-    createRedis({ urls: url.split(','), name: `test-${name}`, log, clock: systemClock, random: systemRandom })
+    createRedis({ urls: url.split(','), prefix, name: `test-${name}`, log, clock: systemClock, random: systemRandom })
   )
   const buses = connections.map((redis, i) =>
     createRedisBus({
@@ -45,10 +47,10 @@ export async function createRedisPair (url, { handlers, workers, history, idempo
  * These buses have no leases: as if the workers had been known for long, so that orders are accepted.
  * @param {import('../../src/redis/client.js').RedisConnection} redis
  */
-export async function knowWorkers ({ client, scripts }) {
-  await client.set(WORKERS.registry, 'test', 'NX')
-  await scripts.registry([WORKERS.registry, WORKERS.incarnations, WORKERS.settling, WORKERS.doubted], [''])
-  await client.del(WORKERS.doubted)
+export async function knowWorkers ({ client, scripts, keys: { workers } }) {
+  await client.set(workers.registry, 'test', 'NX')
+  await scripts.registry([workers.registry, workers.incarnations, workers.settling, workers.doubted], [''])
+  await client.del(workers.doubted)
 }
 
 /**
