@@ -304,9 +304,13 @@ export class Ingest {
 /**
  * @param {Map<string, import('./router.js').Routed[]>} lanes
  * @param {Uint8Array} done see Work
- * @returns {import('../log/bus/origin.js').Origin[]} of records without a log
+ * @returns {import('../log/bus/origin.js').Origin[]} of records without a log, but for those that Redis keeps for
+ *   users: the failover may have lost them
  */
-const carriedOut = (lanes, done) => [...lanes.values()].flat().flatMap(
-  ({ index, entry: { publication, origin } }) =>
-    origin !== undefined && done[index] === 1 && hasNoLog(publication) ? [origin] : []
-)
+const carriedOut = (lanes, done) => [...lanes.values()].flat()
+  .filter(({ index, entry: { publication } }) => done[index] === 1 && hasNoLog(publication) && !isKept(publication))
+  .flatMap(({ entry: { origin } }) => origin ?? [])
+
+/** @param {import('../wire/publication.js').Publication} publication a kick without a ban is over */
+const isKept = ({ operator, ttl }) =>
+  operator === 'revoke' || operator === 'restore' || (operator === 'kick' && ttl !== undefined)

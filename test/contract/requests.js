@@ -43,6 +43,17 @@ export function requestsContract (name, pair) {
       assert.deepEqual(await two.begin(id, 'g', 't2'), { state: 'other' })
     })
 
+    test('a request with any fingerprint goes on with one that another version began, or gets its response', async () => {
+      const [one, two] = pair()
+      const id = fresh()
+      await one.begin(id, 'f', 't1')
+      assert.deepEqual(await two.begin(id, '*', 't2'), { state: 'busy' })
+      await one.release(id)
+      assert.deepEqual(await two.begin(id, '*', 't2'), { state: 'new', traceId: 't1' })
+      await two.finish(id, '*', '{}')
+      assert.deepEqual(await one.begin(id, '*', 't3'), { state: 'done', answer: '{}' })
+    })
+
     test('a failed request may be retried, under its first trace id', async () => {
       const [one, two] = pair()
       const id = fresh()

@@ -170,14 +170,14 @@ export const REQUEST_CALLS = {
   request: (draw) => ({
     keys: [requestState('r1')],
     args: [
-      draw.pick(['f1', 'f1', 'f1', 'f2']), draw.pick(TOKENS), draw.pick(['1000', '5000']), draw.pick(['2', '900']),
+      draw.pick(['f1', 'f1', 'f2', '*']), draw.pick(TOKENS), draw.pick(['1000', '5000']), draw.pick(['2', '900']),
       draw.pick(['p1', 'p2']), draw.pick(['500', '2000'])
     ]
   }),
   settle: (draw) => ({
     keys: [requestState('r1')],
     args: [
-      draw.pick(['', '{"a":1}']), draw.pick(['f1', 'f2']), draw.pick(['2', '900']), draw.pick(['p1', 'p2'])
+      draw.pick(['', '{"a":1}']), draw.pick(['f1', 'f2', '*']), draw.pick(['2', '900']), draw.pick(['p1', 'p2'])
     ]
   }),
   forget: (draw) => ({ keys: [requestState('r1')], args: [draw.pick(['p1', 'p2'])] })

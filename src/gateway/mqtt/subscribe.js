@@ -118,15 +118,15 @@ async function subscribeTo (connection, { topic, qos, nl = false, rh = ALWAYS },
     connection.unsubscribe(topic)
     return subackOf(error)
   }
-  const withoutRoom = newestWithoutRoom(connection, guid, context)
-  if (opens && retained > 0) subscription.retainedUpTo = withoutRoom
-  // those of the subscription that it replaces come as its own
-  const isToCome = withoutRoom !== undefined && subscription.retainedUpTo !== undefined
+  if (opens && retained > 0) subscription.retainedUpTo = newestWithoutRoom(connection, guid, context)
+  // those of the subscription that it replaces come as its own, unless they have come
+  const { retainedUpTo } = subscription
+  const isToCome = retainedUpTo !== undefined && (context.feeds.position(guid, connection)?.offset ?? 0) < retainedUpTo
+  if (!isToCome) subscription.retainedUpTo = undefined
   if (opens || retained === 0 || isToCome) return granted
   // SUBACK does not wait for room [MQTT5-3.3.4-10]
-  if (connection.drained(guid) === undefined) await sendNewest(connection, topic, retained, context)
-  else if (!sendLater(connection, topic, retained, context)) return Reason.QUOTA
-  return granted
+  const isSent = connection.drained(guid) === undefined && await sendNewest(connection, topic, retained, context)
+  return isSent || sendLater(connection, topic, retained, context) ? granted : Reason.QUOTA
 }
 
 /**
@@ -169,8 +169,9 @@ async function sendWaiting (connection, waiting, context) {
       const guid = connection.subscription(topic)?.guid
       for (let full = connection.drained(guid); full !== undefined; full = connection.drained(guid)) await full
       if (!connection.open) return
-    } while (!await sendNewest(connection, topic, last, context))
-    waiting.delete(topic)
+      // before the read: a SUBSCRIBE meanwhile waits for one of its own
+      waiting.delete(topic)
+    } while (!await sendNewest(connection, topic, last, context) && !waiting.has(topic))
   }
 }
 

@@ -7,6 +7,8 @@ import { isAnonymous } from '../auth/identity.js'
 
 /** Maximum number of changes or users per call of a script, so that a call blocks Redis for a short time only. */
 const HOLD_BATCH = 200
+/** Entries of the list of a worker's documents per command. */
+const LIST_BATCH = 1000
 /** Maximum number of users per write command. */
 const WRITE_BATCH = 500
 /** Lifetime of the table of a worker's users, s: `write` and `seen` extend it; it expires if no process deletes it. */
@@ -157,7 +159,8 @@ const ofDocuments = (changes, wanted) => /** @type {any} */ (
 async function addToList ({ client, keys }, incarnation, members) {
   if (members.length === 0) return
   const key = keys.workerDocuments(incarnation)
-  await Promise.all([client.zadd(key, ...members.flatMap((member) => [0, member])), client.expire(key, TTL)])
+  const added = slices(members).map((some) => client.zadd(key, ...some.flatMap((member) => [0, member])))
+  await Promise.all([...added, client.expire(key, TTL)])
 }
 
 /** @param {Redis} redis @param {string} incarnation @param {HoldingChange[]} changes that are written */
@@ -172,11 +175,18 @@ async function listClosed (redis, incarnation, changes, answers) {
   const [open, done] = [true, false].map((is) => closed.filter((change) => toReport.has(change) === is))
   await Promise.all([
     addToList(redis, incarnation, open.map(({ guid }) => UNCONFIRMED + guid)),
-    redis.client.zrem(redis.keys.workerDocuments(incarnation), [
-      ...closed.map(({ guid }) => guid), ...done.map(({ guid }) => UNCONFIRMED + guid)
-    ])
+    ...slices([...closed.map(({ guid }) => guid), ...done.map(({ guid }) => UNCONFIRMED + guid)])
+      .map((some) => redis.client.zrem(redis.keys.workerDocuments(incarnation), some))
   ])
 }
+
+/**
+ * @template T
+ * @param {T[]} all a worker that has ended may have had any number of documents
+ * @returns {T[][]} for a command each
+ */
+const slices = (all) =>
+  Array.from({ length: Math.ceil(all.length / LIST_BATCH) }, (_, i) => all.slice(i * LIST_BATCH, (i + 1) * LIST_BATCH))
 
 /** @param {Redis['keys']} keys @param {HoldingChange} change @returns {string} the hash of its entry */
 const holdersKey = (keys, { uid, guid }) =>

@@ -2,13 +2,13 @@
 --
 -- KEYS  1 request (hash: "f" fingerprint, "t" trace id, "p" the process that works on it, "u" deadline of this work,
 --       ms, "s" set if that deadline has passed before, "a" its response)
--- ARGV  1 fingerprint  2 trace id  3 maximum duration of the work, ms  4 seconds to keep the request
+-- ARGV  1 fingerprint, or "*" for any  2 trace id  3 maximum duration of the work, ms  4 seconds to keep the request
 --       5 calling process: it has given up any earlier attempt of its own
 --       6 time in which a process that works renews its deadline, ms
 -- Returns "new", the trace id to use, and 1 if a previous attempt was given up, whose trace id this is, otherwise 0;
 -- "done" and its response; "busy"; or "other" if the key was used with another fingerprint.
 local found = redis.call('HMGET', KEYS[1], 'f', 't', 'u', 'a', 'p', 's')
-if found[1] and found[1] ~= ARGV[1] then return {'other'} end
+if found[1] and found[1] ~= ARGV[1] and ARGV[1] ~= '*' then return {'other'} end
 if found[4] then return {'done', found[4]} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

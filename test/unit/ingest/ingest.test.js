@@ -105,3 +105,14 @@ test('a message whose batch has to be read again after a failover of Redis is de
   for (let i = 0; i < 3; i++) await deliver(batch)
   assert.deepEqual(redis.published, ['user 10', 'broadcast 11'])
 })
+
+test('a revoke whose batch has to be read again is carried out again: the failover may have lost it', async (t) => {
+  const redis = new Failover()
+  const { deliver } = await startIngest(t, redis)
+  const batch = [
+    { 'x-operator': 'revoke', 'x-uid': 'ada', 'x-guid': 'other' }, { 'x-operator': 'broadcast', 'x-guid': 'doc' }
+  ]
+  for (let i = 0; i < 3; i++) await deliver(batch)
+  assert.deepEqual([...new Set(redis.published)].sort(), ['broadcast 11', 'revoke 10'])
+  assert.ok(redis.published.filter((one) => one === 'revoke 10').length >= 2, String(redis.published))
+})

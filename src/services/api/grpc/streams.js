@@ -61,7 +61,7 @@ export class OpenStreams {
     if (this.#stopped) ending.abort(new InkcastError('draining'))
     try {
       const serving = serve?.(call, { caller, signal: ending.signal })
-      call.read({ bytes: permit, streams: true, list })
+      call.read({ bytes: permit, streams: true, list, caller: name })
       await serving
       if (ending.signal.aborted) throw ending.signal.reason
     } finally {
