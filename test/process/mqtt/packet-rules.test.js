@@ -359,6 +359,27 @@ test('[MQTT5-3.3.4-10] SUBACK waits for no acknowledgement of more newest record
   }
 })
 
+test('[MQTT-3.8.4-3] a subscription that replaces one gets the newest record once more, also when those it had to wait for have come',
+  async (t) => {
+    const [guid, other] = [randomUUID(), randomUUID()]
+    await post(guid, 'first')
+    await post(other, 'newest')
+    const client = await mqttClient(t, port, { ...V5, properties: { receiveMaximum: 1 } })
+    for (const one of [guid, other]) assert.equal(await client.subscribe(`doc/${one}`, 1), 1)
+    for (const expected of ['first', 'newest']) assert.equal((await client.record()).value, expected)
+    await post(guid, 'fills')
+    await waitFor(() => client.received.length === 1, { message: () => client.received.length })
+    await post(other, 'behind')
+    assert.equal(await client.subscribe(`doc/${other}`, 1), 1)
+    assert.equal((await client.record()).value, 'fills')
+    const got = []
+    for (let i = 0; i < 2; i++) {
+      const { packet: { retain }, value } = await client.record()
+      got.push([retain, value])
+    }
+    assert.deepEqual(got.sort(), [[false, 'behind'], [true, 'behind']])
+  })
+
 test('a document at QoS 0 with records does not wait for acknowledgements of others', async (t) => {
   const [guid, other] = [randomUUID(), randomUUID()]
   for (const one of [guid, other]) await post(one, 'newest')
