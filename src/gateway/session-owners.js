@@ -81,7 +81,7 @@ export class SessionOwners {
   }
 
   /**
-   * What has happened while the user was being registered, and before as Redis knows.
+   * The reason to refuse that came up while the user was being registered, or before, as Redis knows.
    * @param {{ readyState: string }} conn
    * @param {Identity} identity
    */

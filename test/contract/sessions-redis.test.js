@@ -67,6 +67,26 @@ for (const [name, url] of BACKENDS) {
       assert.equal(await connections[0].client.exists(workerDocuments(first)), 0)
     })
 
+    test('the list of a worker with many documents is written in commands of a bounded size', async (t) => {
+      const incarnation = await live()
+      const { client } = connections[0]
+      /** @type {number[]} */
+      const sizes = []
+      for (const command of /** @type {const} */ (['zadd', 'zrem'])) {
+        const send = /** @type {Function} */ (client[command]).bind(client)
+        t.mock.method(client, command, (/** @type {any[]} */ ...args) => {
+          sizes.push(args.flat().length)
+          return send(...args)
+        })
+      }
+      const guids = Array.from({ length: 2500 }, (_, i) => `${incarnation}-${i}`)
+      for (const op of /** @type {const} */ (['+', '-'])) {
+        const told = await one.hold(incarnation, guids.map((guid) => ({ guid, op, told: '' })))
+        assert.equal(told.length, guids.length)
+      }
+      assert.ok(sizes.length > 0 && Math.max(...sizes) <= 2001, String(sizes))
+    })
+
     test('data of a worker expires if no process cleans up after it', async () => {
       const { client } = connections[0]
       const [writer, silent] = [await live(), await live()]

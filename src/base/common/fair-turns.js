@@ -1,8 +1,8 @@
 import { InkcastError } from './errors.js'
 
 /**
- * Work of many, a few pieces at the same time. Who waits takes turns, so that one with much work delays another by one
- * piece only.
+ * Work of many, a few pieces at the same time. Waiting pieces take turns by owner, so that one with much work delays
+ * another by one piece only.
  */
 export class FairTurns {
   #atOnce

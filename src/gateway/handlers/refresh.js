@@ -32,6 +32,8 @@ export async function handle (connection, input, context) {
     const identity = await context.login.refresh(connection, input.token)
     assertNewest()
     if (identity.uid !== connection.uid) throw new InkcastError('forbidden', 'the token belongs to another user')
+    if (context.login.endedBy(identity, context.access.orders.kickedAt(identity.uid)))
+      throw new InkcastError('unavailable', 'the answer about this token is from before a kick, try again')
     for (const earlier of requests) {
       if (earlier === own) break
       earlier.superseded = true

@@ -16,7 +16,7 @@ const firstOf = (guids, limit) =>
   Array.from(new Set(guids), (guid) => Buffer.from(guid)).sort(Buffer.compare).slice(0, limit).map(String)
 
 /**
- * What the session store finds without knowing a user: documents, and a connection by its id (contract.js).
+ * Lookups of the session store that need no user: documents, and a connection by its id (contract.js).
  *
  * @param {object} dependencies
  * @param {Pick<import('../../redis/client.js').RedisConnection, 'client' | 'keys'>} dependencies.redis

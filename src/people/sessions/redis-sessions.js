@@ -159,7 +159,7 @@ const ofDocuments = (changes, wanted) => /** @type {any} */ (
 async function addToList ({ client, keys }, incarnation, members) {
   if (members.length === 0) return
   const key = keys.workerDocuments(incarnation)
-  const added = slices(members).map((some) => client.zadd(key, ...some.flatMap((member) => [0, member])))
+  const added = batchesOf(members).map((some) => client.zadd(key, ...some.flatMap((member) => [0, member])))
   await Promise.all([...added, client.expire(key, TTL)])
 }
 
@@ -175,18 +175,13 @@ async function listClosed (redis, incarnation, changes, answers) {
   const [open, done] = [true, false].map((is) => closed.filter((change) => toReport.has(change) === is))
   await Promise.all([
     addToList(redis, incarnation, open.map(({ guid }) => UNCONFIRMED + guid)),
-    ...slices([...closed.map(({ guid }) => guid), ...done.map(({ guid }) => UNCONFIRMED + guid)])
+    ...batchesOf([...closed.map(({ guid }) => guid), ...done.map(({ guid }) => UNCONFIRMED + guid)])
       .map((some) => redis.client.zrem(redis.keys.workerDocuments(incarnation), some))
   ])
 }
 
-/**
- * @template T
- * @param {T[]} all a worker that has ended may have had any number of documents
- * @returns {T[][]} for a command each
- */
-const slices = (all) =>
-  Array.from({ length: Math.ceil(all.length / LIST_BATCH) }, (_, i) => all.slice(i * LIST_BATCH, (i + 1) * LIST_BATCH))
+/** @param {string[]} members of one key; a worker that has ended may have had any number of documents */
+const batchesOf = (members) => groupBySlot(members, () => 0, LIST_BATCH)
 
 /** @param {Redis['keys']} keys @param {HoldingChange} change @returns {string} the hash of its entry */
 const holdersKey = (keys, { uid, guid }) =>

@@ -61,6 +61,8 @@ export async function runSeeds ({
         const { value: job, done } = waiting.next()
         if (done) return
         const result = await runner.run(job)
+        // a signal to the whole process group: the seed has broken nothing
+        if (signal.aborted && result.stopped) return
         totals.add(result)
         if (result.violations.length === 0) continue
         failures.push({ job, result })

@@ -16,6 +16,7 @@
  * @property {Record<string, number>} counts
  * @property {number} seconds of virtual time
  * @property {number} turns
+ * @property {boolean} [stopped] a signal stopped its process before it had a result
  * @property {number} wallMs
  * @property {number} cpuMs of all threads, so without the time in which other programs had the core
  * @property {string[]} plan the schedule in words

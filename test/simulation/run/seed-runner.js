@@ -72,8 +72,10 @@ export class SeedRunner {
       if ('result' in answer) return answer.result
       if ('error' in answer) return failed(`the scenario throws ${answer.error}`)
       const { code, signal } = answer
+      const stopped = signal === 'SIGTERM' || signal === 'SIGINT'
       if (isLate) return failed(`the seed made no progress for ${this.#patience / 1000} s`)
-      return failed(`the process of the seed ended: ${signal ?? `exit code ${code}`}${this.#output && `\n${this.#output}`}`)
+      const reason = `the process of the seed ended: ${signal ?? `exit code ${code}`}${this.#output && `\n${this.#output}`}`
+      return { ...failed(reason), ...(stopped && { stopped }) }
     } finally {
       clearTimeout(late)
       child.off('message', onMessage).off('close', onClose)

@@ -298,7 +298,7 @@ describe('the log of the user', () => {
     assert.equal(sent.length, 4)
   })
 
-  /** What each tab has got. @param {any[]} tabs */
+  /** Records of each tab. @param {any[]} tabs */
   function gateway (tabs) {
     /** @type {any[][]} */
     const got = tabs.map(() => [])

@@ -50,6 +50,7 @@ async function setUp (t, ...open) {
    * @type {Map<string, { resolve: (allowed: boolean) => void, reject: (error: Error) => void }>} by token and document
    */
   const asked = new Map()
+  let kickedAt = 0
   /** Checks of tokens that wait. @type {Map<string, Promise<void>>} */
   const held = new Map()
   /** @type {Promise<void> | undefined} delays joins after their check */
@@ -59,9 +60,11 @@ async function setUp (t, ...open) {
       async refresh (/** @type {any} */ _socket, /** @type {string} */ token) {
         await held.get(token)
         return identities[token]
-      }
+      },
+      endedBy: (/** @type {{ name: string }} */ { name }, /** @type {number} */ kickedAt) => name === 'new' && kickedAt > 0
     },
     access: {
+      orders: { kickedAt: () => kickedAt },
       readOnly: () => false,
       check: (/** @type {{ name: string }} */ { name }, /** @type {string} */ guid) =>
         name === 'old' ||
@@ -82,6 +85,7 @@ async function setUp (t, ...open) {
   for (const guid of open) await join(connection, { guid }, context)
   return {
     connection, clock, told, expiry, identities,
+    kick () { kickedAt = 1 },
     holdLogin (/** @type {string} */ token) {
       let goOn = () => {}
       held.set(token, new Promise((resolve) => { goOn = resolve }))
@@ -183,6 +187,17 @@ describe('auth:refresh', () => {
     await refreshed
     login.goOn()
     await overtaken
+    assert.equal(connection.identity, identities.newer)
+  })
+
+  test('an answer about a token from before a kick changes nothing, one from after it does', async (t) => {
+    const { connection, identities, kick, refresh, answer } = await setUp(t, 'a')
+    kick()
+    await assert.rejects(refresh('new'), { code: 'unavailable' })
+    assert.equal(connection.identity, identities.old)
+    const refreshed = refresh('newer')
+    await answer('newer a', true)
+    await refreshed
     assert.equal(connection.identity, identities.newer)
   })
 

@@ -71,6 +71,25 @@ describe('many seeds', () => {
     ])
   })
 
+  test('a seed whose process was stopped by a signal has failed, unless the whole run was stopped', async () => {
+    for (const isInterrupted of [false, true]) {
+      const interruption = new AbortController()
+      const { totals, failures } = await runAll({
+        jobs: jobs(1, 3),
+        processes: 1,
+        signal: interruption.signal,
+        createRunner: () => /** @type {any} */ ({
+          async run ({ seed = 0 }) {
+            if (isInterrupted) interruption.abort()
+            return { seed, violations: ['SIGTERM'], stopped: true, counts: {}, seconds: 0, turns: 0, cpuMs: 0 }
+          },
+          async stop () {}
+        })
+      })
+      assert.deepEqual([totals.seeds, failures.length], isInterrupted ? [0, 0] : [1, 1])
+    }
+  })
+
   test('no seed begins after one that failed, unless they should go on', async (t) => {
     const { totals } = await runAll({ jobs: jobs(7, 20), processes: 1, createRunner: runnerOf(t) })
     assert.equal(totals.seeds, 1)

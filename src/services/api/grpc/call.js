@@ -275,7 +275,9 @@ export class Call extends EventEmitter {
     if (decode === undefined) throw new InkcastError('bad_request', 'grpc-encoding is not one of gzip and deflate')
     this.#stream.pause()
     try {
-      return await this.#decompressions.run(this.#caller, () => decode(bytes, this.#maxBytes))
+      // of a call that has gone, nothing is decompressed in its turn
+      return await this.#decompressions.run(this.#caller, async () =>
+        this.closed || this.#finished ? bytes : decode(bytes, this.#maxBytes))
     } catch (error) {
       if (error instanceof InkcastError) throw error
       if (/** @type {any} */ (error).code === 'ERR_BUFFER_TOO_LARGE')
