@@ -134,10 +134,10 @@ class MqttLink {
   #subscribe () {
     const { documents, everyone } = this.#wish
     const topics = [...documents.map(topicOf), ...(everyone ? ['user'] : [])]
-    const last = [...this.#before.values()].some((offset) => offset > 0) ? MAX_LAST : 1
+    const isBack = documents.some((guid) => this.#wish.positionOf(guid) !== undefined)
     this.#write({
       cmd: 'subscribe', messageId: SUBSCRIBE_ID, subscriptions: topics.map((topic) => ({ topic, qos: 1 })),
-      properties: { userProperties: { last: String(last) } }
+      properties: { userProperties: { last: String(isBack ? MAX_LAST : 1) } }
     })
   }
 

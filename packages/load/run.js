@@ -121,18 +121,24 @@ class Run {
   async hold () {
     this.phase = 'hold'
     const { plan, isCalm } = this.#options
-    this.#publisher.start(this.#onError)
-    const end = performance.now() + plan.hold * SECOND
     // a share of a client is left to chance
     const share = (/** @type {number} */ percent) =>
       Math.floor(plan.connections * percent / 100 / this.#clients.size + Math.random())
-    for (let next = performance.now(); performance.now() < end && !this.#aborted;) {
-      if (this.#broken !== undefined) throw this.#broken
-      const calm = isCalm?.() === true
-      if (plan.churn > 0 && !calm) await this.#clients.call('leave', () => share(plan.churn))
-      if (plan.activity > 0 && !calm) await this.#clients.call('act', () => share(plan.activity))
-      next += SECOND
+    const move = async () => {
+      if (isCalm?.() === true) return
+      if (plan.churn > 0) await this.#clients.call('leave', () => share(plan.churn))
+      if (plan.activity > 0) await this.#clients.call('act', () => share(plan.activity))
+    }
+    // first, while nothing is on its way to a client: one that waits for a record does not leave
+    await move()
+    this.#publisher.start(this.#onError)
+    const begin = performance.now()
+    const end = begin + plan.hold * SECOND
+    for (let next = begin + SECOND; !this.#aborted; next += SECOND) {
       while (performance.now() < Math.min(next, end) && !this.#aborted) await sleep(TICK)
+      if (this.#broken !== undefined) throw this.#broken
+      if (performance.now() >= end) break
+      await move()
     }
     await this.#publisher.stop()
     await this.#settle()
