@@ -77,7 +77,7 @@ export class Login {
    * Whether an identity is an answer of the application to a question from before a kick of the user. A JWT stays
    * valid: a kick says nothing about it.
    * @param {Identity} identity
-   * @param {number} kickedAt time of the last kick by the clock of Redis, ms since 1970; 0: never
+   * @param {number} kickedAt time of the last kick or end of a ban by the clock of Redis, ms since 1970; 0: never
    * @returns {boolean}
    */
   endedBy (identity, kickedAt) {

@@ -144,8 +144,11 @@ export class Orders {
   /** @param {string} uid @param {string} guid @returns {number} until when no token opens it, ms since 1970, or 0 */
   closedUntil (uid, guid) { return this.#users.get(uid)?.get(closedName(guid)) ?? 0 }
 
-  /** @param {string} uid @returns {number} time of the last kick, ms since 1970; 0: never */
-  kickedAt (uid) { return this.#users.get(uid)?.get(KICK) ?? 0 }
+  /** @param {string} uid @returns {number} time of the last kick or end of a ban, ms since 1970; 0: never */
+  kickedAt (uid) {
+    const orders = this.#users.get(uid)
+    return orders === undefined ? 0 : Math.max(orders.get(KICK) ?? 0, orders.get(BAN) ?? 0)
+  }
 
   /** @param {string} uid @returns {number} until when the user may not connect, ms since 1970, or 0 */
   bannedUntil (uid) { return this.#users.get(uid)?.get(BAN) ?? 0 }

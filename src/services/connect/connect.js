@@ -119,7 +119,7 @@ export class ConnectService {
    * Whether an identity is an answer that a kick has ended: the application may have ended the session between the
    * question and the kick, so it has to be asked again. Earlier answers about the user are not given any more.
    * @param {Identity} identity
-   * @param {number} kickedAt ms since 1970, by the clock that sets the times of orders; 0: never
+   * @param {number} kickedAt of the last kick or end of a ban, ms since 1970, by the clock of Redis; 0: never
    * @returns {boolean}
    */
   endedBy (identity, kickedAt) {

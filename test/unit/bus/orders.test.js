@@ -30,6 +30,18 @@ test('an order is new once, and new again when it is repeated', () => {
   assert.deepEqual([orders.revokedAt('ada', 'doc'), orders.of('ada'), orders.size], [0, [], 1])
 })
 
+test('an answer from before the end of a ban counts as one from before a kick', () => {
+  const orders = new Orders(systemClock)
+  const kick = { operator: /** @type {const} */ ('kick'), uid: 'ada' }
+  assert.equal(orders.kickedAt('ada'), 0)
+  orders.noteOrder(kick, 50_000)
+  assert.equal(orders.kickedAt('ada'), 50_000)
+  orders.noteOrder({ ...kick, ttl: 10 }, 100_000)
+  assert.equal(orders.kickedAt('ada'), 110_000)
+  orders.noteOrder({ operator: 'restore', uid: 'ada' }, 101_000)
+  assert.equal(orders.kickedAt('ada'), 50_000, 'the ban is taken back, the kick is not')
+})
+
 test('a ban that ends before one of before a step of the clock back is carried out', () => {
   const orders = new Orders(systemClock)
   const ban = { operator: /** @type {const} */ ('kick'), uid: 'ada', ttl: 10 }
