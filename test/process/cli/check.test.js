@@ -7,6 +7,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'node:test'
 import { commandFolder } from '../../helpers/command.js'
+import { waitFor } from '../../helpers/wait.js'
 import { freePorts } from '../../services/ports.js'
 
 /** @typedef {import('../../../src/operate/cli/check/finding.js').Finding} Finding */
@@ -46,20 +47,28 @@ test('services that inkcast asks by HTTP are asked, and nothing happens there', 
     const { findings } = JSON.parse((await run(['check', '--json'])).stdout)
     return findings.filter((/** @type {Finding} */ { area }) => area === 'services')
   }
-  const good = await check({ keys: `${url}/keys`, access: `${url}/access`, uplink: `${url}/events` })
-  assert.deepEqual(good.map(({ level, text }) => `${level} ${text}`), [
-    'ok AUTH_JWKS_URL: 1 of 1 keys can check tokens',
-    'ok AUTH_ACCESS_URL: the service answers (HEAD: 405)',
-    'ok UPLINK_URL: the service answers (HEAD: 405)'
-  ])
-  assert.deepEqual(requests.sort(), ['GET /keys', 'HEAD /access', 'HEAD /events'])
+  // a service that does not run for a moment answers too late
+  await waitFor(async () => {
+    requests.length = 0
+    const good = await check({ keys: `${url}/keys`, access: `${url}/access`, uplink: `${url}/events` })
+    assert.deepEqual(good.map(({ level, text }) => `${level} ${text}`), [
+      'ok AUTH_JWKS_URL: 1 of 1 keys can check tokens',
+      'ok AUTH_ACCESS_URL: the service answers (HEAD: 405)',
+      'ok UPLINK_URL: the service answers (HEAD: 405)'
+    ])
+    assert.deepEqual(requests.sort(), ['GET /keys', 'HEAD /access', 'HEAD /events'])
+    return true
+  }, { timeout: 20_000 })
   keys = []
-  const bad = await check({ keys: `${url}/keys`, access: `${url}/broken`, uplink: `http://127.0.0.1:${none}/` })
-  assert.deepEqual(bad.map(({ level }) => level), ['error', 'warning', 'error'])
-  assert.match(bad[0].text, /no key that can check tokens/)
-  assert.match(bad[1].text, /answers 502/)
-  assert.match(bad[2].text, /ECONNREFUSED/)
-  assert.match(String(bad[2].todo), /start the service, or correct UPLINK_URL/)
+  await waitFor(async () => {
+    const bad = await check({ keys: `${url}/keys`, access: `${url}/broken`, uplink: `http://127.0.0.1:${none}/` })
+    assert.deepEqual(bad.map(({ level }) => level), ['error', 'warning', 'error'])
+    assert.match(bad[0].text, /no key that can check tokens/)
+    assert.match(bad[1].text, /answers 502/)
+    assert.match(bad[2].text, /ECONNREFUSED/)
+    assert.match(String(bad[2].todo), /start the service, or correct UPLINK_URL/)
+    return true
+  }, { timeout: 20_000 })
 })
 
 test('on a machine with seven things wrong, each is found, with what to do', async (t) => {

@@ -32,6 +32,19 @@ API_TOKENS=editor:a-token-of-an-editor
   })
 }, { timeout: 90_000 })
 
+/**
+ * Runs a command until it shows what it is to show: an inkcast that does not run for a moment answers too late.
+ * @param {string[]} args of a command that may run more than once
+ * @param {string | RegExp} shown whole stdout, or a part of it
+ */
+const shows = (args, shown) => waitFor(async () => {
+  const result = await inkcast.run(args)
+  if (typeof shown === 'string') assert.equal(result.stdout, shown)
+  else assert.match(result.stdout, shown)
+  assert.equal(result.code, 0)
+  return result
+}, { timeout: 20_000, message: args.join(' ') })
+
 /** @param {string} token @returns {any} */
 const claimsOf = (token) => JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString())
 
@@ -40,7 +53,7 @@ test('publish and tail: a document is followed from its log on, as lines or as J
   assert.equal(code, 0)
   assert.equal(JSON.parse(stdout).position.offset, 1)
   const tail = inkcast.start(['tail', 'minutes', '--last', '5', '--count', '4', '--json'])
-  const lines = inkcast.start(['tail', 'minutes', '--count', '3'])
+  const lines = inkcast.start(['tail', 'minutes'])
   await waitFor(() => tail.output.stdout.includes('\n') && lines.output.stderr.includes('connected'), { timeout: 20_000 })
   // the second one has no record yet that shows that it has joined
   await waitFor(async () => {
@@ -49,11 +62,12 @@ test('publish and tail: a document is followed from its log on, as lines or as J
   }, { timeout: 20_000 })
   await inkcast.run(['publish', 'minutes', '--event', 'edit', '-'], { input: 'plain text\n' })
   await inkcast.run(['publish', 'minutes', '--key', 'slide', '7'])
-  const { code: ended } = await lines.closed
-  assert.equal(ended, 0)
-  const shown = lines.output.stdout
-  assert.match(shown, /#2 +edit +"plain text"\n/)
-  assert.ok(!shown.includes('\u001b'), 'no colors: it is no terminal')
+  await waitFor(() => /#2 +edit +"plain text"\n/.test(lines.output.stdout) && /#3 .* 7\n/.test(lines.output.stdout), {
+    timeout: 20_000, message: () => JSON.stringify(lines.output)
+  })
+  assert.ok(!lines.output.stdout.includes('\u001b'), 'no colors: it is no terminal')
+  lines.kill('SIGINT')
+  assert.equal((await lines.closed).code, 0)
   const records = (await tail.closed).stdout.trim().split('\n').map((line) => JSON.parse(line))
   assert.equal(records[0].event, 'message')
   assert.equal(records[0].meta.offset, 1)
@@ -102,11 +116,9 @@ test('token signs a JWT that the gateway accepts, with grants, and says where it
 })
 
 test('status shows processes and load; a machine without inkcast is exit code 1 and one line', async () => {
-  const { code, stdout } = await inkcast.run(['status'])
-  assert.equal(code, 0)
+  const { stdout } = await shows(['status'], /^embedded-0 +ready +\d+ .* MB$/m)
   assert.match(stdout, /^ready +.+, inkcast \d/)
-  assert.match(stdout, /^embedded-0 +ready +\d+ .* MB$/m)
-  const json = JSON.parse((await inkcast.run(['status', '--json'])).stdout)
+  const json = JSON.parse((await shows(['status', '--json'], /"embedded-0"/)).stdout)
   assert.equal(json.ready, true)
   assert.equal(json.processes[0].name, 'embedded-0')
   const [free] = await freePorts(1)
@@ -141,34 +153,30 @@ test('trace shows the hops of the records of a document, and of a user, until it
 })
 
 test('cordon tells balancers to send no new clients, until it is undone', async () => {
-  assert.match((await inkcast.run(['cordon'])).stdout, /^cordoned: embedded-0$/m)
+  await shows(['cordon'], /^cordoned: embedded-0$/m)
   await waitFor(async () => (await inkcast.run(['status'])).code === 1, { timeout: 20_000 })
-  assert.match((await inkcast.run(['cordon', '--undo'])).stdout, /^takes new clients again: embedded-0$/m)
+  await shows(['cordon', '--undo'], /^takes new clients again: embedded-0$/m)
   await waitFor(async () => (await inkcast.run(['status'])).code === 0, { timeout: 20_000 })
   assert.equal((await inkcast.run(['cordon', '--token', 'another-token'])).code, 1)
 })
 
 test('move sends clients away, and says how many', async () => {
-  assert.equal((await inkcast.run(['move', '--share', '50%', '--rate', '10'])).stdout, 'moves 0 connections in 0 s (embedded-0: 0)\n')
-  assert.equal((await inkcast.run(['move', '--stop'])).stdout, 'no clients move any more\n')
+  await shows(['move', '--share', '50%', '--rate', '10'], 'moves 0 connections in 0 s (embedded-0: 0)\n')
+  await shows(['move', '--stop'], 'no clients move any more\n')
   assert.equal((await inkcast.run(['move', '--process', 'gateway-3'])).code, 1)
 })
 
 test('loglevel shows and changes levels, with the token of the settings', async () => {
-  assert.match((await inkcast.run(['loglevel'])).stdout, /^embedded-0 +info$/m)
-  const changed = await inkcast.run(['loglevel', 'debug', '--process', 'embedded-0'])
-  assert.equal(changed.code, 0)
-  assert.match(changed.stdout, /^embedded-0 +debug$/m)
-  assert.match((await inkcast.run(['loglevel', 'default'])).stdout, /^embedded-0 +info$/m)
+  await shows(['loglevel'], /^embedded-0 +info$/m)
+  await shows(['loglevel', 'debug', '--process', 'embedded-0'], /^embedded-0 +debug$/m)
+  await shows(['loglevel', 'default'], /^embedded-0 +info$/m)
   const refused = await inkcast.run(['loglevel', 'debug', '--token', 'another-token'])
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /^inkcast: ADMIN_PORT refuses: .*\(unauthorized\)\n$/)
 })
 
 test('check knows that inkcast runs here', async () => {
-  const { code, stdout } = await inkcast.run(['check'])
-  assert.equal(code, 0)
-  assert.match(stdout, /inkcast runs here already/)
+  await shows(['check'], /inkcast runs here already/)
 })
 
 test('publish reports a refusal of the api in one line, and wrong arguments', async () => {
