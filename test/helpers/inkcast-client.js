@@ -16,6 +16,8 @@ export function startClient (t, url, options) {
   client.on('state', (state, reason) => { states.push([state, reason?.code]) })
   return Object.assign(client, {
     states,
+    /** Without those of attempts that failed: a busy machine may get the first message too late, and tries again. */
+    lastingStates: () => states.filter(([, code]) => code !== 'unavailable'),
     /** @param {string} state */
     reaches: (state) =>
       waitFor(() => client.state === state, {

@@ -32,8 +32,8 @@ describe('an open document', () => {
     assert.equal(got[0][1].offset, 1)
     assert.equal(got[1], 'two')
     assert.equal(doc.position?.offset, 2)
-    assert.equal(client.transport, 'websocket')
-    assert.deepEqual(client.states, [['connected', undefined]])
+    await waitFor(() => client.transport === 'websocket')
+    assert.deepEqual(client.lastingStates(), [['connected', undefined]])
   })
 
   test('gets missed records after a reconnect, once and in order', async (t) => {
@@ -49,7 +49,7 @@ describe('an open document', () => {
     await publish('lost', 5)
     await doc.has(5)
     assert.deepEqual(doc.seen, [1, 2, 3, 4, 5])
-    assert.deepEqual(client.states, [
+    assert.deepEqual(client.lastingStates(), [
       ['connected', undefined],
       ['reconnecting', 'disconnected'],
       ['connected', undefined]

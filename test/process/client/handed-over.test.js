@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import msgpackParser from 'socket.io-msgpack-parser'
 import { connect } from 'inkcast/client'
 import { memoryStore } from '../../../client/outbox/memory-store.js'
+import { clientTime } from '../../helpers/client-time.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { startClient } from '../../helpers/inkcast-client.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -107,6 +108,7 @@ for (const [codec, options] of Object.entries(CODECS)) {
   describe(`a value that cannot be sent, ${codec}`, () => {
     for (const connected of [false, true]) {
       test(`is refused where the page hands it over, ${connected ? 'with' : 'without'} a connection, and no more`, async (t) => {
+        clientTime(t)
         const store = memoryStore()
         const client = clientWithoutConnection(t, { ...options, outbox: { user: 'ada', store } })
         if (connected) client.release()
@@ -229,6 +231,7 @@ for (const [codec, options] of Object.entries(CODECS)) {
 }
 
 test('states with more values than a handshake may have are joined after it', async (t) => {
+  clientTime(t)
   const state = { list: Array(600).fill([]) }
   for (const options of Object.values(CODECS)) {
     const client = clientWithoutConnection(t, options)

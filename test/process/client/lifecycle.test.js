@@ -58,9 +58,15 @@ describe('a token', () => {
   })
 
   test('that has expired is replaced when the gateway refuses it', async (t) => {
-    const client = startClient(t, secured.url, { token: (why) => tokenFor('cy', why === 'refused' ? 600 : -600) })
+    let renewed = false
+    const client = startClient(t, secured.url, {
+      token (why) {
+        renewed ||= why === 'refused'
+        return tokenFor('cy', renewed ? 600 : -600)
+      }
+    })
     await openDocument(client, 'minutes')
-    assert.deepEqual(client.states, [['connecting', 'token_expired'], ['connected', undefined]])
+    assert.deepEqual(client.lastingStates(), [['connecting', 'token_expired'], ['connected', undefined]])
   })
 
   test('that is missing ends the connection, until connect() is called with one', async (t) => {

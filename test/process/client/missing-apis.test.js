@@ -56,7 +56,7 @@ for (const options of [{}, { parser }]) {
   await doc.setState({ name: 'b' })
   doc.signal('cursor', { x: 1 })
   await doc.history()
-  if (!await client.check()) throw new Error('check')
+  while (!await client.check()) await new Promise((resolve) => setTimeout(resolve, 5))
   while (seen.length < 2) await new Promise((resolve) => setTimeout(resolve, 5))
   if (seen[1].bytes.length !== 2 && seen[1].bytes.byteLength !== 2) throw new Error('bytes')
   const gone = new AbortController()

@@ -91,7 +91,7 @@ test('an edit of an earlier version that the gateway could not decode is dropped
     await reader.has('own')
     assert.deepEqual(reader.seen, ['after 0', 'after 1', 'after 2', 'own'])
     assert.deepEqual(dropped, ['bad_value', 'bad_value', 'bad_value'])
-    assert.deepEqual(client.states, [['connected', undefined]])
+    assert.deepEqual(client.lastingStates(), [['connected', undefined]])
     await waitFor(async () => (await store.load(key)).size === 0)
   }
 })
