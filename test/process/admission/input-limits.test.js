@@ -6,6 +6,7 @@ import zlib from 'node:zlib'
 import WebSocket from 'ws'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
+import { holdTime } from '../../helpers/held-time.js'
 import { rawPolling, rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -245,7 +246,8 @@ describe('sessions whose clients are not admitted', () => {
   })
 
   test('end with the first namespace of an extension, where the same rates hold', async (t) => {
-    const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '10' })
+    const { clock } = holdTime(t)
+    const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '10' }, undefined, { clock })
     const { io, engine } = server.gateway
     /** @type {unknown[]} */
     const heard = []

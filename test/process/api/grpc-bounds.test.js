@@ -91,17 +91,18 @@ for (const [kind, parts] of Object.entries(SILENT)) {
 
 test('TLS connections end as well: without a byte, with half a ClientHello, and after the handshake', async (t) => {
   const { certificate } = await startCertificate(t, TLS)
-  const { port, pass } = await startGrpcApi(t, { certificate, times: { handshake: 300 } })
+  const { port } = await startGrpcApi(t, { certificate, times: { handshake: 300 } })
   for (const bytes of ['', '16', '1603010200010001fc0303']) {
     const socket = net.connect(port, '127.0.0.1')
     socket.write(Buffer.from(bytes, 'hex'))
     socket.on('error', () => {})
     await once(socket.resume(), 'close')
   }
-  const plain = tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+  const { port: patient, pass } = await startGrpcApi(t, { certificate })
+  const plain = tls.connect({ port: patient, host: '127.0.0.1', rejectUnauthorized: false })
   plain.on('error', () => {})
   await once(plain.resume(), 'close') // without ALPN
-  const socket = tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'] })
+  const socket = tls.connect({ port: patient, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'] })
   socket.on('error', () => {})
   await once(socket, 'secureConnect')
   const ended = once(socket.resume(), 'close')

@@ -98,12 +98,12 @@ test('a body that is too large is refused with and without a length', async (t) 
 })
 
 test('a caller that sends much more than allowed still gets the response', async (t) => {
-  const { call, api } = await startApi(t, { maxRecordBytes: 1000 })
+  // longer than the runner waits
+  const { call, api } = await startApi(t, { maxRecordBytes: 1000, times: { stop: 3_600_000 } })
   const { status, body } = await call('POST', '/v1/broadcast', { body: JSON.stringify('x'.repeat(3_000_000)) })
   assert.deepEqual([status, body.error.code], [413, 'value_too_large'])
-  const begun = performance.now()
+  // only waits for the rest of the body
   await api.stop()
-  assert.ok(performance.now() - begun < 5000, 'stop only waits for the rest of the body')
 })
 
 test('a caller that disconnects during a body leaves nothing behind', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, describe, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { createServer } from 'node:http'
+import { systemClock } from '../../../src/base/common/clock.js'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { countedBy } from '../../helpers/counted.js'
 import { startEmbedded } from '../../helpers/embedded.js'
@@ -47,14 +48,15 @@ after(() => application.close().closeAllConnections())
 const { port } = /** @type {import('node:net').AddressInfo} */ (application.address())
 
 const { log, lines } = recordingLog()
-const server = await startEmbedded(file, {
+const settings = {
   AUTH_CONNECT_URL: `http://127.0.0.1:${port}/connect`,
   UPLINK_SECRETS: WEBHOOK_SECRET,
   AUTH_JWT_SECRET: SECRET,
   AUTH_COOKIE: 'jwt',
   ALLOWED_ORIGINS: APP,
   TRUSTED_PROXIES: 'loopback'
-}, log)
+}
+const server = await startEmbedded(file, settings, log)
 const { url } = server
 
 afterEach(() => {
@@ -198,11 +200,14 @@ describe('a login by the session of the application', () => {
     assert.deepEqual(questions.at(-1), { headers: {}, origin: null, address: null, auth: { token: 'opaque-ada' } })
     assert.equal((await client.ask('auth:refresh', { token: 'opaque-eve' })).error.code, 'forbidden')
     assert.equal((await client.ask('auth:refresh', { token: 'x' })).error.code, 'no_session')
-    // of the moment of the answer, long enough for a busy machine
-    more = { get expiresAt () { return Date.now() + 2000 } }
-    const short = await connectClient(t, url, from({ cookie: 'sid=short' }))
-    const [farewell] = await short.next('gateway:disconnect')
-    assert.equal(farewell.code, 'token_expired')
+    let later = 0
+    const clock = { ...systemClock, now: () => systemClock.now() + later }
+    const other = await startEmbedded(t, settings, log, { clock })
+    more = { expiresAt: Date.now() + 3_600_000 }
+    const short = await connectClient(t, other.url, from({ cookie: 'sid=short' }))
+    const farewell = short.next('gateway:disconnect')
+    later = 3_600_000
+    assert.equal((await farewell)[0].code, 'token_expired')
     const kicked = client.next('gateway:disconnect')
     assert.equal((await fetch(`${server.apiUrl}/v1/users/ada/connections`, { method: 'DELETE' })).status, 202)
     assert.equal((await kicked)[0].code, 'kicked')
