@@ -8,12 +8,21 @@
  */
 export function shownSetting (text, secret) {
   if (text === undefined) return undefined
-  if (secret) return text.split(',').map((item) => addressOf(item.trim())).join(',')
+  if (secret) return withoutUser(text).split(',').map((item) => addressOf(item.trim())).join(',')
   if (!text.includes('://')) return text
-  // up to the last @, because a password that is not percent-encoded may have a slash or a comma
-  const address = hasUser(text) ? text.replace(/:\/\/.*@/s, '://********@') : text
+  const address = hasUser(text) ? withoutUser(text) : text
   return address.replace(/\?.*$/s, '?********')
 }
+
+/**
+ * Up to the last @, because a password that is not percent-encoded may have a slash or a comma; of several addresses
+ * the last one with a user stays. An @ after a ? may be part of a secret of the query: then only the scheme stays.
+ *
+ * @param {string} text @returns {string}
+ */
+const withoutUser = (text) => /\?.*@/s.test(text)
+  ? text.replace(/:\/\/.*$/s, '://********')
+  : text.replace(/:\/\/.*@/s, '://********@')
 
 /** @param {string} text of a secret @returns {string} */
 function addressOf (text) {

@@ -10,7 +10,8 @@ import { shownSetting } from '../../../src/config/shown.js'
 const WORD = 'hunter2hunter2'
 /** A right value, wrong ones, and those that people write without percent-encoding. */
 const URLS = ['https', 'http', 'redis', 'rediss', 'ftp', 'redis+sentinel'].flatMap((scheme) => [
-  `${scheme}://user:${WORD}@host:1/path`, `${scheme}://user:${WORD}/x@host:1`, `${scheme}://user:a,${WORD}@host`,
+  `${scheme}://user:${WORD}@host:1/path`, `${scheme}://user:${WORD}/x@host:1`, `${scheme}://user:a,${WORD}@host`, `${scheme}://user:${WORD},a@host`,
+  `${scheme}://user:${WORD},a@b,c@host`, `${scheme}://user:a@host/m?token=a@${WORD}`, `${scheme}://user:a?b,${WORD}@host`,
   `${scheme}://user:${WORD}@ho st`, `${scheme}://:${WORD}@host:99999`, `${scheme}://${WORD}@host`,
   `${scheme}://host/?token=${WORD}`, `${scheme}://user:${WORD}@host,${scheme}://other:${WORD}@host`
 ])
@@ -49,6 +50,9 @@ test('a URL with a user or password is refused for every service that is called 
 test('a shown setting keeps what identifies it', () => {
   for (const [text, secret, shown] of /** @type {const} */ ([
     ['redis://user:word@host:6379/2', true, 'redis://********@host:6379/2'],
+    ['redis://user:a,b@host:6379/2', true, 'redis://********@host:6379/2'],
+    ['redis://user:a@one:1,redis://user:a@two:2', true, 'redis://********@two:2'],
+    ['redis+sentinel://user:a@one:1,two:2/main?sentinel_password=a@b', true, 'redis+sentinel://********'],
     ['redis://host/2', true, 'redis://host/2'],
     ['redis://a:1,redis://b:2', true, 'redis://a:1,redis://b:2'],
     ['redis://host/secret', true, 'redis://host'],
