@@ -42,14 +42,27 @@ export function splitRedisUrls (text) {
 
 /** @param {string} url one of them @returns {string | undefined} what is wrong, without a secret */
 export function problemOfRedisUrl (url) {
+  if (!isEncoded(/^[a-z+]+:\/\/([^/?#]*)@/i.exec(url)?.[1] ?? ''))
+    return 'user and password: characters other than letters and digits must be percent-encoded, % as %25'
   if (isSentinelUrl(url))
     return parseSentinelUrl(url) === undefined
       ? 'must be redis+sentinel://host:port,host:port/name-of-the-master, with the path that names it'
       : undefined
-  try {
-    if (['redis:', 'rediss:'].includes(new URL(url).protocol) || socketPathOf(url) !== undefined) return undefined
-  } catch {}
+  if (socketPathOf(url) !== undefined) return undefined
+  const { protocol = '', pathname = '' } = URL.canParse(url) ? new URL(url) : {}
+  if (['redis:', 'rediss:'].includes(protocol))
+    return /^\/?(?:\d{1,5})?$/.test(pathname) ? undefined : 'must end with the number of its database, as redis://host:6379/1'
   return 'must be a URL that starts with redis:// or rediss://, redis+sentinel:// or rediss+sentinel://, or unix:///path'
+}
+
+/** @param {string} userInfo @returns {boolean} */
+function isEncoded (userInfo) {
+  try {
+    decodeURIComponent(userInfo)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** @param {string} url @returns {string | undefined} path of the unix socket; undefined: it has none */

@@ -29,11 +29,16 @@ describe('REDIS_URL', () => {
     for (const url of [
       'redis+sentinel://one', 'redis+sentinel:///main', 'redis+sentinel://one/', 'redis+sentinel://one:99999/main',
       'redis+sentinel://one/main/x', 'redis+sentinel://one/main?password=secret', 'redis+sentinel://a@b@one/main',
-      'redis+sentinel://:%zz@one/main', 'redis+sentinel://one,/main'
+      'redis+sentinel://one,/main'
     ]) assert.match(problemOfRedisUrl(url) ?? `${url} is accepted`, /^must be redis\+sentinel:\/\/host:port,/)
     for (const url of ['http://a', 'a:1', 'sentinel://a/b', 'unix://', 'unix://a/b', 'unix:///'])
       assert.match(problemOfRedisUrl(url) ?? `${url} is accepted`, /^must be a URL that starts with redis:\/\//)
-    for (const url of ['redis://a', 'rediss://:p@a:1/3', 'redis+sentinel://:p@a,b/c', 'unix:///run/redis.sock'])
+    for (const userInfo of [':50%off', 'a%:b', ':%zz', ':%ff'])
+      for (const scheme of ['redis', 'rediss', 'redis+sentinel'])
+        assert.match(problemOfRedisUrl(`${scheme}://${userInfo}@one/1`) ?? `${userInfo} is accepted`, /^user and password: .*% as %25/)
+    for (const url of ['redis://a/abc', 'redis://a/-1', 'redis://a/1/2', 'redis://a/1x'])
+      assert.match(problemOfRedisUrl(url) ?? `${url} is accepted`, /^must end with the number of its database, as redis:\/\/host:6379\/1$/)
+    for (const url of ['redis://a/', 'redis://:50%25off@a?family=6', 'redis://a', 'rediss://:p@a:1/3', 'redis+sentinel://:p@a,b/c', 'unix:///run/redis.sock'])
       assert.equal(problemOfRedisUrl(url), undefined)
   })
 
