@@ -10,6 +10,7 @@ import { rightsOf } from './rights.js'
  * @typedef {import('../../../config/reloaded-files.js').ReadText} ReadText
  * @typedef {import('./book.js').Entry} Entry
  * @typedef {import('./issuers.js').Issuer} Issuer
+ * @typedef {{ digest: Buffer, entry: Pick<Entry, 'name'> }} OwnToken
  */
 
 /** Every request compares its token with all of them. */
@@ -25,19 +26,19 @@ const MIN_SECRET = 32 // RFC 7518, 3.2
  * @param {object} options
  * @param {string} options.path
  * @param {ReadText} options.readText
- * @param {ReadonlySet<string>} options.taken names in API_TOKENS
+ * @param {readonly OwnToken[]} options.own of API_TOKENS
  * @param {Pick<import('../../../people/tenants/names.js').TenantNames, 'has'>} [options.tenants]
  * @param {ReadonlyMap<string, import('./issuers.js').KeySet>} options.keySets those that are there, by URL
  * @param {(url: string) => import('./issuers.js').KeySet} options.newKeySet
  */
-export async function loadCallers ({ path, readText, taken, tenants, keySets, newKeySet }) {
+export async function loadCallers ({ path, readText, own, tenants, keySets, newKeySet }) {
   /** @type {Map<string, import('./issuers.js').KeySet>} */
   const used = new Map()
   const contents = await readCallers({
     text: await readText(path),
     folder: dirname(path),
     readText,
-    taken,
+    own,
     tenants,
     keySetAt (url) {
       const keySet = used.get(url) ?? keySets.get(url) ?? newKeySet(url)
@@ -56,13 +57,13 @@ export async function loadCallers ({ path, readText, taken, tenants, keySets, ne
  * @param {string} options.text of the file
  * @param {string} options.folder of the file: paths in it are relative to it
  * @param {ReadText} options.readText
- * @param {ReadonlySet<string>} options.taken names in API_TOKENS
+ * @param {readonly OwnToken[]} options.own of API_TOKENS
  * @param {Pick<import('../../../people/tenants/names.js').TenantNames, 'has'>} [options.tenants]
  * @param {(url: string) => import('./issuers.js').KeySet} options.keySetAt
  * @returns {Promise<import('./book.js').Contents & { entries: Entry[] }>}
  * @throws {Error} (rejects) that names what is wrong; never with a credential
  */
-export async function readCallers ({ text, folder, readText, taken, tenants, keySetAt }) {
+export async function readCallers ({ text, folder, readText, own, tenants, keySetAt }) {
   const { callers, issuers: issuerSettings } = parseCallers(text)
   let files = 0
   const read = (/** @type {string} */ path) => {
@@ -86,11 +87,14 @@ export async function readCallers ({ text, folder, readText, taken, tenants, key
   const certificates = []
   /** @type {import('./book.js').Contents['subjects'][number][]} */
   const subjects = []
+  const taken = new Set(own.map(({ entry }) => entry.name))
   /** Owner of each credential. @type {Map<string, string>} */
-  const owners = new Map()
+  const owners = new Map(own.map(({ digest, entry }) => [digest.toString('hex'), entry.name]))
   /** @param {string} key @param {string} kind @param {string} name */
-  const own = (key, kind, name) => {
+  const take = (key, kind, name) => {
     const owner = owners.get(key)
+    if (owner !== undefined && taken.has(owner))
+      throw new Error(`caller "${name}": API_TOKENS has its token too, as "${owner}" with all rights; give each its own`)
     if (owner !== undefined && owner !== name) throw new Error(`callers "${owner}" and "${name}" have the same ${kind}`)
     owners.set(key, name)
   }
@@ -112,16 +116,16 @@ export async function readCallers ({ text, folder, readText, taken, tenants, key
     entries.push(entry)
     for (const token of ownTokens) {
       const digest = await readToken(at, token, read)
-      own(digest.toString('hex'), 'token', name)
+      take(digest.toString('hex'), 'token', name)
       tokens.push({ digest, entry })
     }
     for (const certificate of shown) {
-      own(JSON.stringify(certificate.san ?? Object.entries(certificate.subject ?? {}).sort()), 'certificate', name)
+      take(JSON.stringify(certificate.san ?? Object.entries(certificate.subject ?? {}).sort()), 'certificate', name)
       certificates.push({ certificate, entry })
     }
     for (const { subject, issuer = onlyIssuer(at, issuers) } of jwt) {
       if (!issuers.has(issuer)) throw new Error(`${at}: jwt: "${issuer}" is not in issuers`)
-      own(JSON.stringify([issuer, subject]), 'subject', name)
+      take(JSON.stringify([issuer, subject]), 'subject', name)
       subjects.push({ issuer, subject, entry })
     }
   }

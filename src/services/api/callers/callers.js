@@ -77,13 +77,12 @@ export class Callers {
     this.#local = new Caller(this.#book, { name: LOCAL, rights: ALL_RIGHTS, rate: undefined })
     this.#webhook = new Caller(this.#book, ANY_WEBHOOK, { find: (book) => book.webhook ?? ANY_WEBHOOK })
     const { callersFile: path } = settings
-    const taken = new Set(this.#own.map(({ entry }) => entry.name))
     // a caller whose key was withdrawn is refused where it is admitted
     const newKeySet = (/** @type {string} */ url) => new KeySet({ url, log, clock, random, onChange () {} })
     this.#files = path === undefined ? undefined : createReloadedFiles({
       setting: 'API_CALLERS_FILE', path, log, metrics, every: reloadEvery, clock,
       load: (readText) => loadCallers({
-        path, readText, taken, tenants: tenants?.names, keySets: this.#keySets, newKeySet
+        path, readText, own: this.#own, tenants: tenants?.names, keySets: this.#keySets, newKeySet
       }),
       apply: (loaded) => this.#apply(loaded)
     })

@@ -27,7 +27,7 @@ const read = (content) => readCallers({
   text: typeof content === 'string' ? content : JSON.stringify(content),
   folder: '/etc/inkcast',
   readText: async (path) => FILES[path] ?? Promise.reject(new Error(`${path}: ENOENT`)),
-  taken: new Set(['legacy']),
+  own: [{ digest: digestOf('token-of-legacy-16'), entry: { name: 'legacy' } }],
   keySetAt: (url) => /** @type {any} */ ({ url })
 })
 
@@ -117,6 +117,10 @@ test('every wrong part is named', async () => {
     [caller({ name: 'client' }), 'caller "client": name: must not be one of client, local'],
     [caller({ name: 'webhook' }), /^caller "webhook": is the service at UPLINK_URL: it has operators, guids, uids and rates/],
     [caller({ name: 'legacy' }), 'caller "legacy": API_TOKENS has this name too, with all rights; take it out there'],
+    [
+      caller({ tokens: [{ sha256: sha256('token-of-legacy-16') }] }),
+      'caller "editor": API_TOKENS has its token too, as "legacy" with all rights; give each its own'
+    ],
     [{ callers: [editor(), editor()] }, 'caller "editor": it is there twice'],
     [caller({ tokens: [] }), 'caller "editor": has no credential: give it tokens, certificates or jwt'],
     [caller({ tokens: [{}] }), 'caller "editor": tokens.0: must have exactly one of text, sha256, file'],
