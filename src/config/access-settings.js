@@ -20,7 +20,6 @@ const publicKeys = v.pipe(
 const headerNames = v.pipe(
   listOf((name) => /^[A-Za-z0-9-]{1,64}$/.test(name), 'must be names of headers: letters, digits and -'),
   v.transform((names) => [...new Set(names.map((name) => name.toLowerCase()))]),
-  v.check((names) => names.length > 0, 'must name at least one header'),
   v.maxLength(20)
 )
 

@@ -49,3 +49,33 @@ export function authProblems ({ production, gateway, auth }) {
   }
   return problems
 }
+
+/**
+ * The same for the tokens of callers and administrators.
+ *
+ * @param {object} config
+ * @param {boolean} config.production
+ * @param {{ tokens?: readonly string[], callersFile?: string }} config.api
+ * @param {{ token?: string, readToken?: string }} config.admin
+ * @returns {string[]} problems, without a token
+ */
+export function tokenProblems ({ production, api: { tokens, callersFile }, admin: { token, readToken } }) {
+  const problems = []
+  if (production && tokens?.length === 0 && callersFile === undefined)
+    problems.push('API_TOKENS: required in production, as name:token,… (or API_CALLERS_FILE)')
+  if (tokens !== undefined) problems.push(...callerProblems(tokens))
+  if (token !== undefined && token === readToken)
+    problems.push('ADMIN_READ_TOKEN: must differ from ADMIN_TOKEN, or everyone who reads can also change')
+  return problems
+}
+
+/** @param {readonly string[]} entries `name:token` @returns {string[]} */
+function callerProblems (entries) {
+  const callers = entries.map((entry) => entry.split(/:(.*)/s))
+  if (callers.some(([name, token = '']) => !/^[A-Za-z0-9._-]{1,64}$/.test(name) || token.length < 16))
+    return ['API_TOKENS: each must be name:token, the token with at least 16 characters']
+  return callers.flatMap(([name, token], index) => {
+    const [owner = name] = callers.slice(0, index).find(([, other]) => other === token) ?? []
+    return owner === name ? [] : [`API_TOKENS: ${owner} and ${name} have the same token; give each its own`]
+  })
+}

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { createSecureContext } from 'node:tls'
 import * as v from 'valibot'
 import { string } from '../base/common/schema.js'
 import {
@@ -19,6 +20,16 @@ function isNetwork (entry) {
     more === undefined &&
     (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)))
   )
+}
+
+/** @param {string} groups @returns {boolean} whether the OpenSSL of this Node.js knows all of them */
+function areGroups (groups) {
+  try {
+    createSecureContext({ ecdhCurve: groups })
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Names of networks, as Express has them for its setting `trust proxy`. */
@@ -86,7 +97,11 @@ export const gateway = block('Gateway', {
     as: 'tlsGroups',
     type: described(
       'names, separated by colons',
-      v.pipe(string(), v.regex(/^[\w-]+(:[\w-]+)*$/, 'must be names of groups, separated by colons'))
+      v.pipe(
+        string(),
+        v.regex(/^[\w-]+(:[\w-]+)*$/, 'must be names of groups, separated by colons'),
+        v.check(areGroups, `must be groups that Node.js ${process.version} knows`)
+      )
     ),
     describe:
       'Groups of the key exchange at the gateway in the order of preference, as `X25519:P-256`. Default: those of Node.js. Since ' +

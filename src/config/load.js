@@ -2,7 +2,7 @@ import os from 'node:os'
 import { isLogLevel } from '../base/common/log-level.js'
 import { parse } from '../base/common/schema.js'
 import { isSimilar } from '../base/common/similar.js'
-import { anonymousByDefault, authProblems } from './auth-relations.js'
+import { anonymousByDefault, authProblems, tokenProblems } from './auth-relations.js'
 import { BLOCKS } from './blocks.js'
 import { GONE } from './gone.js'
 import { listenerProblems, ownPortsIn } from './listeners.js'
@@ -80,7 +80,11 @@ export function loadConfig (source) {
  */
 export function readSettings ({ env = process.env, file, envFile } = {}) {
   const { sources, problems } = readSources({ env, file, envFile })
-  const production = findIn(sources, 'NODE_ENV')?.value === 'production'
+  // cmd.exe keeps the space of `set NODE_ENV=production && …`
+  const nodeEnv = findIn(sources, 'NODE_ENV')?.value.trim() ?? ''
+  const production = nodeEnv === 'production'
+  if (!production && /^prod/i.test(nodeEnv))
+    problems.push(`NODE_ENV=${nodeEnv}: write production; any other word is development, where clients and callers need no token`)
   const context = {
     production,
     cores: os.availableParallelism(),
@@ -157,9 +161,9 @@ const ofExtension = (variable) => variable.startsWith('EXTENSION_')
  * @returns {string[]} problems
  */
 function relations (config) {
-  const { production, gateway, auth, api, redis, kafka, uplink } = config
+  const { production, gateway, auth, api, admin, redis, kafka, uplink } = config
   const problems = prefixProblems(config)
-  if (kafka.brokers.length > 0 && redis.urls?.length === 0)
+  if (kafka.brokers?.length > 0 && redis.urls?.length === 0)
     problems.push('KAFKA_BROKERS: needs REDIS_URL as well, records reach the workers through Redis')
   if (redis.publishWait !== undefined && redis.publishWait !== 'none' && redis.urls?.length === 0)
     problems.push(`PUBLISH_WAIT=${redis.publishWait}: needs REDIS_URL, the built-in store keeps everything in memory`)
@@ -172,10 +176,7 @@ function relations (config) {
   if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536)
     problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
   problems.push(...authProblems({ production, gateway, auth }))
-  if (production && api.tokens.length === 0 && api.callersFile === undefined)
-    problems.push('API_TOKENS: required in production, as name:token,… (or API_CALLERS_FILE)')
-  if (api.tokens.some((entry) => !/^[A-Za-z0-9._-]{1,64}:.{16,}$/.test(entry)))
-    problems.push('API_TOKENS: each must be name:token, the token with at least 16 characters')
+  problems.push(...tokenProblems({ production, api, admin }))
   if (uplink.secrets?.some((secret) => !isSecret(secret)))
     problems.push('UPLINK_SECRETS: each must be whsec_ and base64 of 24 to 64 bytes (echo whsec_$(openssl rand -base64 32))')
   if (production && (uplink.url || auth.connectUrl) && uplink.secrets?.length === 0)

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { DEFAULT_PREFIX } from './redis-prefix.js'
 import {
-  block, choice, clientTls, integer, list, listOf, pathOrUrl, redisPrefix, redisUrls, text
+  block, choice, clientTls, integer, listOf, pathOrUrl, redisPrefix, redisUrls, text
 } from './setting.js'
 
 export const redis = block('Redis', {
@@ -53,10 +53,18 @@ const topics = v.pipe(
   v.transform(({ downlink, uplink, 'dead-letter': deadLetter }) => ({ downlink, uplink, deadLetter }))
 )
 
+/** kafkajs splits entries at their colons: a URL or an IPv6 address gives a wrong host, a host alone no port. */
+const brokers = listOf(
+  (entry) => /^[^\s:/@[\]]+:\d{1,5}$/.test(entry) && isPort(Number(entry.split(':')[1])),
+  'each must be host:port, as kafka-1:9092, with a name or an IPv4 address'
+)
+/** @param {number} port */
+const isPort = (port) => port > 0 && port < 65_536
+
 export const kafka = block('Kafka', {
   KAFKA_BROKERS: {
     as: 'brokers',
-    type: list(),
+    type: brokers,
     default: '',
     describe: 'Brokers as `host:port`, comma separated. Needs `REDIS_URL`.'
   },

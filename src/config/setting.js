@@ -84,7 +84,11 @@ export const flag = () => shown(v.pipe(
   oneOf(['true', 'false', '1', '0'], 'must be true or false'),
   v.transform((value) => value === 'true' || value === '1')
 ), { choices: ['true', 'false'] })
-export const list = () => described('list, comma separated', v.pipe(string(), v.transform((value) =>
+/** '' is unset, as Docker Compose passes it. An empty list would turn off the check that the list is for. */
+const namesSomething = v.check(
+  (/** @type {string} */ value) => value === '' || /[^,\s]/.test(value), 'must be unset, or name something'
+)
+export const list = () => described('list, comma separated', v.pipe(string(), namesSomething, v.transform((value) =>
   value
     .split(',')
     .map((item) => item.trim())
@@ -180,6 +184,7 @@ export const redisPrefix = () => described('letters, digits, and `-` `_` `.` `:`
 ))
 export const redisUrls = () => described('list of URLs, comma separated', v.pipe(
   string(),
+  namesSomething,
   v.transform(splitRedisUrls),
   v.checkItems((entry) => problemOfRedisUrl(entry) === undefined, ({ input }) => problemOfRedisUrl(input) ?? ''),
   v.check(

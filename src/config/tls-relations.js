@@ -25,7 +25,12 @@ function saslProblems ({ saslMechanism, saslUsername, saslPassword, saslTokenSou
   const hasUser = saslUsername !== undefined && saslPassword !== undefined
   if (saslMechanism !== 'oauthbearer') {
     if (source !== undefined) return ['KAFKA_SASL_TOKEN_SOURCE: needs KAFKA_SASL_MECHANISM=oauthbearer']
-    return saslMechanism && !hasUser ? ['KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD'] : []
+    if (saslMechanism === undefined) {
+      return Object.entries({ KAFKA_SASL_USERNAME: saslUsername, KAFKA_SASL_PASSWORD: saslPassword })
+        .filter(([, value]) => value !== undefined)
+        .map(([name]) => `${name}: is not sent without KAFKA_SASL_MECHANISM`)
+    }
+    return !hasUser ? ['KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD'] : []
   }
   const problems = []
   if (source === undefined) problems.push('KAFKA_SASL_MECHANISM=oauthbearer: needs KAFKA_SASL_TOKEN_SOURCE')

@@ -35,7 +35,7 @@ export async function checkContents (config, log) {
     const rules = createDocumentRules({ history, path: documents.rulesFile, log, metrics, clock: systemClock })
     findings.push(await starts(rules, documents.rulesFile, 'docs/document-rules.md says what it may contain'))
   }
-  if (api.callersFile !== undefined) {
+  if (api.callersFile !== undefined && api.tokens !== undefined) {
     const { Callers } = await import('../../../services/api/callers/callers.js')
     const callers = new Callers({
       settings: api, production, log, metrics, clock: systemClock, random: systemRandom
