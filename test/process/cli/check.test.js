@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'node:test'
+import { callersFile } from '../../helpers/callers-file.js'
 import { commandFolder } from '../../helpers/command.js'
 import { waitFor } from '../../helpers/wait.js'
 import { freePorts } from '../../services/ports.js'
@@ -165,4 +166,21 @@ test('certificates are shown with the days they have left; an expired one is an 
   assert.match(stdout, /^ok +files +TLS_FILES: .*, \d+ days left$/m)
   assert.match(stdout, /^error +files +API_TLS_FILES=cert:.*expired\.pem .* has expired on .*\n +→ renew it/m)
   assert.match(stdout, /^error +files +DOCUMENT_RULES_FILE=rules\.json: .*\n +→ docs\/document-rules\.md/m)
+})
+
+test('a callers file with tenants is read as at the start: each tenant must be one of TENANTS', async (t) => {
+  const ports = await freePorts(3)
+  const env = Object.fromEntries(['PORT', 'API_PORT', 'ADMIN_PORT'].map((name, i) => [name, String(ports[i])]))
+  const { path: file } = callersFile(t, {
+    callers: [{ name: 'shop', tenant: 'acme', tokens: [{ text: 'acme-token-for-this-machine' }], operators: ['*'] }]
+  })
+  const { run } = commandFolder(t, { env: { ...env, API_CALLERS_FILE: file } })
+  const check = async (/** @type {string} */ tenants) => {
+    const { stdout } = await run(['check', '--json'], { env: { TENANTS: tenants } })
+    return JSON.parse(stdout).findings.find((/** @type {Finding} */ { text }) => text.includes(file))
+  }
+  assert.deepEqual(await check('{"acme":{}}'), { area: 'files', level: 'ok', text: `${file} is correct` })
+  const unknown = await check('{"globex":{}}')
+  assert.equal(unknown.level, 'error')
+  assert.match(unknown.text, /TENANTS/)
 })

@@ -20,7 +20,7 @@ const { ok, warning, error } = findingsOf('files')
  * @returns {Promise<Finding[]>}
  */
 export async function checkContents (config, log) {
-  const { gateway, api, admin, kafka, documents, history, production } = config
+  const { gateway, api, admin, kafka, documents, history, limits, production } = config
   const metrics = createMetrics({ processMetrics: false })
   /** @type {(Finding | undefined)[]} */
   const findings = [
@@ -37,8 +37,12 @@ export async function checkContents (config, log) {
   }
   if (api.callersFile !== undefined && api.tokens !== undefined) {
     const { Callers } = await import('../../../services/api/callers/callers.js')
+    const { TenantNames } = await import('../../../people/tenants/names.js')
     const callers = new Callers({
-      settings: api, production, log, metrics, clock: systemClock, random: systemRandom
+      settings: api,
+      production,
+      tenants: limits.tenants && { names: new TenantNames(limits.tenants), publishes () {} },
+      log, metrics, clock: systemClock, random: systemRandom
     })
     findings.push(await starts(callers, api.callersFile, 'docs/callers.md says what it may contain'))
   }
