@@ -36,9 +36,9 @@ test('every metric that the figures are read from exists, with its stages', asyn
   ]
   for (const metric of read)
     assert.ok(['inkcast_', ''].some((prefix) => names.has(prefix + metric) || names.has(`${prefix}${metric}_total`)), metric)
-  const { stages } = readingOf(/** @type {any} */ ([{ name: 'gateway-0', metrics: await metrics.collect() }]), 0)
+  const { processes } = readingOf(/** @type {any} */ ([{ name: 'gateway-0', metrics: await metrics.collect() }]), 0)
   for (const stage of STAGES)
-    assert.deepEqual([0.5, 1, Infinity].map((ms) => stages.get(stage)?.get(ms)), [0, 1, 1], stage)
+    assert.deepEqual([0.5, 1, Infinity].map((ms) => processes.get('gateway-0')?.stages.get(stage)?.get(ms)), [0, 1, 1], stage)
 })
 
 test('a sample has the counts since the one before, summed over processes, and the highest delay of an event loop', () => {
@@ -79,6 +79,24 @@ test('a process that was too busy to answer keeps its figures, and its next ones
   assert.equal(next?.values.cpuSeconds, 3)
 })
 
+test('quantiles of a stage are those of the sample: a worker that did not answer once counts since its last answer', () => {
+  const bucket = (/** @type {string} */ le, /** @type {number} */ count) =>
+    /** @type {[number, Record<string, string>]} */ ([count, { le, stage: 'produced_written' }])
+  const worker = (/** @type {number} */ number, /** @type {number} */ fast, slow = 0) => processOf(`gateway-${number}`, {
+    process_start_time_seconds: [[1, {}]],
+    stage_seconds: [bucket('0.001', fast), bucket('1', fast + slow), bucket('+Inf', fast + slow)]
+  })
+  const p50 = (/** @type {ReturnType<typeof sampleBetween>} */ { sample }) => sample.stages.produced_written.p50
+  const first = readingOf([worker(0, 0, 900), worker(1, 40)], 0)
+  const silent = carriedOver(first, readingOf([processOf('gateway-0', {}), worker(1, 50)], 5000))
+  assert.equal(p50(sampleBetween(first, silent)), 0.5)
+  const next = carriedOver(silent, readingOf([worker(0, 10, 900), worker(1, 60)], 10_000))
+  assert.equal(p50(sampleBetween(silent, next)), 0.5)
+  const restarted = readingOf([worker(0, 0, 30), worker(1, 70), worker(2, 500)], 15_000)
+  assert.equal(p50(sampleBetween(next, restarted)), 334)
+  assert.equal(p50(sampleBetween(undefined, restarted)), null)
+})
+
 test('a process that was restarted counts from 0, and one that is new from its first sample', () => {
   const process = (/** @type {string} */ name, /** @type {number} */ count) =>
     processOf(name, { slow_connections_total: [[count, {}]] })
@@ -101,13 +119,13 @@ test('only ingest counts dead letters, and only records that it could not delive
   assert.equal(sample.values.records, 10)
 })
 
-test('quantiles are those of the interval, interpolated, and at most the highest bound', () => {
-  const before = new Map([[1, 100], [2, 100], [4, 100], [Infinity, 100]])
-  const now = new Map([[1, 100], [2, 150], [4, 200], [Infinity, 200]])
-  assert.equal(quantile(now, before, 0.5), 2)
-  assert.equal(quantile(now, before, 0.75), 3)
-  assert.equal(quantile(now, now, 0.5), null)
-  assert.equal(quantile(new Map([[1, 0], [Infinity, 4]]), undefined, 0.99), 1)
+test('quantiles are interpolated, and at most the highest bound', () => {
+  const buckets = new Map([[1, 0], [2, 50], [4, 100], [Infinity, 100]])
+  assert.equal(quantile(buckets, 0.5), 2)
+  assert.equal(quantile(buckets, 0.75), 3)
+  assert.equal(quantile(new Map([[1, 0], [Infinity, 0]]), 0.5), null)
+  assert.equal(quantile(new Map(), 0.5), null)
+  assert.equal(quantile(new Map([[1, 0], [Infinity, 4]]), 0.99), 1)
 })
 
 test('partitions are listed with what is known of each', () => {

@@ -8,13 +8,12 @@ import { COUNTS, GAUGES, PARTITION_METRICS, STAGE_METRIC, STAGES } from './colum
  * @typedef {Map<number, number>} Buckets observations up to a bound, by bound, ms
  * @typedef {Record<keyof typeof PARTITION_METRICS, number | null> & { partition: string }} Partition
  *
- * @typedef {Values & { startedAt: number, at: number }} Counted startedAt: ms since 1970, 0 if unknown; at: of the
- *   reading, monotonic ms
+ * @typedef {Values & { startedAt: number, at: number, stages: Map<string, Buckets> }} Counted startedAt: ms since 1970,
+ *   0 if unknown; at: of the reading, monotonic ms
  *
  * @typedef {object} Reading
  * @property {number} at monotonic ms
  * @property {Map<string, Counted>} processes by name
- * @property {Map<string, Buckets>} stages
  * @property {Map<string, Partition>} partitions
  * @property {Map<string, number>} listeners open connections by the name of their listener
  */
@@ -48,6 +47,10 @@ export const READ_METRICS = [...new Set([
 /** @returns {Values} */
 export const noValues = () => /** @type {Values} */ (Object.fromEntries(SOURCES.map(([key]) => [key, 0])))
 
+/** @param {number} at monotonic ms @returns {Counted} */
+const noneCounted = (at) =>
+  ({ ...noValues(), startedAt: 0, at, stages: new Map(STAGES.map((stage) => [stage, new Map()])) })
+
 /**
  * @param {readonly import('../status.js').ProcessStatus[]} processes
  * @param {number} at monotonic ms
@@ -58,13 +61,12 @@ export function readingOf (processes, at) {
   const reading = {
     at,
     processes: new Map(),
-    stages: new Map(STAGES.map((stage) => [stage, new Map()])),
     partitions: new Map(),
     listeners: new Map()
   }
   for (const { name, metrics } of processes) {
     // two processes of one slot, while one replaces the other, count as one
-    const values = reading.processes.get(name) ?? { ...noValues(), startedAt: 0, at }
+    const values = reading.processes.get(name) ?? noneCounted(at)
     reading.processes.set(name, values)
     for (const metric of /** @type {MetricWithValues[]} */ (metrics)) readMetric(metric, name, values, reading)
   }
@@ -77,7 +79,7 @@ export function readingOf (processes, at) {
  * @param {Counted} values
  * @param {Reading} reading
  */
-function readMetric (metric, process, values, { stages, partitions, listeners }) {
+function readMetric (metric, process, values, { partitions, listeners }) {
   for (const [key, { of, merge, times = 1 }] of SOURCES_OF.get(metric.name) ?? []) {
     for (const { value, labels } of metric.values ?? []) {
       if (of !== undefined && !of(labels, process)) continue
@@ -92,7 +94,7 @@ function readMetric (metric, process, values, { stages, partitions, listeners })
   if (STAGE_NAMES.has(metric.name)) {
     for (const { value, labels } of metric.values) {
       const { le, stage } = /** @type {Record<string, any>} */ (labels)
-      const buckets = stages.get(stage)
+      const buckets = values.stages.get(stage)
       if (le === undefined || buckets === undefined) continue
       // ms
       const bound = le === '+Inf' ? Infinity : 1000 * Number(le)
@@ -112,13 +114,12 @@ function readMetric (metric, process, values, { stages, partitions, listeners })
 
 /**
  * @param {Buckets} buckets cumulative
- * @param {Buckets | undefined} before the same, earlier
  * @param {number} share 0 to 1
  * @returns {number | null} interpolated; above the highest bound that bound; null without observations
  */
-export function quantile (buckets, before, share) {
+export function quantile (buckets, share) {
   const bounds = [...buckets.keys()].sort((a, b) => a - b)
-  const counts = bounds.map((bound) => Math.max(0, (buckets.get(bound) ?? 0) - (before?.get(bound) ?? 0)))
+  const counts = bounds.map((bound) => buckets.get(bound) ?? 0)
   const total = counts.at(-1) ?? 0
   if (total === 0) return null
   const rank = share * total

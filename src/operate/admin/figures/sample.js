@@ -36,7 +36,7 @@ export function carriedOver (before, now) {
  * @returns {{ sample: Figures, processes: Map<string, Own> }}
  */
 export function sampleBetween (before, now) {
-  const processes = new Map([...now.processes].map(([name, { at, startedAt: _startedAt, ...own }]) => {
+  const processes = new Map([...now.processes].map(([name, { at, startedAt: _startedAt, stages: _stages, ...own }]) => {
     const earlier = before?.processes.get(name)
     for (const key of /** @type {(keyof typeof COUNTS)[]} */ (Object.keys(COUNTS))) {
       // a process that was restarted meanwhile has counted from 0, one that is new counts from now on
@@ -53,10 +53,29 @@ export function sampleBetween (before, now) {
     }
   }
   const stages = Object.fromEntries(STAGES.map((stage) => {
-    const buckets = now.stages.get(stage) ?? new Map()
-    const earlier = before === undefined ? buckets : before.stages.get(stage)
-    return [stage, { p50: quantile(buckets, earlier, 0.5), p99: quantile(buckets, earlier, 0.99) }]
+    const buckets = observedBetween(before, now, stage)
+    return [stage, { p50: quantile(buckets, 0.5), p99: quantile(buckets, 0.99) }]
   }))
   const seconds = before === undefined ? 0 : (now.at - before.at) / 1000
   return { sample: { seconds, values: total, stages }, processes }
+}
+
+/**
+ * @param {Reading | undefined} before
+ * @param {Reading} now
+ * @param {string} stage
+ * @returns {import('./reading.js').Buckets} of all processes; those of a new or restarted one count as its values do
+ */
+function observedBetween (before, now, stage) {
+  /** @type {import('./reading.js').Buckets} */
+  const sums = new Map()
+  for (const [name, { stages }] of now.processes) {
+    const buckets = stages.get(stage) ?? new Map()
+    const earlier = before?.processes.get(name)?.stages.get(stage)
+    if (earlier === undefined) continue
+    const restarted = [...earlier].some(([bound, count]) => (buckets.get(bound) ?? 0) < count)
+    for (const [bound, count] of buckets)
+      sums.set(bound, (sums.get(bound) ?? 0) + count - (restarted ? 0 : earlier.get(bound) ?? 0))
+  }
+  return sums
 }
