@@ -65,25 +65,49 @@ test('a worker that does not answer for 10 s is killed and replaced, and its cli
     await cluster.until(() => hung.running.process !== process && hung.running.isReady)
   }))
 
-test('a process that ends again and again is started again later and later, and given up at last', () =>
+/**
+ * Kills the processes of some places as soon as all of them serve, until their launcher has ended.
+ * @param {ScriptedCluster} cluster
+ * @param {ScriptedCluster['gateways']} slots
+ * @param {number} times at most
+ * @returns {Promise<number[]>} time from each kill until they serve again, ms
+ */
+async function killAgain (cluster, slots, times) {
+  const { process: launcher } = launcherOf(cluster)
+  /** @type {number[]} */
+  const pauses = []
+  while (launcher.isAlive && pauses.length < times) {
+    const { time } = cluster
+    const killed = slots.map(({ running: { process } }) => process)
+    for (const slot of slots) cluster.kill(slot)
+    await cluster.until(
+      () => !launcher.isAlive || slots.every(({ running }, i) => running.process !== killed[i] && running.isReady),
+      { timeout: 30_000 }
+    )
+    pauses.push(cluster.time - time)
+  }
+  return pauses
+}
+
+test('a process that ends again and again is started again later and later, as long as another one serves', () =>
+  inCluster({ workers: 2, launches: true }, async (cluster) => {
+    const [slot, other] = cluster.gateways
+    const { process: launcher } = launcherOf(cluster)
+    const page = await cluster.connect('ada', { on: other })
+    const pauses = await killAgain(cluster, [slot], 20)
+    assert.equal(launcher.isAlive, true, `ended after ${pauses.length}`)
+    assert.ok(pauses[0] < 1000, `the first restart is immediate: ${pauses}`)
+    for (const pause of pauses.slice(8)) assert.ok(pause > 4000 && pause < 12_000, `${pauses}`)
+    assert.deepEqual(page.ends, [])
+    await cluster.connect('bob', { on: slot })
+  }))
+
+test('if no other process serves, one that ends again and again is given up at last', () =>
   inCluster({ workers: 1, launches: true }, async (cluster) => {
-    const [slot] = cluster.gateways
     const launcher = launcherOf(cluster)
     const { process: first } = launcher
-    /** Time between the end of a process and its successor's start, ms. @type {number[]} */
-    const pauses = []
-    while (first.isAlive && pauses.length < 30) {
-      const { process } = slot.running
-      const { time } = cluster
-      cluster.kill(slot)
-      await cluster.until(() => !first.isAlive || (slot.running.process !== process && slot.running.isReady), {
-        timeout: 30_000
-      })
-      pauses.push(cluster.time - time)
-    }
+    const pauses = await killAgain(cluster, cluster.cluster.slots, 30)
     assert.equal(pauses.length, 11)
-    assert.ok(pauses[0] < 1000, `the first restart is immediate: ${pauses}`)
-    assert.ok(Math.max(...pauses.slice(6, 10)) > 3000, `${pauses}`)
     // systemd starts the launcher again, and that all of its processes
     await cluster.until(() => launcher.process !== first && cluster.cluster.isReady)
   }))

@@ -83,10 +83,13 @@ export class Places {
         onReplaced: (child) => { if (role === 'gateway') this.#newest = child },
         onRetire: async (old, child) => { if (role === 'gateway') await this.#moveAway(old, child) },
         onAnswer: (child, inspected) => this.hangWatch.answered(/** @type {any} */ (child), inspected),
-        onRestart ({ code, signal, message }) {
+        onRestart ({ code, signal, message }, loop) {
           metrics.worker_restarts.inc({ role })
-          log.warn({ process: slot.name, code, signal }, message ?? 'process ended unexpectedly, starting it again')
+          const process = { process: slot.name, code, signal }
+          if (loop === undefined) log.warn(process, message ?? 'process ended unexpectedly, starting it again')
+          else log.error(process, `${loop}; it is started again within 10 s, the other processes go on`)
         },
+        othersServe: () => this.slots.some((other) => other !== slot && other.ready),
         onGiveUp: (reason) => events.onGiveUp(`${slot.name}: ${reason}`)
       }, { fork: host.fork, clock, random })
       return slot

@@ -3,7 +3,7 @@ import { Child } from './child.js'
 
 /** A process that has run this long was no part of a crash loop, ms. */
 const HEALTHY = 30_000
-/** Ends in a row, each sooner than HEALTHY, after which the launcher gives up. */
+/** Ends in a row, each sooner than HEALTHY, after which the launcher gives up if no other process serves. */
 const MAX_CRASHES = 10
 
 /** @typedef {import('./child.js').End} End */
@@ -36,7 +36,9 @@ export class Slot {
    * @param {(message: string) => void} events.onWaits what the start of a process waits for
    * @param {(child: Child, listener?: string) => void} events.onListen it asks for the socket to listen on, of PORT or
    *   of a listener
-   * @param {(end: End) => void} events.onRestart it ended unexpectedly and is started again
+   * @param {(end: End, loop?: string) => void} events.onRestart it ended unexpectedly and is started again; loop: it
+   *   does not stay up
+   * @param {() => boolean} [events.othersServe] whether another place has a process that is ready; default: none
    * @param {(child: Child) => void} [events.onReplaced] a reload has made it ready; the old one is retired next
    * @param {(old: Child, child: Child) => Promise<void>} [events.onRetire] the old one is stopped when this resolves
    * @param {(reason: string) => void} events.onGiveUp it does not start or does not stay up
@@ -128,14 +130,15 @@ export class Slot {
       this.#backoff.reset()
     }
     this.#crashes++
+    const loop = this.#crashes > this.#limits.maxCrashes
+      ? `ended ${this.#crashes} times in a row soon after its start, the last time: ${describe(end)}`
+      : undefined
     // a process that never became ready will not by itself: a wrong setting, a port in use
     if (!this.#wasReady) this.events.onGiveUp(describe(end))
-    else if (this.#crashes > this.#limits.maxCrashes)
-      this.events.onGiveUp(
-        `ended ${this.#crashes} times in a row soon after its start, the last time: ${describe(end)}`
-      )
+    // with others it goes on: maybe a setting has become wrong, with which nothing would start after a stop
+    else if (loop !== undefined && !this.events.othersServe?.()) this.events.onGiveUp(loop)
     else {
-      this.events.onRestart(end)
+      this.events.onRestart(end, loop)
       // a reload replaces it anyway; otherwise restart at once after a first end, with backoff later
       if (this.#next === undefined)
         this.#restart = this.#clock.timer(this.#crashes === 1 ? 0 : this.#backoff.next(), () => this.start())

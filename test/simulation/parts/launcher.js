@@ -75,9 +75,11 @@ export class Launcher {
     this.machine = machine
     this.config = config
     this.startRole = startRole
-    // a pause is no failure of a process, and its end by the launcher no surprise; nor is a reload that a fault stops
-    for (const part of ['is killed because it did not answer', 'not reloaded: ', 'processes did not stop in time'])
-      world.expected.add(part)
+    // a pause is no failure of a process, and its end by the launcher no surprise; nor is a reload that a fault stops,
+    // or a process that faults end again and again
+    for (const part of [
+      'is killed because it did not answer', 'not reloaded: ', 'processes did not stop in time', ' times in a row soon after'
+    ]) world.expected.add(part)
     this.#start()
   }
 
