@@ -218,6 +218,7 @@ export const hasServices = (config) => config.mode === 'kafka' || streamGroups(c
  * @property {boolean} urgent clients may be waiting for this process: it replaces a dead
  *   one, or the launcher does not say
  * @property {boolean} keepsSockets the parent has a socket for each gateway worker to listen on
+ * @property {Mode | undefined} mode of the launcher, which has started the processes that this mode needs
  * @property {string | undefined} configFile
  * @property {string} envFile read in place of a configFile, if it exists; '': none
  * @property {boolean} cordoned the machine is cordoned (src/operate/admin/control/cordon.js)
@@ -238,6 +239,7 @@ export function launcherContext (env = process.env) {
     relaysHandles: env.INKCAST_RELAY === '1',
     urgent: env.INKCAST_URGENT !== '0',
     keepsSockets: env.INKCAST_SOCKETS === '1',
+    mode: /** @type {Mode | undefined} */ (env.INKCAST_MODE),
     configFile: env.INKCAST_CONFIG_FILE,
     envFile: env.INKCAST_ENV_FILE ?? '.env',
     cordoned: env.INKCAST_CORDONED === '1',

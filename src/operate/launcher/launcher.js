@@ -70,6 +70,7 @@ class Launcher {
       ...MEMORY_ENV,
       ...process.env,
       INKCAST_RUN_DIRECTORY: directory,
+      INKCAST_MODE: config.mode,
       INKCAST_CONFIG_FILE: configFile,
       INKCAST_SOCKETS: this.#keepsSockets ? '1' : undefined,
       ...(needsStore(config) && { REDIS_URL: this.redisUrls[0] })
