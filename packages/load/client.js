@@ -49,13 +49,12 @@ export class LoadClient {
    * @type {Map<string, { epoch: string, offset: number }>}
    */
   positions = new Map()
-  /** Records to everyone that were published while it was open, and those of them that it got. */
-  due = 0
-  got = 0
   /** ms after which the server removes it when it is silent */
   patience = 0
+  /** Number of the first record to everyone that was published while it was open. */
   #first = Infinity
-  #last = 0
+  /** Numbers of those that have not arrived. @type {Set<number>} */
+  #due = new Set()
   /** @type {Set<string>} */
   #joining = new Set()
   #scene
@@ -76,8 +75,8 @@ export class LoadClient {
     const { documents, ...member } = this.#member
     const guids = [...documents.keys()]
     this.state = 'connecting'
-    this.due = this.got = this.#last = 0
     this.#first = Infinity
+    this.#due.clear()
     this.#joining = new Set(guids)
     const positionOf = (/** @type {string} */ guid) => this.positions.get(guid)
     this.#link = LINKS[protocol](
@@ -141,12 +140,12 @@ export class LoadClient {
 
   /** A record to everyone is about to be published. @param {number} number */
   expect (number) {
-    if (this.#first === Infinity) {
-      this.#first = number
-      this.#last = number - 1
-    }
-    this.due++
+    this.#first = Math.min(this.#first, number)
+    this.#due.add(number)
   }
+
+  /** Records to everyone that have not arrived. */
+  get outstanding () { return this.#due.size }
 
   /**
    * @param {number[]} ends number of records of each document
@@ -175,8 +174,8 @@ export class LoadClient {
     if (this.state === 'closed') return
     const wasOpen = this.state === 'open'
     // records to everyone are not resumed: it cannot be known whether the server sent them
-    this.#scene.counts.cut += this.due - this.got
-    this.due = this.got
+    this.#scene.counts.cut += this.outstanding
+    this.#due.clear()
     this.state = 'closed'
     this.#scene.onEnd(this, reason, wasOpen)
   }
@@ -207,13 +206,9 @@ export class LoadClient {
   #everyone (number) {
     // published before this client was open
     if (number < this.#first) return false
-    if (number <= this.#last && this.got >= this.due) {
-      this.#scene.counts.doubled++
-      return false
-    }
-    this.#last = Math.max(this.#last, number)
-    this.got++
-    return true
+    const isDue = this.#due.delete(number)
+    if (!isDue) this.#scene.counts.doubled++
+    return isDue
   }
 
   /** @param {string} run @param {number} document @param {number | undefined} offset */

@@ -147,7 +147,7 @@ const commands = {
     let next = Math.floor(Math.random() * clients.length)
     for (let tried = 0; tried < clients.length && count > 0; tried++) {
       const client = clients[next++ % clients.length]
-      if (client.state !== 'open' || client.got < client.due || client.silent) continue
+      if (client.state !== 'open' || client.outstanding > 0 || client.silent) continue
       client.leave(plan.resume)
       open--
       left++
@@ -184,7 +184,7 @@ const commands = {
         continue
       }
       missing.documents += client.missing(ends)
-      missing.everyone += client.due - client.got
+      missing.everyone += client.outstanding
       missing.surplus += client.surplus(ends)
     }
     return missing
