@@ -57,6 +57,8 @@ export class LoadClient {
   #due = new Set()
   /** @type {Set<string>} */
   #joining = new Set()
+  /** @type {import('./link.js').Session} */
+  #session = { subscribed: false }
   #scene
   #member
   /** @type {import('./link.js').Link | undefined} */
@@ -74,13 +76,14 @@ export class LoadClient {
     const { target, plan: { protocol, resume, everyone } } = this.#scene
     const { documents, ...member } = this.#member
     const guids = [...documents.keys()]
+    const session = this.#session
     this.state = 'connecting'
     this.#first = Infinity
     this.#due.clear()
     this.#joining = new Set(guids)
     const positionOf = (/** @type {string} */ guid) => this.positions.get(guid)
     this.#link = LINKS[protocol](
-      { ...member, target, resume, everyone: everyone > 0, documents: guids, positionOf }, this.#events)
+      { ...member, target, resume, everyone: everyone > 0, documents: guids, positionOf, session }, this.#events)
   }
 
   /** @type {import('./link.js').Events} */

@@ -6,6 +6,8 @@
  * @typedef {import('./packets.js').LoadRecord} LoadRecord
  * @typedef {{ epoch: string, offset: number }} Position
  *
+ * @typedef {{ subscribed: boolean }} Session of MQTT, on the server; subscribed: it has confirmed the subscriptions
+ *
  * @typedef {object} Wish what a client wants of its connection
  * @property {Target} target
  * @property {string} [source] local address
@@ -17,9 +19,11 @@
  * @property {boolean} everyone there are records to everyone
  * @property {string[]} documents guids
  * @property {(guid: string) => Position | undefined} positionOf the last record that it has; undefined: from now on
+ * @property {Session} session kept across the connections of a client
  *
  * @typedef {object} Events not called after `close`
- * @property {(patience: number) => void} onConnected logged in; patience: ms after which a silent client is removed
+ * @property {(patience: number) => void} onConnected it gets records to everyone; patience: ms after which a silent
+ *   client is removed
  * @property {(guid: string) => void} onJoined
  * @property {(guid: string, position: Position) => void} onPosition records up to there do not come
  * @property {(record: LoadRecord) => void} onRecord

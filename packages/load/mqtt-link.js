@@ -89,9 +89,11 @@ class MqttLink {
   }
 
   #connect () {
-    const { id, token, resume } = this.#wish
+    const { id, token, resume, session } = this.#wish
     this.#write({
-      cmd: 'connect', protocolId: 'MQTT', ...VERSION, clientId: id, clean: !resume, keepalive: this.#keepAlive,
+      cmd: 'connect', protocolId: 'MQTT', ...VERSION, clientId: id, keepalive: this.#keepAlive,
+      // a session whose subscriptions were not confirmed may lack them
+      clean: !resume || !session.subscribed,
       username: id, ...(token !== undefined && { password: Buffer.from(token) }),
       properties: { sessionExpiryInterval: resume ? EXPIRY : 0 }
     })
@@ -124,15 +126,20 @@ class MqttLink {
       this.#write({ cmd: 'pingreq' })
       this.#flush()
     }, 1000 * this.#keepAlive).unref()
-    this.#events.onConnected(PATIENCE * 1000 * this.#keepAlive)
     const { documents, everyone } = this.#wish
-    if (sessionPresent) for (const guid of documents) this.#events.onJoined(guid)
-    else if (documents.length > 0 || everyone) this.#subscribe()
+    if (!sessionPresent && (documents.length > 0 || everyone)) this.#subscribe()
+    else this.#ready()
+  }
+
+  #ready () {
+    this.#events.onConnected(PATIENCE * 1000 * this.#keepAlive)
+    for (const guid of this.#wish.documents) this.#events.onJoined(guid)
   }
 
   /** The session is new: the newest record says where a document is. */
   #subscribe () {
     const { documents, everyone } = this.#wish
+    this.#wish.session.subscribed = false
     const topics = [...documents.map(topicOf), ...(everyone ? ['user'] : [])]
     const isBack = documents.some((guid) => this.#wish.positionOf(guid) !== undefined)
     this.#write({
@@ -146,11 +153,12 @@ class MqttLink {
     if (messageId !== SUBSCRIBE_ID) return
     const refused = granted.find((/** @type {number} */ code) => code >= ANY_FAILURE)
     if (refused !== undefined) return this.#end(`join refused: 0x${refused.toString(16)}`)
+    this.#wish.session.subscribed = true
     for (const guid of this.#wish.documents) {
       // its log is empty
       if (this.#wish.positionOf(guid) === undefined) this.#events.onPosition(guid, { epoch: '', offset: 0 })
-      this.#events.onJoined(guid)
     }
+    this.#ready()
   }
 
   /** @param {any} packet */
