@@ -39,6 +39,7 @@ export function openPolling ({ host, port, secure, insecure, path = '/socket.io/
 
   function shut () {
     closed = true
+    queue = []
     for (const request of open) request.destroy()
   }
 
@@ -63,7 +64,6 @@ export function openPolling ({ host, port, secure, insecure, path = '/socket.io/
       response.setEncoding('utf8')
       response.on('data', (chunk) => { text += chunk })
       response.on('end', () => {
-        if (closed) return
         if (response.statusCode === 200) onText(text)
         else end(`HTTP ${response.statusCode}`)
       })
@@ -86,11 +86,13 @@ export function openPolling ({ host, port, secure, insecure, path = '/socket.io/
 
   function post () {
     posting = true
+    const isLast = closed
     const body = queue.join(SEPARATOR)
     queue = []
     request('POST', body, () => {
       posting = false
-      if (queue.length > 0) post()
+      if (isLast) shut()
+      else if (queue.length > 0) post()
     })
   }
 
@@ -104,9 +106,9 @@ export function openPolling ({ host, port, secure, insecure, path = '/socket.io/
       // the server would wait for the next poll until its timeout
       if (closed || sid === '') return shut()
       queue.push('1')
-      const body = queue.join(SEPARATOR)
-      request('POST', body, shut)
       closed = true
+      // two at a time are an error to the server
+      if (!posting) post()
       setTimeout(shut, 2000).unref()
     }
   }
