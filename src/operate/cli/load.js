@@ -119,11 +119,12 @@ async function load (options, command) {
     show.end()
     for (const signal of ['SIGINT', 'SIGTERM']) process.removeListener(signal, stop)
   }
-  if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(result))
-  if (options.report !== undefined) writeFileSync(options.report, reportOf([{ name: options.scenario, result }]))
   for (const [name, value] of rowsOf(result)) print(`${paint('cyan', name.padEnd(24))} ${value}`)
   for (const problem of result.problems) print(paint('red', problem))
   if (result.ok) print(paint('green', 'no delivery and no receipt is missing'))
+  if (options.json !== undefined) write('--json', options.json, JSON.stringify(result))
+  if (options.report !== undefined)
+    write('--report', options.report, reportOf([{ name: options.scenario, result }]))
   return result.ok ? 0 : 1
 }
 
@@ -218,6 +219,20 @@ function liveView (plan) {
       process.stdout.write(`\r\u001b[K${parts.filter((part) => part !== '').join('  ')}`)
     },
     end () { process.stdout.write('\r\u001b[K') }
+  }
+}
+
+/**
+ * @param {string} option
+ * @param {string} file
+ * @param {string} content
+ * @throws {CommandError} it cannot be written
+ */
+function write (option, file, content) {
+  try {
+    writeFileSync(file, content)
+  } catch (error) {
+    throw new CommandError(`${option} ${file}: ${/** @type {Error} */ (error).message}`)
   }
 }
 

@@ -28,6 +28,7 @@ const admin = http.createServer(async ({ url = '' }, response) => {
 })
 admin.listen(0, '127.0.0.1')
 await once(admin, 'listening')
+const adminUrl = `http://127.0.0.1:${/** @type {import('net').AddressInfo} */ (admin.address()).port}`
 after(() => {
   admin.close()
   admin.closeAllConnections()
@@ -83,7 +84,7 @@ async function load (t, { protocol, port: portOf, path, msgpack, anonymous }, pl
     tokenOf: async (index) =>
       anonymous ? undefined : signToken({ sub: `user-${index}`, exp: Math.floor(Date.now() / 1000) + 600 }),
     api: { url: inkcast.apiUrl, token: undefined },
-    admin: { url: `http://127.0.0.1:${/** @type {import('net').AddressInfo} */ (admin.address()).port}`, token: undefined },
+    admin: { url: adminUrl, token: undefined },
     // the gateway counts the acknowledgements of a record when it has all of them, or at RECEIPT_TIMEOUT (10 s): a
     // client that left may owe one
     settle: 15_000,
@@ -157,6 +158,18 @@ describe('inkcast load', () => {
       const { code, stderr } = await run(['load', '-n', '1', '--hold', '1s', ...args])
       assert.equal(code, 1)
       assert.match(stderr, message)
+    })
+  }
+
+  for (const option of ['--json', '--report']) {
+    test(`shows its figures before it says that ${option} cannot be written`, async () => {
+      const { code, stdout, stderr } = await run([
+        'load', '-n', '1', '--hold', '1s', '--url', inkcast.url, '--api', inkcast.apiUrl, '--admin', adminUrl,
+        option, 'missing/load'
+      ])
+      assert.match(stdout, /no delivery and no receipt is missing/)
+      assert.match(stderr, new RegExp(`^inkcast: ${option} missing/load: ENOENT: .*\n$`))
+      assert.equal(code, 1)
     })
   }
 })
