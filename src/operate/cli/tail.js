@@ -50,7 +50,9 @@ async function tail (guid, options, { auth, gateway }) {
   const scheme = gateway.tls === undefined ? 'http' : 'https'
   const token = options.token ??
     (auth.secret === undefined ? undefined : () => signToken('inkcast-tail', { document: [`${guid}:read`] }, auth))
-  const client = connect(options.url ?? `${scheme}://${reachable(gateway.host)}:${gateway.port}`, { token })
+  const client = connect(options.url ?? `${scheme}://${reachable(gateway.host)}:${gateway.port}`, {
+    token, socket: { path: gateway.socketPath }
+  })
   client.on('state', (state, reason) => {
     if (state === 'closed') return
     printError(paint('dim', `${state}${reason === null || reason === undefined ? '' : `: ${reason.message}`}`))

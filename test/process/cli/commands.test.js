@@ -12,12 +12,13 @@ const scope = fileScope()
 /** @type {ReturnType<typeof commandFolder>} */
 let inkcast
 
-/** An inkcast that .env describes, in its folder. */
+/** An inkcast that .env describes, in its folder; clients are at the path of its SOCKET_PATH. */
 before(async () => {
   const [port, apiPort, adminPort] = await freePorts(3)
   inkcast = commandFolder(scope, {
     dotenv: `WORKERS=1
 PORT=${port}
+SOCKET_PATH=/realtime/
 API_PORT=${apiPort}
 ADMIN_PORT=${adminPort}
 ADMIN_TOKEN=a-token-for-ADMIN_PORT
