@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { entry, range } from '../../contract/bus-fixture.js'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
+import { holdableTime, holdTime } from '../../helpers/held-time.js'
 import { nothingLeft, watchBus } from '../../helpers/left-over.js'
 import { rawPolling, rawWebSocket, stalledPoll } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -18,11 +19,11 @@ const BOUND = 500_000
 /**
  * @param {import('node:test').TestContext} t
  * @param {Record<string, string>} [env]
- * @param {number} [slowTimeout] ms
+ * @param {Parameters<typeof startEmbedded>[3]} [times]
  */
-async function setUp (t, env = {}, slowTimeout) {
+async function setUp (t, env = {}, times = {}) {
   const server = await startEmbedded(
-    t, { MAX_WAITING_BYTES: String(BOUND), MAX_EVENTS_PER_SECOND: '10000', ...env }, undefined, { slowTimeout }
+    t, { MAX_WAITING_BYTES: String(BOUND), MAX_EVENTS_PER_SECOND: '10000', ...env }, undefined, times
   )
   const bus = watchBus(server)
   const other = await connectClient(t, server.url)
@@ -123,7 +124,8 @@ describe('a client that does not read', () => {
   })
 
   test('is closed when it is behind for too long; a stock client reconnects by itself and resumes', async (t) => {
-    const { server, read, publish, epoch } = await setUp(t, {}, 1000)
+    const { clock, pass } = holdTime(t)
+    const { server, read, publish, epoch } = await setUp(t, {}, { clock, slowTimeout: 1000 })
     let offset = 0
     /** @type {number[]} */
     const got = []
@@ -142,6 +144,10 @@ describe('a client that does not read', () => {
     const { ws } = /** @type {any} */ (client.io.engine).transport
     ws.pause()
     await publish(MANY)
+    assert.equal(await read('connections_behind'), 1)
+    pass(999)
+    assert.equal(await read('slow_connections'), 0)
+    pass(1)
     await waitFor(() => server.gateway.connections === 1)
     assert.equal(await read('slow_connections'), 1)
     ws.resume()
@@ -190,11 +196,11 @@ describe('a client that sends requests and does not read responses', () => {
   /**
    * @param {import('node:test').TestContext} t
    * @param {Record<string, string>} [env]
-   * @param {number} [slowTimeout] ms
+   * @param {Parameters<typeof startEmbedded>[3]} [times]
    */
-  async function setUpMembers (t, env = {}, slowTimeout) {
+  async function setUpMembers (t, env = {}, times = {}) {
     const { server, read } = await setUp(
-      t, { MAX_RECORD_BYTES: '100000', MAX_BYTES_PER_SECOND: '10000000', ...env }, slowTimeout
+      t, { MAX_RECORD_BYTES: '100000', MAX_BYTES_PER_SECOND: '10000000', ...env }, times
     )
     const tabs = await Promise.all(range(20).map(() => connectClient(t, server.url)))
     for (const tab of tabs) await tab.ask('doc:join', { guid: 'doc', state: { text: 'x'.repeat(2000) } })
@@ -286,67 +292,89 @@ describe('a client that sends requests and does not read responses', () => {
   })
 
   test('is closed when it reads nothing for too long, regardless of its input, on a WebSocket', async (t) => {
-    const members = await setUpMembers(t, { MAX_WAITING_BYTES: '100000000' }, 1000)
-    const client = await rawWebSocket(t, members.server.url)
-    await client.connect({ documents: { doc: null } })
-    await client.text(/doc:joined/)
-    client.ws.pause()
-    client.send(...range(MANY).map(question))
-    await waitFor(() => {
-      client.send('42["doc:leave",{"guid":"none"}]')
-      return members.left
-    })
-    assert.equal(await members.read('slow_connections'), 1)
-  })
-
-  test('is closed when it reads nothing for too long, regardless of its input, with long polling', async (t) => {
-    const members = await setUpMembers(t, {}, 1000)
-    const client = await rawPolling(members.server.url)
-    await client.post('40{"documents":{"doc":null}}')
-    assert.ok(await client.until(/doc:joined/))
-    await waitFor(async () => {
-      await client.post('421["doc:leave",{"guid":"none"}]')
-      return members.left
-    })
-    assert.equal(await members.read('slow_connections'), 1)
-  })
-
-  test('stays connected when it reads slowly but steadily, and gets every response', async (t) => {
-    // it waits for much longer than the limit
-    const many = 2 * MANY
-    const members = await setUpMembers(t, { MAX_WAITING_BYTES: '30000000' }, 2500)
+    const { clock, hold, pass } = holdableTime(t)
+    const members = await setUpMembers(t, { MAX_WAITING_BYTES: '100000000' }, { clock, slowTimeout: 1000 })
     const client = await rawWebSocket(t, members.server.url)
     await client.connect({ documents: { doc: null } })
     await client.text(/doc:joined/)
     const conn = members.watch(await sidOf(client))
+    let handled = 0
+    conn.on('data', (/** @type {string} */ data) => { if (data.includes('doc:leave')) handled++ })
+    client.ws.pause()
+    client.send(...range(MANY).map(question))
+    await waitFor(() => !conn.transport.writable)
+    hold()
+    for (let rounds = 0; rounds < 100 && !members.left; rounds++) {
+      client.send('42["doc:leave",{"guid":"none"}]')
+      await waitFor(() => handled > rounds || members.left)
+      pass(100)
+      await members.read('waiting_bytes')
+    }
+    assert.ok(members.left)
+    assert.equal(await members.read('slow_connections'), 1)
+  })
+
+  test('is closed when it reads nothing for too long, regardless of its input, with long polling', async (t) => {
+    const { clock, hold, pass } = holdableTime(t)
+    const members = await setUpMembers(t, {}, { clock, slowTimeout: 1000 })
+    const client = await rawPolling(members.server.url)
+    await client.post('40{"documents":{"doc":null}}')
+    assert.ok(await client.until(/doc:joined/))
+    hold()
+    for (let rounds = 0; rounds < 100 && !members.left; rounds++) {
+      await client.post('421["doc:leave",{"guid":"none"}]')
+      pass(100)
+      await members.read('waiting_bytes')
+    }
+    assert.ok(members.left)
+    assert.equal(await members.read('slow_connections'), 1)
+  })
+
+  test('stays connected when it reads slowly but steadily, and gets every response', async (t) => {
+    const { clock, hold, pass } = holdableTime(t)
+    const many = 2 * MANY
+    const members = await setUpMembers(t, { MAX_WAITING_BYTES: '30000000' }, { clock, slowTimeout: 2500 })
+    const client = await rawWebSocket(t, members.server.url)
+    await client.connect({ documents: { doc: null } })
+    await client.text(/doc:joined/)
+    const conn = members.watch(await sidOf(client))
+    hold()
     client.ws.pause()
     client.send(...range(many).map(question))
-    await waitFor(() => !conn.writable)
+    await waitFor(() => !conn.transport.writable)
     const answers = () => client.received.filter((data) => data.toString().startsWith('43')).length
-    const begin = performance.now()
-    // 3 MB/s of 24 MB
+    // it reads one piece, and waits
+    client.ws.on('message', () => client.ws.pause())
+    let waited = 0
+    let unsent = 0
     while (answers() < many && client.open) {
-      const before = answers()
+      const read = Promise.race([once(client.ws, 'message'), client.closed])
       client.ws.resume()
-      await waitFor(() => answers() > before || !client.open)
-      client.ws.pause()
-      await waitFor(() => performance.now() - begin >= answers() * 7)
+      await read
+      if (waited >= 10_000 || conn.unsentBytes() === unsent) continue
+      pass(2000)
+      waited += 2000
+      await members.read('waiting_bytes')
+      unsent = conn.unsentBytes()
     }
     assert.equal(answers(), many)
+    assert.ok(waited > 2500, 'it waited for longer than the limit')
     assert.equal(await members.read('slow_connections'), 0)
   })
 
   test('stays connected when it polls at intervals, with long polling', async (t) => {
-    const members = await setUpMembers(t, {}, 2500)
+    const { clock, hold, pass } = holdableTime(t)
+    const members = await setUpMembers(t, {}, { clock, slowTimeout: 2500 })
     const client = await rawPolling(members.server.url)
     await client.post('40{"documents":{"doc":null}}')
     assert.ok(await client.until(/doc:joined/))
+    hold()
     let answers = 0
-    const begin = performance.now()
     for (let id = 1; id <= 35; id++) {
       const { status } = await client.post(question(id))
       assert.equal(status, 200)
-      await waitFor(() => performance.now() - begin >= id * 100)
+      pass(400)
+      await members.read('waiting_bytes')
       if (id % 5 === 0) answers += ((await client.poll()).text.match(/43\d+\[/g) ?? []).length
     }
     for (let polls = 0; polls < 10 && answers < 35; polls++)
