@@ -8,18 +8,23 @@ const LOG = new URL('../../../src/base/common/log.js', import.meta.url).href
 const CLOCK = new URL('../../../src/base/common/clock.js', import.meta.url).href
 const LINES = 40_000
 
+/** Sixty times as long: a busy machine may stop a process for seconds. */
+const PATIENT = '(ms, run) => systemClock.timer(60 * ms, run)'
+
 /**
  * Runs a module that logs with `log`.
  * @param {import('node:test').TestContext} t
  * @param {string} code
+ * @param {string} [timer] of its clock
  */
-function run (t, code) {
+function run (t, code, timer = 'systemClock.timer') {
   const child = spawn(process.execPath, ['--input-type=module', '-e', `
     import { createLog } from '${LOG}'
     import { systemClock } from '${CLOCK}'
     const dropped = { full: 0, repeated: 0 }
+    const clock = { ...systemClock, timer: ${timer} }
     const log = createLog({
-      level: 'trace', pretty: process.argv[1] === 'pretty', role: 'test', clock: systemClock,
+      level: 'trace', pretty: process.argv[1] === 'pretty', role: 'test', clock,
       onDrop: (reason, lines) => { dropped[reason] += lines }
     })
     ${code}`], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
@@ -61,24 +66,34 @@ test('no line is lost, and their order is kept, at the end of a process, also wh
     for (let number = 0; number < 3000; number++) log.debug({ number }, 'a line')
     await new Promise((resolve) => setTimeout(resolve, 5))
     for (let number = 3000; number < 3500; number++) log.debug({ number }, 'a line')
-    process.send('ending', () => exitAfterLog(log, 0))`)
+    process.send('ending', () => exitAfterLog(log, 0))`, PATIENT)
   await once(child, 'message')
   // a pipe takes less than these lines
   await delay(200)
   assert.deepEqual(numbersOf(await outputOf(child)), Array.from({ length: 3500 }, (_, number) => number))
 })
 
-test('no line is lost at the end of a process if what reads them takes longer than it waits for a read', async (t) => {
+test('no line is lost at the end of a process if what reads them takes long: the wait begins again with each read', async (t) => {
   const child = run(t, `
+    const { writeSync } = await import('node:fs')
     const { exitAfterLog } = await import('${LOG}')
     for (let number = 0; number < 4000; number++) log.debug({ number, text: 'x'.repeat(400) }, 'a line')
+    let started = 0
+    let running = 0
+    let most = 0
+    // it never runs
+    clock.timer = () => {
+      started++
+      most = Math.max(most, ++running)
+      return { stop () { running-- } }
+    }
+    process.on('exit', () => writeSync(2, JSON.stringify({ started, running, most })))
     exitAfterLog(log, 0)`)
-  let text = ''
-  for await (const chunk of /** @type {import('node:stream').Readable} */ (child.stdout).setEncoding('utf8')) {
-    text += chunk
-    await delay(100)
-  }
-  assert.deepEqual(numbersOf(text), Array.from({ length: 4000 }, (_, number) => number))
+  const errors = once(/** @type {import('node:stream').Readable} */ (child.stderr), 'data')
+  assert.deepEqual(numbersOf(await outputOf(child)), Array.from({ length: 4000 }, (_, number) => number))
+  const { started, running, most } = JSON.parse(String((await errors)[0]))
+  assert.ok(started > 10, `the wait began ${started} times`)
+  assert.deepEqual([running, most], [0, 1])
 })
 
 test('a process ends although nothing reads its lines', { timeout: 60_000 }, async (t) => {
@@ -118,7 +133,8 @@ test('under PM2, which replaces the write of stdout, the lines of a turn go ther
     const callbacks = []
     process.stdout.write = (text, encoding, callback) => { written.push(text); callbacks.push(callback) }
     const { createLog } = await import('${LOG}')
-    const { systemClock: clock } = await import('${CLOCK}')
+    const { systemClock } = await import('${CLOCK}')
+    const clock = { ...systemClock, timer: ${PATIENT} }
     let dropped = 0
     const log = createLog({
       level: 'debug', pretty: false, role: 'test', clock, onDrop: (reason, lines) => { dropped += lines }
