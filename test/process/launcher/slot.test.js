@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
@@ -93,7 +93,7 @@ test('only a process whose predecessor died is informed that clients wait for it
     `import { appendFileSync } from 'node:fs'\nappendFileSync(${JSON.stringify(told)}, process.env.INKCAST_URGENT)\n${READY}`
   )
   await ready()
-  assert.equal(await slot.reload(10_000), null)
+  assert.equal(await slot.reload(60_000), null)
   const second = slot.current
   second?.kill()
   await waitFor(() => slot.ready && slot.current !== second)
@@ -142,7 +142,7 @@ test('reload: the old process is stopped when the new one is ready', async (t) =
   const { slot, events, ready } = startSlot(t, READY)
   await ready()
   const old = slot.current
-  const done = slot.reload(5000)
+  const done = slot.reload(60_000)
   assert.equal(slot.current, old, 'the old one is serving')
   assert.equal(slot.children.length, 2)
   assert.equal(await done, null)
@@ -157,7 +157,7 @@ test('reload: a new process that fails, or is not ready in time, leaves the old 
   await ready()
   const old = slot.current
   change(FAILS)
-  assert.equal(await slot.reload(5000), 'the new process: port 1 is in use')
+  assert.equal(await slot.reload(60_000), 'the new process: port 1 is in use')
   change(NEVER_READY)
   assert.equal(await slot.reload(300), 'the new process was not ready within 300 ms')
   assert.equal(slot.current, old)
@@ -168,7 +168,7 @@ test('reload: a new process that fails, or is not ready in time, leaves the old 
 test('reload: the old process ends while the new one starts, and one process remains', async (t) => {
   const { slot, events, ready } = startSlot(t, READY)
   await ready()
-  const done = slot.reload(5000)
+  const done = slot.reload(60_000)
   slot.current?.kill()
   assert.equal(await done, null)
   assert.equal(slot.ready, true)
@@ -177,21 +177,20 @@ test('reload: the old process ends while the new one starts, and one process rem
 })
 
 test('reload: both the old and the new process end, and a third is started', async (t) => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'inkcast-starts-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  const starts = JSON.stringify(path.join(folder, 'starts'))
-  // only the second process never becomes ready
-  const { slot, ready } = startSlot(
-    t,
-    `import { appendFileSync, statSync } from 'node:fs'\nappendFileSync(${starts}, '.')\n` +
-    `if (statSync(${starts}).size === 2) { ${NEVER_READY} } else { ${READY} }`
-  )
+  const timer = t.mock.fn(systemClock.timer)
+  const { slot, events, change, ready } = startSlot(t, READY, { limits: { clock: { ...systemClock, timer } } })
   await ready()
-  const done = slot.reload(2000)
+  change(NEVER_READY)
+  const done = slot.reload(60_000)
+  await waitFor(() => events.includes('begun'), { message: () => events })
+  change(READY)
   slot.current?.kill()
+  await waitFor(() => slot.current === undefined)
+  assert.equal(slot.children.length, 1, 'the end of the old one starts none during a reload')
+  const [ended] = timer.mock.calls.filter(({ arguments: [ms] }) => ms === 60_000)
+  ended.arguments[1]()
   assert.match(String(await done), /not ready within/)
   await ready()
-  assert.equal(statSync(path.join(folder, 'starts')).size, 3)
   assert.deepEqual(slot.children, [slot.current])
 })
 
@@ -201,7 +200,7 @@ test('reload: a process that waits for its restart is started at once', async (t
   })
   await waitFor(() => events.filter((event) => event.code === 3).length === 2, { message: () => events })
   change(READY)
-  assert.equal(await slot.reload(5000), null)
+  assert.equal(await slot.reload(60_000), null)
   await ready()
 })
 
@@ -238,7 +237,7 @@ test('stop during a reload ends both processes', async (t) => {
   const { slot, change, ready } = startSlot(t, READY)
   await ready()
   change(NEVER_READY)
-  const done = slot.reload(5000)
+  const done = slot.reload(60_000)
   const pids = slot.children.map(({ pid }) => pid)
   assert.equal(pids.length, 2)
   await Promise.all([slot.stop(), done])
@@ -250,7 +249,7 @@ test('a process that cannot be spawned ends with a reason, without a crash of th
   const { slot, events, ready } = startSlot(t, READY)
   await ready()
   slot.settings.env = { ...slot.settings.env, HUGE: 'x'.repeat(4 * 2 ** 20) }
-  const problem = await slot.reload(5000).catch((error) => `thrown: ${error.message}`)
+  const problem = await slot.reload(60_000).catch((error) => `thrown: ${error.message}`)
   assert.match(String(problem), /^the new process: .*E2BIG/)
   assert.equal(events.length, 1)
 })
