@@ -14,6 +14,7 @@ import { listen } from '../../../src/base/process/listen.js'
 import { makeAuthority, replaceFile, startCertificate } from '../../helpers/certificates.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
+import { freePort } from '../../services/ports.js'
 
 /** @typedef {import('node:test').TestContext} TestContext */
 
@@ -37,12 +38,13 @@ async function serve (t, { more } = {}) {
     engine: /** @type {any} */ ({ clock: systemClock, closing: createClosing(systemClock) }),
     socketPath: '/socket.io/', fallback: notFound, certificate: started.certificate, isDraining: () => false, log: recordingLog().log
   })
-  await listen(server, { host: '127.0.0.1', port: 0 })
+  // one that it listens on again has a number that no other process gets meanwhile
+  const port = await freePort()
+  await listen(server, { host: '127.0.0.1', port })
   t.after(() => {
     server.close()
     server.closeAllConnections()
   })
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
   return { authority, cert, key, use, port, server, ca: readFileSync(authority.ca), ...started }
 }
 
