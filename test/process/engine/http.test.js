@@ -77,7 +77,7 @@ test('TLS is used if a certificate is set', async (t) => {
   for (const transports of [['websocket'], ['polling'], ['polling', 'websocket']]) {
     const client = io(url, /** @type {any} */ ({ transports, forceNew: true, reconnection: false, ca }))
     t.after(() => client.disconnect())
-    const answer = await client.timeout(5000).emitWithAck('doc:join', { guid: 'doc' })
+    const answer = await client.timeout(30_000).emitWithAck('doc:join', { guid: 'doc' })
     assert.equal(answer.ok, true, transports.join())
   }
   const status = await new Promise((resolve, reject) =>

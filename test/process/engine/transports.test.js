@@ -126,7 +126,7 @@ describe('session ids', () => {
     const { id: sid } = /** @type {any} */ (client.io.engine)
     for (const transport of ['websocket', 'polling']) {
       for (const method of ['GET', 'POST', 'PUT']) {
-        const signal = AbortSignal.timeout(5000)
+        const signal = AbortSignal.timeout(30_000)
         const { status } = await fetch(`${url}/socket.io/?EIO=4&transport=${transport}&sid=${sid}`, {
           method,
           signal,

@@ -97,7 +97,7 @@ describe('a middleware of an extension', () => {
     assert.equal(chat.connected, true)
     refusing = false
     assert.equal(await outcome(main), undefined)
-    assert.equal((await main.timeout(5000).emitWithAck('doc:join', { guid: 'd' })).ok, true)
+    assert.equal((await main.timeout(30_000).emitWithAck('doc:join', { guid: 'd' })).ok, true)
     main.io.engine.close()
     await waitFor(() => server.gateway.connections === 0)
     assert.equal(await outcome(twoNamespaces(t, server.url, KINDS[0], token).main), undefined)

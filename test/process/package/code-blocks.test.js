@@ -232,7 +232,7 @@ const SCENARIOS = {
     two.on('said', (message) => said.push(message))
     two.emit('join', 'lobby')
     // of the same connection: it is answered after the join
-    const published = await two.timeout(5000).emitWithAck('save', 'minutes', { line: 1 })
+    const published = await two.timeout(30_000).emitWithAck('save', 'minutes', { line: 1 })
     assert.deepEqual([published.position.offset, published.duplicate], [1, false])
     one.emit('say', 'lobby', 'hello')
     await waitFor(() => said.length === 1, { message: () => said })

@@ -130,7 +130,7 @@ describe('the examples', () => {
     /** @type {any[]} */
     const received = []
     client.on('edit', (payload) => received.push(payload))
-    await client.timeout(5000).emitWithAck('doc:join', { guid: 'minutes' })
+    await client.timeout(30_000).emitWithAck('doc:join', { guid: 'minutes' })
 
     const { stdout } = await promisify(execFile)(
       python, [join(EXAMPLES, 'grpc', 'publish.py'), 'minutes', address], { env: { ...process.env, ...env } }
@@ -146,7 +146,7 @@ describe('the examples', () => {
       log: join(temporaryFolder(t), 'log'), env: { ...process.env, ...env }
     })
     t.after(() => reader.stop(1000))
-    await client.timeout(5000).emitWithAck('doc:send', { guid: 'minutes', data: 'from the page' })
+    await client.timeout(30_000).emitWithAck('doc:send', { guid: 'minutes', data: 'from the page' })
     await waitFor(() => /^message minutes \S+ "from the page"$/m.test(reader.lastOutput()), {
       timeout: 20_000, message: () => reader.lastOutput()
     })
@@ -169,10 +169,10 @@ describe('the example of rooms', () => {
       const received = []
       socket.on('message', ({ text }) => received.push(text))
       socket.on('left', ({ room }) => received.push(`left ${room}`))
-      await socket.timeout(5000).emitWithAck('join', 'lobby')
+      await socket.timeout(30_000).emitWithAck('join', 'lobby')
       const { printed, end } = startPythonClient(t, url, namespace, transport, 'lobby')
       await waitFor(() => received.includes('from Python') && printed.length === 2, { message: () => printed })
-      await socket.timeout(5000).emitWithAck('message', { room: 'lobby', text: 'hello' })
+      await socket.timeout(30_000).emitWithAck('message', { room: 'lobby', text: 'hello' })
       await waitFor(() => printed.length === 3, { message: () => printed })
       end()
       await waitFor(() => received.includes('left lobby'), { message: () => received })
@@ -194,7 +194,7 @@ describe('the example of rooms', () => {
         return socket
       })
       const ask = (/** @type {typeof one} */ socket, /** @type {string} */ event, /** @type {unknown[]} */ ...args) =>
-        socket.timeout(5000).emitWithAck(event, ...args)
+        socket.timeout(30_000).emitWithAck(event, ...args)
       /** @type {unknown[]} */
       const received = []
       for (const socket of [one, two, three]) {

@@ -143,10 +143,10 @@ test('acknowledgements of extensions work beside receipts', async (t) => {
   client.on('question', (acknowledge) => acknowledge('an answer'))
   const socket = /** @type {import('socket.io').Socket} */ (gateway.io.sockets.sockets.get(String(client.id)))
   for (let i = 0; i < 3; i++) {
-    const answer = socket.timeout(5000).emitWithAck('question')
+    const answer = socket.timeout(30_000).emitWithAck('question')
     await post('/v1/documents/doc/broadcast', i, ASK)
     assert.equal(await answer, 'an answer')
-    assert.deepEqual(await gateway.io.timeout(5000).emitWithAck('question'), ['an answer'])
+    assert.deepEqual(await gateway.io.timeout(30_000).emitWithAck('question'), ['an answer'])
   }
   assert.deepEqual((await receipts(3)).map(({ receipt }) => receipt.acknowledged), [1, 1, 1])
 })

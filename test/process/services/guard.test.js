@@ -53,7 +53,7 @@ const goneWithAll = ({ child, forked, directory }) => waitUntil('the end of ever
   assert.equal(isAlive(child), false, 'the child has ended')
   assert.equal(isAlive(forked), false, 'its child has ended')
   assert.equal(existsSync(directory), false, 'its directory is removed')
-}, { timeoutMs: 5000 })
+}, { timeoutMs: 30_000 })
 
 for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGKILL', 'SIGINT', 'SIGTERM'])) {
   test(`a guarded process ends with a parent that gets ${signal}`, async (t) => {
@@ -143,7 +143,7 @@ test('the cleanup command runs after the parent has ended', async (t) => {
     spawnGuarded('sleep', ['600'], { cleanup: 'touch ${witness}', log: '/dev/null' })
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), 300)`
   await once(spawn(process.execPath, ['--input-type=module', '-e', script]), 'exit')
-  await waitUntil('the witness', () => assert.ok(existsSync(witness)), { timeoutMs: 5000 })
+  await waitUntil('the witness', () => assert.ok(existsSync(witness)), { timeoutMs: 30_000 })
 })
 
 test('waiting for a process that ends fails at once, with the end of its log', async (t) => {

@@ -222,7 +222,7 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
     run.child.kill(signal)
     const [code] = await closed
     if (signal === 'SIGINT') assert.equal(code, 130)
-    await waitUntil('the end of the test', () => assert.equal(isAlive(worker), false), { timeoutMs: 5000 })
+    await waitUntil('the end of the test', () => assert.equal(isAlive(worker), false), { timeoutMs: 30_000 })
   })
 }
 

@@ -188,7 +188,7 @@ describe('inkcast-yjs-server', () => {
     const answer = await fetch(`${service.url}/load`, { method: 'POST', body: '{"guid":"minutes"}' })
     assert.equal(answer.status, 401)
     const { client } = await open('own')
-    const { error } = await client.socket.timeout(5000).emitWithAck('yjs:load', { guid: 'minutes' })
+    const { error } = await client.socket.timeout(30_000).emitWithAck('yjs:load', { guid: 'minutes' })
     assert.equal(error.code, 'not_joined')
   })
 
