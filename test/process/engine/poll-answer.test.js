@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { entry } from '../../contract/bus-fixture.js'
 import { startEmbedded } from '../../helpers/embedded.js'
+import { holdTime } from '../../helpers/held-time.js'
 import { rawPolling, stalledPoll } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -10,9 +11,10 @@ import { waitFor } from '../../helpers/wait.js'
  * A polling client without pending messages.
  * @param {import('node:test').TestContext} t
  * @param {Record<string, string>} [env]
+ * @param {import('../../../src/base/common/clock.js').Clock} [clock]
  */
-async function setUp (t, env) {
-  const server = await startEmbedded(t, { MAX_WAITING_BYTES: '12000000', ...env })
+async function setUp (t, env, clock) {
+  const server = await startEmbedded(t, { MAX_WAITING_BYTES: '12000000', ...env }, undefined, { clock })
   const client = await rawPolling(server.url)
   await client.post('40{"documents":{"doc":null}}')
   assert.ok(await client.until(/doc:joined/))
@@ -48,13 +50,21 @@ for (const refused of [false, true]) {
 }
 
 test('an unread last response is dropped, however its session ended', async (t) => {
-  const { client, engine, publish } = await setUp(t, { NETWORK: '1000:1000:5000' })
+  const { clock, pass } = holdTime(t)
+  const { server, client, engine, publish } = await setUp(t, { NETWORK: '1000:1000:5000' }, clock)
   await publish()
   // Ends the session; queued packets are still sent.
   await client.post('41')
   const stalled = await stalledPoll(t, client.address)
+  // a ping, and its timeout: two steps of time, which the deadline of a response takes for pauses of the process
+  pass(1300)
+  await waitFor(async () => (await server.metrics.heartbeats.get()).values[0]?.value === 1)
+  pass(5300)
   await waitFor(() => engine.sessionOf(client.sid) === undefined)
   assert.equal(engine.answers.size, 1)
-  await waitFor(() => engine.answers.size === 0)
+  await waitFor(() => {
+    pass(100)
+    return engine.answers.size === 0
+  })
   await endsUnread(stalled)
 })

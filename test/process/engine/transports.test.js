@@ -199,13 +199,18 @@ describe('malformed requests', () => {
     const { _connectTimeout: timeout } = /** @type {any} */ (io)
     assert.equal(timeout, 20_000)
     t.after(() => Object.assign(io, { _connectTimeout: timeout }))
-    // holds for the sessions that open from then on
-    Object.assign(io, { _connectTimeout: 50 })
+    // a number by which the test knows its timers, and ends them
+    const known = timeout + 1
+    Object.assign(io, { _connectTimeout: known })
+    const { setTimeout } = globalThis
+    const timers = t.mock.method(globalThis, 'setTimeout', /** @type {any} */ (
+      (/** @type {() => void} */ run, /** @type {number} */ ms, /** @type {unknown[]} */ ...args) =>
+        setTimeout(ms === known ? () => {} : run, ms, ...args)))
     const silent = await rawWebSocket(t, url)
-    Object.assign(io, { _connectTimeout: 2000 })
     const refused = await rawWebSocket(t, url)
     refused.send('40{"token":"x"}')
     await refused.text(/^44\{.*"unauthorized"/)
+    for (const { arguments: [end, ms] } of timers.mock.calls) if (ms === known) end()
     await waitFor(() => !silent.open && !refused.open)
   })
 

@@ -5,6 +5,7 @@ import { after, describe, test } from 'node:test'
 import { Line, upgradeRequest } from '../../attack/wire.js'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
+import { holdTime } from '../../helpers/held-time.js'
 import { rawHttp } from '../../helpers/raw-http.js'
 import { rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -248,14 +249,14 @@ test('a connection that ends without a byte is released', async (t) => {
 })
 
 test('silent connections do not keep a gateway from stopping', async (t) => {
-  const stopping = await startEmbedded(t)
+  // or a stop would wait for ever for what is closed after a time
+  const { clock } = holdTime(t)
+  const stopping = await startEmbedded(t, {}, undefined, { clock })
   const socket = connect(Number(new URL(stopping.url).port), '127.0.0.1').on('error', () => {})
   const accepted = () =>
     new Promise((resolve) => stopping.gateway.httpServer.getConnections((_, count) => resolve(count === 1)))
   await waitFor(accepted)
   const closed = once(socket, 'close')
-  const begin = performance.now()
   await stopping.stop()
   await closed
-  assert.ok(performance.now() - begin < 5000, 'it did not wait')
 })

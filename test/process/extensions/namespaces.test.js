@@ -217,9 +217,14 @@ describe('a client in a namespace of an extension only', () => {
     assert.equal(answer.status, 202)
     assert.match(String(await kicked.text(/^42\/a,\["gateway:disconnect"/)), /"code":"kicked"/)
     await kicked.closed
-    const expiring = await client()
-    expiring.send(connect('/a', sign({ sub: 'ada', exp: Math.floor(Date.now() / 1000) + 4 })))
-    await expiring.text(/^40\/a/)
+    // on a busy machine a token may expire before it is admitted
+    const expiring = /** @type {typeof kicked} */ (await waitFor(async () => {
+      const one = await client()
+      one.send(connect('/a', sign({ sub: 'ada', exp: Math.floor(Date.now() / 1000) + 4 })))
+      const isAdmitted = (await one.text(/^4[04]\/a/)).startsWith('40')
+      if (!isAdmitted) one.ws.terminate()
+      return isAdmitted ? one : undefined
+    }, { timeout: 20_000 }))
     assert.match(String(await expiring.text(/^42\/a,\["gateway:disconnect"/)), /"code":"token_expired"/)
     await expiring.closed
     await nothingLeft()
