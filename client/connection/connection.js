@@ -52,8 +52,8 @@ export class Connection {
   #connectedAt = 0
   /** @type {boolean | undefined} */
   #pollingFirst
-  /** Whether the gateway refused the last token and another one was requested. */
-  #askedAgain = false
+  /** Why the next token is requested; `refused` until there is a connection. @type {TokenReason} */
+  #why = 'connect'
   /** Whether the gateway was asked if it refuses this page. */
   #asked = false
   /** Why the gateway is about to disconnect. @type {import('./refusal.js').Refusal | null} */
@@ -118,7 +118,7 @@ export class Connection {
       this.#asked = false
       this.#setState('reconnecting', null)
     }
-    this.#try('connect')
+    this.#try()
   }
 
   /**
@@ -217,7 +217,7 @@ export class Connection {
     socket.on('connect', () => {
       this.#clearTimers()
       this.#connectedAt = clock.monotonic()
-      this.#askedAgain = false
+      this.#why = 'connect'
       this.#farewell = null
       this.#hint = undefined
       const remember = () => rememberedTransport(socket.io, this.#engine.transport.name)
@@ -255,8 +255,7 @@ export class Connection {
   /** Error of a connection that the gateway cuts for one of its packets: the next one need not have it. */
   get #cut () { return this.#farewell?.code === 'bad_value' ? new ClientError(this.#farewell) : undefined }
 
-  /** @param {TokenReason} why */
-  async #try (why) {
+  async #try () {
     this.#clearTimers()
     const attempt = ++this.#attempt
     const options = this.#options
@@ -265,7 +264,7 @@ export class Connection {
     const manager = /** @type {any} */ (this.socket.io)
     let hasToken = false
     try {
-      this.#token = checkToken(typeof token === 'function' ? await Promise.resolve(why).then(token) : token)
+      this.#token = checkToken(typeof token === 'function' ? await Promise.resolve(this.#why).then(token) : token)
       hasToken = true
       if (options.parser || options.shared || (options.io && manager.encoder))
         transports = await (await import('./rare-options.js'))
@@ -335,21 +334,21 @@ export class Connection {
     const { token } = this.#options
     // without a token, the application has logged the client in, and does so again while its session holds
     if (
-      !this.#askedAgain &&
+      this.#why === 'connect' &&
       (code === 'token_expired' ? typeof token !== 'string' : code === 'unauthorized' && typeof token === 'function')
     ) {
-      this.#askedAgain = true
-      return this.#failed(reason, undefined, 'refused')
+      this.#why = 'refused'
+      return this.#failed(reason)
     }
     this.#stop('refused', reason)
   }
 
-  /** @param {ClientError} reason @param {number} [hint] ms, unless the reason has one @param {TokenReason} [why] */
-  #failed (reason, hint, why = 'connect') {
+  /** @param {ClientError} reason @param {number} [hint] ms, unless the reason has one */
+  #failed (reason, hint) {
     this.#down()
     // before the state changes, because a listener may call connect()
     this.#hint = reason.retryInMs ?? hint
-    this.#retryIn(delayBefore(this.#failures++, this.#hint), why)
+    this.#retryIn(delayBefore(this.#failures++, this.#hint))
     this.#setState(this.state === 'connecting' ? 'connecting' : 'reconnecting', reason)
   }
 
@@ -375,10 +374,10 @@ export class Connection {
     this.#events.onDown()
   }
 
-  /** @param {number} ms @param {TokenReason} [why] */
-  #retryIn (ms, why = 'connect') {
+  /** @param {number} ms */
+  #retryIn (ms) {
     this.#clearTimers()
-    this.#pause = clock.timer(ms, () => this.#try(why))
+    this.#pause = clock.timer(ms, () => this.#try())
   }
 
   async #refreshToken () {
