@@ -134,8 +134,9 @@ export class Membership {
     const inboxes = [...this.inboxes]
     this.inboxes.clear()
     this.#end(error)
-    for (const inbox of inboxes) inbox.fail(error)
+    // a listener may open the document again
     this.link.gone(this, false)
+    for (const inbox of inboxes) inbox.fail(error)
   }
 
   /** Rejects the waiting callers: no connection will come. @param {ClientError} error */
