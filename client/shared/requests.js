@@ -53,8 +53,7 @@ export class Requests {
       case 'auth:refresh':
         // other rights are those of another connection: the tabs make it when the old token has expired
         if (await nameFor(argument.token) !== name) return { ok: false, error: OTHER_CLAIMS }
-        tokens.renewed(argument.token)
-        return { ok: true }
+        if (tokens.renewed(argument.token)) return { ok: true }
     }
     const answer = await this.ask(event, argument)
     if (event === 'doc:history') for (const record of answer.records ?? []) {

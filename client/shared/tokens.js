@@ -48,10 +48,12 @@ export class SharedTokens {
     })
   }
 
-  /** @param {string} token the new one of a tab */
+  /** @param {string} token the new one of a tab @returns {boolean} whether a tab was asked for it */
   renewed (token) {
-    this.#refresh?.give(token)
+    const refresh = this.#refresh
     this.#refresh = null
+    refresh?.give(token)
+    return refresh !== null
   }
 
   /** @param {HubTab} tab that is gone: if it was asked, another one is */
