@@ -12,6 +12,7 @@ import { isExcepted, tabOf, takeExcept } from './except.js'
  * @typedef {object} Part of a tab in a document
  * @property {any[][] | null} held live events, until the tab has what precedes them; null: it has
  * @property {object} [state] of presence
+ * @property {object} [accepted] the state that the gateway has not refused, for when it refuses the next one
  * @property {true | 'watch'} [members]
  * @property {object} [join] its last one: an older one that fails does not end the part
  *
@@ -66,7 +67,7 @@ export class SharedDocuments {
     const isLevel = document.joined && document.parts.size > 0 && isAt(position, document.position)
     const part = before ?? { held: isLevel ? null : [] }
     document.parts.delete(tab)
-    document.parts.set(tab, Object.assign(part, { state, members, join }))
+    document.parts.set(tab, Object.assign(part, { state, accepted: state, members, join }))
     return this.#inTurn(document, async (now) => {
       if (now.parts.get(tab) !== part) return gone(guid)
       return now.joined ? this.#follow(now, part, tab, join) : this.#first(now, part, tab, join)
@@ -101,16 +102,23 @@ export class SharedDocuments {
   /** @param {HubTab} tab that has ended */
   leaveAll (tab) { for (const [guid, { parts }] of this.#documents) if (parts.has(tab)) this.leave(tab, guid) }
 
-  /** @param {HubTab} tab @param {{ guid: string, state: object }} argument @returns {Promise<object>} the answer */
-  setState (tab, argument) {
-    const parts = this.#documents.get(argument.guid)?.parts
+  /**
+   * @param {HubTab} tab
+   * @param {{ guid: string, state?: object, idle?: boolean }} argument
+   * @returns {Promise<any>} the answer
+   */
+  async setState (tab, argument) {
+    const { guid, state } = argument
+    const parts = this.#documents.get(guid)?.parts
     const part = parts?.get(tab)
-    if (part) {
-      // the newest one is what others see
-      parts?.delete(tab)
-      parts?.set(tab, Object.assign(part, { state: argument.state }))
-    }
-    return this.#hub.request('doc:state', argument)
+    if (!part || !state) return this.#hub.request('doc:state', argument)
+    // the newest one is what others see
+    parts?.delete(tab)
+    parts?.set(tab, Object.assign(part, { state }))
+    const answer = await this.#hub.request('doc:state', argument)
+    if (answer.ok) part.accepted = state
+    else if (!answer.error.retryable && part.state === state) part.state = part.accepted
+    return answer
   }
 
   /**
