@@ -233,8 +233,8 @@ export class Connection {
     })
     socket.on('disconnect', (reason) => {
       if (!this.up) {
-        // between the opening of the transport and the handshake's answer
-        if (!this.ended) this.#unreachable(new Error(reason))
+        // between the opening of the transport and the handshake's answer; not after a connect_error
+        if (this.#watch) this.#unreachable(new Error(reason))
         return
       }
       this.#pollingFirst = this.#engine.transport.name === 'polling' // polling upgrades to WebSocket where possible
