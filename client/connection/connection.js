@@ -1,6 +1,6 @@
 import { clock } from '../common/clock.js'
 import { random } from '../common/random.js'
-import { delayBefore, hintOf } from './delay.js'
+import { SHORT, delayBefore, hintOf } from './delay.js'
 import { ClientError, closedError, passing } from '../common/error.js'
 import { io as socketIo } from './io.js'
 import { explain, refusalOf } from './refusal.js'
@@ -20,10 +20,6 @@ import { checkToken } from './token.js'
 
 /** Timeout of opening a transport, and again of the handshake, ms. */
 const ATTEMPT_TIMEOUT = 15_000
-/**
- * A shorter connection counts as a failure, ms: a server that accepts and drops must not be called without a delay.
- */
-const SHORT = 5000
 /** Maximum delay before a page without a connection tries the other transport, ms. */
 const SOON = 300
 /**

@@ -2,6 +2,10 @@ import { random } from '../common/random.js'
 
 /** Maximum delay between two attempts, ms. */
 const LONGEST = 15_000
+/**
+ * A shorter connection counts as a failure, ms: a server that accepts and drops must not be called without a delay.
+ */
+export const SHORT = 5000
 
 /**
  * Delay before the next attempt. Clients that lost their connection together must not reconnect together, so the delay

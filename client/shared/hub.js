@@ -1,5 +1,6 @@
+import { clock } from '../common/clock.js'
 import { randomId } from '../common/random-id.js'
-import { delayBefore } from '../connection/delay.js'
+import { SHORT, delayBefore } from '../connection/delay.js'
 import { HubTab, PACKET, encodeWith } from './hub-tab.js'
 import { SharedDocuments } from './documents.js'
 import { isExcepted, takeExcept } from './except.js'
@@ -50,6 +51,8 @@ export class Hub {
   /** @type {HubConnection | null} */
   #connection = null
   #failures = 0
+  /** When it was established; NaN: it is not. */
+  #upAt = NaN
   /** Delay before the next connection that the gateway has named, ms. @type {number | undefined} */
   #hint
   #receipts = new SharedReceipts()
@@ -167,8 +170,7 @@ export class Hub {
         return { client, documents: {}, ...this.#user.auth(tabs) }
       },
       onUp: () => {
-        this.#failures = 0
-        this.#hint = undefined
+        this.#upAt = clock.monotonic()
         for (const tab of this.#tabs.values()) if (tab.auth !== undefined) this.#admit(tab)
       },
       // the reason is known right after it
@@ -202,7 +204,10 @@ export class Hub {
     this.#documents.clear()
     this.#receipts.clear()
     this.#tokens.fail(reason)
-    const retryInMs = reason?.retryInMs ?? this.#hint ?? delayBefore(this.#failures++)
+    if (clock.monotonic() - this.#upAt >= SHORT) this.#failures = 0
+    const retryInMs = delayBefore(this.#failures++, reason?.retryInMs ?? this.#hint)
+    this.#upAt = NaN
+    this.#hint = undefined
     for (const tab of this.#tabs.values()) {
       if (tab.connected) {
         if (!ended) tab.send({ type: PACKET.event, data: ['gateway:draining', { reconnectInMs: retryInMs }] })

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { random } from '../../../client/common/random.js'
 import { Hub } from '../../../client/shared/hub.js'
+import { clientTime } from '../../helpers/client-time.js'
 import { settle } from '../../helpers/scripted-socket.js'
 import { listenAsTab, replaceTabChannels } from '../../helpers/tab-channels.js'
 
@@ -198,6 +200,56 @@ describe('the log of the user of tabs that share a connection', () => {
     gateway.isDown = false
     first()
     assert.deepEqual(gateway.handshakes.at(-1).user, { epoch: 'e', offset: 7 })
+  })
+})
+
+describe('the pause of tabs whose connection is lost', () => {
+  replaceTabChannels()
+
+  /** @param {import('node:test').TestContext} t */
+  function tabOf (t) {
+    const time = clientTime(t)
+    t.mock.method(random, 'number', () => 1)
+    const gateway = new Gateway()
+    lead(t, gateway)
+    let connections = 0
+    return {
+      gateway,
+      /**
+       * Connects, and loses the connection.
+       * @param {number} [ms] how long it lasts
+       * @param {number} [reconnectInMs] of a gateway that drains
+       * @returns the pause, ms
+       */
+      async pause (ms = 0, reconnectInMs) {
+        const id = `${connections++}`
+        const { got, post } = listenAsTab(`tabs ${id}`)
+        const all = listenAsTab('tabs')
+        all.post({ hello: id })
+        all.close()
+        post({ data: JSON.stringify({ type: CONNECT, data: { client: 'a' } }) })
+        if (!gateway.isDown) {
+          time.advance(ms)
+          if (reconnectInMs) gateway.connections.at(-1).gets({ event: 'gateway:draining', payload: { reconnectInMs } })
+          gateway.connections.at(-1).fails()
+        }
+        await settle()
+        const { data } = JSON.parse(got.filter(({ data }) => data !== undefined).at(-1).data)
+        return data.data?.retryInMs ?? data[1].reconnectInMs
+      }
+    }
+  }
+
+  test('grows while connections are short', async (t) => {
+    const { pause } = tabOf(t)
+    assert.deepEqual([await pause(6000), await pause(), await pause(4999), await pause(5000)], [1000, 2000, 4000, 1000])
+  })
+
+  test('is the one that the gateway names when it drains, once', async (t) => {
+    const { gateway, pause } = tabOf(t)
+    const drained = await pause(6000, 7)
+    gateway.isDown = true
+    assert.deepEqual([drained, await pause(), await pause()], [7, 2000, 4000])
   })
 })
 
