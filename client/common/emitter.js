@@ -1,7 +1,20 @@
 /**
- * Listeners by event name. A listener that throws does not affect the others: its error is thrown outside, where
- * `window.onerror` or Node's `uncaughtException` reports it.
+ * Calls a function of the page. If it throws, its error is thrown outside, where `window.onerror` or Node's
+ * `uncaughtException` reports it.
+ *
+ * @param {Function} listener
+ * @param {unknown[]} args
+ * @returns {any}
  */
+export function call (listener, ...args) {
+  try {
+    return listener(...args)
+  } catch (error) {
+    queueMicrotask(() => { throw error })
+  }
+}
+
+/** Listeners by event name. A listener that throws does not affect the others. */
 export class Emitter {
   /** Listeners by event; tools count them. @type {Map<string, Set<Function>>} */
   events = new Map()
@@ -30,13 +43,7 @@ export class Emitter {
    * @returns {unknown[]} return values of the listeners
    */
   emit (event, ...args) {
-    return [...this.events.get(event) ?? []].map((listener) => {
-      try {
-        return listener(...args)
-      } catch (error) {
-        queueMicrotask(() => { throw error })
-      }
-    })
+    return [...this.events.get(event) ?? []].map((listener) => call(listener, ...args))
   }
 
   /** @param {string} event @returns {boolean} whether it has a listener */

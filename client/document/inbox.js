@@ -1,5 +1,5 @@
 import { clock } from '../common/clock.js'
-import { Emitter } from '../common/emitter.js'
+import { Emitter, call } from '../common/emitter.js'
 import { closedError } from '../common/error.js'
 import { Held } from './held.js'
 import { nameOf } from './own-events.js'
@@ -137,7 +137,7 @@ export class Inbox {
     const { status, reason } = this
     if (reason !== this.#reason) {
       this.#reason = reason
-      this.#onReason?.(reason)
+      if (this.#onReason) call(this.#onReason, reason)
     } else if (status === this.#status) return
     this.#status = status
     this.emitter.emit('doc:status', status, reason)
