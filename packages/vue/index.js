@@ -78,8 +78,9 @@ export function useDocument (guid, options = {}) {
   const client = useClient()
   const latest = { get current () { return toValue(options) } }
   const snapshot = useStore(
-    computed(() => ({ client: client.value, guid: toValue(guid) })),
-    (given) => createDocumentStore(given.client, given.guid, latest, latest.current.initial),
+    // one by one: a new object of the same values would open the document again
+    [() => client.value, () => toValue(guid)],
+    ([given, id]) => createDocumentStore(given, id, latest, latest.current.initial),
     createDocumentStore(null, '', latest, latest.current.initial).before()
   )
   return {
@@ -133,13 +134,13 @@ export function useSignal (doc, event, listener = () => {}) {
  * The snapshots of a store of `source`, while the component is mounted. Nothing happens on a server.
  *
  * @template Source, Snapshot
- * @param {import('vue').WatchSource<Source>} source
+ * @param {import('vue').WatchSource<Source> | { [K in keyof Source]: import('vue').WatchSource<Source[K]> }} source
  * @param {(source: Source) => { subscribe: (changed: () => void) => () => void, snapshot: () => Snapshot }} make
  * @param {Snapshot} before the first snapshot
  */
 function useStore (source, make, before) {
   const current = shallowRef(before)
-  onMounted(() => watch(source, (given, _before, onCleanup) => {
+  onMounted(() => watch(/** @type {any} */ (source), (given, _before, onCleanup) => {
     const { subscribe, snapshot } = make(given)
     const show = () => { current.value = snapshot() }
     onCleanup(subscribe(show))
