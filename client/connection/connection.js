@@ -245,7 +245,18 @@ export class Connection {
       this.#setState('draining', null)
     })
     socket.on('gateway:disconnect', (farewell) => { this.#farewell = farewell })
-    socket.on('auth:expiring', () => { this.#refreshToken() })
+    socket.on('auth:expiring', async () => {
+      const { token } = this.#options
+      const { id } = socket
+      if (typeof token !== 'function') return
+      try {
+        const fresh = checkToken(await token('expiring'))
+        // a later connection has a newer one
+        if (id === socket.id) await this.request('auth:refresh', { token: fresh }, REFRESH_TIMEOUT)
+      } catch {
+        // the gateway disconnects when the old token has expired, and the next handshake requests another one
+      }
+    })
   }
 
   /** Error of a connection that the gateway cuts for one of its packets: the next one need not have it. */
@@ -374,17 +385,6 @@ export class Connection {
   #retryIn (ms) {
     this.#clearTimers()
     this.#pause = clock.timer(ms, () => this.#try())
-  }
-
-  async #refreshToken () {
-    const { token } = this.#options
-    if (typeof token !== 'function') return
-    try {
-      this.#token = checkToken(await token('expiring'))
-      await this.request('auth:refresh', { token: this.#token }, REFRESH_TIMEOUT)
-    } catch {
-      // the gateway disconnects when the old token has expired, and the next handshake requests another one
-    }
   }
 
   /** @param {ClientState} state @param {ClientError | null} reason */
