@@ -25,9 +25,7 @@ export class Emitter {
    * @returns {() => void} removes the listener
    */
   on (event, listener) {
-    let listeners = this.events.get(event)
-    if (listeners === undefined) this.events.set(event, listeners = new Set())
-    listeners.add(listener)
+    this.events.set(event, (this.events.get(event) ?? new Set()).add(listener))
     return () => this.off(event, listener)
   }
 

@@ -109,7 +109,7 @@ export class Connection {
     if (this.state === 'closed') return
     if (this.up) return void this.checkLine()
     // the gateway refuses a second handshake on one transport
-    if (this.#watch !== undefined) return
+    if (this.#watch) return
     if (this.state === 'refused') {
       this.#asked = false
       this.#setState('reconnecting', null)
@@ -157,6 +157,7 @@ export class Connection {
   }
 
   close () {
+    /** @type {any} */ (this.socket.io).seat?.leave(true)
     for (const event of WAKE) window.removeEventListener?.(event, this.#onWake)
     this.#stop('closed', closedError('the client'))
   }
@@ -174,7 +175,7 @@ export class Connection {
       this.socket
         .timeout(timeout)
         .emit(event, argument, (/** @type {Error | null} */ lost, /** @type {any} */ answer) => {
-          if (lost === null) return answer.ok ? resolve(answer) : reject(new ClientError(answer.error))
+          if (!lost) return answer.ok ? resolve(answer) : reject(new ClientError(answer.error))
           const { connected } = this.socket
           if (connected) this.checkLine()
           reject(passing(
@@ -236,7 +237,7 @@ export class Connection {
       this.#pollingFirst = this.#engine.transport.name === 'polling' // polling upgrades to WebSocket where possible
       this.#failures = clock.monotonic() - this.#connectedAt < SHORT ? this.#failures : 0
       const cut = this.#cut
-      if (this.#farewell !== null && !cut) this.#refused(this.#farewell)
+      if (this.#farewell && !cut) this.#refused(this.#farewell)
       else
         this.#failed(cut ?? passing('disconnected', 'the connection was lost'), this.#hint)
     })
@@ -275,7 +276,7 @@ export class Connection {
       hasToken = true
       if (options.parser || options.shared || (options.io && manager.encoder))
         transports = await (await import('./rare-options.js'))
-          .applyRareOptions(manager, options, this.#token, Connection)
+          .applyRareOptions(manager, options, this.#token, this)
     } catch (error) {
       if (attempt !== this.#attempt) return
       if (hasToken) this.#unreachable(error)
@@ -289,18 +290,17 @@ export class Connection {
       this.socket.disconnect()
       this.#unreachable(new Error(message))
     }
-    this.#watch = clock.timer(ATTEMPT_TIMEOUT * 2, () => fail('timeout'))
+    const watch = this.#watch = clock.timer(ATTEMPT_TIMEOUT * 2, () => fail('timeout'))
     this.socket.connect()
     const engine = this.#engine
     let isOpen = false
     engine?.once?.('handshake', (/** @type {{ maxPayload?: number }} */ { maxPayload }) => {
       isOpen = true
-      this.#firstMessage?.stop()
       this.#maxPayload = maxPayload ?? Infinity
     })
     if (transports || this.#pollingFirst) return
     const giveUp = (/** @type {string} */ message) => {
-      if (isOpen || attempt !== this.#attempt || this.#watch === undefined) return
+      if (isOpen || watch !== this.#watch) return
       isOpen = true
       fail(message)
     }
@@ -312,7 +312,7 @@ export class Connection {
   /** Handles the failure of a transport. @param {any} error */
   #unreachable (error) {
     const refusal = refusalOf(error)
-    if (refusal !== null) return this.#refused(refusal)
+    if (refusal) return this.#refused(refusal)
     this.#askForRefusal()
     // a proxy that blocks WebSockets responds immediately: a page that is just opening need not wait
     const first = this.#failures === 0 && this.state === 'connecting' && !this.#options.transports
@@ -330,7 +330,7 @@ export class Connection {
     const refusal = await import('./ask-for-refusal.js')
       .then(({ askForRefusal }) => askForRefusal(this.socket.io))
       .catch(() => null)
-    if (refusal !== null && !this.up && this.state !== 'closed') this.#refused(refusal)
+    if (refusal && !this.up && this.state !== 'closed') this.#refused(refusal)
   }
 
   /** @param {import('./refusal.js').Refusal} error of the gateway */

@@ -4,14 +4,14 @@
  * @param {any} manager Socket.IO's
  * @param {import('./options.js').ClientOptions} options
  * @param {string | undefined} token of the next handshake
- * @param {import('../shared/hub.js').Connect} Connection for the tab that has the connection of all tabs
+ * @param {{ state: string, constructor: Function }} connection that makes the attempt
  * @returns {Promise<any[] | undefined>} transports for Socket.IO. Default: those of the client
  */
-export async function applyRareOptions (manager, options, token, Connection) {
+export async function applyRareOptions (manager, options, token, connection) {
   // an `io` of another build may have any parser
   if (options.parser || (options.io && manager.encoder))
     manager.encoder = (await import('./msgpack.js')).exactEncoder(manager.encoder)
   return options.shared
-    ? (await import('../shared/index.js')).tabTransports(manager, options, token, Connection)
+    ? (await import('../shared/index.js')).tabTransports(manager, options, token, connection)
     : options.transports
 }

@@ -362,8 +362,7 @@ export class Membership {
    * @param {OpenOptions} [options] of the first Document
    */
   takePart (Participation, options) {
-    this.#part ??= new Participation(this, options)
-    return this.#part
+    return this.#part ??= new Participation(this, options)
   }
 
   /**

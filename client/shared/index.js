@@ -10,23 +10,24 @@ import { transportOf } from './tab-transport.js'
  */
 
 /**
- * @param {any} manager Socket.IO's
+ * @param {any} manager Socket.IO's; its `seat` is left when the client is closed
  * @param {import('../connection/options.js').ClientOptions} options of the client
  * @param {string | undefined} token of the next handshake
- * @param {import('./hub.js').Connect} Connection
+ * @param {{ state: string, constructor: Function }} connection of the client; the hub makes one of the same class
  * @returns {Promise<any[] | undefined>} transports for Socket.IO; those of the client, if it connects by itself
  */
-export async function tabTransports (manager, options, token, Connection) {
+export async function tabTransports (manager, options, token, connection) {
   const name = canShare() ? await keyOf(manager.uri, options, token) : undefined
+  // it would never be left
+  if (connection.state === 'closed') return undefined
   /** @type {Seat | undefined} */
-  const before = manager.opts.transports?.[0]?.seat
-  if (before?.name === name && before?.isRefused === false) {
-    before.take()
-    return manager.opts.transports
+  const before = manager.seat
+  if (before?.name !== name || before?.isRefused !== false) {
+    before?.leave(false)
+    const isAlone = name === undefined || before?.isRefused
+    const Connection = /** @type {import('./hub.js').Connect} */ (connection.constructor)
+    manager.seat = isAlone ? undefined : new Seat({ name, options, manager, Connection })
   }
-  before?.leave(false)
-  if (name === undefined || before?.isRefused) return options.transports
-  const seat = new Seat({ name, options, manager, Connection })
-  seat.take()
-  return [transportOf(seat)]
+  manager.seat?.take()
+  return manager.seat ? [transportOf(manager.seat)] : options.transports
 }

@@ -14,18 +14,16 @@ const READ = 100
 const NEVER = 1_000_000_000
 /** Socket.IO's numbers of packets. */
 const EVENT = 2
-/** First character of a Socket.IO packet in JSON that ends a connection. */
-const DISCONNECT = 1
 
 /** @type {any} */
 const browser = globalThis
 
-/** @param {import('./seat.js').Seat} seat @returns {Function} class of a transport, with its seat */
-export const transportOf = (seat) => Object.assign(class extends TabTransport {
+/** @param {import('./seat.js').Seat} seat @returns {Function} class of a transport */
+export const transportOf = (seat) => class extends TabTransport {
   /** @param {any} options of Engine.IO */
   constructor (options) { super(seat, options) }
   get name () { return 'shared' }
-}, { seat })
+}
 
 class TabTransport {
   readyState = ''
@@ -92,7 +90,6 @@ class TabTransport {
     for (const { type, data } of packets) {
       if (type !== 'message') continue
       this.#unanswered?.push(data)
-      if (isLast(data)) this.#seat.leave(true)
       this.#own.postMessage({ data })
     }
     this.writable = false
@@ -152,6 +149,3 @@ class TabTransport {
   /** @param {string} event @param {unknown[]} args */
   #emit (event, ...args) { for (const listener of this.#listeners.get(event) ?? []) listener(...args) }
 }
-
-/** @param {any} data of a Socket.IO packet @returns {boolean} whether the client closes the connection */
-const isLast = (data) => typeof data === 'string' && Number(data[0]) === DISCONNECT

@@ -22,13 +22,44 @@ class Channel {
   close () { channels.delete(this) }
 }
 
-/** For the tests of a suite; a lock of a tab that is open is never granted. */
-export function replaceTabChannels () {
+/** Locks of tabs, as of `navigator.locks`. */
+export class TabLocks {
+  /** Grants, the first one is that of the holder. @type {Map<string, (() => void)[]>} */
+  #queues = new Map()
+
+  /** Number of locks that are held. */
+  get held () { return [...this.#queues.values()].filter(({ length }) => length > 0).length }
+
+  /** @param {string} name @param {{ signal: AbortSignal }} options @param {() => unknown} hold */
+  async request (name, { signal }, hold) {
+    const queue = this.#queues.get(name) ?? []
+    this.#queues.set(name, queue)
+    await new Promise((resolve, reject) => {
+      const grant = () => resolve(undefined)
+      if (queue.push(grant) === 1) grant()
+      signal.addEventListener('abort', () => {
+        if (queue.indexOf(grant) > 0) reject(queue.splice(queue.indexOf(grant), 1))
+      })
+    })
+    try {
+      await hold()
+    } finally {
+      queue.shift()
+      queue[0]?.()
+    }
+  }
+}
+
+/**
+ * For the tests of a suite.
+ * @param {{ request: (...args: any[]) => Promise<unknown> }} [locks] default: the lock of a tab that is open is never
+ *   granted
+ */
+export function replaceTabChannels (locks = { request: () => new Promise(() => {}) }) {
   const own = ['BroadcastChannel', 'navigator'].map((name) => /** @type {const} */ ([
     name, Object.getOwnPropertyDescriptor(globalThis, name)
   ]))
   before(() => {
-    const locks = { request: () => new Promise(() => {}) }
     for (const [name, value] of [['BroadcastChannel', Channel], ['navigator', { locks }]])
       Object.defineProperty(globalThis, String(name), { value, configurable: true })
   })
