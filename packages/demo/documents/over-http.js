@@ -7,7 +7,7 @@ const MAX_BYTES = 1_048_576
  *
  * @param {Pick<import('../index.js').Inkcast, 'fetchJson'>} inkcast
  * @param {Readonly<Record<string, string>>} settings as an extension has them: the demo is no part of a server
- * @param {import('../../../src/base/common/wait.js').Timers} clock
+ * @param {import('../../../src/base/common/wait.js').LimitClock} clock
  * @returns {import('./documents.js').LoadDocument} rejects when the service is unavailable
  */
 export function createDocumentsOverHttp ({ fetchJson }, { EXTENSION_DEMO_DOCUMENTS_URL: url = 'http://localhost:4000' }, clock) {

@@ -11,7 +11,7 @@ import { withTimeLimit } from './wait.js'
  * @param {number} options.timeout for the whole request, ms
  * @param {number} options.maxBytes maximum size of the answer
  * @param {AbortSignal} [options.signal]
- * @param {import('./wait.js').Timers} options.clock
+ * @param {import('./wait.js').LimitClock} options.clock
  * @returns {Promise<unknown>}
  * @throws {Error} if the answer is not a 200 with JSON in time
  */

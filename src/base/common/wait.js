@@ -1,6 +1,10 @@
 import { setMaxListeners } from 'node:events'
 
 /** @typedef {Pick<import('./clock.js').Clock, 'timer'>} Timers */
+/** @typedef {Pick<import('./clock.js').Clock, 'timer' | 'monotonic'>} LimitClock */
+
+/** A timer that is later shows that this process did not run for a time, ms. */
+const LATE = 10
 
 /**
  * Waits until the signal aborts at most. The operation continues; its result is ignored.
@@ -45,20 +49,34 @@ export function abortedWith (signal) {
  * Not `AbortSignal.timeout`: on Node 20 a garbage collection may remove the limit (nodejs/node#57736). Here the timer
  * holds it.
  *
+ * Timers run before the sockets are read. After a time in which this process did not run (a busy host, a garbage
+ * collection) the answer may be there, so as much time is added as the timer is late, at most `ms` in all. One turn of
+ * the event loop is too short: `fetch` needs several.
+ *
  * @template T
  * @param {number} ms for all of `work`
  * @param {AbortSignal | undefined} signal of the caller
  * @param {(signal: AbortSignal) => Promise<T>} work
- * @param {Timers} clock
+ * @param {LimitClock} clock
  * @returns {Promise<T>} settles with `work`
  */
 export async function withTimeLimit (ms, signal, work, clock) {
   const { controller: limit, release } = abortedWith(signal)
-  const timer = clock.timer(ms, () => limit.abort(new DOMException(`not done in ${ms} ms`, 'TimeoutError')))
+  /** @type {import('./clock.js').Timer | undefined} */
+  let timer
+  const wait = (/** @type {number} */ left, /** @type {number} */ more) => {
+    const due = clock.monotonic() + left
+    timer = clock.timer(left, () => {
+      const late = Math.min(clock.monotonic() - due, more)
+      if (late > LATE) wait(late, more - late)
+      else limit.abort(new DOMException(`not done in ${ms} ms`, 'TimeoutError'))
+    })
+  }
+  wait(ms, ms)
   try {
     return await work(limit.signal)
   } finally {
-    timer.stop()
+    timer?.stop()
     release()
   }
 }

@@ -14,6 +14,12 @@ import { READ_METRICS } from './figures/reading.js'
 /** Header of such a question. A process of an earlier version, which a reload replaces, sends all. */
 const WANTED = 'inkcast-metrics'
 
+/**
+ * Beyond the timeout of an answer, ms. Timers run before the sockets are read: a process that did not run for a time
+ * (on a busy host) first reads the answer that came meanwhile.
+ */
+const READING = 100
+
 /** @param {Wanted} wanted @returns {readonly string[] | undefined} names; undefined: all */
 export const metricsFor = (wanted) => ({ none: [], figures: READ_METRICS, all: undefined })[wanted]
 
@@ -113,7 +119,10 @@ export function askPrivately (socketPath, path, { timeout, method = 'GET', heade
         else reject(new Error(`answered ${res.statusCode}`))
       }, reject)
     })
-    req.on('timeout', () => req.destroy(new Error(`no answer within ${timeout} ms`)))
+    req.once('timeout', () => {
+      req.once('timeout', () => req.destroy(new Error(`no answer within ${timeout} ms`)))
+      req.socket?.setTimeout(READING)
+    })
     req.on('error', reject)
     req.end(body)
   })

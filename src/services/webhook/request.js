@@ -48,7 +48,7 @@ export class WebhookError extends Error {
  * @param {object} dependencies
  * @param {string} dependencies.url
  * @param {ReturnType<typeof import('./signature.js').createSigner>} dependencies.sign
- * @param {Pick<import('../../base/common/clock.js').Clock, 'now' | 'timer'>} dependencies.clock
+ * @param {Pick<import('../../base/common/clock.js').Clock, 'now' | 'monotonic' | 'timer'>} dependencies.clock
  * @param {typeof fetch} [dependencies.request] for tests
  * @param {Bounds} [bounds]
  * @returns {(id: string, body: Buffer, signal: AbortSignal) => Promise<Answer>} rejects with a WebhookError, or the

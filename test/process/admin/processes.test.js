@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { systemClock } from '../../../src/base/common/clock.js'
-import { createPrivateListener } from '../../../src/operate/admin/private-listener.js'
+import { askPrivately, createPrivateListener } from '../../../src/operate/admin/private-listener.js'
 import { createProcesses } from '../../../src/operate/admin/processes.js'
 import { AdminServer } from '../../../src/operate/admin/server.js'
 import { readingOf } from '../../../src/operate/admin/figures/reading.js'
 import { createStatus } from '../../../src/operate/admin/status.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
+import { waitFor } from '../../helpers/wait.js'
 import { makeDirectory, removeDirectory } from '../../services/directory.js'
 
 /** @typedef {import('../../../src/operate/admin/status.js').ProcessStatus} ProcessStatus */
@@ -109,6 +111,36 @@ test('a process that is known to hang is not waited for', async (t) => {
   const processes = createProcesses({ directory, expected: { gateway: 2 }, isHung: (pid) => pid === 2 })
   // after a timeout the reason would name it
   assert.deepEqual((await processes.read()).reasons, ['gateway: 1 of 2 ready', 'gateway-1: does not answer'])
+})
+
+test('an answer that came while the asking process did not run is read, although its time is over', async (t) => {
+  const socket = path.join(machine(t).directory, 'gateway-0.1.sock')
+  const state = new Int32Array(new SharedArrayBuffer(4))
+  const [asked, goOn, answered] = [1, 2, 3]
+  const worker = new Worker(`
+    const { workerData: { socket, state } } = require('node:worker_threads')
+    require('node:http').createServer((req, res) => {
+      Atomics.store(state, 0, ${asked})
+      Atomics.wait(state, 0, ${asked})
+      res.end('{"text":"' + 'x'.repeat(50_000) + '"}', () => Atomics.store(state, 0, ${answered}))
+    }).listen(socket, () => Atomics.store(state, 0, 0))
+  `, { eval: true, workerData: { socket, state: state.fill(-1) } })
+  t.after(() => worker.terminate())
+  await waitFor(() => state[0] === 0)
+  // again if the machine stops this process before the question has left
+  await waitFor(async () => {
+    state[0] = 0
+    const answer = askPrivately(socket, '/status', { timeout: 100 })
+    answer.catch(() => {})
+    await waitFor(() => state[0] === asked)
+    // Node runs its timers next
+    await new Promise((resolve) => { setImmediate(resolve) })
+    Atomics.store(state, 0, goOn)
+    Atomics.notify(state, 0)
+    const end = performance.now() + 150
+    while (performance.now() < end || Atomics.load(state, 0) !== answered);
+    return (await answer).text.length === 50_000
+  })
 })
 
 test('an api that ends without a successor is reported as missing', async (t) => {
