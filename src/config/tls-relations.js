@@ -5,7 +5,7 @@ import { isUrl } from './setting.js'
  *
  * @typedef {{ peerHost?: string, peerTls?: object }} PeerSettings
  * @typedef {{ ssl?: object, saslMechanism?: string, saslUsername?: string, saslPassword?: string,
- *   saslTokenSource?: string }} KafkaSettings
+ *   saslTokenSource?: string, brokers?: readonly string[] }} KafkaSettings
  */
 
 /**
@@ -21,16 +21,14 @@ export function tlsProblems ({ gateway, kafka }) {
 }
 
 /** @param {KafkaSettings} kafka @returns {string[]} */
-function saslProblems ({ saslMechanism, saslUsername, saslPassword, saslTokenSource: source, ssl }) {
+function saslProblems ({ saslMechanism, saslUsername, saslPassword, saslTokenSource: source, ssl, brokers }) {
   const hasUser = saslUsername !== undefined && saslPassword !== undefined
   if (saslMechanism !== 'oauthbearer') {
     if (source !== undefined) return ['KAFKA_SASL_TOKEN_SOURCE: needs KAFKA_SASL_MECHANISM=oauthbearer']
-    if (saslMechanism === undefined) {
-      return Object.entries({ KAFKA_SASL_USERNAME: saslUsername, KAFKA_SASL_PASSWORD: saslPassword })
-        .filter(([, value]) => value !== undefined)
-        .map(([name]) => `${name}: is not sent without KAFKA_SASL_MECHANISM`)
-    }
-    return !hasUser ? ['KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD'] : []
+    const isSent = saslMechanism !== undefined || (saslUsername ?? saslPassword) === undefined
+    if (!isSent && brokers !== undefined && brokers.length > 0)
+      return ['KAFKA_SASL_MECHANISM: without it KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD are not sent']
+    return saslMechanism && !hasUser ? ['KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD'] : []
   }
   const problems = []
   if (source === undefined) problems.push('KAFKA_SASL_MECHANISM=oauthbearer: needs KAFKA_SASL_TOKEN_SOURCE')

@@ -102,11 +102,11 @@ test('a process that ends again and again is started again later and later, as l
     await cluster.connect('bob', { on: slot })
   }))
 
-test('if no other process serves, one that ends again and again is given up at last', () =>
+test('if no gateway worker serves, one that ends again and again is given up at last, although the api is ready', () =>
   inCluster({ workers: 1, launches: true }, async (cluster) => {
     const launcher = launcherOf(cluster)
     const { process: first } = launcher
-    const pauses = await killAgain(cluster, cluster.cluster.slots, 30)
+    const pauses = await killAgain(cluster, cluster.gateways, 30)
     assert.equal(pauses.length, 11)
     // systemd starts the launcher again, and that all of its processes
     await cluster.until(() => launcher.process !== first && cluster.cluster.isReady)

@@ -89,7 +89,8 @@ export class Places {
           if (loop === undefined) log.warn(process, message ?? 'process ended unexpectedly, starting it again')
           else log.error(process, `${loop}; it is started again within 10 s, the other processes go on`)
         },
-        othersServe: () => this.slots.some((other) => other !== slot && other.ready),
+        othersServe: () =>
+          this.slots.some((other) => other !== slot && other.settings.role === 'gateway' && other.ready),
         onGiveUp: (reason) => events.onGiveUp(`${slot.name}: ${reason}`)
       }, { fork: host.fork, clock, random })
       return slot

@@ -3,7 +3,7 @@ import { Child } from './child.js'
 
 /** A process that has run this long was no part of a crash loop, ms. */
 const HEALTHY = 30_000
-/** Ends in a row, each sooner than HEALTHY, after which the launcher gives up if no other process serves. */
+/** Ends in a row, each sooner than HEALTHY, after which the launcher gives up if no other gateway worker serves. */
 const MAX_CRASHES = 10
 
 /** @typedef {import('./child.js').End} End */
@@ -38,7 +38,7 @@ export class Slot {
    *   of a listener
    * @param {(end: End, loop?: string) => void} events.onRestart it ended unexpectedly and is started again; loop: it
    *   does not stay up
-   * @param {() => boolean} [events.othersServe] whether another place has a process that is ready; default: none
+   * @param {() => boolean} [events.othersServe] whether another place has a gateway worker that is ready; default: none
    * @param {(child: Child) => void} [events.onReplaced] a reload has made it ready; the old one is retired next
    * @param {(old: Child, child: Child) => Promise<void>} [events.onRetire] the old one is stopped when this resolves
    * @param {(reason: string) => void} events.onGiveUp it does not start or does not stay up
@@ -135,7 +135,7 @@ export class Slot {
       : undefined
     // a process that never became ready will not by itself: a wrong setting, a port in use
     if (!this.#wasReady) this.events.onGiveUp(describe(end))
-    // with others it goes on: maybe a setting has become wrong, with which nothing would start after a stop
+    // goes on while others serve clients: with a wrong setting nothing would start again after a stop
     else if (loop !== undefined && !this.events.othersServe?.()) this.events.onGiveUp(loop)
     else {
       this.events.onRestart(end, loop)

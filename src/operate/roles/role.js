@@ -205,7 +205,7 @@ function createWaits (launcher) {
 async function readConfig (role, file, launcher) {
   try {
     const config = loadConfig({ file, envFile: launcher.envFile })
-    // it would write where no process of this machine reads
+    // the process would write where none of this machine reads
     if (launcher.mode !== undefined && config.mode !== launcher.mode)
       throw new ConfigError([
         `KAFKA_BROKERS or REDIS_URL changes the mode from ${launcher.mode} to ${config.mode}: restart the launcher, a reload cannot do it`

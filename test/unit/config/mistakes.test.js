@@ -73,9 +73,12 @@ test('the token of readers differs from the token for changes', () => {
 })
 
 test('a user or a password for Kafka without a mechanism is a problem: it is not sent', () => {
-  const [user, password] = ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD']
-  for (const names of [[user], [password], [user, password]]) {
-    const env = Object.fromEntries(names.map((name) => [name, 'a']))
-    assert.deepEqual(problemsOf(env), names.map((name) => `${name}: is not sent without KAFKA_SASL_MECHANISM`))
+  const kafka = { KAFKA_BROKERS: 'kafka-1:9092', REDIS_URL: 'redis://redis-1' }
+  const [user, password] = [{ KAFKA_SASL_USERNAME: 'a' }, { KAFKA_SASL_PASSWORD: 'b' }]
+  for (const given of [user, password, { ...user, ...password }]) {
+    assert.deepEqual(problemsOf({ ...kafka, ...given }), [
+      'KAFKA_SASL_MECHANISM: without it KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD are not sent'
+    ])
+    assert.deepEqual(problemsOf(given), [], 'without Kafka')
   }
 })

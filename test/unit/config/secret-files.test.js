@@ -11,8 +11,6 @@ const VALUES = {
   REDIS_URL: 'redis://:word@127.0.0.1:6379', API_TOKENS: 'name:0123456789abcdef',
   UPLINK_SECRETS: `whsec_${Buffer.alloc(32).toString('base64')}`
 }
-/** Settings that a secret needs. @type {Record<string, Record<string, string>>} */
-const NEEDED = { KAFKA_SASL_PASSWORD: { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'user' } }
 const SECRETS = Object.values(BLOCKS).flatMap(({ settings }) =>
   Object.entries(/** @type {Record<string, import('../../../src/config/setting.js').Setting>} */ (settings))
     .filter(([, { secret }]) => secret)
@@ -48,9 +46,8 @@ test('every secret setting can be read from a file', (t) => {
     const block = (/** @type {any} */ config) =>
       Object.values(config).find((values) => typeof values === 'object' && as in values && as !== 'token')?.[as] ??
       config.admin[as]
-    const direct = loadConfig({ env: { ...NEEDED[name], [name]: value } })
-    const ofFile = loadConfig({ env: { ...NEEDED[name], [`${name}_FILE`]: write(`${value}\n`) } })
-    assert.deepEqual(block(ofFile), block(direct), name)
+    const direct = loadConfig({ env: { [name]: value } })
+    assert.deepEqual(block(loadConfig({ env: { [`${name}_FILE`]: write(`${value}\n`) } })), block(direct), name)
     assert.ok(JSON.stringify(direct).includes(JSON.stringify(value).slice(1, 9)), name)
   }
 })
