@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parse } from 'yaml'
+import { makeDirectory, removeDirectory } from '../../services/directory.js'
 
 const ROOT = new URL('../../../', import.meta.url)
 const read = (/** @type {string} */ file) => readFileSync(new URL(file, ROOT), 'utf8')
@@ -42,6 +45,51 @@ describe('workflows', () => {
       for (const { run = '' } of steps) assert.doesNotMatch(run, /\$\{\{/)
     })
   }
+})
+
+describe('a release', () => {
+  const { jobs: { packages, manifest } } = parse(read(`${FOLDER}release.yml`))
+  const folders = ['client', ...readdirSync(new URL('packages/', ROOT)).map((name) => `packages/${name}`)]
+    .filter((folder) => existsSync(new URL(`${folder}/package.json`, ROOT)))
+  const names = folders.map((folder) => JSON.parse(read(`${folder}/package.json`)).name)
+
+  test('publishes the packages that npm has not, each with its repository', (t) => {
+    const folder = makeDirectory('release')
+    t.after(() => removeDirectory(folder))
+    const write = (/** @type {string} */ path, /** @type {string} */ text, mode = 0o644) => {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), text, { mode })
+    }
+    for (const each of folders) write(`checkout/${each}/package.json`, read(`${each}/package.json`))
+    write('inkcast-package/package.json', read('package.json'))
+    write('bin/npm', `#!/bin/sh
+case "$1 $2" in
+  "view inkcast-client@"*) echo 0.1.0 ;;
+  view*) exit 1 ;;
+  publish*) echo "$2" ;;
+esac
+`, 0o755)
+    const steps = packages.steps.map((/** @type {{ run?: string }} */ { run }) => run ?? '')
+    const at = steps.findIndex((/** @type {string} */ run) => run.includes('npm publish'))
+    assert.match(steps.slice(0, at).join('\n'), /npm pkg set .*repository\.url=.* --workspaces --include-workspace-root/)
+    const published = execFileSync('bash', ['-e', '-c', steps[at]], {
+      cwd: join(folder, 'checkout'), env: { ...process.env, PATH: `${join(folder, 'bin')}:${process.env.PATH}` }
+    })
+    assert.deepEqual(published.toString().trim().split('\n').sort(),
+      ['../inkcast-package', ...folders.filter((each) => each !== 'client').map((each) => `./${each}`)].sort())
+  })
+
+  test('lists each package that its owner has to set up', () => {
+    const page = read('docs/internals/releasing.md')
+    for (const name of names) assert.ok(page.includes(`\`${name}\``), name)
+  })
+
+  test('has the packages of the image in its SBOM, from the lockfile', () => {
+    const runs = manifest.steps.map((/** @type {{ run?: string }} */ { run }) => run ?? '')
+    const [, options] = /RUN npm ci (.*) --ignore-scripts/.exec(read('Dockerfile')) ?? []
+    const [sbom] = runs.filter((/** @type {string} */ run) => run.includes('npm sbom'))
+    for (const option of ['--package-lock-only', ...options.split(' ')]) assert.ok(sbom.includes(option), option)
+  })
 })
 
 test('forms of issues have a name and required questions', () => {
