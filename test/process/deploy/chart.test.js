@@ -57,6 +57,14 @@ const CASES = {
   },
   stateful: { gateway: { kind: 'StatefulSet', autoscaling: { enabled: false } } },
   'with a path of its own': { settings: { SOCKET_PATH: 'live/realtime' }, ingress: { enabled: true } },
+  'with settings of one role': {
+    gateway: {
+      env: {
+        DRAIN_TIMEOUT: '300000', SOCKET_PATH: '/own', ADMIN_TLS_FILES: 'cert:/etc/inkcast-secret/tls.crt,key:/etc/inkcast-secret/tls.key'
+      }
+    },
+    ingress: { enabled: true }
+  },
   small: {
     ingest: { enabled: false }, api: { autoscaling: { enabled: false } }, networkPolicy: { enabled: false },
     serviceAccount: { name: 'default' }
@@ -175,6 +183,16 @@ describe('the Helm chart', { skip: lacking }, () => {
     const pathOf = (/** @type {string} */ name) => find(name, 'Ingress', 'inkcast-gateway').spec.rules[0].http.paths[0].path
     assert.equal(pathOf('everything'), '/socket.io/')
     assert.equal(pathOf('with a path of its own'), '/live/realtime/')
+    assert.equal(pathOf('with settings of one role'), '/own/')
+  })
+
+  test('gives a pod the probes and the time to stop that the settings of its role need', () => {
+    const [gateway, api] = ['gateway', 'api'].map((role) =>
+      podOf(find('with settings of one role', 'Deployment', `inkcast-${role}`)))
+    assert.ok(gateway.terminationGracePeriodSeconds >= 5 + 300)
+    assert.ok(api.terminationGracePeriodSeconds < 60)
+    for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
+      assert.deepEqual([gateway, api].map((pod) => pod.containers[0][probe].httpGet.scheme), ['HTTPS', 'HTTP'])
   })
 
   test('asks /live whether a pod lives, /ready whether it gets clients, and drains it before its end', () => {

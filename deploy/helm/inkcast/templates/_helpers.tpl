@@ -30,20 +30,27 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 
+{{/* A setting of a role: its env comes before the settings of all roles. Arguments: root, values (of the role), name. */}}
+{{- define "inkcast.setting" -}}
+{{- $env := .values.env | default dict -}}
+{{ hasKey $env .name | ternary (get $env .name) (get .root.Values.settings .name) }}
+{{- end }}
+
 {{/* The time that a pod has to stop, s: preStop, DRAIN_TIMEOUT, and some for a process that has to be killed. */}}
 {{- define "inkcast.grace" -}}
-{{ add .values.preStopSeconds (div (int (.root.Values.settings.DRAIN_TIMEOUT | default "30000")) 1000) 10 }}
+{{- $drain := include "inkcast.setting" (dict "root" .root "values" .values "name" "DRAIN_TIMEOUT") | default "30000" -}}
+{{ add .values.preStopSeconds (div (int $drain) 1000) 10 }}
 {{- end }}
 
 {{/* Ports of the listeners that have ports of their own, separated by commas. */}}
 {{- define "inkcast.listenerPorts" -}}
 {{- $ports := list -}}
-{{- $listeners := (.Values.gateway.env | default dict).LISTENERS | default .Values.settings.LISTENERS | default "" -}}
+{{- $listeners := include "inkcast.setting" (dict "root" . "values" .Values.gateway "name" "LISTENERS") -}}
 {{- range regexFindAll "://(\\[[^]]*\\]|[^:/,]*):[0-9]+" $listeners -1 }}{{ $ports = append $ports (regexFind "[0-9]+$" .) }}{{ end -}}
 {{ join "," ($ports | uniq) }}
 {{- end }}
 
-{{/* The kubelet does not check the certificate. */}}
+{{/* The kubelet does not check the certificate. Arguments: root, values (of the role). */}}
 {{- define "inkcast.adminScheme" -}}
-{{ ternary "HTTPS" "HTTP" (not (empty .Values.settings.ADMIN_TLS_FILES)) }}
+{{ ternary "HTTP" "HTTPS" (empty (include "inkcast.setting" (dict "root" .root "values" .values "name" "ADMIN_TLS_FILES"))) }}
 {{- end }}

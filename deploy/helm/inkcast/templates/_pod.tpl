@@ -85,17 +85,17 @@ spec:
         - { name: admin, containerPort: 9100 }
       # the start waits for Redis, in ingest for Kafka as well (20 s at most), and a gateway worker rehearses handshakes
       startupProbe:
-        httpGet: { path: /live, port: admin, scheme: {{ include "inkcast.adminScheme" $root }} }
+        httpGet: { path: /live, port: admin, scheme: {{ include "inkcast.adminScheme" . }} }
         periodSeconds: 2
         failureThreshold: 150
       # the process answers; a failure of Redis or Kafka is no reason to restart it
       livenessProbe:
-        httpGet: { path: /live, port: admin, scheme: {{ include "inkcast.adminScheme" $root }} }
+        httpGet: { path: /live, port: admin, scheme: {{ include "inkcast.adminScheme" . }} }
         periodSeconds: 10
         timeoutSeconds: 5
         failureThreshold: 6
       readinessProbe:
-        httpGet: { path: /ready, port: admin, scheme: {{ include "inkcast.adminScheme" $root }} }
+        httpGet: { path: /ready, port: admin, scheme: {{ include "inkcast.adminScheme" . }} }
         periodSeconds: 3
         timeoutSeconds: 3
         failureThreshold: 2
