@@ -8,6 +8,7 @@ import { ANSWER_TIMEOUT } from './options.js'
 export class AnswerLimit {
   #redis
   #clock
+  #timeout
   #pending = 0
   /** Monotonic time of the last sign of the server, ms. */
   #heardAt = 0
@@ -20,10 +21,12 @@ export class AnswerLimit {
    * @param {Pick<import('ioredis').Redis, 'stream' | 'commandQueue'>} redis its `stream` is undefined before the first
    *   connection
    * @param {Pick<import('../base/common/clock.js').Clock, 'timer' | 'soon' | 'monotonic'>} clock
+   * @param {number} [timeout] ms
    */
-  constructor (redis, clock) {
+  constructor (redis, clock, timeout = ANSWER_TIMEOUT) {
     this.#redis = redis
     this.#clock = clock
+    this.#timeout = timeout
   }
 
   sent () {
@@ -56,7 +59,7 @@ export class AnswerLimit {
     const { stream, commandQueue } = this.#redis
     // a part of a long answer has come, or the commands wait for another node, or for this one to be connected
     if (stream?.bytesRead !== this.#read || commandQueue.length === 0) this.#heard()
-    else if (this.#left() <= 0) stream?.destroy(new Error(`Socket timeout: no answer within ${ANSWER_TIMEOUT} ms`))
+    else if (this.#left() <= 0) stream?.destroy(new Error(`Socket timeout: no answer within ${this.#timeout} ms`))
     this.#lookAgain()
   }
 
@@ -66,5 +69,5 @@ export class AnswerLimit {
   }
 
   /** @returns {number} ms that the server may be silent for */
-  #left () { return this.#heardAt + ANSWER_TIMEOUT - this.#clock.monotonic() }
+  #left () { return this.#heardAt + this.#timeout - this.#clock.monotonic() }
 }

@@ -3,6 +3,7 @@ import { InkcastError } from '../base/common/errors.js'
 import { LogLimit } from '../base/common/log-limit.js'
 import { PATIENCE, createEntry, group, push, wait } from './channel-entry.js'
 import { createSameServer } from './identity/same-server.js'
+import { connectionOptions } from './options.js'
 import { SubscriberConnection } from './subscriber-connection.js'
 
 /** @typedef {import('./channel-entry.js').ChannelEntry} ChannelEntry */
@@ -203,12 +204,13 @@ export class Channels {
 
   /** @param {number} slot @returns {SubscriberConnection | undefined} */
   #connectionFor (slot) {
-    const { topology, name, clock, random } = this.#parts
+    const { topology, name, patience, clock, random } = this.#parts
     const nodeKey = topology.nodeOf(slot)
     if (nodeKey === undefined || !topology.has(nodeKey)) return undefined
     let connection = this.#connections.get(nodeKey)
     if (connection === undefined) {
-      connection = new SubscriberConnection(nodeKey, topology, name, this.#events, { clock, random })
+      const options = connectionOptions(`${name}-subscriber`, patience.answer)
+      connection = new SubscriberConnection(nodeKey, topology, options, this.#events, { clock, random })
       this.#connections.set(nodeKey, connection)
     }
     return connection

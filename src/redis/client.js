@@ -4,6 +4,7 @@ import { addressesOf, parseSentinelUrl, socketPathOf } from '../config/redis-url
 import { LogLimit } from '../base/common/log-limit.js'
 import { createRedisClientMetrics } from '../observe/metrics/redis-client.js'
 import { AnswerLimit } from './answer-limit.js'
+import { PATIENCE } from './channel-entry.js'
 import { Channels } from './channels.js'
 import { createElsewhere } from './identity/moved-address.js'
 import { identityIn, identityOf } from './identity/identity.js'
@@ -11,7 +12,7 @@ import { createSlotMoves } from './identity/moved-slots.js'
 import { isRefusal, withoutArguments } from './errors.js'
 import { inProcess } from './in-process.js'
 import { createKeys } from './keys.js'
-import { RECONNECT, clusterOptions, commandOptions } from './options.js'
+import { ANSWER_TIMEOUT, RECONNECT, clusterOptions, commandOptions } from './options.js'
 import { causeOfSentinels, sentinelOptions } from './sentinel/options.js'
 import { createSentinelWatch } from './sentinel/watch.js'
 import { createMarkers } from './markers.js'
@@ -50,6 +51,7 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  * @param {() => import('node:stream').Duplex} [settings.connect] opens a connection to the built-in store of this
  *   process, in place of `urls`
  * @param {string} settings.name of this process, for CLIENT LIST
+ * @param {number} [settings.answerTimeout] ms; tests on a busy machine wait longer than ANSWER_TIMEOUT
  * @param {import('../base/common/log.js').Log} settings.log
  * @param {import('../observe/metrics/redis-client.js').RedisMetrics} [settings.metrics]
  * @param {(message: string) => void} [settings.onWaits] called with the reason why `start` waits
@@ -58,7 +60,7 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  */
 // eslint-disable-next-line max-lines-per-function -- the life of one client, whose parts are files of their own
 export function createRedis ({ name, log, metrics, onWaits = () => {}, clock, random, ...server }) {
-  const { urls, connect, prefix } = server
+  const { urls, connect, prefix, answerTimeout = ANSWER_TIMEOUT } = server
   if (urls.length === 0 && connect === undefined)
     throw new Error('REDIS_URL: set it; only "npm start" has a store of its own, for development')
   const backoff = new Backoff({ ...RECONNECT, random })
@@ -66,14 +68,14 @@ export function createRedis ({ name, log, metrics, onWaits = () => {}, clock, ra
   const backListeners = []
   const tellBack = () => { for (const listener of backListeners) listener() }
   const sentinel = connect === undefined ? parseSentinelUrl(urls[0]) : undefined
-  const own = { ...commandOptions(name), retryStrategy: () => backoff.next() }
+  const own = { ...commandOptions(name, answerTimeout), retryStrategy: () => backoff.next() }
   const client = connect !== undefined
     ? new Redis({ ...own, ...inProcess(connect) })
     : sentinel !== undefined
       ? new Redis({ ...own, ...sentinelOptions(sentinel, random) })
       : urls.length === 1
         ? new Redis(socketPathOf(urls[0]) ?? urls[0], own)
-        : new Cluster(urls, clusterOptions(name, urls, own.retryStrategy))
+        : new Cluster(urls, clusterOptions(name, urls, own.retryStrategy, answerTimeout))
   const watch = sentinel && createSentinelWatch({
     url: sentinel, name, onSwitch: () => elsewhere?.lookForAWhile(), clock, random
   })
@@ -88,7 +90,7 @@ export function createRedis ({ name, log, metrics, onWaits = () => {}, clock, ra
     counted?.failed(error)
     refusals.note(error)
     elsewhere?.note(error)
-  }, client instanceof Cluster ? {} : { onSent: counted?.sent, limit: new AnswerLimit(client, clock) })
+  }, client instanceof Cluster ? {} : { onSent: counted?.sent, limit: new AnswerLimit(client, clock, answerTimeout) })
   if (client instanceof Cluster) {
     refuseWhenDown(client)
     const known = new Set()
@@ -99,7 +101,8 @@ export function createRedis ({ name, log, metrics, onWaits = () => {}, clock, ra
       // ioredis adds a node that is gone once more for each command that another one redirects to it. Listeners send
       // commands: they would add the next one
       const again = tried.has(key)
-      catchRejections(node, refusals.note, { onSent: counted?.sent, limit: new AnswerLimit(node, clock) })
+      const limit = new AnswerLimit(node, clock, answerTimeout)
+      catchRejections(node, refusals.note, { onSent: counted?.sent, limit })
       node.on('ready', () => {
         if (known.has(key)) counted?.reconnected('commands')
         known.add(key)
@@ -119,7 +122,7 @@ export function createRedis ({ name, log, metrics, onWaits = () => {}, clock, ra
   const moves = client instanceof Cluster ? slotMoves(client, topology) : undefined
   const channels = new Channels({
     topology, name, onRejected: refusals.note, onReconnected: () => counted?.reconnected('subscriber'), log,
-    clock, random
+    patience: { ...PATIENCE, answer: answerTimeout }, clock, random
   })
   counted?.onCollect(() => ({ pending: pending(), commands: readyOf(client), subscriber: channels.connected }))
 

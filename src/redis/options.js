@@ -10,14 +10,15 @@ export const RECONNECT = { min: 50, max: 2000 }
  * without an origin would be published twice. Retries are up to the caller, which knows whether they are safe.
  *
  * @param {string} name shown in CLIENT LIST
+ * @param {number} [answerTimeout] ms
  * @returns {import('ioredis').RedisOptions}
  */
-export function connectionOptions (name) {
+export function connectionOptions (name, answerTimeout = ANSWER_TIMEOUT) {
   return {
     connectionName: `inkcast-${name}`,
     lazyConnect: true,
-    connectTimeout: ANSWER_TIMEOUT,
-    socketTimeout: ANSWER_TIMEOUT,
+    connectTimeout: answerTimeout,
+    socketTimeout: answerTimeout,
     enableOfflineQueue: false,
     // 0 rejects commands without a reply when the connection closes; without it ioredis forgets these commands
     maxRetriesPerRequest: 0,
@@ -30,17 +31,20 @@ export function connectionOptions (name) {
 /**
  * Of the connections for commands: `answer-limit.js` has their timeout.
  * @param {string} name
+ * @param {number} [answerTimeout] ms
  * @returns {import('ioredis').RedisOptions}
  */
-export const commandOptions = (name) => ({ ...connectionOptions(name), socketTimeout: undefined })
+export const commandOptions = (name, answerTimeout) =>
+  ({ ...connectionOptions(name, answerTimeout), socketTimeout: undefined })
 
 /**
  * @param {string} name
  * @param {string[]} urls
  * @param {() => number} retryStrategy
+ * @param {number} [answerTimeout] ms
  * @returns {import('ioredis').ClusterOptions}
  */
-export function clusterOptions (name, urls, retryStrategy) {
+export function clusterOptions (name, urls, retryStrategy, answerTimeout = ANSWER_TIMEOUT) {
   const { username, password, protocol } = new URL(urls[0])
   const tls = protocol === 'rediss:'
   return {
@@ -50,7 +54,7 @@ export function clusterOptions (name, urls, retryStrategy) {
     enableOfflineQueue: true,
     // 0: commands are not sent again after their connection broke
     retryDelayOnFailover: 0,
-    slotsRefreshTimeout: ANSWER_TIMEOUT,
+    slotsRefreshTimeout: answerTimeout,
     slotsRefreshInterval: 10_000,
     // a certificate names a host: keep it rather than resolve it to an address first
     ...(tls
@@ -60,7 +64,7 @@ export function clusterOptions (name, urls, retryStrategy) {
         }
       : {}),
     redisOptions: {
-      ...commandOptions(name),
+      ...commandOptions(name, answerTimeout),
       // nodes that are discovered later have no URL with these
       ...(username === '' ? {} : { username: decodeURIComponent(username) }),
       ...(password === '' ? {} : { password: decodeURIComponent(password) }),

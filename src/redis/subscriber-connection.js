@@ -1,5 +1,4 @@
 import { identityOf } from './identity/identity.js'
-import { connectionOptions } from './options.js'
 import { ReconnectingConnection } from './reconnecting-connection.js'
 import { ONE_ATTEMPT } from './sentinel/options.js'
 
@@ -25,15 +24,15 @@ export class SubscriberConnection {
   /**
    * @param {string} nodeKey
    * @param {import('./topology.js').Topology} topology
-   * @param {string} name
+   * @param {import('ioredis').RedisOptions} options
    * @param {SubscriberEvents} events
    * @param {import('./reconnecting-connection.js').Sources} sources
    */
-  constructor (nodeKey, topology, name, events, sources) {
+  constructor (nodeKey, topology, options, events, sources) {
     this.nodeKey = nodeKey
     this.#connection = new ReconnectingConnection({
       open: () => {
-        const redis = topology.connect(nodeKey, { ...connectionOptions(`${name}-subscriber`), ...ONE_ATTEMPT })
+        const redis = topology.connect(nodeKey, { ...options, ...ONE_ATTEMPT })
         redis?.on('moved', () => { if (this.ready) events.onMoved(this) })
         redis?.on('smessageBuffer', (/** @type {Buffer} */ channel, /** @type {Buffer} */ payload) =>
           events.onMessage(this, channel.toString(), payload)

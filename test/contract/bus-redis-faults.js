@@ -7,6 +7,7 @@ import { systemRandom } from '../../src/base/common/random.js'
 import { Backoff, retry } from '../../src/base/common/backoff.js'
 import { InkcastError } from '../../src/base/common/errors.js'
 import { createKeys } from '../../src/redis/keys.js'
+import { ANSWER_TIMEOUT } from '../../src/redis/options.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { waitFor } from '../helpers/wait.js'
 import { arrived, createFixture, entry, fresh, of, offsets, publication, range, texts } from './bus-fixture.js'
@@ -57,7 +58,7 @@ export function redisFaults (name, startServers) {
     let fixture
     before(async () => {
       servers = await startServers()
-      fixture = createFixture((options) => createRedisPair(servers.url, options))
+      fixture = createFixture((options) => createRedisPair(servers.url, options, { answerTimeout: ANSWER_TIMEOUT }))
       await fixture.start()
     })
     after(async () => {

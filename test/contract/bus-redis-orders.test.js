@@ -13,7 +13,7 @@ for (const [name, url] of BACKENDS) {
   describe(`routing and orders of the bus in ${name}`, () => {
     /** @type {Awaited<ReturnType<typeof createRedisPair>>} */
     let redisPair
-    const fixture = createFixture((options) => createRedisPair(url(), options, prefix))
+    const fixture = createFixture((options) => createRedisPair(url(), options, { prefix }))
     before(async () => {
       await fixture.start()
       redisPair = /** @type {typeof redisPair} */ (/** @type {unknown} */ (fixture.pair))

@@ -3,8 +3,8 @@ import { systemRandom } from '../../src/base/common/random.js'
 import { createRedisBus } from '../../src/log/bus/redis-bus.js'
 import { createLog } from '../../src/base/common/log.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
-import { createRedis } from '../../src/redis/client.js'
 import { createKeys } from '../../src/redis/keys.js'
+import { testRedis } from '../helpers/test-redis.js'
 
 const { documentLog, documentMeta } = createKeys()
 
@@ -13,14 +13,16 @@ const { documentLog, documentMeta } = createKeys()
  *
  * @param {string} url comma separated for Redis Cluster
  * @param {import('./bus-fixture.js').PairOptions} options
- * @param {string} [prefix] REDIS_PREFIX: orders wait for the workers of their prefix, also for those that other tests
- *   are starting in the same Redis
+ * @param {object} [settings]
+ * @param {string} [settings.prefix] REDIS_PREFIX: orders wait for the workers of their prefix, also for those that
+ *   other tests are starting in the same Redis
+ * @param {number} [settings.answerTimeout] ms; default: that of tests in which Redis answers
  */
-export async function createRedisPair (url, { handlers, workers, history, idempotency }, prefix) {
+export async function createRedisPair (url, { handlers, workers, history, idempotency }, settings) {
   const log = createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
   const metrics = createMetrics({ processMetrics: false })
   const connections = ['first', 'second', 'publisher'].map((name) =>
-    createRedis({ urls: url.split(','), prefix, name: `test-${name}`, log, clock: systemClock, random: systemRandom })
+    testRedis({ urls: url.split(','), name: `test-${name}`, log, ...settings })
   )
   const buses = connections.map((redis, i) =>
     createRedisBus({

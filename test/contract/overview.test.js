@@ -5,9 +5,9 @@ import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { createRedisOverview } from '../../src/watch/overview/redis-overview.js'
 import { createReport } from '../../src/watch/overview/report.js'
-import { createRedis } from '../../src/redis/client.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
+import { testRedis } from '../helpers/test-redis.js'
 import { waitFor } from '../helpers/wait.js'
 
 const report = (/** @type {string} */ host) => ({
@@ -17,7 +17,7 @@ const report = (/** @type {string} */ host) => ({
 for (const [name, url] of BACKENDS) {
   test(`${name}: a report is read until it is removed, or was not written again for its life`, async (t) => {
     const { log } = recordingLog()
-    const redis = createRedis({ urls: url().split(','), name: 'test', log, clock: systemClock, random: systemRandom })
+    const redis = testRedis({ urls: url().split(','), name: 'test', log })
     t.after(() => redis.stop())
     await redis.start()
     // others use the same Redis

@@ -7,10 +7,10 @@ import { createLog } from '../../src/base/common/log.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { encodeBody } from '../../src/people/presence/member-view.js'
 import { RedisPresence } from '../../src/people/presence/redis-presence.js'
-import { createRedis } from '../../src/redis/client.js'
 import { createKeys } from '../../src/redis/keys.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { BACKENDS } from '../helpers/backends.js'
+import { testRedis } from '../helpers/test-redis.js'
 import { waitFor } from '../helpers/wait.js'
 import { presenceContract } from './presence.js'
 
@@ -26,7 +26,7 @@ const open = (url) => async () => {
   return {
     /** @param {import('./presence.js').StoreOptions} options */
     async create ({ incarnation = '', ...options }) {
-      const redis = createRedis({ urls: url.split(','), name: 'test', log, clock: systemClock, random: systemRandom })
+      const redis = testRedis({ urls: url.split(','), name: 'test', log })
       await redis.start()
       const store = new RedisPresence({
         redis,
@@ -52,7 +52,7 @@ for (const [name, url] of BACKENDS) {
 
   test(`in ${name} the sweep after a loss of data removes the connections of a worker that wrote them and ended before it was known ` +
     'again', async (t) => {
-    const redis = createRedis({ urls: url().split(','), name: 'test', log, clock: systemClock, random: systemRandom })
+    const redis = testRedis({ urls: url().split(','), name: 'test', log })
     await redis.start()
     t.after(async () => {
       await redis.client.hdel(workers.incarnations, '4005')
@@ -105,7 +105,7 @@ for (const [name, url] of BACKENDS) {
   for (const step of [-60, 10, 1000, 10_000]) {
     test(`versions of a document do not go back after the clock of ${name} was ${step} s ahead: the last one is kept until its time has ` +
       'come', async (t) => {
-      const redis = createRedis({ urls: url().split(','), name: 'test', log, clock: systemClock, random: systemRandom })
+      const redis = testRedis({ urls: url().split(','), name: 'test', log })
       t.after(() => redis.stop())
       await redis.start()
       const guid = randomUUID()

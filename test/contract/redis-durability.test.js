@@ -6,7 +6,6 @@ import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { createRedisBus } from '../../src/log/bus/redis-bus.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
-import { createRedis } from '../../src/redis/client.js'
 import { createDurability } from '../../src/redis/durability/durability.js'
 import { hashSlot } from '../../src/redis/hash-slot.js'
 import { createKeys } from '../../src/redis/keys.js'
@@ -14,6 +13,7 @@ import { createRedisStream } from '../../src/services/uplink/stream/redis-stream
 import { fileScope } from '../helpers/file-scope.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { adminOf, replicate, startReplicatedRedis } from '../helpers/replicated-redis.js'
+import { testRedis } from '../helpers/test-redis.js'
 import { waitFor } from '../helpers/wait.js'
 import { lacks } from '../services/install.js'
 import { clusterAddresses, clusterArgs, startRedis, startRedisCluster } from '../services/redis.js'
@@ -37,7 +37,7 @@ const PATIENT = { timeout: 8000 }
 async function open (t, url, { mode = 'replicas', timeout = TIMEOUT } = {}) {
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
-  const redis = createRedis({ urls: url.split(','), name: 'test', log, clock: systemClock, random: systemRandom })
+  const redis = testRedis({ urls: url.split(','), name: 'test', log })
   t.after(() => redis.stop())
   await redis.start()
   await knowWorkers(redis)

@@ -6,18 +6,18 @@ import { HISTORY } from '../../src/log/bus/contract.js'
 import { createRedisMarks } from '../../src/ingest/redis-marks.js'
 import { RedisPublish } from '../../src/log/bus/redis-publish.js'
 import { systemClock } from '../../src/base/common/clock.js'
-import { createRedis } from '../../src/redis/client.js'
 import { createKeys } from '../../src/redis/keys.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
+import { testRedis } from '../helpers/test-redis.js'
 import { entry, fresh } from './bus-fixture.js'
 
 const { documentMeta, sourceMark } = createKeys()
 
 for (const [name, url] of BACKENDS) {
   test(`marks of Kafka partitions are kept in ${name}, for as long as documents keep their sequences`, async (t) => {
-    const redis = createRedis({ urls: url().split(','), name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
+    const redis = testRedis({ urls: url().split(','), name: 'test', log: recordingLog().log })
     t.after(() => redis.stop())
     await redis.start()
     const marks = createRedisMarks({ redis })
@@ -45,7 +45,7 @@ for (const [name, url] of BACKENDS) {
 }
 
 test('a log is bound to a partition by a record behind the mark only: the log lacks others below the mark', async (t) => {
-  const redis = createRedis({ urls: [redisUrl()], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
+  const redis = testRedis({ urls: [redisUrl()], name: 'test', log: recordingLog().log })
   t.after(() => redis.stop())
   await redis.start()
   const publisher = new RedisPublish({ redis, historyOf: () => HISTORY, clock: systemClock, random: systemRandom })

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../src/base/common/clock.js'
-import { systemRandom } from '../../src/base/common/random.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
-import { createRedis } from '../../src/redis/client.js'
 import { redisClusterUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
+import { testRedis } from '../helpers/test-redis.js'
 import { waitFor } from '../helpers/wait.js'
 import { startRedis } from '../services/redis.js'
 
@@ -16,9 +14,7 @@ const valuesOf = async (metric) => Object.fromEntries((await metric.get()).value
 /** @param {import('node:test').TestContext} t @param {string} url */
 async function connect (t, url) {
   const metrics = createMetrics({ processMetrics: false })
-  const redis = createRedis({
-    urls: url.split(','), name: 'test', log: recordingLog().log, metrics, clock: systemClock, random: systemRandom
-  })
+  const redis = testRedis({ urls: url.split(','), name: 'test', log: recordingLog().log, metrics })
   t.after(() => redis.stop())
   await redis.start()
   return { redis, metrics }

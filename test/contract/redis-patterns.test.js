@@ -2,13 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { systemClock } from '../../src/base/common/clock.js'
-import { systemRandom } from '../../src/base/common/random.js'
-import { createRedis } from '../../src/redis/client.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { startRelay } from '../helpers/relay.js'
+import { testRedis } from '../helpers/test-redis.js'
 import { waitFor } from '../helpers/wait.js'
 import { startRedis, startRedisCluster } from '../services/redis.js'
 import { fresh } from './bus-fixture.js'
@@ -26,7 +24,7 @@ const nameOf = (/** @type {string} */ name) => `inkcast-${name}-rooms`
  */
 async function subscribe (t, url, prefixes) {
   const name = fresh('worker')
-  const redis = createRedis({ urls: url.split(','), name, log: recordingLog().log, clock: systemClock, random: systemRandom })
+  const redis = testRedis({ urls: url.split(','), name, log: recordingLog().log })
   t.after(() => redis.stop())
   await redis.start()
   /** @type {[channel: string, payload: string][]} */
@@ -120,7 +118,7 @@ test('after Redis was gone, messages arrive again', { timeout: 120_000 }, async 
 
 test('a subscriber that starts while Redis is gone, subscribes when it is back', { timeout: 120_000 }, async (t) => {
   const server = await startRedis()
-  const redis = createRedis({ urls: [server.url], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom })
+  const redis = testRedis({ urls: [server.url], name: 'test', log: recordingLog().log })
   t.after(() => redis.stop())
   await redis.start()
   await server.stop()

@@ -5,9 +5,9 @@ import { createRedisBus } from '../../src/log/bus/redis-bus.js'
 import { systemClock } from '../../src/base/common/clock.js'
 import { createLanes } from '../../src/ingest/lanes.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
-import { createRedis } from '../../src/redis/client.js'
 import { emitterChannels } from '../../src/transport/socketio/emitter-messages.js'
 import { startOwnRedis } from '../helpers/own-redis.js'
+import { testRedis } from '../helpers/test-redis.js'
 import { waitFor } from '../helpers/wait.js'
 import { arrived, createInbox, entry, fresh, handlersOf, of, offsets, range, texts } from './bus-fixture.js'
 
@@ -25,9 +25,7 @@ const allow = (user, ...rules) => admin.client.acl('SETUSER', user, ...rules)
 async function setUp (t) {
   const user = fresh('user')
   await allow(user, 'on', '>geheim', ...ALL)
-  const redis = createRedis({
-    urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test', clock: systemClock, random: systemRandom
-  })
+  const redis = testRedis({ urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test' })
   t.after(() => redis.stop())
   await redis.start()
   const inbox = createInbox()
@@ -147,9 +145,7 @@ test('records wait for missing permissions, and are not refused as dead letters'
 test('the channels of emitters need permissions of their own; a missing one is reported until it is granted', async (t) => {
   const user = fresh('user')
   await allow(user, 'on', '>geheim', ...ALL)
-  const redis = createRedis({
-    urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test', clock: systemClock, random: systemRandom
-  })
+  const redis = testRedis({ urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test' })
   t.after(() => redis.stop())
   await redis.start()
   /** @type {string[]} */
@@ -175,9 +171,7 @@ test('the channels of emitters need permissions of their own; a missing one is r
 test('rooms with a prefix of their own need the permission for its channels', async (t) => {
   const user = fresh('user')
   await allow(user, 'on', '>geheim', ...ALL)
-  const redis = createRedis({
-    urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test', clock: systemClock, random: systemRandom
-  })
+  const redis = testRedis({ urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test' })
   t.after(() => redis.stop())
   await redis.start()
   const publish = (/** @type {string} */ channel) => redis.adapterClients().publisher.spublish(channel, 'x')

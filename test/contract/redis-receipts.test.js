@@ -6,28 +6,26 @@ import { createLog } from '../../src/base/common/log.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
 import { createOrphans } from '../../src/documents/receipts/orphans.js'
 import { createReceiptParts } from '../../src/documents/receipts/redis-receipts.js'
-import { createRedis } from '../../src/redis/client.js'
 import { createKeys } from '../../src/redis/keys.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
+import { testRedis } from '../helpers/test-redis.js'
 import { fresh } from './bus-fixture.js'
 
 const { receiptParts, workerReceipts } = createKeys()
 
 for (const [name, url] of BACKENDS) {
   describe(`parts of receipts in ${name}`, () => {
-    /** @type {ReturnType<typeof createRedis>} */
+    /** @type {ReturnType<typeof testRedis>} */
     let redis
     /** @type {import('../../src/documents/receipts/redis-receipts.js').ReceiptParts[]} */
     let workers
     const started = Date.now()
     before(async () => {
-      redis = createRedis({
+      redis = testRedis({
         urls: url().split(','),
         name: 'test',
-        log: createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock }),
-        clock: systemClock,
-        random: systemRandom
+        log: createLog({ level: 'silent', pretty: false, role: 'test', clock: systemClock })
       })
       await redis.start()
       workers = [7, 8, 4095].map((workerNumber) =>

@@ -4,9 +4,9 @@ import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { createRedisRequests } from '../../src/services/api/idempotency/redis-requests.js'
 import { createKeys } from '../../src/redis/keys.js'
-import { createRedis } from '../../src/redis/client.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
+import { testRedis } from '../helpers/test-redis.js'
 import { waitFor } from '../helpers/wait.js'
 import { requestsContract } from './requests.js'
 
@@ -16,7 +16,7 @@ for (const [name, url] of BACKENDS) {
   describe(name, () => {
     const { log } = recordingLog()
     const connections = [1, 2].map((i) =>
-      createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))
+      testRedis({ urls: url().split(','), name: `test-${i}`, log }))
     before(() => Promise.all(connections.map((redis) => redis.start())))
     after(() => Promise.all(connections.map((redis) => redis.stop())))
     const stores = /** @type {[any, any]} */ (connections.map((redis) => createRedisRequests({
@@ -141,9 +141,7 @@ for (const [name, url] of BACKENDS) {
 }
 
 test('while Redis is unavailable calls reject with unavailable', async () => {
-  const redis = createRedis({
-    urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom
-  })
+  const redis = testRedis({ urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log })
   try {
     await assert.rejects(
       createRedisRequests({ redis, clock: systemClock, random: systemRandom }).begin('a', 'f', 't'),

@@ -3,11 +3,11 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
-import { createRedis } from '../../src/redis/client.js'
 import { createKeys } from '../../src/redis/keys.js'
 import { createRedisSessions } from '../../src/people/sessions/redis-sessions.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
+import { testRedis } from '../helpers/test-redis.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { sessionsContract } from './sessions.js'
 
@@ -17,7 +17,7 @@ for (const [name, url] of BACKENDS) {
   describe(name, () => {
     const { log } = recordingLog()
     const connections = [1, 2].map((i) =>
-      createRedis({ urls: url().split(','), name: `test-${i}`, log, clock: systemClock, random: systemRandom }))
+      testRedis({ urls: url().split(','), name: `test-${i}`, log }))
     const [one, two] = connections.map((redis) => createRedisSessions({ redis }))
     /** @type {number[]} */
     const numbers = []
@@ -116,9 +116,7 @@ for (const [name, url] of BACKENDS) {
 }
 
 test('while Redis is unavailable calls reject with unavailable', async () => {
-  const redis = createRedis({
-    urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log, clock: systemClock, random: systemRandom
-  })
+  const redis = testRedis({ urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log })
   try {
     const store = createRedisSessions({ redis })
     await assert.rejects(store.write('1.1', [['a', null]]), { code: 'unavailable', retryable: true })

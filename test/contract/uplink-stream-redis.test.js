@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { createMetrics } from '../../src/observe/metrics/metrics.js'
-import { createRedis } from '../../src/redis/client.js'
 import { createStreamUplink } from '../../src/services/uplink/stream-uplink.js'
 import { createRedisStream } from '../../src/services/uplink/stream/redis-stream.js'
 import { BACKENDS } from '../helpers/backends.js'
 import { recordingLog } from '../helpers/recording-log.js'
+import { testRedis } from '../helpers/test-redis.js'
 import { readAll } from '../helpers/uplink-stream.js'
 import { streamContract } from './uplink-stream.js'
 import { uplinkContract } from './uplink.js'
@@ -18,7 +18,7 @@ import { uplinkContract } from './uplink.js'
  */
 async function open (t, url, options) {
   const { log } = recordingLog()
-  const redis = createRedis({ urls: url.split(','), name: 'test', log, clock: systemClock, random: systemRandom })
+  const redis = testRedis({ urls: url.split(','), name: 'test', log })
   await redis.start()
   const stream = createRedisStream({
     redis, name: `uplink-${randomBytes(6).toString('hex')}`, ...options, clock: systemClock, random: systemRandom

@@ -1,10 +1,8 @@
 import { beforeEach } from 'node:test'
-import { systemClock } from '../../src/base/common/clock.js'
-import { systemRandom } from '../../src/base/common/random.js'
-import { createRedis } from '../../src/redis/client.js'
 import { startRedis } from '../services/redis.js'
 import { fileScope } from './file-scope.js'
 import { recordingLog } from './recording-log.js'
+import { testRedis } from './test-redis.js'
 
 /**
  * A Redis for the clusters of one test file: clusters that share a Redis form one inkcast, which reaches the clients of
@@ -30,7 +28,7 @@ export async function startOwnRedis (name) {
   const { log, lines } = recordingLog()
   const server = await startRedis()
   scope.after(() => server.stop())
-  const redis = createRedis({ urls: [server.url], log, name, clock: systemClock, random: systemRandom })
+  const redis = testRedis({ urls: [server.url], log, name })
   scope.after(() => redis.stop())
   await redis.start()
   beforeEach(async () => {

@@ -5,8 +5,8 @@ import { systemClock } from '../../src/base/common/clock.js'
 import { systemRandom } from '../../src/base/common/random.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
+import { testRedis } from '../helpers/test-redis.js'
 import { createNullRedis } from '../../src/gateway/rehearsal/null-redis.js'
-import { createRedis } from '../../src/redis/client.js'
 import { createRedisSessions } from '../../src/people/sessions/redis-sessions.js'
 
 const scenes = [
@@ -18,7 +18,7 @@ for (const { name, urlsOf, services } of scenes) {
   test(`the null Redis answers a lone worker ${name}`, async (t) => {
     const { log } = recordingLog()
     const urls = urlsOf()
-    const real = createRedis({ urls, name: 'test', log, clock: systemClock, random: systemRandom })
+    const real = testRedis({ urls, name: 'test', log })
     await real.start()
     t.after(() => real.stop())
     const nothing = createNullRedis({ urls, log, clock: systemClock, random: systemRandom })
