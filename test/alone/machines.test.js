@@ -9,10 +9,12 @@ import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { Redis } from 'ioredis'
 import { certificate, startHaproxy } from '../helpers/balancer.js'
-import { connectAllKinds, everyKindWorks, joinAll, requestsAreForwarded, sum } from '../helpers/behind-balancer.js'
+import { connectAllKinds, everyKindWorks, joinAll, requestsAreForwarded } from '../helpers/behind-balancer.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { createHosts, lacksHosts } from '../helpers/hosts.js'
+import { sum } from '../helpers/metrics-text.js'
+import { publishOnce } from '../helpers/post.js'
 import { signToken } from '../helpers/tokens.js'
 import { waitFor } from '../helpers/wait.js'
 import { spawnGuarded } from '../services/guard.js'
@@ -139,8 +141,7 @@ test(
     )
     assert.deepEqual([...machines], [true], 'members on both machines')
 
-    for (const machine of [first, second])
-      assert.equal((await machine.post(`/v1/documents/${guid}/broadcast`, 'record')).status, 202)
+    for (const machine of [first, second]) await publishOnce(machine, guid, 'record')
     await waitFor(() => clients.every(({ received }) => received.length === 2), {
       timeout: 15_000,
       message: () => clients.map(({ received }) => received.length)

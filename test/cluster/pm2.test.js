@@ -9,6 +9,7 @@ import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
 import { refusedByPm2, startPm2 } from '../helpers/pm2.js'
+import { publishOnce } from '../helpers/post.js'
 import { connectAllTheTime, watchReturn } from '../helpers/traffic.js'
 import { waitFor } from '../helpers/wait.js'
 import { GATEWAY_FLAGS } from '../../src/base/process/runtime-flags.js'
@@ -91,12 +92,7 @@ test(
     const guid = `document-${randomUUID()}`
     const clients = await connectToWorkers(t, cluster.url, 2, 24, (i) => KINDS[i % KINDS.length])
     for (const client of clients) assert.equal((await client.ask('doc:join', { guid })).ok, true)
-    const answer = await fetch(`${cluster.apiUrl}/v1/documents/${guid}/broadcast`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"hello":"all"}'
-    })
-    assert.equal(answer.status, 202)
+    await publishOnce(cluster, guid, { hello: 'all' })
     await waitFor(() => clients.every(({ received }) => received.length === 1), {
       timeout: 15_000,
       message: () => clients.map(({ received }) => received.length)

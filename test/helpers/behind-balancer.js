@@ -5,6 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { certificate } from './balancer.js'
 import { connectClient, createClient } from './clients.js'
+import { sum } from './metrics-text.js'
+import { publishOnce } from './post.js'
 import { smuggleNothing } from './smuggling.js'
 import { waitFor } from './wait.js'
 
@@ -189,8 +191,7 @@ export async function everyKindWorks (t, { url, machines, options }) {
   }, { timeout: 60_000, message: () => `each machine has connections: ${used}` })
   await joinAll(clients, guid)
 
-  const published = await machines[0].post(`/v1/documents/${guid}/broadcast`, { text: 'größer' })
-  assert.equal(published.status, 202, JSON.stringify(published.body))
+  await publishOnce(machines[0], guid, { text: 'größer' })
   await waitFor(() => clients.every(({ received }) => received.length === 1), {
     timeout: 15_000,
     message: () => clients.map(describe)
@@ -254,8 +255,7 @@ export async function nothingIsLost (t, { url, publisher, options }, change, set
   let publishing = true
   let count = 0
   const publish = async () => {
-    const { status, body } = await publisher.post(`/v1/documents/${guid}/broadcast`, count)
-    assert.equal(status, 202, JSON.stringify(body))
+    await publishOnce(publisher, guid, count)
     count++
   }
   const published = (async () => {
@@ -329,15 +329,4 @@ export async function workersOf (t, url, count, options) {
   }
   assert.equal(workers.size, count, `workers of ${url}`)
   return workers
-}
-
-/**
- * The sum over the series of a metric.
- * @param {string} text output of /metrics
- * @param {string} name
- * @param {string} [label] filter, as in `result="forwarded"`
- */
-export function sum (text, name, label = '') {
-  return text.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(label))
-    .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
 }

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../services/ports.js'
+import { read, wholeMetrics } from './metrics-text.js'
+import { postTo } from './post.js'
 import { waitFor } from './wait.js'
 
 const COMMAND = fileURLToPath(new URL('../../cluster.js', import.meta.url))
@@ -81,8 +83,7 @@ async function startOnce (t, env, { timeout = 60_000, file = COMMAND, host = HER
   const adminUrl = `http://127.0.0.1:${adminPort}`
   const apiUrl = `http://127.0.0.1:${apiPort}`
   const ready = async () => {
-    // fetch can wait forever when its connection closes before use
-    const answer = await fetch(`${adminUrl}/ready`, { signal: AbortSignal.timeout(15_000) })
+    const answer = await read(`${adminUrl}/ready`)
     const body = /** @type {any} */ (await answer.json())
     if (answer.status !== 200) throw new Error(`not ready: ${JSON.stringify(body.reasons)}\n${output}`)
     return true
@@ -102,16 +103,11 @@ async function startOnce (t, env, { timeout = 60_000, file = COMMAND, host = HER
     stop,
     ready,
     output: () => output,
-    /** @returns {Promise<string>} the merged metrics */
-    metrics: async () => (await fetch(`${adminUrl}/metrics`)).text(),
+    /** The merged metrics, in which no process is missing. */
+    metrics: () => wholeMetrics(adminUrl),
+    /** @returns {Promise<string>} the merged metrics of the processes that answer */
+    metricsNow: async () => (await read(`${adminUrl}/metrics`)).text(),
     /** @param {string} path @param {unknown} body @param {Record<string, string>} [headers] */
-    async post (path, body, headers = {}) {
-      const answer = await fetch(apiUrl + path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify(body)
-      })
-      return { status: answer.status, body: /** @type {any} */ (await answer.json()) }
-    }
+    post: (path, body, headers) => postTo(apiUrl + path, body, headers)
   }
 }

@@ -2,7 +2,8 @@ import { transports } from 'engine.io'
 import { composeEmbedded } from '../../src/operate/roles/embedded.js'
 import { loadConfig } from '../../src/config/load.js'
 import { systemClock } from '../../src/base/common/clock.js'
-import { postTo, roleContext, testLog } from './role-context.js'
+import { postTo } from './post.js'
+import { roleContext, testLog } from './role-context.js'
 
 /** Longest time for which a session on polling waits for one more poll before it ends, ms. */
 const CLOSE_TIMEOUT = 5000

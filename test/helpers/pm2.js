@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freePorts } from '../services/ports.js'
 import { spawnGuarded } from '../services/guard.js'
+import { read, wholeMetrics } from './metrics-text.js'
+import { postTo } from './post.js'
 import { waitFor } from './wait.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -52,25 +54,28 @@ export async function startPm2 (t, settings) {
   t.after(stop)
 
   const adminUrl = `http://127.0.0.1:${adminPort}`
-  const status = async () => /** @type {any} */ (await (await fetch(`${adminUrl}/ready`)).json())
+  const status = async () => /** @type {any} */ (await (await read(`${adminUrl}/ready`)).json())
   try {
     await pm2('start', 'pm2.config.js')
     await waitFor(async () => (await status()).ready, { timeout: 30_000, message: 'the processes to be ready' })
   } catch (error) {
     throw new Error(`PM2 did not start inkcast: ${await logs()}`, { cause: error })
   }
+  const apiUrl = `http://127.0.0.1:${apiPort}`
   return {
     home,
     url: `http://127.0.0.1:${port}`,
-    apiUrl: `http://127.0.0.1:${apiPort}`,
+    apiUrl,
     adminUrl,
     pm2,
     list,
     logs,
     stop,
     status,
-    /** @returns {Promise<string>} the merged metrics */
-    metrics: async () => (await fetch(`${adminUrl}/metrics`)).text()
+    /** The merged metrics, in which no process is missing. */
+    metrics: () => wholeMetrics(adminUrl),
+    /** @param {string} path @param {unknown} body @param {Record<string, string>} [headers] */
+    post: (path, body, headers) => postTo(apiUrl + path, body, headers)
   }
 }
 

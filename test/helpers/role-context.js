@@ -60,18 +60,3 @@ export async function roleContext (t, { name, hostName, slot = 0, config, log, c
     listenPrivately: async () => {}
   }
 }
-
-/**
- * @param {string} url
- * @param {unknown} body a buffer is msgpack
- * @param {Record<string, string>} [headers]
- */
-export async function postTo (url, body, headers = {}) {
-  const raw = Buffer.isBuffer(body)
-  const answer = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': raw ? 'application/msgpack' : 'application/json', ...headers },
-    body: raw ? new Uint8Array(body) : JSON.stringify(body)
-  })
-  return { status: answer.status, body: /** @type {any} */ (await answer.json()) }
-}

@@ -3,7 +3,8 @@ import { composeApi } from '../../src/operate/roles/api.js'
 import { composeGateway } from '../../src/operate/roles/gateway.js'
 import { loadConfig } from '../../src/config/load.js'
 import { reversed } from './file-scope.js'
-import { postTo, roleContext, testLog } from './role-context.js'
+import { postTo } from './post.js'
+import { roleContext, testLog } from './role-context.js'
 
 /**
  * The roles of a cluster over a Redis, as `npm start` runs them, but in this process and without a launcher: for what

@@ -5,6 +5,7 @@ import { connectClient } from '../helpers/clients.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
+import { publishOnce } from '../helpers/post.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { startRoles } from '../helpers/roles.js'
 import { rulesFile } from '../helpers/rules-file.js'
@@ -77,9 +78,7 @@ test('the file changes under load, in all roles: every record arrives live once,
   const publishing = guids.map(async (guid) => {
     for (let i = 1; i <= RECORDS; i++) {
       const key = i % 20 === 0 ? undefined : `k${i % 3}`
-      const { status } = await cluster.post(
-        `/v1/documents/${encodeURIComponent(guid)}/broadcast`, { i, key: key ?? 'none' }, key === undefined ? {} : { 'x-key': key })
-      assert.equal(status, 202)
+      await publishOnce(cluster, encodeURIComponent(guid), { i, key: key ?? 'none' }, key === undefined ? {} : { 'x-key': key })
       await new Promise((resolve) => { setTimeout(resolve, EVERY) })
     }
   })
