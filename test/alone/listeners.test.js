@@ -11,6 +11,8 @@ import { connectToWorkers, createClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
+import { sum } from '../helpers/metrics-text.js'
+import { publishOnce } from '../helpers/post.js'
 import { waitFor } from '../helpers/wait.js'
 import { freePorts } from '../services/ports.js'
 
@@ -104,7 +106,7 @@ test(
     }
     use('first')
     const cluster = await startCluster(t, {
-      REDIS_URL, WORKERS: '2', LOG_LEVEL: 'info', DRAIN_TIMEOUT: '6000', TLS_FILES: `cert:${cert},key:${key}`,
+      REDIS_URL, WORKERS: '2', LOG_LEVEL: 'info', DRAIN_TIMEOUT: '60000', TLS_FILES: `cert:${cert},key:${key}`,
       LISTENERS: `socketio://127.0.0.1:${pages},wss://127.0.0.1:${devices}/websocket/handshake`
     })
     const guid = `document-${randomUUID()}`
@@ -118,8 +120,7 @@ test(
 
     let sent = 0
     const publish = async () => {
-      const { status } = await cluster.post(`/v1/documents/${guid}/broadcast`, sent, { connection: 'close' })
-      assert.equal(status, 202)
+      await publishOnce(cluster, guid, sent, { 'idempotency-key': `${guid}-${sent}` })
       sent++
     }
     process.kill(cluster.pid, 'SIGHUP')
@@ -131,11 +132,15 @@ test(
     const isBack = () => clients.every(({ isOpen, got }) => isOpen && got.length >= sent)
     await waitFor(isBack, { timeout: 30_000, message: states })
     const all = Array.from({ length: sent }, (_, i) => i)
+    const text = await cluster.metrics()
+    // other workers take the new clients of one that pauses
+    const pauses = sum(text, 'inkcast_worker_hangs_total') > 0
     for (const [i, { got, joins, told, resyncs }] of clients.entries()) {
       assert.deepEqual(got, all, `client ${i}`)
-      assert.deepEqual({ joins, told, resyncs }, { joins: 2, told: 1, resyncs: 0 }, `client ${i}`)
+      assert.equal(resyncs, 0, `client ${i}`)
+      if (!pauses) assert.deepEqual({ joins, told }, { joins: 2, told: 1 }, `client ${i}`)
     }
-    const text = await cluster.metrics()
+    const toldBefore = clients.map(({ told }) => told)
     for (const port of [pages, devices]) {
       const numbers = [...text.matchAll(new RegExp(`^inkcast_connections\\{.*:${port}.*\\} (\\d+)$`, 'gm'))]
       assert.equal(numbers.reduce((sum, [, number]) => sum + Number(number), 0), 9, text)
@@ -147,8 +152,9 @@ test(
     await waitFor(async () => await nameAt(t, devices) === 'second', { timeout: 15_000, message: 'the new certificate' })
 
     assert.deepEqual(await cluster.stop(), { code: 0, signal: null })
-    for (const [i, { told, isOpen }] of clients.entries())
-      assert.deepEqual({ told, isOpen }, { told: 2, isOpen: false }, `client ${i} at the stop`)
+    await waitFor(() => clients.every(({ told, isOpen }, i) => told === toldBefore[i] + 1 && !isOpen), {
+      message: states
+    })
     for (const port of [pages, devices])
       await assert.rejects(connected(connect(port, '127.0.0.1')), { code: 'ECONNREFUSED' })
   }
