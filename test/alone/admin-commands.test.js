@@ -37,6 +37,18 @@ describe('commands to a cluster that keeps running', () => {
     return { status: answer.status, body: /** @type {any} */ (await answer.json()) }
   }
 
+  /**
+   * While a process pauses for a moment, the answer is 503: tries again.
+   * @param {Parameters<typeof ask>} question
+   */
+  async function askAgain (...question) {
+    let answer = await ask(...question)
+    await waitFor(async () => answer.status !== 503 || (answer = await ask(...question)).status !== 503, {
+      timeout: 20_000, message: () => answer
+    })
+    return answer
+  }
+
   /** @returns {Promise<number>} a gateway worker */
   const someWorker = async () => (await childrenOf(cluster.pid)).find(({ role }) => role === 'gateway')?.pid ?? NaN
 
@@ -51,27 +63,25 @@ describe('commands to a cluster that keeps running', () => {
     await waitFor(() => connected() === CLIENTS, { timeout: 30_000, message: connected })
     assert.equal((await ask('POST', '/move', { share: 0.5, rate: 10 }, READER)).status, 403)
     assert.equal((await ask('POST', '/move', { share: 2, rate: 10 })).status, 400)
-    assert.equal((await ask('POST', '/move', { share: 0.5, rate: 10, process: 'gateway-7' })).status, 404)
+    assert.equal((await askAgain('POST', '/move', { share: 0.5, rate: 10, process: 'gateway-7' })).status, 404)
     assert.equal(moved, 0)
 
-    const { body } = await ask('POST', '/move', { share: 0.5, rate: 10 })
-    assert.deepEqual(Object.keys(body.moving), ['gateway-0', 'gateway-1'])
-    const count = body.moving['gateway-0'] + body.moving['gateway-1']
+    const { status, body } = await askAgain('POST', '/move', { share: 0.5, rate: 10 })
+    // 504: a process has begun, but paused before its answer
+    const moving = status === 504 ? undefined : Object.values(body.moving)
+    if (moving !== undefined) assert.deepEqual(Object.keys(body.moving), ['gateway-0', 'gateway-1'])
+    const hasEnded = async () => {
+      const { left } = (await askAgain('GET', '/move', undefined, READER)).body
+      return moved > 0 && connected() === CLIENTS && isDeepStrictEqual(left, { 'gateway-0': 0, 'gateway-1': 0 })
+    }
+    await waitFor(hasEnded, { timeout: 20_000, message: () => [moved, connected()] })
     // half of each worker's, rounded up
-    assert.ok(count === CLIENTS / 2 || count === CLIENTS / 2 + 1, `${count}`)
-    assert.equal((await ask('GET', '/move', undefined, READER)).status, 200)
-    await waitFor(() => moved === count && connected() === CLIENTS, {
-      timeout: 20_000, message: () => [moved, connected()]
-    })
-    assert.deepEqual((await ask('GET', '/move')).body.left, { 'gateway-0': 0, 'gateway-1': 0 })
+    assert.ok(moved <= CLIENTS / 2 + 1, `${moved}`)
+    if (moving !== undefined) assert.ok(moved >= CLIENTS / 2 && moved === moving[0] + moving[1], `${moved} of ${moving}`)
   })
 
   test('a cordoned machine gets no new clients, keeps those it has, and takes new ones when it is undone', async (t) => {
-    // while a process pauses for a moment, the answer is 503: try again
-    const cordon = (/** @type {boolean} */ cordoned) => waitFor(async () => {
-      const { status, body } = await ask('PUT', '/cordon', { cordoned })
-      return status === 503 ? undefined : body
-    })
+    const cordon = async (/** @type {boolean} */ cordoned) => (await askAgain('PUT', '/cordon', { cordoned })).body
     const isCordoned = (/** @type {boolean} */ expected) => waitFor(async () => {
       const { status, body } = await ask('GET', '/cordon', undefined, READER)
       return status === 200 && body.cordoned === expected
@@ -94,9 +104,10 @@ describe('commands to a cluster that keeps running', () => {
     assert.deepEqual(await cordon(true), {
       ok: true, cordoned: true, processes: ['api-0', 'gateway-0', 'gateway-1']
     })
-    const { status, body } = await ask('GET', '/ready')
-    assert.equal(status, 503)
-    assert.ok(body.reasons.includes('gateway-0: cordoned') && body.reasons.includes('gateway-1: cordoned'), body.reasons)
+    await waitFor(async () => {
+      const { status, body: { reasons } } = await ask('GET', '/ready')
+      return status === 503 && ['gateway-0', 'gateway-1'].every((name) => reasons.includes(`${name}: cordoned`))
+    }, { message: async () => (await ask('GET', '/ready')).body })
     // each connection reaches any of the workers
     for (let i = 0; i < 8; i++) assert.equal(await health(), 503)
     await isCordoned(true)
@@ -126,8 +137,12 @@ describe('commands to a cluster that keeps running', () => {
     const have = (expected) => waitFor(async () => isDeepStrictEqual(await levels(), expected), {
       message: () => JSON.stringify(expected)
     })
-    /** @param {object} body */
-    const change = async (body) => assert.equal((await ask('PUT', '/loglevel', body)).status, 200)
+    /** Again if a process pauses. @param {object} body */
+    const change = (body) => waitFor(async () => {
+      const { status, body: { processes } } = await ask('PUT', '/loglevel', body)
+      assert.equal(status, 200)
+      return processes.every((/** @type {any} */ { level }) => level !== undefined)
+    }, { message: () => JSON.stringify(body) })
 
     // LOG_LEVEL
     await have(all('warn'))
