@@ -79,14 +79,18 @@ export function historyContract (fixture) {
     })
 
     test('expires, while position and origins stay', async () => {
-      const short = await fixture.open({ size: 100, ttl: 3 })
+      const limits = { size: 100, ttl: 60 }
+      const short = await fixture.open(limits)
       try {
         const guid = fresh()
         const start = await short.first.subscribe(guid)
         const offered = { ...entry(guid, 1), origin: { source: 's', sequence: 9 } }
         await short.publisher.publish([offered, entry(guid, 2)])
-        const end = { ...start, offset: 2 }
         assert.equal((await short.first.history(guid, start, 10)).records.length, 2)
+        limits.ttl = 1
+        const [{ position: end }] = await short.publisher.publish([entry(guid, 3)])
+        assert.deepEqual(end, { ...start, offset: 3 })
+        limits.ttl = 60
         const gone = await waitFor(async () => {
           const history = await short.first.history(guid, start, 10)
           return history.gap !== null && history
@@ -95,10 +99,10 @@ export function historyContract (fixture) {
         assert.deepEqual(await short.first.history(guid, end, 10), { position: end, records: [], gap: null })
         assert.deepEqual(await short.second.positions([guid]), [end])
         assert.equal((await short.publisher.publish([offered]))[0].duplicate, true)
-        assert.deepEqual((await short.publisher.publish([entry(guid, 3)]))[0].position, { ...start, offset: 3 })
+        assert.deepEqual((await short.publisher.publish([entry(guid, 4)]))[0].position, { ...start, offset: 4 })
         const next = await short.first.history(guid, end, 10)
-        assert.deepEqual([texts(next.records), next.gap], [[3], null])
-        assert.equal((await short.first.history(guid, { ...start, offset: 1 }, 10)).gap, 'trimmed')
+        assert.deepEqual([texts(next.records), next.gap], [[4], null])
+        assert.equal((await short.first.history(guid, { ...start, offset: 2 }, 10)).gap, 'trimmed')
       } finally {
         await short.stop()
       }

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { after, before, describe, test } from 'node:test'
+import { after, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createSigner } from 'fast-jwt'
-import { connectClient } from '../helpers/clients.js'
+import { allConnected, connectClient } from '../helpers/clients.js'
 import { ownStoreUrl } from '../helpers/backends.js'
 import { redisClusterUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
 import { startRoles } from '../helpers/roles.js'
-import { startEmitter, startServer } from '../helpers/socketio-senders.js'
+import { startEmitter, startServer, troubleOfSenders } from '../helpers/socketio-senders.js'
 import { waitFor } from '../helpers/wait.js'
 
 /**
@@ -62,8 +62,11 @@ function ownScope () {
 function emitting (redisUrl, subscriptionMode) {
   const scope = fileScope()
   // clusters of other tests may use the same Redis Cluster
-  const key = `key-${randomUUID()}`
-  const channelPrefix = `${subscriptionMode === 'static' ? 'inkcast:' : ''}prefix-${randomUUID()}`
+  const prefix = `test-${randomUUID()}`
+  const [key, channelPrefix] = [`${prefix}:key`, `${prefix}:rooms`]
+  // with REDIS_PREFIX the mode is static
+  /** @type {Record<string, string>} */
+  const settings = subscriptionMode === 'static' ? { REDIS_PREFIX: prefix } : {}
   /** @type {Record<string, Client[]>} by namespace */
   const clients = {}
   let number = 0
@@ -71,7 +74,7 @@ function emitting (redisUrl, subscriptionMode) {
   before(async () => {
     const { urls } = await startRoles(scope, {
       WORKERS: '2', REDIS_URL: redisUrl, EXTENSIONS: EXTENSION, AUTH_JWT_SECRET: SECRET, AUTH_ALLOW_ANONYMOUS: 'false',
-      MAX_EVENTS_PER_SECOND: '1000', EMITTER_KEY: key, ROOMS_CHANNEL_PREFIX: channelPrefix
+      MAX_EVENTS_PER_SECOND: '1000', EMITTER_KEY: key, ROOMS_CHANNEL_PREFIX: channelPrefix, ...settings
     })
     for (const namespace of NAMESPACES) {
       clients[namespace] = await Promise.all(urls.flatMap((url) => KINDS.map(({ codec, transports }) => {
@@ -85,6 +88,8 @@ function emitting (redisUrl, subscriptionMode) {
     }
   }, { timeout: 120_000 })
 
+  beforeEach(() => allConnected(everyone()))
+
   const everyone = () => NAMESPACES.flatMap((namespace) => clients[namespace])
   /** @param {string} event @returns {Client[]} */
   const gotIt = (event) => everyone().filter(({ received }) => received.some((each) => each.event === event))
@@ -93,7 +98,7 @@ function emitting (redisUrl, subscriptionMode) {
   async function reaches (event, expected) {
     await waitFor(() => gotIt(event).length >= expected.length, {
       timeout: 10_000,
-      message: () => [ids(gotIt(event)), ids(expected)]
+      message: () => [ids(gotIt(event)), ids(expected), troubleOfSenders()]
     })
     await delay(50)
     assert.deepEqual(ids(gotIt(event)), ids(expected))
@@ -225,7 +230,7 @@ function emitting (redisUrl, subscriptionMode) {
           const room = await roomOf(own)
           const event = fresh()
           own.forEach((client, i) => client.once(event, (answer) => answer(i)))
-          const answers = await io.of(namespace).to(room).timeout(10_000).emitWithAck(event)
+          const answers = await io.of(namespace).to(room).timeout(60_000).emitWithAck(event)
           assert.deepEqual(answers.sort((/** @type {number} */ a, /** @type {number} */ b) => a - b), [...own.keys()])
         })
       }

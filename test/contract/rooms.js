@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { before, describe, test } from 'node:test'
+import { before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createSigner } from 'fast-jwt'
-import { connectClient } from '../helpers/clients.js'
+import { allConnected, connectClient } from '../helpers/clients.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -25,6 +25,8 @@ const sign = createSigner({ key: SECRET })
 const BINARY = Buffer.from([0, 1, 255])
 /** Clients on each worker: JSON and msgpack, WebSocket and long polling. */
 const EACH = 3
+/** Where a response is expected: also a busy machine gives one in this time, ms. */
+const PATIENCE = 50_000
 
 /** @param {{ id?: string }} client */
 const workerOf = (client) => String(client.id).slice(0, 2)
@@ -61,6 +63,7 @@ function roomsIn (scope, urls, namespace) {
   /** Some on each worker. @type {Client[]} */
   let clients = []
   before(async () => { clients = await someOnEach(scope, urls(), namespace) }, { timeout: 120_000 })
+  beforeEach(() => allConnected(clients))
 
   /** @param {Client} client @param {string} operation @param {object} [options] */
   const run = (client, operation, options = {}) => client.ask('op', operation, options)
@@ -240,7 +243,7 @@ function roomsIn (scope, urls, namespace) {
       await reaches(event, [target])
       const question = fresh()
       target.once(question, (value, answer) => answer(value + 1))
-      const ask = { id, timeout: 5000, event: question, args: [1] }
+      const ask = { id, timeout: PATIENCE, event: question, args: [1] }
       assert.equal(await run(clients[0], 'remoteEmitWithAck', ask), 2)
       const { error } = await run(clients[0], 'remoteEmitWithAck', { ...ask, timeout: 100 })
       assert.match(error, /timed out/)
@@ -278,13 +281,15 @@ function roomsIn (scope, urls, namespace) {
     const event = fresh()
     for (const [i, client] of clients.entries())
       client.once(event, (value, bytes, answer) => answer({ i, value, bytes }))
-    const responses = await run(clients[0], 'emitWithAck', { to: [room], timeout: 5000, event, args: [7, BINARY] })
+    const responses = await run(clients[0], 'emitWithAck', {
+      to: [room], timeout: PATIENCE, event, args: [7, BINARY]
+    })
     assert.deepEqual(
       responses.map((/** @type {any} */ response) => ({ ...response, bytes: Buffer.from(response.bytes) }))
         .sort((/** @type {any} */ a, /** @type {any} */ b) => a.i - b.i),
       clients.map((_, i) => ({ i, value: 7, bytes: BINARY }))
     )
-    assert.deepEqual(await run(clients[0], 'emitWithAck', { to: [fresh()], timeout: 1000, event, args: [] }), [])
+    assert.deepEqual(await run(clients[0], 'emitWithAck', { to: [fresh()], timeout: PATIENCE, event, args: [] }), [])
   })
 
   test('serverSideEmit reaches the other workers', async () => {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { io } from 'socket.io-client'
 import msgpackParser from 'socket.io-msgpack-parser'
 import { once } from 'node:events'
@@ -46,12 +47,14 @@ export function createClient (
   socket.onAny((event, payload, meta) => { received.push({ event, payload, meta }) })
   return Object.assign(socket, {
     received,
+    /** Why its last connection ended. */
+    get ended () { return ended },
     /**
      * @param {string} event
      * @param {...unknown} args
      * @returns {Promise<any>} the acknowledgement
      */
-    ask: (event, ...args) => socket.timeout(10_000).emitWithAck(event, ...args).catch((error) => {
+    ask: (event, ...args) => socket.timeout(60_000).emitWithAck(event, ...args).catch((error) => {
       throw new Error(`${event} to ${url}, ${transports}, ${codec}, ${socket.id ?? 'not connected'}${ended}: ${error.message}`)
     }),
     /** @param {string} event @returns {Promise<any[]>} its arguments */
@@ -72,6 +75,15 @@ export async function connectClient (t, url, options) {
     client.once('connect_error', (error) => reject(error))
   })
   return client
+}
+
+/**
+ * Fails with the reasons if connections have ended: for clients that several tests share.
+ * @param {readonly ReturnType<typeof createClient>[]} clients
+ */
+export function allConnected (clients) {
+  const gone = clients.filter(({ connected }) => !connected)
+  assert.deepEqual(gone.map(({ ended, io }) => `${io.opts.transports}${ended}`), [])
 }
 
 /**
