@@ -148,3 +148,23 @@ test('[MQTT5-4.1.0-2] [MQTT5-3.1.2-23] a session ends when its expiry has passed
     }
     assert.deepEqual(seen, [false, true, false])
   }))
+
+test('a device that gets none of a document\'s records for long misses none of the later ones after a takeover', () => inCluster(
+  { workers: 2, env: { ...env, HISTORY_SIZE: '40' } }, async (cluster) => {
+    await cluster.takesOrders()
+    const first = await connect(cluster, 'ada')
+    await first.subscribe('board')
+    await cluster.publish('board', 'for all')
+    await cluster.until(() => first.values.length === 1)
+    // longer than the interval at which sessions are written
+    await cluster.pass(6000)
+    for (const n of numbers(0, 45)) await cluster.publish('board', n, { 'x-except': 'sensor' })
+    await cluster.pass(6000)
+    first.acknowledges = false
+    for (const n of numbers(45, 50)) await cluster.publish('board', n)
+    const again = await connect(cluster, 'ada')
+    await cluster.until(() => first.closed)
+    await cluster.publish('board', 'last')
+    await cluster.until(() => again.values.at(-1) === 'last', { message: () => again.received })
+    assert.deepEqual(again.values, [...numbers(45, 50), 'last'])
+  }))

@@ -67,7 +67,10 @@ export class MqttConnection extends Connection {
   claimedAt = 0
   /** Whether the gateway sends it to another worker. */
   moves = false
-  /** Whether its session has changed since it was written (mqtt-sessions.js). */
+  /**
+   * Whether its session has changed since it was written (mqtt-sessions.js), also by records that it does not get: the
+   * log may not have a position of long ago any more.
+   */
   unsaved = false
 
   /**
@@ -163,7 +166,11 @@ export class MqttConnection extends Connection {
     if (!('publication' in given) || this.#subscriptions === undefined) return
     const { topic, record } = formsOf(given)
     const subscription = this.#subscriptions.get(topic)
-    if (subscription === undefined || (subscription.noLocal && given.publication.from === this.id)) return
+    if (subscription === undefined) return
+    if (subscription.noLocal && given.publication.from === this.id) {
+      this.unsaved = true
+      return
+    }
     if (subscription.qos === 1 && record !== undefined) {
       if (!this.open) return this.#missed(record)
       if (!this.#inFlight.hasRoom) return false
@@ -187,6 +194,7 @@ export class MqttConnection extends Connection {
     if (!fits(packet.bytes, this.offer)) {
       const metrics = /** @type {import('../../observe/metrics/metrics.js').Metrics} */ (this.context.metrics)
       metrics.mqtt_records_too_large.inc()
+      this.unsaved = true
       return []
     }
     if (record === undefined && !retained) return messages
@@ -249,6 +257,12 @@ export class MqttConnection extends Connection {
     super.resync(guid, position, reason)
   }
 
+  /** @override @param {string} guid @param {import('../../wire/position.js').Position} position */
+  passedOver (guid, position) {
+    this.unsaved = true
+    super.passedOver(guid, position)
+  }
+
   /** @param {string | undefined} guid undefined: the user's log */
   #forget (guid) {
     this.#flight?.forget(guid)
@@ -300,6 +314,7 @@ export class MqttConnection extends Connection {
   send (event, payload) {
     if (event === 'gateway:disconnect') return this.#tellEnd(disconnectOf(payload.code), payload.message, payload)
     if (event === 'gateway:resync') this.#forget(undefined)
+    if (event === 'gateway:position') this.unsaved = true
     if (this.subscription(GATEWAY) === undefined) return
     const properties = this.offer.version === 5 ? userProperties({ [HEADER.event]: event }) : undefined
     const { bytes } = publishPacket(GATEWAY, Buffer.from(JSON.stringify({ event, payload })), NO_ID, properties)

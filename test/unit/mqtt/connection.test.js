@@ -11,19 +11,19 @@ const record = (offset, more) => new Delivery(/** @type {any} */ ({
   operator: 'broadcast', guid: 'a', event: 'message', contentType: 'application/json', value: Buffer.from('1'), except: [], ...more
 }), offset)
 
-/** @param {number} receiveMaximum */
-function connection (receiveMaximum) {
+/** @param {number} receiveMaximum @param {number} [maxPacket] */
+function connection (receiveMaximum, maxPacket = 0) {
   /** @type {Buffer[]} */
   const written = []
   const clock = manualClock()
   const conn = { readyState: 'open', writeBuffer: [], writeFrames: (/** @type {Buffer} */ bytes) => written.push(bytes) > 0 }
   const context = {
     maxDocuments: 10, rates: { events: 1, packetBurst: 1 }, budgetOf: () => undefined, clock,
-    tally: { json: 0, bytes: 0 },
+    tally: { json: 0, bytes: 0 }, metrics: { mqtt_records_too_large: { inc () {} } },
     turnWrites: new TurnWrites({ compressFrom: 0 }, clock)
   }
   const own = new MqttConnection(/** @type {any} */ ({ id: 'one', conn }), /** @type {any} */ ({ uid: 'ada' }), 'sensor',
-    /** @type {any} */ (context), { version: 5, receiveMaximum, maxPacket: 0, explains: false })
+    /** @type {any} */ (context), { version: 5, receiveMaximum, maxPacket, explains: false })
   const flushed = () => {
     own.turnEnds()
     return written.splice(0)
@@ -34,7 +34,7 @@ function connection (receiveMaximum) {
 /** @param {Delivery} delivery @returns {number} packet id */
 const idOf = (delivery) => formsOf(delivery).record?.id ?? 0
 
-test('only an acknowledgement of a record in flight changes the session', () => {
+test('of acknowledgements, only one of a record in flight changes the session', () => {
   const { own } = connection(2)
   own.subscribe('doc/a', { qos: 1, noLocal: false, guid: 'a' })
   const delivery = record(1)
@@ -42,6 +42,23 @@ test('only an acknowledgement of a record in flight changes the session', () => 
   assert.deepEqual([own.taken(idOf(delivery) + 1), own.unsaved], [false, false])
   assert.deepEqual([own.taken(idOf(delivery)), own.unsaved], [true, true])
   assert.equal(own.taken(idOf(delivery)), false)
+})
+
+test('a position that advances without an acknowledgement changes the session as well', () => {
+  /** @type {Record<string, (own: MqttConnection) => void>} */
+  const ways = {
+    'records except it': (own) => own.passedOver('a', { epoch: 'x', offset: 20 }),
+    'records for its user except it': (own) => own.send('gateway:position', { position: { epoch: 'x', offset: 20 } }),
+    'a record of its own': (own) => void own.deliver(record(1, { from: 'one' })),
+    'a record that is too large': (own) => void own.deliver(record(1))
+  }
+  for (const [way, happens] of Object.entries(ways)) {
+    const { own } = connection(1, 5)
+    own.subscribe('doc/a', { qos: 1, noLocal: true, guid: 'a' })
+    assert.equal(own.unsaved, false)
+    happens(own)
+    assert.equal(own.unsaved, true, way)
+  }
 })
 
 test('of a document that is withdrawn, records that are queued free their room, and those that are written do not', () => {
