@@ -233,10 +233,12 @@ export class MqttConnection extends Connection {
   placeIn ({ guid, place }, feeds, userLogs) {
     if (this.#announced?.has(guid)) return placeInNone()
     const document = guid === undefined ? undefined : this.document(guid)
-    const at = guid === undefined
+    const known = guid === undefined
       ? userLogs.positionOf(this)
       : document?.joined ? feeds.position(guid, this) : document?.sent
-    if (at == null) return place
+    // without a position its join has failed, perhaps after a part of its records was sent again
+    const at = known ?? place
+    if (at === undefined) return undefined
     const unsent = (this.#unsent?.get(guid) ?? Infinity) - 1
     const sent = Math.min(Math.max(at.offset, place?.sent ?? 0), unsent)
     // those of an earlier connection that have not come again yet are behind the position

@@ -61,6 +61,18 @@ test('a position that advances without an acknowledgement changes the session as
   }
 })
 
+test('a join that fails after a part of its records was sent again forgets none of these', () => {
+  const { own } = connection(4)
+  const ids = new Map([[2, 20], [4, 40], [5, 50]])
+  const subscription = { qos: /** @type {const} */ (1), noLocal: false, guid: 'a', place: { epoch: 'x', offset: 1, sent: 5, ids } }
+  own.subscribe('doc/a', subscription)
+  for (const offset of [2, 3, 4]) own.deliver(record(offset))
+  own.taken(20)
+  // the document is not open any more
+  assert.deepEqual(own.placeIn(subscription, /** @type {any} */ ({}), /** @type {any} */ ({})),
+    { epoch: 'x', offset: 1, sent: 5, ids: new Map([[5, 50], [4, 40]]) })
+})
+
 test('of a document that is withdrawn, records that are queued free their room, and those that are written do not', () => {
   const { own, flushed } = connection(2)
   own.subscribe('doc/a', { qos: 1, noLocal: false, guid: 'a' })
