@@ -1,3 +1,5 @@
+import { isId } from './publication.js'
+
 /**
  * Topics of MQTT (docs/devices.md): `doc/<guid>` is a document, `doc/<guid>/signal/<event>` its signals of one kind,
  * `user` what is published for the client's user, `gateway` the events of the gateway itself. In a guid or the name of
@@ -39,8 +41,11 @@ export function readTopic (topic) {
   if (topic === USER) return { kind: 'user' }
   if (topic === GATEWAY) return { kind: 'gateway' }
   const [first, guid, third, event, ...more] = topic.split('/')
-  if (first !== DOCUMENT || guid === undefined || guid === '' || WRONG.test(topic) || more.length > 0) return null
-  if (third === undefined) return { kind: 'document', guid: read(guid) }
-  if (third !== SIGNAL || event === undefined || event === '') return null
-  return { kind: 'signal', guid: read(guid), event: read(event) }
+  if (first !== DOCUMENT || guid === undefined || WRONG.test(topic) || more.length > 0) return null
+  const document = read(guid)
+  if (!isId(document)) return null
+  if (third === undefined) return { kind: 'document', guid: document }
+  if (third !== SIGNAL || event === undefined) return null
+  const signal = read(event)
+  return isId(signal) ? { kind: 'signal', guid: document, event: signal } : null
 }

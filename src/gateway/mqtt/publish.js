@@ -3,6 +3,7 @@ import { RATE_LIMITED } from '../../transport/admission/rate-limit.js'
 import { MqttError } from '../../transport/mqtt/packet-reader.js'
 import { HEADER } from '../../wire/headers.js'
 import { readTopic } from '../../wire/mqtt-topic.js'
+import { ID_RULE } from '../../wire/publication.js'
 import { RawValue } from '../../wire/raw-value.js'
 import { checkValue } from '../../wire/value.js'
 import { answerEvent, handleEvent } from '../handlers/dispatch.js'
@@ -79,7 +80,8 @@ export async function sendWill (connection, will, context) {
  */
 export function readMessage ({ topic, payload, properties }) {
   const to = readTopic(topic)
-  if (to === null) throw new InkcastError('bad_request', 'a topic is doc/<guid> or doc/<guid>/signal/<event>')
+  if (to === null)
+    throw new InkcastError('bad_request', `a topic is doc/<guid> or doc/<guid>/signal/<event>; ${ID_RULE}`)
   if (to.kind === 'user' || to.kind === 'gateway') throw new InkcastError('forbidden', `clients cannot publish to ${topic}`)
   const contentType = properties?.contentType ?? 'application/json'
   checkValue(payload, contentType)

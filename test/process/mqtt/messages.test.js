@@ -100,7 +100,8 @@ describe('a subscription', () => {
     'their code', async (t) => {
     const client = await mqttClient(t, port, V5)
     for (const [topic, code] of /** @type {[string, number][]} */ ([
-      ['doc/+', 0xa2], ['#', 0xa2], ['$share/a/doc/b', 0x9e], ['elsewhere', 0x8f], ['doc/a/b', 0x8f], ['doc/a%41', 0x8f], ['$SYS/x', 0x8f]
+      ['doc/+', 0xa2], ['#', 0xa2], ['$share/a/doc/b', 0x9e], ['elsewhere', 0x8f], ['doc/a/b', 0x8f], ['doc/a%41', 0x8f], ['$SYS/x', 0x8f],
+      [`doc/a/signal/${'x'.repeat(257)}`, 0x8f]
     ])) assert.equal(await client.subscribe(topic), code, topic)
     const older = await mqttClient(t, port)
     assert.equal(await older.subscribe('doc/#'), 0x80)

@@ -21,6 +21,13 @@ describe('topics', () => {
       'doc/%41', 'doc/%2f', 'doc/%', 'doc/+', 'doc/#', 'user/a', 'User'])
       assert.equal(readTopic(topic), null, topic)
   })
+
+  test('a guid and an event have the length of other doors, and no control characters', () => {
+    const [longest, longer] = ['/'.repeat(256), 'ü'.repeat(129)]
+    assert.deepEqual(readTopic(signalTopic(longest, longest)), { kind: 'signal', guid: longest, event: longest })
+    for (const topic of [documentTopic(longer), signalTopic('a', longer), signalTopic('a\n', 'x'), signalTopic('a', 'x\u0001')])
+      assert.equal(readTopic(topic), null, topic)
+  })
 })
 
 test('[MQTT5-1.5.5-1] a record is the PUBLISH that mqtt-packet would write, for each version, quality and size', () => {
