@@ -168,3 +168,25 @@ test('a device that gets none of a document\'s records for long misses none of t
     await cluster.until(() => again.values.at(-1) === 'last', { message: () => again.received })
     assert.deepEqual(again.values, [...numbers(45, 50), 'last'])
   }))
+
+test('a document that a service has opened on a device is open after a takeover, and one that it has closed is not', () => inCluster(
+  { workers: 2, env }, async (cluster) => {
+    await cluster.takesOrders()
+    const first = await connect(cluster, 'ada')
+    // longer than the interval at which sessions are written, here and below
+    await cluster.pass(6000)
+    const opened = await cluster.request('POST', '/v1/users/ada/documents/board')
+    await cluster.pass(6000)
+    const second = await connect(cluster, 'ada')
+    await cluster.until(() => first.closed)
+    await cluster.publish('board', 'opened')
+    await cluster.until(() => second.values.length > 0, { message: () => [opened, second.received] })
+    await cluster.pass(6000)
+    await cluster.request('DELETE', '/v1/users/ada/documents/board')
+    await cluster.pass(6000)
+    const third = await connect(cluster, 'ada')
+    await cluster.until(() => second.closed)
+    await cluster.publish('board', 'closed')
+    await cluster.pass(6000)
+    assert.deepEqual([second.values, third.values], [['opened'], []])
+  }))

@@ -259,12 +259,6 @@ export class MqttConnection extends Connection {
     super.resync(guid, position, reason)
   }
 
-  /** @override @param {string} guid @param {import('../../wire/position.js').Position} position */
-  passedOver (guid, position) {
-    this.unsaved = true
-    super.passedOver(guid, position)
-  }
-
   /** @param {string | undefined} guid undefined: the user's log */
   #forget (guid) {
     this.#flight?.forget(guid)
@@ -315,8 +309,9 @@ export class MqttConnection extends Connection {
   /** @override @param {string} event @param {any} payload */
   send (event, payload) {
     if (event === 'gateway:disconnect') return this.#tellEnd(disconnectOf(payload.code), payload.message, payload)
+    // a document opens or closes, or a position advances
+    this.unsaved = true
     if (event === 'gateway:resync') this.#forget(undefined)
-    if (event === 'gateway:position') this.unsaved = true
     if (this.subscription(GATEWAY) === undefined) return
     const properties = this.offer.version === 5 ? userProperties({ [HEADER.event]: event }) : undefined
     const { bytes } = publishPacket(GATEWAY, Buffer.from(JSON.stringify({ event, payload })), NO_ID, properties)
