@@ -1,4 +1,5 @@
 import { InkcastError, publicError } from '../../base/common/errors.js'
+import { isRecord } from '../../base/common/schema.js'
 import { endSocket, responseOf } from '../../base/process/socket-times.js'
 import { happened } from '../../observe/metrics/points.js'
 import { LARGE, earlyValuesFor } from '../../transport/admission/message-bounds.js'
@@ -117,18 +118,20 @@ export class PlainDoor {
     heartbeat.watch(session)
     const answer = session.answer(protocol)
     const { auth, id } = session.handshake.query
+    session.handshake.auth = { client: id === '' ? undefined : id, token }
     if (auth === 'message') session.writeNow(answer)
     else {
       session.writesLater(answer)
-      const client = id === undefined || id === '' ? {} : { client: id }
-      this.#admit(session, token === undefined ? client : { ...client, token })
+      this.#admit(session, {})
     }
     if (rest.length > 0) session.received(Buffer.from(rest))
   }
 
-  /** @param {PlainSocket} session @param {any} auth as of Socket.IO's handshake; anything */
+  /** @param {PlainSocket} session @param {any} auth of the first message, as of Socket.IO's handshake; anything */
   async #admit (session, auth) {
-    session.handshake.auth = auth
+    const { client, token } = session.handshake.auth
+    session.handshake.auth =
+      isRecord(auth) ? { ...auth, client: auth.client ?? client, token: auth.token ?? token } : auth
     session.early = []
     try {
       if (this.#parts.drain.active) throw new InkcastError('draining')

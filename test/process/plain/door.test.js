@@ -27,6 +27,21 @@ describe('the door for plain WebSockets', () => {
     assert.equal((await message.event('doc:joined')).payload.guid, guid)
   })
 
+  test('with auth=message, the id of the query and the token of the subprotocol count, unless the message has others', async (t) => {
+    for (const [payload, uid, client] of /** @type {[object | undefined, string, string][]} */ ([
+      [undefined, 'offered', 'board-1'], [{ token: null, client: null }, 'offered', 'board-1'],
+      [{ token: await token('message'), client: 'lamp' }, 'message', 'lamp']
+    ])) {
+      const device = await plainClient(t, inkcast.url, {
+        query: '?id=board-1&auth=message', protocols: ['inkcast.json', `inkcast.token.${await token('offered')}`]
+      })
+      device.send({ event: 'gateway:connect', payload })
+      const { payload: { id } } = await device.event('gateway:connected')
+      const connection = inkcast.gateway.directory.connection(id)
+      assert.deepEqual([connection?.uid, connection?.client], [uid, client])
+    }
+  })
+
   test('a refused client gets the reason, and is closed', async (t) => {
     const none = await plainClient(t, inkcast.url)
     assert.equal((await none.event('gateway:disconnect')).payload.code, 'unauthorized')
