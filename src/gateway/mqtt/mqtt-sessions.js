@@ -1,3 +1,4 @@
+import { Backoff } from '../../base/common/backoff.js'
 import { InkcastError } from '../../base/common/errors.js'
 import { MAX_EXPIRY } from './connect.js'
 import { openAgain } from './subscribe.js'
@@ -24,6 +25,8 @@ const WRITE_EVERY = 5000
 const BATCH = 100
 /** Time after which an open session is written although nothing has changed, ms: Redis must not forget it. */
 const RENEW_AFTER = MAX_EXPIRY * 1000 / 2
+/** Looks for the claim of a connection before its SUBACK, with backoff: about a second. */
+const CLAIM_TRIES = 5
 
 export class MqttSessions {
   /** @type {Map<MqttConnection, Open>} bounded by the connections */
@@ -109,11 +112,21 @@ export class MqttSessions {
    */
   async save (connection) {
     const open = this.#open.get(connection)
-    if (open === undefined) return
-    await this.#keep(connection, open)
+    if (open === undefined || await this.#keep(connection, open) !== false) return
+    // until its claim to the client id has arrived, the session is that of the connection before
+    if (await this.#hasClaimed(connection) && this.#open.get(connection) === open) await this.#keep(connection, open)
   }
 
-  /** @param {MqttConnection} connection @param {Open} open @returns {Promise<void>} */
+  /** @param {MqttConnection} connection @returns {Promise<boolean>} false: also not soon */
+  async #hasClaimed (connection) {
+    const { clock, random } = this.#context
+    const backoff = new Backoff({ random })
+    while (connection.claimedAt === 0 && connection.open && backoff.tries < CLAIM_TRIES)
+      await clock.sleep(backoff.next())
+    return connection.claimedAt > 0
+  }
+
+  /** @param {MqttConnection} connection @param {Open} open @returns {Promise<unknown>} as of `#follow` */
   #keep (connection, open) {
     connection.unsaved = false
     open.writtenAt = this.#context.clock.monotonic()
@@ -151,7 +164,7 @@ export class MqttSessions {
     }
   }
 
-  /** @param {MqttConnection} connection @param {number} seconds @returns {Promise<void>} */
+  /** @param {MqttConnection} connection @param {number} seconds @returns {Promise<unknown>} as of `#follow` */
   #write (connection, seconds) {
     const { feeds, userLogs } = this.#context
     const topics = [...connection.subscriptions()].map(([topic, subscription]) => {
@@ -167,16 +180,20 @@ export class MqttSessions {
   /**
    * @param {Promise<unknown>} written
    * @param {MqttConnection} [connection] whose session is written once more if it fails
+   * @returns {Promise<unknown>} result; undefined: it has failed
    */
   async #follow (written, connection) {
     this.writing++
     try {
+      const result = await written
       // it may not have its claim yet; one that was replaced ends soon
-      if (await written === false && connection !== undefined) connection.unsaved = true
+      if (result === false && connection !== undefined) connection.unsaved = true
+      return result
     } catch (error) {
       this.#context.metrics.bus_errors.inc({ operation: 'session' })
       this.#context.log.debug({ err: error }, 'a session of MQTT was not written')
       if (connection !== undefined) connection.unsaved = true
+      return undefined
     } finally {
       this.writing--
     }

@@ -54,3 +54,25 @@ test('a session is written within 5 s after a record was acknowledged, not witho
   await clock.pass(60_000)
   assert.equal(writes, 3)
 })
+
+test('a subscription is kept before its SUBACK also if the connection has claimed its client id only meanwhile, and SUBACK does not wait ' +
+  'for ever', async () => {
+  const clock = manualClock()
+  const store = { write: async (/** @type {any} */ { claimedAt }) => claimedAt > 0 }
+  const random = { number: () => 1 }
+  const sessions = new MqttSessions(/** @type {any} */ (store), /** @type {any} */ ({ clock, random }))
+  for (const claims of [true, false]) {
+    const connection = /** @type {any} */ ({
+      uid: 'ada', client: 'sensor', claimedAt: 0, open: true, subscriptions: () => [], identity: { anonymous: false }
+    })
+    sessions.begin(connection, 60, null)
+    let saved = false
+    const saving = sessions.save(connection).then(() => { saved = true })
+    await clock.pass(100)
+    assert.equal(saved, false)
+    if (claims) connection.claimedAt = 5
+    await clock.pass(2000)
+    await saving
+    assert.equal(connection.unsaved, !claims)
+  }
+})
