@@ -56,13 +56,10 @@ export class MqttSessions {
    */
   async find (uid, { client, clean, assigned }, anonymous) {
     if (anonymous || assigned) return null
-    if (clean) {
-      this.#follow(this.#store.drop(uid, client))
-      return null
-    }
-    const text = await this.#store.read(uid, client).catch((error) => {
+    const finding = clean ? this.#store.drop(uid, client).then(() => null) : this.#store.read(uid, client)
+    const text = await finding.catch((error) => {
       this.#context.metrics.bus_errors.inc({ operation: 'session' })
-      this.#context.log.debug({ err: error }, 'a session of MQTT was not read')
+      this.#context.log.debug({ err: error }, 'a session of MQTT was not read or ended')
       throw new InkcastError('unavailable')
     })
     return text === null ? null : JSON.parse(text)

@@ -76,3 +76,14 @@ test('a subscription is kept before its SUBACK also if the connection has claime
     assert.equal(connection.unsaved, !claims)
   }
 })
+
+test('a client whose session could not be read or ended is refused: after a clean start the old one must not come back', async () => {
+  const down = async () => { throw new Error('no Redis') }
+  const sessions = new MqttSessions(/** @type {any} */ ({ read: down, drop: down }), /** @type {any} */ ({
+    metrics: { bus_errors: { inc () {} } }, log: { debug () {} }
+  }))
+  for (const clean of [false, true]) {
+    const wish = /** @type {any} */ ({ client: 'sensor', clean, assigned: false })
+    await assert.rejects(sessions.find('ada', wish, false), { code: 'unavailable' })
+  }
+})
