@@ -255,7 +255,7 @@ export async function openAgain (connection, topics, context) {
     const guid = 'guid' in to ? to.guid : undefined
     const subscription = { qos, noLocal, guid, retained: false, place: place === null ? undefined : readPlace(place) }
     connection.subscribe(topic, subscription)
-    if (to.kind === 'user') opening.push(readUserLog(connection, positionOf(place), context))
+    if (to.kind === 'user') opening.push(openUserLog(connection, positionOf(place), context))
     if (guid === undefined) continue
     const others = byDocument.get(guid)
     if (others === undefined) byDocument.set(guid, [{ topic, subscription, place }])
@@ -283,6 +283,17 @@ async function openDocument (connection, guid, opened, context) {
   // their records would be missing; the join has removed the subscriptions, and the session has to keep them
   for (const { topic, subscription } of opened) connection.subscribe(topic, subscription)
   connection.giveUp('unavailable, connect again')
+}
+
+/** @param {MqttConnection} connection @param {Position | null} position @param {Context} context */
+async function openUserLog (connection, position, context) {
+  try {
+    await readUserLog(connection, position, context)
+  } catch (error) {
+    if (publicError(error).code === 'internal') context.log.error({ err: error }, 'the log of a user is not read')
+    // as for documents
+    if (connection.open) connection.giveUp('unavailable, connect again')
+  }
 }
 
 /** @param {StoredPlace | null} place @returns {Position | null} */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { InkcastError } from '../../../src/base/common/errors.js'
 import { MqttSessions } from '../../../src/gateway/mqtt/mqtt-sessions.js'
+import { openAgain } from '../../../src/gateway/mqtt/subscribe.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
 const HOUR = 3600_000
@@ -85,5 +87,21 @@ test('a client whose session could not be read or ended is refused: after a clea
   for (const clean of [false, true]) {
     const wish = /** @type {any} */ ({ client: 'sensor', clean, assigned: false })
     await assert.rejects(sessions.find('ada', wish, false), { code: 'unavailable' })
+  }
+})
+
+test('a connection whose log of the user cannot be read is given up, so that the client comes back, and keeps the topic', async () => {
+  const topics = /** @type {any} */ ([['user', 0, false, null]])
+  for (const open of [true, false]) {
+    /** @type {string[]} */
+    const given = []
+    const subscribed = new Map()
+    const connection = /** @type {any} */ ({
+      uid: 'ada', open, giveUp: (/** @type {string} */ reason) => given.push(reason),
+      subscribe: (/** @type {string} */ topic, /** @type {object} */ to) => subscribed.set(topic, to)
+    })
+    const userLogs = { has: () => false, begin: async () => { throw new InkcastError('unavailable') } }
+    await openAgain(connection, topics, /** @type {any} */ ({ userLogs }))
+    assert.deepEqual([given, [...subscribed.keys()]], [open ? ['unavailable, connect again'] : [], ['user']])
   }
 })
