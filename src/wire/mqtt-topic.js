@@ -1,4 +1,4 @@
-import { isId } from './publication.js'
+import { MAX_ID_BYTES, isId } from './publication.js'
 
 /**
  * Topics of MQTT (docs/devices.md): `doc/<guid>` is a document, `doc/<guid>/signal/<event>` its signals of one kind,
@@ -32,6 +32,10 @@ export const documentTopic = (guid) => `${DOCUMENT}/${written(guid)}`
 
 /** @param {string} guid @param {string} event */
 export const signalTopic = (guid, event) => `${DOCUMENT}/${written(guid)}/${SIGNAL}/${written(event)}`
+
+const LONGEST = '/'.repeat(MAX_ID_BYTES)
+/** Characters of the longest topic. */
+export const MAX_TOPIC = signalTopic(LONGEST, LONGEST).length
 
 /**
  * @param {string} topic

@@ -1,4 +1,5 @@
 import { MqttError } from '../../transport/mqtt/packet-reader.js'
+import { MAX_TOPIC } from '../../wire/mqtt-topic.js'
 import { Reason } from './codes.js'
 
 /**
@@ -57,7 +58,9 @@ export class Incoming {
     }
     if (alias === 0 || alias > MAX_ALIASES) throw new MqttError(Reason.TOPIC_ALIAS, `the alias is not 1 to ${MAX_ALIASES}`)
     if (topic !== '') {
-      (this.#aliases ??= new Map()).set(alias, topic)
+      // an alias keeps it
+      if (topic.length > MAX_TOPIC) throw new MqttError(Reason.TOPIC_NAME, 'the topic of an alias is too long')
+      ;(this.#aliases ??= new Map()).set(alias, topic)
       return topic
     }
     const known = this.#aliases?.get(alias)

@@ -224,6 +224,7 @@ describe('a message', () => {
     const message = { cmd: 'publish', messageId: 1, topic: 'doc/a', payload: '1', qos: 0 }
     for (const [packet, reason] of /** @type {[any, number][]} */ ([
       [{ qos: 2 }, 0x9b], [{ topic: 'doc/+' }, 0x90], [{ properties: { topicAlias: 17 } }, 0x94],
+      [{ topic: 'x'.repeat(60_000), properties: { topicAlias: 1 } }, 0x90],
       [{ topic: '', properties: { topicAlias: 3 } }, 0x82], [{ topic: '' }, 0x82], [{ qos: 1, messageId: 0 }, 0x81]
     ])) {
       const client = await mqttClient(t, port, V5)
@@ -243,6 +244,8 @@ describe('a message', () => {
     await client.publish(`doc/${guid}`, 1, { properties: { topicAlias: 2 } })
     await client.publish('', 2, { properties: { topicAlias: 2 } })
     assert.deepEqual([(await client.record()).value, (await client.record()).value], [1, 2])
+    const longest = `doc/${'%2F'.repeat(256)}/signal/${'%2F'.repeat(256)}`
+    assert.equal((await client.publish(longest, 3, { properties: { topicAlias: 1 } })).reasonCode, 0x83, 'it is not subscribed')
   })
 
   test('[MQTT5-3.8.3-3] with No Local a client does not get its own messages; signals reach subscribers of their topic only', async (t) => {
