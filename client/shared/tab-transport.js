@@ -110,7 +110,8 @@ class TabTransport {
       const { encoder } = this.#seat.manager
       const [data] = encoder.encode({ type: EVENT, nsp: '/', data: ['gateway:draining', { reconnectInMs: 0 }] })
       this.#emit('packet', { type: 'message', data })
-      this.#end()
+      // Socket.IO passes on a packet in a microtask
+      queueMicrotask(() => this.#end())
     } else if (this.#isLocked) this.#all.postMessage({ hello: this.#id })
   }
 

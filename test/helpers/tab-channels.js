@@ -56,12 +56,20 @@ export class TabLocks {
  *   granted
  */
 export function replaceTabChannels (locks = { request: () => new Promise(() => {}) }) {
-  const own = ['BroadcastChannel', 'navigator'].map((name) => /** @type {const} */ ([
+  const nothing = () => {}
+  const page = {
+    BroadcastChannel: Channel,
+    navigator: { locks },
+    document: {},
+    addEventListener: nothing,
+    removeEventListener: nothing
+  }
+  const own = Object.keys(page).map((name) => /** @type {const} */ ([
     name, Object.getOwnPropertyDescriptor(globalThis, name)
   ]))
   before(() => {
-    for (const [name, value] of [['BroadcastChannel', Channel], ['navigator', { locks }]])
-      Object.defineProperty(globalThis, String(name), { value, configurable: true })
+    for (const [name, value] of Object.entries(page))
+      Object.defineProperty(globalThis, name, { value, configurable: true })
   })
   after(() => {
     for (const [name, descriptor] of own)

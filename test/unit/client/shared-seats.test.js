@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
 import { TabLocks, replaceTabChannels } from '../../helpers/tab-channels.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -7,9 +7,6 @@ import { waitFor } from '../../helpers/wait.js'
 describe('the place of a tab among those that share a connection', () => {
   const locks = new TabLocks()
   replaceTabChannels(locks)
-  const page = { document: {}, addEventListener: () => {}, removeEventListener: () => {} }
-  before(() => { Object.assign(globalThis, page) })
-  after(() => { for (const name of Object.keys(page)) delete (/** @type {any} */ (globalThis)[name]) })
 
   const isTaken = () => waitFor(() => locks.held === 1, { message: () => `${locks.held} places` })
   const isFree = () => waitFor(() => locks.held === 0, { message: () => `${locks.held} places` })
