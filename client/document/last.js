@@ -56,7 +56,11 @@ async function fill (membership, inbox, count) {
     } catch (error) {
       const { code, retryable } = /** @type {import('../common/error.js').ClientError} */ (error)
       membership.log('last failed', code)
-      if (!retryable) break
+      // without a join the error is that of a refused client, which the page may connect again
+      if (!retryable && membership.joined) {
+        inbox.emit('resync', [{ position: inbox.position, reason: 'trimmed' }])
+        break
+      }
       await new Promise((resolve) => { clock.timer(delayBefore(failures), () => resolve(undefined)) })
     }
   }
