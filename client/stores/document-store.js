@@ -99,6 +99,9 @@ async function open (client, latest, guid, signal, set, data) {
   const { load, last, state, presence, echo = true, offline } = latest.current
   /** @type {Document | undefined} */
   let doc
+  // the client may have another state by the time its error is here
+  let refusal = client.state === 'refused' ? client.reason : undefined
+  const stop = client.on('state', (state, reason) => { if (state === 'refused') refusal = reason })
   try {
     doc = await client.open(guid, {
       last,
@@ -120,6 +123,7 @@ async function open (client, latest, guid, signal, set, data) {
         }
       })
     })
+    stop()
     const opened = doc
     signal.addEventListener('abort', () => opened.close())
     doc.on('doc:status', (status) => { if (!signal.aborted) set({ status }) })
@@ -141,10 +145,11 @@ async function open (client, latest, guid, signal, set, data) {
       onRecord?.({ event, payload, meta })
     }
   } catch (error) {
+    stop()
     if (signal.aborted) return
     doc?.close()
     set({ error: /** @type {Error} */ (error), status: 'closed' })
-    if (doc === undefined && client.state === 'refused') openLater(client, latest, guid, signal, set, data)
+    if (doc === undefined && error === refusal) openLater(client, latest, guid, signal, set, data)
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createDocumentStore } from '../../../client/stores/document-store.js'
+import { scriptedClient } from '../../helpers/scripted-socket.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /**
@@ -21,7 +22,7 @@ function behind (options) {
     }
   }
   const store = createDocumentStore(
-    /** @type {any} */ ({ open: async () => doc }), 'doc', /** @type {any} */ ({ current: options }), undefined
+    /** @type {any} */ ({ on: () => () => {}, open: async () => doc }), 'doc', /** @type {any} */ ({ current: options }), undefined
   )
   return { store, reloads: () => reloads }
 }
@@ -44,4 +45,18 @@ test('without `load` and `onResync` that is an error', async (t) => {
   await waitFor(() => store.snapshot().error)
   assert.match(String(store.snapshot().error), /records are missing/)
   assert.equal(reloads(), 0)
+})
+
+test('a document opens when a refused client is connected again, also by a listener to the refusal', async (t) => {
+  const { client, socket } = scriptedClient(t)
+  client.on('state', (state) => { if (state === 'refused') client.connect() })
+  const store = createDocumentStore(client, 'doc', { current: {} }, undefined)
+  t.after(store.subscribe(() => {}))
+  socket.refuses({ code: 'kicked', retryable: false })
+  await waitFor(() => store.snapshot().error)
+  socket.accepts()
+  await waitFor(() => socket.sent.length > 0, { message: () => store.snapshot().status })
+  socket.last('doc:join').answer({ ok: true, guid: 'doc', position: { epoch: 'e', offset: 1 }, recovered: false })
+  await waitFor(() => store.snapshot().status === 'live', { message: () => store.snapshot().status })
+  assert.equal(store.snapshot().error, null)
 })
