@@ -164,9 +164,10 @@ export async function stoppingCostsNothing (t, { first, second, terminating: { u
     assert.deepEqual(await first.stop(), { code: 0, signal: null })
   }, (clients) => clients.every((client) => staying.has(workerOf(client))))
   await noticed?.()
-  const during = await Promise.all(
+  // on a busy machine a balancer's health check of the second fails now and then
+  const during = await waitFor(() => Promise.all(
     Array.from({ length: 8 }, (_, i) => connectClient(t, url, { ca, transports: [i % 2 ? 'polling' : 'websocket'] }))
-  )
+  ), { timeout: 20_000 })
   assert.deepEqual(during.filter((client) => !staying.has(workerOf(client))), [])
   return staying
 }
