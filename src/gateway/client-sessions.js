@@ -14,15 +14,18 @@ const BATCH = 200
  */
 export function createClientSessions (redis) {
   const { client, keys, scripts } = redis
-  /** Keys of sessions that are about to end. @type {string[]} */
-  let ending = []
-  /** @type {Promise<unknown> | undefined} */
+  /** Keys of sessions that are about to end. @type {Set<string>} */
+  let ending = new Set()
+  /** The command that ends each of them. @type {Promise<Map<string, Promise<unknown>>> | undefined} */
   let ended
   const endAll = () => {
     const calls = groupBySlot(ending, (key) => slotIn(redis, key), BATCH)
-    ending = []
+    ending = new Set()
     ended = undefined
-    return Promise.all(calls.map((call) => client.unlink(...call)))
+    return new Map(calls.flatMap((call) => {
+      const done = client.unlink(...call)
+      return call.map((key) => [key, done])
+    }))
   }
 
   /** @param {Owner} owner @param {string} text @param {number} seconds */
@@ -36,13 +39,15 @@ export function createClientSessions (redis) {
 
     /**
      * Ends the session of a client that connects. Those of clients that are admitted together end by one command, which
-     * is sent before the callers go on.
+     * is sent before the callers go on. Each client waits for its own: a shard that is down refuses no others.
      * @param {string} uid @param {string} id of the client
      * @returns {Promise<unknown>}
      */
-    drop (uid, id) {
-      ending.push(keys.clientSession(uid, id))
-      return ended ??= Promise.resolve().then(endAll)
+    async drop (uid, id) {
+      const key = keys.clientSession(uid, id)
+      ending.add(key)
+      ended ??= Promise.resolve().then(endAll)
+      await (await ended).get(key)
     },
 
     /**

@@ -36,6 +36,9 @@ import { NO_ID, formsOf } from './record-forms.js'
  * @property {import('./kept-packets.js').KeptPackets} [kept] packets for all clients that say the same
  */
 
+/** Events that change nothing of a session. */
+const KEEPS_SESSION = new Set(['auth:expiring', 'gateway:draining'])
+
 /** @returns {Place} in no log: a client that continues there loads the document */
 const placeInNone = () => ({ epoch: 'resync', offset: 0, sent: 0, ids: new Map() })
 
@@ -309,8 +312,8 @@ export class MqttConnection extends Connection {
   /** @override @param {string} event @param {any} payload */
   send (event, payload) {
     if (event === 'gateway:disconnect') return this.#tellEnd(disconnectOf(payload.code), payload.message, payload)
-    // a document opens or closes, or a position advances
-    this.unsaved = true
+    // a document opens or closes, or a position advances; a drain writes each session at its end
+    if (!KEEPS_SESSION.has(event)) this.unsaved = true
     if (event === 'gateway:resync') this.#forget(undefined)
     if (this.subscription(GATEWAY) === undefined) return
     const properties = this.offer.version === 5 ? userProperties({ [HEADER.event]: event }) : undefined

@@ -114,7 +114,7 @@ export class MqttSessions {
     if (await this.#hasClaimed(connection) && this.#open.get(connection) === open) await this.#keep(connection, open)
   }
 
-  /** @param {MqttConnection} connection @returns {Promise<boolean>} false: also not soon */
+  /** @param {MqttConnection} connection @returns {Promise<boolean>} false: not within about a second */
   async #hasClaimed (connection) {
     const { clock, random } = this.#context
     const backoff = new Backoff({ random })
