@@ -41,7 +41,6 @@ export function createClientSessions (redis) {
      * Ends the session of a client that connects. Those of clients that are admitted together end by one command, which
      * is sent before the callers go on. Each client waits for its own: a shard that is down refuses no others.
      * @param {string} uid @param {string} id of the client
-     * @returns {Promise<unknown>}
      */
     async drop (uid, id) {
       const key = keys.clientSession(uid, id)
