@@ -119,10 +119,9 @@ export function askPrivately (socketPath, path, { timeout, method = 'GET', heade
         else reject(new Error(`answered ${res.statusCode}`))
       }, reject)
     })
-    req.once('timeout', () => {
-      req.once('timeout', () => req.destroy(new Error(`no answer within ${timeout} ms`)))
-      req.socket?.setTimeout(READING)
-    })
+    // the request hears of the first timeout of its socket only
+    req.once('timeout', () =>
+      req.socket?.setTimeout(READING, () => req.destroy(new Error(`no answer within ${timeout} ms`))))
     req.on('error', reject)
     req.end(body)
   })

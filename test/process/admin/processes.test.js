@@ -113,6 +113,13 @@ test('a process that is known to hang is not waited for', async (t) => {
   assert.deepEqual((await processes.read()).reasons, ['gateway: 1 of 2 ready', 'gateway-1: does not answer'])
 })
 
+test('a process that never answers is waited for until the timeout', async (t) => {
+  const { directory, process: add } = machine(t)
+  await add('gateway-0', 1, () => new Promise(() => {}))
+  // without an end, the test would wait until it is stopped
+  await assert.rejects(askPrivately(path.join(directory, 'gateway-0.1.sock'), '/status', { timeout: 50 }), /no answer within 50 ms/)
+})
+
 test('an answer that came while the asking process did not run is read, although its time is over', async (t) => {
   const socket = path.join(machine(t).directory, 'gateway-0.1.sock')
   const state = new Int32Array(new SharedArrayBuffer(4))
