@@ -129,7 +129,7 @@ export class Hub {
     if (!this.#tabs.delete(tab.id)) return
     this.#documents.leaveAll(tab)
     this.#tokens.left(tab)
-    if (isDrop && tab.connected) this.#connection?.drop(0)
+    if (isDrop && tab.connected) this.#drop()
     if (this.#tabs.size > 0) return
     this.#connection?.close()
     this.#connection = null
@@ -185,7 +185,7 @@ export class Hub {
   #admit (tab) {
     if (tab.connected) return
     const { socket } = /** @type {HubConnection} */ (this.#connection)
-    if (this.#user.lacks(tab)) return /** @type {HubConnection} */ (this.#connection).drop(0)
+    if (this.#user.lacks(tab)) return this.#drop()
     tab.connected = true
     tab.send({ type: PACKET.connect, data: { sid: socket.id } })
     this.#user.admit(tab)
@@ -197,6 +197,12 @@ export class Hub {
         tab.send({ type: PACKET.event, data: [event, told] })
       })
     }
+  }
+
+  /** Drops the connection for a tab: that is no failure, however short it was. */
+  #drop () {
+    this.#upAt = -Infinity
+    this.#connection?.drop(0)
   }
 
   #onDown () {

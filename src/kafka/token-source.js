@@ -8,7 +8,7 @@ import { unlessAborted, withTimeLimit } from '../base/common/wait.js'
  * is used for a part of its life. Connections that open at the same time share a request.
  *
  * @typedef {() => Promise<string>} TokenSource rejects if there is no token
- * @typedef {Pick<import('../base/common/clock.js').Clock, 'monotonic' | 'timer'>} Timers
+ * @typedef {import('../base/common/wait.js').LimitClock} LimitClock
  * @typedef {{ value: string, lifetime: number }} Token ms; 0: asked for each time
  */
 
@@ -25,7 +25,7 @@ const USED_SHARE = 0.8
  * @param {string} options.url a `scope` in its query is sent as OAuth has it, in the body
  * @param {string} options.clientId
  * @param {string} options.clientSecret
- * @param {Timers} options.clock
+ * @param {LimitClock} options.clock
  * @returns {TokenSource}
  */
 export function createTokenSource ({ url, clientId, clientSecret, clock }) {
@@ -55,7 +55,7 @@ export const isModule = (source) => /\.m?js$/.test(source)
  * By the default export of a module: `async ({ signal }) => ({ value, expiresInMs })`.
  *
  * @param {string} file
- * @param {Timers} clock
+ * @param {LimitClock} clock
  * @returns {TokenSource}
  */
 export function createModuleSource (file, clock) {
@@ -74,7 +74,7 @@ export function createModuleSource (file, clock) {
 }
 
 /**
- * @param {Timers} clock
+ * @param {LimitClock} clock
  * @param {(signal: AbortSignal) => Promise<Token>} request
  * @returns {TokenSource}
  */

@@ -213,8 +213,19 @@ describe('the pause of tabs whose connection is lost', () => {
     const gateway = new Gateway()
     lead(t, gateway)
     let connections = 0
+    /** @param {object} [user] place in the log of the user */
+    const connect = (user) => {
+      const id = `${connections++}`
+      const { got, post } = listenAsTab(`tabs ${id}`)
+      const all = listenAsTab('tabs')
+      all.post({ hello: id })
+      all.close()
+      post({ data: JSON.stringify({ type: CONNECT, data: { client: 'a', user } }) })
+      return got
+    }
     return {
       gateway,
+      connect,
       /**
        * Connects, and loses the connection.
        * @param {number} [ms] how long it lasts
@@ -222,12 +233,7 @@ describe('the pause of tabs whose connection is lost', () => {
        * @returns the pause, ms
        */
       async pause (ms = 0, reconnectInMs) {
-        const id = `${connections++}`
-        const { got, post } = listenAsTab(`tabs ${id}`)
-        const all = listenAsTab('tabs')
-        all.post({ hello: id })
-        all.close()
-        post({ data: JSON.stringify({ type: CONNECT, data: { client: 'a' } }) })
+        const got = connect()
         if (!gateway.isDown) {
           time.advance(ms)
           if (reconnectInMs) gateway.connections.at(-1).gets({ event: 'gateway:draining', payload: { reconnectInMs } })
@@ -243,6 +249,17 @@ describe('the pause of tabs whose connection is lost', () => {
   test('grows while connections are short', async (t) => {
     const { pause } = tabOf(t)
     assert.deepEqual([await pause(6000), await pause(), await pause(4999), await pause(5000)], [1000, 2000, 4000, 1000])
+  })
+
+  test('does not grow when a tab needs another connection: it has an older place in the log of the user', async (t) => {
+    const { gateway, connect, pause } = tabOf(t)
+    assert.equal(await pause(), 1000)
+    for (const offset of [7, 3]) connect({ epoch: 'e', offset })
+    const connection = gateway.connections.at(-1)
+    assert.equal(connection.up, false, 'dropped')
+    connection.fails()
+    await settle()
+    assert.equal(await pause(), 2000)
   })
 
   test('is the one that the gateway names when it drains, once', async (t) => {
