@@ -74,7 +74,7 @@ class TabTransport {
     this.readyState = 'opening'
     this.#all.onmessage = (/** @type {any} */ { data }) => { if (data.hub && data.hub !== this.#hub) this.#onHub() }
     this.#own.onmessage = (/** @type {any} */ { data }) => this.#onMessage(data)
-    this.#seat.onStop = () => this.#end()
+    this.#seat.onStop = () => this.#fail()
     const { signal } = this.#closing
     // the hub waits for this lock: it gets it when this tab is gone
     browser.navigator.locks.request(`${this.#seat.name} ${this.#id}`, { signal }, () => new Promise((release) => {
@@ -133,8 +133,14 @@ class TabTransport {
       } else for (const data of this.#unanswered ?? []) this.#own.postMessage({ data })
     } else {
       this.#seat.isRefused = message.full === true
-      this.#end()
+      this.#fail()
     }
+  }
+
+  #fail () {
+    // until it is open, Socket.IO hears of errors only
+    if (this.readyState === 'opening') this.#emit('error', new Error('the leader has no room, or the page stops'))
+    this.#end()
   }
 
   #end () {

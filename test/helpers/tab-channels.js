@@ -56,13 +56,14 @@ export class TabLocks {
  *   granted
  */
 export function replaceTabChannels (locks = { request: () => new Promise(() => {}) }) {
-  const nothing = () => {}
+  const window = new EventTarget()
   const page = {
     BroadcastChannel: Channel,
     navigator: { locks },
     document: {},
-    addEventListener: nothing,
-    removeEventListener: nothing
+    addEventListener: window.addEventListener.bind(window),
+    removeEventListener: window.removeEventListener.bind(window),
+    dispatchEvent: window.dispatchEvent.bind(window)
   }
   const own = Object.keys(page).map((name) => /** @type {const} */ ([
     name, Object.getOwnPropertyDescriptor(globalThis, name)

@@ -11,19 +11,27 @@ describe('a tab with another leader', () => {
   const locks = new TabLocks()
   replaceTabChannels(locks)
 
-  test('reconnects at once when the next one leads', async (t) => {
-    const time = clientTime(t)
+  /**
+   * A client whose first hello is in `hellos`; another tab leads.
+   * @param {import('node:test').TestContext} t
+   */
+  async function follow (t) {
     t.mock.method(random, 'number', () => 1)
+    const time = clientTime(t)
     const name = String(await keyOf('http://gateway', { shared: 'ada' }, undefined))
     let release = () => {}
     locks.request(name, new AbortController(), () => new Promise((resolve) => { release = () => resolve(undefined) }))
     t.after(() => release())
     const all = listenAsTab(name)
-    const tabs = () => all.got.flatMap(({ hello }) => hello ?? [])
+    const hellos = () => all.got.flatMap(({ hello }) => hello ?? [])
     const client = connect('http://gateway', { shared: 'ada' })
     t.after(() => client.close())
-    await waitFor(() => tabs().length === 1)
-    const { got, post } = listenAsTab(`${name} ${tabs()[0]}`)
+    await waitFor(() => hellos().length === 1)
+    return { time, client, all, hellos, ...listenAsTab(`${name} ${hellos()[0]}`) }
+  }
+
+  test('reconnects at once when the next one leads', async (t) => {
+    const { time, client, all, hellos, got, post } = await follow(t)
     post({ open: { hub: 'first', client: 'client' } })
     await waitFor(() => got.length > 0)
     post({ data: '0{"sid":"connection"}' })
@@ -32,7 +40,23 @@ describe('a tab with another leader', () => {
     setImmediate(() => all.post({ hub: 'next' }))
     await waitFor(() => client.state === 'reconnecting')
     time.advance(1)
-    await waitFor(() => tabs().length === 2, { message: () => tabs() })
+    await waitFor(() => hellos().length === 2, { message: () => hellos() })
     assert.equal(client.reason?.code, 'disconnected')
+  })
+
+  test('that has no room answers at once: the tab does not wait for the end of its attempt', async (t) => {
+    const { client, post } = await follow(t)
+    post({ full: true })
+    await waitFor(() => client.reason, { message: () => client.state })
+    assert.match(String(client.reason?.message), /no room|page stops/)
+  })
+
+  test('connects again soon when its page was to stop while it connected', async (t) => {
+    const { time, client, hellos } = await follow(t)
+    globalThis.dispatchEvent(new Event('freeze'))
+    await waitFor(() => client.reason, { message: () => client.state })
+    assert.match(String(client.reason?.message), /no room|page stops/)
+    time.advance(1000)
+    await waitFor(() => hellos().length === 2, { message: () => hellos() })
   })
 })
