@@ -220,12 +220,14 @@ export class MqttDoor {
    * @param {import('./connect.js').Wish} wish
    * @param {import('../handshake.js').Admission & {
    *   keepalive: number | undefined, topics: import('./subscribe.js').Topic[] | null }} admission
+   * @throws {InkcastError} rate_limited, without any effect
    */
   #connect (session, state, wish, { identity, keepalive, topics }) {
     const { connectionContext, events } = this.#parts
     const { metrics, connectionListeners } = this.#context
     const offer = this.#shared(wish.offer)
     const connection = new MqttConnection(session, identity, wish.client, connectionContext, offer)
+    const expiry = this.#sessionsKept.grant(connection, wish.expiry, topics === null)
     session[kOwner] = connection
     metrics.handshakes.count('ok', this.listener.name)
     this.inputLimits.admit(session)
@@ -235,7 +237,6 @@ export class MqttDoor {
     if (wish.keepAlive === 0) session.netSocket.setKeepAlive(true, PROBES)
     this.#sessions.set(session, wish.will === undefined ? ADMITTED : { ...ADMITTED, will: wish.will })
     events.add(connection)
-    const expiry = this.#sessionsKept.grant(connection, wish.expiry, topics === null)
     const sessionPresent = topics !== null
     const granted = { keepalive, sessionPresent, expiry, maxBytes: this.maxBytes }
     connection.write(connackFor(wish, granted, offer.kept))

@@ -71,13 +71,15 @@ export class MqttSessions {
    * @param {number} expiry that the client asks for, s
    * @param {boolean} isNew
    * @returns {number} granted
+   * @throws {InkcastError} rate_limited: CONNACK of version 3.1.1 cannot say that there is no session
    */
   grant (connection, expiry, isNew) {
     if (expiry === 0 || connection.identity.anonymous) return 0
     try {
       if (isNew) connection.beginsSending()
       return expiry
-    } catch {
+    } catch (error) {
+      if (connection.offer.version === 4) throw error
       return 0
     }
   }
