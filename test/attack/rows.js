@@ -17,6 +17,7 @@ import { markdownTable } from '../../bench/report/table.js'
  * @property {number} cpu of the worker, percent of a core
  * @property {import('../../bench/measure/quantiles.js').Quantiles} latency of responses and deliveries to the other
  *   clients, ms
+ * @property {number} paused longest time in which the process of the other clients did not run, ms
  * @property {Asked} callers requests of the api by others
  * @property {Asked} scrapes requests of the metrics
  * @property {string[]} refused the first answers to other clients that were not `ok`

@@ -148,7 +148,7 @@ async function run (t, name, cluster, attacker, { who, secure = false, role = 'g
   const ended = performance.now()
   const lasted = ended - begin
   memory.stop()
-  const { latencies, closed, refused, missing, callers, scrapes } = await witnesses.ask('report')
+  const { latencies, paused, closed, refused, missing, callers, scrapes } = await witnesses.ask('report')
   if (closed + refused.length + missing > 0) await cluster.replaceWitnesses()
   const ofCallers = await measured?.()
   const died = await cluster.endedProcess()
@@ -164,6 +164,7 @@ async function run (t, name, cluster, attacker, { who, secure = false, role = 'g
       megabytes: round(sent.bytes / 1e6, 1),
       cpu: Math.round((after.cpuMs - before.cpuMs) / lasted * 100),
       latency: quantiles(latencies),
+      paused,
       callers: { latency: quantiles(ofCallers ?? callers.latencies), failed: callers.failed },
       scrapes: { latency: quantiles(scrapes.latencies), failed: scrapes.failed },
       refused,

@@ -3,6 +3,7 @@
  * attacker's CPU time. Each signals the other members of its document once a second. Callers of the api and a scrape
  * run beside them. The process takes commands from its parent (scene.js) and ends with it.
  */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import WebSocket from 'ws'
 import { waitFor } from '../helpers/wait.js'
@@ -18,6 +19,8 @@ const STATE = 'x'.repeat(1500)
 const witnesses = []
 /** Latencies of responses and deliveries, ms. @type {number[]} */
 let latencies = []
+/** How late timers of this process are. */
+const pauses = monitorEventLoopDelay()
 let asked = 0
 let answered = 0
 let delivered = 0
@@ -107,6 +110,8 @@ const commands = {
   /** Resets the measurements; pending requests are still awaited. */
   async measure () {
     latencies = []
+    pauses.enable()
+    pauses.reset()
     beside.measure()
   },
 
@@ -117,7 +122,8 @@ const commands = {
     const deadline = performance.now() + 20_000
     while ((answered < asked || delivered < expected()) && performance.now() < deadline) await delay(20)
     return {
-      latencies: Float64Array.from(latencies), closed, refused, missing: asked - answered + expected() - delivered,
+      latencies: Float64Array.from(latencies), paused: Math.round(pauses.max / 1e6), closed, refused,
+      missing: asked - answered + expected() - delivered,
       ...await beside.report()
     }
   }
