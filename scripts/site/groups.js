@@ -169,6 +169,7 @@ const INTERNALS = {
   'promises.md': 'what inkcast promises, and the checks, tests and mutations that hold each promise',
   'simulation.md': 'whole clusters in virtual time, with faults by seed: how it works, what it checks, how to read a failure',
   'soak.md': 'a test of an hour, in which clients come and go and parts fail, and memory must not grow',
+  'reading.md': 'what readers understood of the README and the docs, and the sentences that they read twice',
   'mqtt.md': 'each mandatory statement of MQTT 3.1.1 and 5, what inkcast does, and the test that shows it',
   'redis-keys.md': 'keys that clients leave in Redis: number, lifetime, size',
   'hooks.md': 'private parts of libraries that inkcast uses (generated)',
