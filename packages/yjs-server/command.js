@@ -22,7 +22,12 @@ async function serve (settings) {
   const check = await loadHook(hook, log)
   const store = new Store(directory)
   await store.start()
-  const unlock = await lock(directory)
+  const unlock = await lock(directory, {
+    onLost () {
+      log.error('another process stores documents here: this one did not run for too long, and ends without a write')
+      process.exit(1)
+    }
+  })
   const secret = settings.secret ?? await keptSecret(directory)
   const inkcast = new Inkcast({ ...settings.api, signal: stopping.signal })
   const figures = new Figures(() => documents)

@@ -14,10 +14,14 @@ const SETTLE = 100
 /**
  * Two processes on one directory would overwrite each other's documents.
  * @param {string} directory may be shared by machines and containers
- * @param {{ host?: string, pid?: number }} [own]
+ * @param {object} [own]
+ * @param {string} [own.host]
+ * @param {number} [own.pid]
+ * @param {number} [own.refresh] ms
+ * @param {() => void} [own.onLost] called when another process has it: this one gave no sign of life for too long
  * @returns {Promise<() => Promise<void>>} gives it back; rejects if another process has it
  */
-export async function lock (directory, { host = hostname(), pid = process.pid } = {}) {
+export async function lock (directory, { host = hostname(), pid = process.pid, refresh = REFRESH, onLost } = {}) {
   const path = join(directory, 'lock')
   const own = `${host} ${pid} ${randomUUID()}`
   for (;;) {
@@ -35,7 +39,16 @@ export async function lock (directory, { host = hostname(), pid = process.pid } 
   await sleep(SETTLE)
   if (await readFile(path, 'utf8').catch(() => '') !== own)
     throw new Error(`another process that starts stores documents in ${directory}`)
-  const timer = setInterval(() => utimes(path, new Date(), new Date()).catch(() => {}), REFRESH).unref()
+  const timer = setInterval(async () => {
+    try {
+      // a start that looks at it moves it away for a moment
+      if (await readFile(path, 'utf8') === own) return await utimes(path, new Date(), new Date())
+    } catch {
+      return
+    }
+    clearInterval(timer)
+    onLost?.()
+  }, refresh).unref()
   return () => {
     clearInterval(timer)
     return remove(path, own)

@@ -3,6 +3,7 @@ import { readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { lock } from '../../../packages/yjs-server/directory.js'
+import { waitFor } from '../../helpers/wait.js'
 import { makeDirectory, removeDirectory } from '../../services/directory.js'
 
 /** @param {import('node:test').TestContext} t */
@@ -35,6 +36,16 @@ test('a lock of another machine without a sign of life is free, and its owner do
   await late()
   await assert.rejects(lock(directory, { host: 'c', pid: 1 }), /^Error: b 1 /)
   await unlock()
+})
+
+test('a process that was stopped until another one has its directory hears of it', async (t) => {
+  const directory = directoryOf(t)
+  let isLost = false
+  await lock(directory, { host: 'a', pid: 1, refresh: 10, onLost: () => { isLost = true } })
+  const unlock = await lock(directory, { host: 'a', pid: 1, refresh: 10, onLost: () => assert.fail('it has it') })
+  await waitFor(() => isLost)
+  await unlock()
+  assert.deepEqual(readdirSync(directory), [])
 })
 
 test('a process that was killed left a lock that is free at once on its machine, with the same id or another one', async (t) => {
