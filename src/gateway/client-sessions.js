@@ -49,6 +49,9 @@ export function createClientSessions (redis) {
       await (await ended).get(key)
     },
 
+    /** @param {Pick<Owner, 'uid' | 'client'>} owner @param {number} seconds that it is kept from now on */
+    prolong: ({ uid, client: id = '' }, seconds) => client.expire(keys.clientSession(uid, id), seconds),
+
     /**
      * @param {Owner} owner
      * @param {string} text

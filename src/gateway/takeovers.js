@@ -115,6 +115,7 @@ export class Takeovers {
     held.claiming = true
     /** @type {Exclusive | undefined} */
     let claimed
+    this.#failed.delete(name)
     try {
       while (held.connection !== claimed && this.#held.get(name) === held) {
         claimed = held.connection
@@ -124,7 +125,6 @@ export class Takeovers {
         for (const other of others) this.#replace(name, other, id)
         if (others.length > 0) await this.#parts.devices.renew(uid, /** @type {string} */ (client), id, at)
       }
-      this.#failed.delete(name)
     } catch {
       this.#services.metrics.bus_errors.inc({ operation: 'claim_device' })
       if (this.#held.get(name) === held) this.#failed.add(name)

@@ -197,6 +197,7 @@ export class MqttConnection extends Connection {
     if (!fits(packet.bytes, this.offer)) {
       const metrics = /** @type {import('../../observe/metrics/metrics.js').Metrics} */ (this.context.metrics)
       metrics.mqtt_records_too_large.inc()
+      if (record !== undefined) place?.ids.delete(record.offset)
       this.unsaved = true
       return []
     }

@@ -96,9 +96,11 @@ export class MqttSessions {
       connection.unsaved = true
       this.#timer ??= this.#context.clock.every(WRITE_EVERY, () => this.#writeChanged()).unref()
     }
-    if (topics !== null)
-      openAgain(connection, topics, this.#context).catch((error) =>
-        this.#context.log.error({ err: error }, 'a session of MQTT was not continued'))
+    if (topics === null) return
+    // its time of before may end sooner than it is written
+    this.#store.prolong(connection, MAX_EXPIRY).catch(() => {})
+    openAgain(connection, topics, this.#context).catch((error) =>
+      this.#context.log.error({ err: error }, 'a session of MQTT was not continued'))
   }
 
   /** @param {MqttConnection} connection @returns {boolean} whether it has a session that outlasts it */
@@ -153,12 +155,12 @@ export class MqttSessions {
     else this.#follow(this.#store.remove(connection))
   }
 
-  #writeChanged () {
+  /** @param {number} [began] of this round, monotonic ms: each session is tried once in it, also if the writes fail */
+  #writeChanged (began = this.#context.clock.monotonic()) {
     let count = 0
-    const before = this.#context.clock.monotonic() - RENEW_AFTER
     for (const [connection, open] of this.#open) {
-      if (!connection.unsaved && open.writtenAt > before) continue
-      if (count++ === BATCH) return void this.#context.clock.soon(() => this.#writeChanged())
+      if (open.writtenAt >= began || (!connection.unsaved && open.writtenAt > began - RENEW_AFTER)) continue
+      if (count++ === BATCH) return void this.#context.clock.soon(() => this.#writeChanged(began))
       this.#keep(connection, open)
     }
   }

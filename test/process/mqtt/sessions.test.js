@@ -50,18 +50,18 @@ describe('a session', () => {
   })
 
   test('that is not granted is none: version 5 says so in CONNACK, and version 3.1.1, which cannot, is refused', async (t) => {
-    const first = await connect(t, 'many', { clientId: 'first' })
-    const budget = inkcast.gateway.users.budgetOf('many')
+    const first = await connect(t, 'spent', { clientId: 'first' })
+    const budget = inkcast.gateway.users.budgetOf('spent')
     assert.throws(() => { for (;;) budget.beginsSending(0) }, { code: 'rate_limited' })
-    const five = await connect(t, 'many', { ...V5, clientId: 'five' })
+    const five = await connect(t, 'spent', { ...V5, clientId: 'five' })
     assert.deepEqual([five.connack.reasonCode, five.connack.properties.sessionExpiryInterval], [0, 0])
-    const four = await connect(t, 'many', { clientId: 'four' })
+    const four = await connect(t, 'spent', { clientId: 'four' })
     assert.deepEqual([four.connack.returnCode, four.connack.sessionPresent], [3, false])
     await four.closed()
-    const clean = await connect(t, 'many', { clientId: 'clean', clean: true })
+    const clean = await connect(t, 'spent', { clientId: 'clean', clean: true })
     assert.equal(clean.connack.returnCode, 0)
     for (const { socket } of [first, five, clean]) socket.destroy()
-    await gone('many')
+    await gone('spent')
   })
 
   test('[MQTT5-3.3.4-10] that continues with missed records delays no SUBACK', async (t) => {

@@ -20,7 +20,7 @@ const RENEWED = 5 * 60_000 + 2000
 async function cluster (t) {
   const clock = manualClock()
   const { redis } = await storeRedis(t)
-  const state = { loses: false, refuses: false, fails: false, replaced: 0, orders: 0 }
+  const state = { loses: false, refuses: false, fails: false, claimLater: Promise.resolve(), replaced: 0, orders: 0 }
   /** @type {Directory[]} */
   const directories = []
   const metrics = /** @type {any} */ ({
@@ -47,6 +47,7 @@ async function cluster (t) {
         ready: true,
         claim: async (...args) => {
           if (state.fails) throw new Error('no Redis')
+          await state.claimLater
           return devices.claim(...args)
         },
         renew: (...args) => devices.renew(...args),
@@ -167,6 +168,25 @@ test('a claim that fails is repeated, and one that Redis has lost is written aga
   assert.deepEqual([next.code, last.open], ['replaced', true])
 })
 
+test('a connection claims its device again within a second if the claim of one that ended before comes after its own', async (t) => {
+  const { clock, state, worker, settled, device } = await cluster(t)
+  const one = worker(1)
+  const mine = device()
+  let send = () => {}
+  state.claimLater = new Promise((resolve) => { send = () => resolve(undefined) })
+  one(...mine).close()
+  state.claimLater = Promise.resolve()
+  const next = one(...mine)
+  await settled()
+  assert.ok(next.claimedAt > 0)
+  send()
+  await settled()
+  assert.equal(next.claimedAt, 0)
+  await clock.pass(1000)
+  await settled()
+  assert.deepEqual([next.open, next.claimedAt > 0], [true, true])
+})
+
 test('a device whose worker has died is claimed without it, and its end is known for an hour', async (t) => {
   const { redis, worker, settled, device } = await cluster(t)
   const mine = device()
@@ -213,6 +233,8 @@ test('a session is written by the connection that has the device, not by one tha
     const old = one(...mine)
     await settled()
     assert.equal(await sessions.write(old, 'old', 60), true)
+    await sessions.prolong(old, 3600)
+    assert.ok(await redis.client.ttl(redis.keys.clientSession(...mine)) > 60, 'continued, it lasts longer')
     state.loses = true
     state.fails = true
     const next = two(...mine)

@@ -73,6 +73,18 @@ test('a join that fails after a part of its records was sent again forgets none 
     { epoch: 'x', offset: 1, sent: 5, ids: new Map([[5, 50], [4, 40]]) })
 })
 
+test('a record of an earlier connection that the client takes no longer, since it is too large, holds no position back', () => {
+  const { own } = connection(4, 5)
+  const place = { epoch: 'x', offset: 1, sent: 3, ids: new Map([[2, 20]]) }
+  const subscription = { qos: /** @type {const} */ (1), noLocal: false, guid: 'a', place }
+  own.subscribe('doc/a', subscription)
+  own.deliver(record(2))
+  own.deliver(record(3))
+  const feeds = /** @type {any} */ ({ position: () => ({ epoch: 'x', offset: 3 }) })
+  own.document = /** @type {any} */ (() => ({ joined: true }))
+  assert.deepEqual(own.placeIn(subscription, feeds, /** @type {any} */ ({})), { epoch: 'x', offset: 3, sent: 3, ids: new Map() })
+})
+
 test('of a document that is withdrawn, records that are queued free their room, and those that are written do not', () => {
   const { own, flushed } = connection(2)
   own.subscribe('doc/a', { qos: 1, noLocal: false, guid: 'a' })

@@ -57,6 +57,24 @@ test('a session is written within 5 s after a record was acknowledged, not witho
   assert.equal(writes, 3)
 })
 
+test('each of many sessions is tried once in 5 s while no write succeeds', async () => {
+  const clock = manualClock()
+  let writes = 0
+  const store = { async write () {
+    if (writes++ > 1000) assert.fail('the worker does nothing else')
+    throw new InkcastError('unavailable')
+  } }
+  const sessions = new MqttSessions(/** @type {any} */ (store), /** @type {any} */ ({
+    clock, metrics: { bus_errors: { inc () {} } }, log: { debug () {} }
+  }))
+  for (let i = 0; i < 250; i++)
+    sessions.begin(/** @type {any} */ ({ uid: 'ada', client: `sensor-${i}`, subscriptions: () => [] }), 60, null)
+  await clock.pass(5000)
+  assert.equal(writes, 250)
+  await clock.pass(5000)
+  assert.equal(writes, 500)
+})
+
 test('a subscription is kept before its SUBACK also if the connection has claimed its client id only meanwhile, and SUBACK does not wait ' +
   'for ever', async () => {
   const clock = manualClock()
