@@ -37,8 +37,10 @@ async function metric (name) {
 }
 
 test('PM2 runs two gateway workers, api and ingest; readiness and metrics cover all of them', async () => {
-  const { ready, processes } = await cluster.status()
-  assert.equal(ready, true)
+  /** @type {any} */
+  let answer
+  await waitFor(async () => (answer = await cluster.status()).ready, { message: () => answer })
+  const { processes } = answer
   assert.deepEqual(
     processes.map((/** @type {any} */ { name }) => name),
     ['api-0', 'gateway-0', 'gateway-1', 'ingest-0']
