@@ -161,6 +161,9 @@ export class EngineSocket extends WebSocketLink {
   /** Ends the open poll, and nothing else. @returns {boolean} false: none is open */
   endPoll () { return this.polling !== null && this.polling.end(NOOP) }
 
+  /** Its messages are not looked at: the session closes, or its upgrade has been given up. */
+  get ignores () { return this.polling === null ? this.readyState !== 'open' : !this.upgrading }
+
   /** @override @param {string | Buffer} message */
   onMessage (message) {
     if (this.polling !== null) this.#probed(message)

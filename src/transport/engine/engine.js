@@ -152,6 +152,8 @@ export class Engine extends EngineServer {
     if (client === undefined) return super.verify(req, upgrade, decide)
     if (!upgrade && client.transport.name !== 'polling') return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
     if (this.inputLimits.isEarly(client) && !upgrade) this.#keepHead(client, req)
+    // of all early sessions it may be the one that has to go for the bytes of its head
+    if (this.sessionOf(req._query.sid) !== client) return super.verify(req, upgrade, decide)
     if (upgrade) {
       if (client.transport.name === 'websocket' || client.upgrading)
         return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })

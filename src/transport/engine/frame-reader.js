@@ -42,6 +42,7 @@ export class FrameError extends Error {
  * @typedef {object} FrameSink
  * @property {boolean} [deflates] whether messages may be compressed; default false
  * @property {string} [readyState] `closed`: nothing more is read
+ * @property {boolean} [ignores] whether it drops messages: then compressed ones are not inflated, which costs more
  * @property {(message: string | Buffer) => void} onMessage text, or a view of the received bytes
  * @property {(payload: Buffer) => void} onPing a view of the received bytes
  * @property {() => void} [onPong]
@@ -220,8 +221,9 @@ export class FrameReader {
     const fin = (first & 0x80) !== 0
     const deflated = (first & RSV1) !== 0
     if (fin && this.#message === null) {
-      if (deflated) sink.onMessage(inflate(payload, opcode === TEXT, maxPayload))
-      else if (opcode !== TEXT) sink.onMessage(payload)
+      if (deflated) {
+        if (!sink.ignores) sink.onMessage(inflate(payload, opcode === TEXT, maxPayload))
+      } else if (opcode !== TEXT) sink.onMessage(payload)
       else {
         if (this.#utf8 !== null) this.#checkText(bytes, from, end, true)
         else if (!isUtf8(payload)) throw invalidText()
@@ -236,8 +238,9 @@ export class FrameReader {
     if (!fin) return false
     this.#message = null
     const whole = message.payload.bytes
-    if (message.deflated) sink.onMessage(inflate(whole, message.text, maxPayload))
-    else sink.onMessage(message.text ? whole.toString() : whole)
+    if (message.deflated) {
+      if (!sink.ignores) sink.onMessage(inflate(whole, message.text, maxPayload))
+    } else sink.onMessage(message.text ? whole.toString() : whole)
     return true
   }
 }

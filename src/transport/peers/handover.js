@@ -32,7 +32,8 @@ export function handOver ({ to, head, rest, socket }) {
   // Bytes that arrived since the request; without a handle this starts no reading.
   for (let chunk; (chunk = socket.read()) !== null;) rest = Buffer.concat([rest, chunk])
   // The rest of the socket must neither wait for data nor destroy the handle.
-  socket.removeAllListeners()
+  // not `close`: limits count until then
+  for (const event of ['data', 'readable', 'end', 'error', 'timeout', 'drain']) socket.removeAllListeners(event)
   socket.on('error', () => {})
   internals.destroy()
   const bytes = Buffer.concat([Buffer.from(head, 'latin1'), rest]).toString('base64')

@@ -252,6 +252,21 @@ describe('compressed messages', () => {
     encode({ opcode: 0, payload: whole.subarray(10) }, MASK)
   ]
 
+  test('are not inflated for a sink that drops its messages, whole or in fragments', () => {
+    const damaged = Buffer.alloc(10, 255)
+    const reader = new FrameReader()
+    const frames = [
+      encode({ opcode: 1, rsv: 4, payload: damaged }, MASK),
+      encode({ opcode: 1, rsv: 4, fin: false, payload: damaged }, MASK),
+      encode({ opcode: 0, payload: damaged }, MASK)
+    ]
+    const fail = () => assert.fail()
+    const sink = { deflates: true, ignores: true, onMessage: fail, onPing: fail, onCloseFrame: fail }
+    assert.equal(reader.read(Buffer.concat(frames), MAX_PAYLOAD, sink), 1, 'the fragment counts')
+    assert.throws(() => reader.read(encode({ opcode: 1, rsv: 4, payload: damaged }, MASK), MAX_PAYLOAD,
+      { ...sink, ignores: false }), FrameError)
+  })
+
   for (const [what, frames, expected] of /** @type {[string, Buffer[], unknown[]][]} */ ([
     ['are inflated, beside others', [compressed(TEXT), text('plain'), compressed(TEXT)], [TEXT, 'plain', TEXT]],
     ['may be binary', [compressed(Buffer.alloc(999, 255), 2)], [Buffer.alloc(999, 255)]],
