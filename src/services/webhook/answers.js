@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto'
 import { Backoff, retry } from '../../base/common/backoff.js'
 import { InkcastError, publicError } from '../../base/common/errors.js'
 import { LogLimit } from '../../base/common/log-limit.js'
 import { publicationFromItem } from '../../wire/item.js'
 import { countItems } from '../../wire/json-walk.js'
 import { TooManyValues } from '../../wire/msgpack.js'
+import { MAX_ID_BYTES, isId } from '../../wire/publication.js'
 import { MAX_VALUES, placeOf } from '../../wire/value.js'
 
 /** The publisher's name, as receivers see it. */
@@ -12,6 +14,8 @@ const SOURCE = 'webhook'
 const MAX_PUBLICATIONS = 1000
 /** A defect may concern one publication only: after this number of tries it is refused, and the others go on. */
 const DEFECT_TRIES = 5
+/** Beside the source, the longest key that is stored as it is; longer ones are stored as a hash. */
+const MAX_KEY = MAX_ID_BYTES - SOURCE.length - 1
 /** More than a publication has, also when it has each one twice. */
 const MAX_FIELDS = 50
 
@@ -117,7 +121,7 @@ export function createAnswers ({
           source: SOURCE,
           now: clock.now(),
           random,
-          keyFrom: (key) => `${SOURCE}:${key ?? `${id}:${i}`}`
+          keyFrom: (key) => keyOf(key ?? `${id}:${i}`)
         })
       } catch (error) {
         charge(1)
@@ -156,4 +160,10 @@ function itemsOf (text) {
   const { publish = [] } = given
   if (!Array.isArray(publish)) throw new InkcastError('bad_request', `${wanted}; publish is not a list`)
   return publish
+}
+
+/** @param {string} key of a publication @returns {string} the same for the same key */
+const keyOf = (key) => {
+  const isLong = isId(key) && Buffer.byteLength(key) > MAX_KEY
+  return `${SOURCE}:${isLong ? createHash('sha256').update(key).digest('base64url') : key}`
 }

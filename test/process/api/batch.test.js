@@ -74,6 +74,14 @@ test('all or none of a document are published', async (t) => {
   assert.deepEqual(api.published.map(({ guid, uid }) => guid ?? uid), ['good', 'ada'])
 })
 
+test('any number of publications with a mistake refuse no others', async (t) => {
+  const api = await startApi(t)
+  const wrong = Array.from({ length: 300 }, () => ({ operator: 'user', uid: 'ada', value: 1, speed: 3 }))
+  const answer = await batch(api, { publications: [...wrong, { guid: 'good', value: 1 }] })
+  assert.deepEqual([answer.status, answer.body.failed, codes(answer).at(-1)], [200, 300, 'ok'])
+  assert.deepEqual(api.published.map(({ guid }) => guid), ['good'])
+})
+
 test('each publication of a batch has its idempotency key, the same as over its own path', async (t) => {
   let failing = true
   const api = await startApi(t, {

@@ -113,6 +113,16 @@ for (const [kind, one] of Object.entries(REFUSED)) {
   })
 }
 
+test('a publication may have a key of 255 characters', async (t) => {
+  const { published, results, answer } = await start(t)
+  const keys = [247, 248, 249, 255].map((length) => 'k'.repeat(length))
+  for (const key of [...keys, keys[3]]) await answer({ publish: [{ guid: 'notes/a', value: 1, idempotencyKey: key }] })
+  const stored = published.map(({ idempotencyKey }) => idempotencyKey)
+  assert.equal(new Set(stored).size, 4)
+  assert.deepEqual([stored[0], stored[1], stored[3]], [`webhook:${keys[0]}`, `webhook:${keys[1]}`, stored[4]])
+  assert.deepEqual(await results(), { ok: 5 })
+})
+
 test('after too many refusals the next answer waits', async (t) => {
   const { answer, slept, published } = await start(t)
   for (let i = 0; i < 3; i++) await answer({ publish: Array.from({ length: 1000 }, () => ({ guid: 'minutes', value: 1 })) })

@@ -20,6 +20,8 @@ export const MAX_PUBLICATIONS = 1000
 const MAX_FIELDS = 50
 /** One call of the bus takes as many. */
 export const MAX_PER_LANE = 256
+/** Of publications that are refused before their target is known. */
+const NO_LANE = ''
 /** What a batch may have beside one value of the largest size, bytes. */
 const OVERHEAD = 64 * 1024
 const MIN_BYTES = 4 * 2 ** 20
@@ -152,7 +154,7 @@ async function publishBatch (call) {
   for (const [index, { lane }] of entries.entries()) {
     const others = lanes.get(lane)
     if (others === undefined) lanes.set(lane, [index])
-    else if (others.push(index) > MAX_PER_LANE)
+    else if (others.push(index) > MAX_PER_LANE && lane !== NO_LANE)
       throw new InkcastError('bad_request', `a batch has at most ${MAX_PER_LANE} publications of one target`)
   }
   /** @type {object[]} */
@@ -200,7 +202,7 @@ export function entryOf ({ item, value }, { caller, now, random, admit, refused 
 
 /** @param {any} item that may be anything @returns {string} */
 const laneOfItem = (item) =>
-  typeof item?.guid === 'string' && (item.operator ?? 'broadcast') === 'broadcast' ? `d:${item.guid}` : ''
+  typeof item?.guid === 'string' && (item.operator ?? 'broadcast') === 'broadcast' ? `d:${item.guid}` : NO_LANE
 
 /**
  * Counts the publications before it decodes them, and charges the caller what decoding took.
