@@ -5,17 +5,18 @@
  * @typedef {import('../connection/options.js').ClientState} ClientState
  */
 
+const JOIN = 'the answer of the gateway to its join'
 /**
  * Texts by `heldFor`, the reason why events (records, and those of the document) are held.
  * @type {Record<string, string>}
  */
 const HOLDERS = {
+  joining: JOIN,
   'no listener': 'doc.on(…): the document has no listener yet',
   'load': '`load` to finish',
   resync: 'a listener of `resync` to finish'
 }
 
-const JOIN = 'the answer of the gateway to its join'
 /** @type {Partial<Record<ClientState, string>>} */
 const UNCONNECTED = {
   connecting: 'the first connection',

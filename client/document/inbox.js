@@ -12,13 +12,14 @@ const MAX_QUEUED = 10_000
 /** Reasons to hold events. */
 const NO_LISTENER = 'no listener'
 const RESYNC = 'resync'
+const JOIN = 'joining'
 
 /**
  * Incoming events of one opened Document: its listeners and loops, and the events that are held for them. The Document
  * is its face for the page. The membership, which all inboxes of a guid share, calls:
  *
  * - `record`, `emit` with what the gateway has sent
- * - `checkStatus` when `joined` has changed, `complete` and `compare` when the epoch is known
+ * - `joined` when it is joined, `checkStatus` when it no longer is; `compare` for a copy, when the epoch is known
  * - `load` if the page has no copy, `fail` when it is over; `close` ends it from this side, and calls `close` there
  */
 export class Inbox {
@@ -59,6 +60,8 @@ export class Inbox {
     this.echo = echo
     this.#loader = Loader && new Loader(/** @type {import('../types.js').Load} */ (load), membership, this)
   }
+    // records before the epoch is known have no position, and are dropped if the connection is lost
+    if (!membership.position?.epoch) this.held.reasons.add(JOIN)
 
   /** @returns {import('../types.js').Status} */
   get status () {
@@ -126,7 +129,7 @@ export class Inbox {
         if (this.closed) break
         await /** @type {Promise<void>} */ (new Promise((resolve) => { wake = resolve }))
       }
-      if (this.error !== null) throw this.error
+      if (this.error) throw this.error
     } finally {
       this.loops.delete(loop)
     }
@@ -149,29 +152,31 @@ export class Inbox {
   /** @param {string} event @param {any[]} args */
   emit (event, args) {
     if (this.closed) return
-    if (event === 'resync') this.floor = 0
-    if (event === 'resync' && this.#loader) {
-      this.#loader.start(args[0].reason)
-      this.emitter.emit('resync', ...args)
-    } else if (!this.held.emit(event, args)) {
-      this.#overflow()
+    if (event === 'resync') {
+      this.floor = 0
+      if (this.#loader) {
+        this.#loader.start(args[0].reason)
+        this.emitter.emit(event, ...args)
+        return
+      }
     }
-  }
-
-  #overflow () {
+    if (this.held.emit(event, args)) return
     this.#membership.log('overflow', [...this.held.reasons].join())
     if (this.#loader) this.#loader.overflow()
     else this.held.replace([['resync', [{ position: this.position, reason: 'overflow' }]]])
   }
 
-  /** Adds the epoch to held events that arrived before it was known. @param {string} epoch */
-  complete (epoch) {
+  /** The gateway has joined it. @param {string} epoch of the log, for held events that arrived before it was known */
+  joined (epoch) {
     for (const [event, [first, meta]] of this.held.events) {
       const position = event === 'resync' ? first.position : meta
       if (position?.epoch === '') position.epoch = epoch
     }
   }
 
+    this.checkStatus()
+    this.compare()
+    this.#release(JOIN)
   /** The gateway ended it. @param {ClientError} error */
   fail (error) {
     if (this.closed) return

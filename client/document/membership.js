@@ -56,7 +56,6 @@ export class Membership {
   members = Object.assign(new Map(), { count: 0 })
   /** @type {import('../presence/participation.js').Participation | undefined} */
   #part
-  #fresh
   #last
   #failures = 0
   /** @type {import('../common/clock.js').Timer | undefined} */
@@ -73,9 +72,7 @@ export class Membership {
     this.link = link
     this.#last = begin?.last
     /** The epoch is '' until the gateway has sent it. */
-    this.position = position && { ...position }
-    /** Whether the first caller had no copy of the document. */
-    this.#fresh = position === null
+    this.position = position
     this.#openQueue()?.catch(() => {})
   }
 
@@ -96,7 +93,7 @@ export class Membership {
     this.inboxes.add(inbox)
     // without a `load`, `inbox.load` does nothing
     if (first) {
-      if (this.#fresh) inbox.load('open')
+      if (!this.position) inbox.load('open')
     } else if (position) {
       inbox.copy = position
       if (this.position?.epoch) inbox.compare()
@@ -197,18 +194,13 @@ export class Membership {
     this.#failures = 0
     this.readOnly = access === 'read'
     this.signals.joined(this.readOnly && !signals)
-    if (this.position?.epoch === '') for (const inbox of this.inboxes) inbox.complete(position.epoch)
     // newer records may have arrived before the answer
     const { epoch, offset } = this.position ?? position
     const newer = epoch === '' || epoch === position.epoch ? offset : 0
     this.position = { ...position, offset: Math.max(position.offset, newer) }
-    this.dealtWith()
     this.#part?.joined(page)
     this.log('joined', { ...position, recovered })
-    for (const inbox of this.inboxes) {
-      inbox.checkStatus()
-      inbox.compare()
-    }
+    for (const inbox of this.inboxes) inbox.joined(position.epoch)
     this.emit('joined', { position: { ...position }, recovered })
     this.#waiting.resolve()
     if (this.outbox) this.outbox.joined()
@@ -237,12 +229,12 @@ export class Membership {
   /** Called when the connection is lost. */
   lost () {
     this.#rest()
-    for (const inbox of this.inboxes) inbox.checkStatus()
+    // during the first join, records so far are useless, because others may precede those of the next join
+    if (!this.position?.epoch) this.position = null
+    for (const inbox of this.inboxes) {
     this.outbox?.lost()
-    if (this.position?.epoch === '') {
-      // the first join was in progress: records so far are useless, because others may precede those of the next join
-      this.position = null
-      for (const inbox of this.inboxes) inbox.held.replace()
+      if (!this.position) inbox.held.replace()
+      inbox.checkStatus()
     }
   }
 
