@@ -1,6 +1,7 @@
 import { clock } from '../common/clock.js'
 import { Emitter, call } from '../common/emitter.js'
 import { closedError } from '../common/error.js'
+import { Waiting } from '../common/waiting.js'
 import { Held } from './held.js'
 import { nameOf } from './own-events.js'
 
@@ -11,8 +12,8 @@ const MAX_QUEUED = 10_000
 
 /** Reasons to hold events. */
 const NO_LISTENER = 'no listener'
-const RESYNC = 'resync'
 const JOIN = 'joining'
+const RESYNC = 'resync'
 
 /**
  * Incoming events of one opened Document: its listeners and loops, and the events that are held for them. The Document
@@ -28,6 +29,8 @@ export class Inbox {
   loops = new Set()
   held = new Held((event, args) => this.#dispatch(event, args))
   closed = false
+  /** Callers that wait for another status. */
+  waiting = new Waiting()
   /** Why the gateway ended it. @type {ClientError | null} */
   error = null
   /** The position of the caller's copy, until it is compared. @type {import('./positions.js').Position | null} */
@@ -57,11 +60,11 @@ export class Inbox {
     this.#membership = membership
     this.#onReason = onReason
     this.held.reasons.add(NO_LISTENER)
+    // records before the epoch is known have no position, and are dropped if the connection is lost
+    if (!membership.position?.epoch) this.held.reasons.add(JOIN)
     this.echo = echo
     this.#loader = Loader && new Loader(/** @type {import('../types.js').Load} */ (load), membership, this)
   }
-    // records before the epoch is known have no position, and are dropped if the connection is lost
-    if (!membership.position?.epoch) this.held.reasons.add(JOIN)
 
   /** @returns {import('../types.js').Status} */
   get status () {
@@ -83,11 +86,9 @@ export class Inbox {
 
   /** @returns {Promise<void>} resolves when it is joined and loaded */
   async ready () {
-    for (;;) {
+    while (this.status !== 'live') {
       if (this.closed) throw this.error ?? closedError()
-      if (this.#loader?.loading) await this.#loader.done
-      else if (this.#membership.joined) return
-      else await this.#membership.whenJoined()
+      await this.waiting.wait()
     }
   }
 
@@ -143,6 +144,7 @@ export class Inbox {
       if (this.#onReason) call(this.#onReason, reason)
     } else if (status === this.#status) return
     this.#status = status
+    this.waiting.resolve()
     this.emitter.emit('doc:status', status, reason)
   }
 
@@ -172,11 +174,11 @@ export class Inbox {
       const position = event === 'resync' ? first.position : meta
       if (position?.epoch === '') position.epoch = epoch
     }
-  }
-
     this.checkStatus()
     this.compare()
     this.#release(JOIN)
+  }
+
   /** The gateway ended it. @param {ClientError} error */
   fail (error) {
     if (this.closed) return

@@ -42,8 +42,6 @@ export class Loader {
     this.#load = load
     this.#membership = membership
     this.#inbox = inbox
-    /** Settles when the latest load has ended; never rejects. */
-    this.done = Promise.resolve()
   }
 
   get loading () { return this.#controller !== null }
@@ -57,7 +55,7 @@ export class Loader {
     this.#dropped = 0
     held.replace()
     held.reasons.add(LOAD)
-    this.done = this.#run(reason, this.#controller)
+    this.#run(reason, this.#controller)
     this.#inbox.checkStatus()
   }
 
@@ -73,7 +71,7 @@ export class Loader {
     this.#controller = null
   }
 
-  /** @param {import('../types.js').LoadReason} reason @param {AbortController} controller */
+  /** Never rejects. @param {import('../types.js').LoadReason} reason @param {AbortController} controller */
   async #run (reason, { signal }) {
     const { held } = this.#inbox
     const membership = this.#membership

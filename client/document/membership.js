@@ -101,14 +101,8 @@ export class Membership {
       inbox.load('open')
       begin?.fill?.(this, inbox)
     }
-    const opened = async () => {
-      if (offline) return
-      // its rejection ends this call, and no `load`
-      if (!this.joined) await this.whenJoined()
-      await inbox.ready()
-    }
     try {
-      await within(opened(), options, 'the document is not open yet')
+      await within(offline ? Promise.resolve() : inbox.ready(), options, 'the document is not open yet')
     } catch (error) {
       inbox.close()
       throw error
@@ -137,7 +131,10 @@ export class Membership {
   }
 
   /** Rejects the waiting callers: no connection will come. @param {ClientError} error */
-  reject (error) { this.#waiting.reject(error) }
+  reject (error) {
+    this.#waiting.reject(error)
+    for (const { waiting } of this.inboxes) waiting.reject(error)
+  }
 
   /** @param {ClientError} error */
   #end (error) {
