@@ -5,6 +5,10 @@ import { nameOf } from './own-events.js'
 
 /** Reason to hold events. */
 const LOAD = 'load'
+/** Held events that are kept when a load replaces another one: it does not bring them. */
+const KEPT = /^(joined|presence)$/
+/** Maximum number of them: fewer than are held. */
+const MAX_KEPT = 1000
 
 /** @typedef {import('./positions.js').Position} Position */
 
@@ -53,7 +57,7 @@ export class Loader {
     this.#controller = new AbortController()
     this.#inbox.floor = 0
     this.#dropped = 0
-    held.replace()
+    this.#dropRecords()
     held.reasons.add(LOAD)
     this.#run(reason, this.#controller)
     this.#inbox.checkStatus()
@@ -63,7 +67,7 @@ export class Loader {
   overflow () {
     if (!this.loading) return this.start('overflow')
     this.#dropped = this.#membership.position?.offset ?? 0
-    this.#inbox.held.replace()
+    this.#dropRecords()
   }
 
   stop () {
@@ -102,6 +106,7 @@ export class Loader {
       membership.log('loaded', from)
       this.reason = null
       this.#inbox.checkStatus()
+      if (this.loading) return // a listener has called `reload`
       held.release(LOAD)
       membership.dealtWith()
     } catch (error) {
@@ -121,6 +126,12 @@ export class Loader {
     if (!this.#warned) console.warn(`inkcast: document ${JSON.stringify(membership.guid)}: ${reason.message}`, error)
     this.#warned = true
     this.#inbox.checkStatus()
+  }
+
+  /** The log has the records. Other events come only once, and all of them could fill the place for records. */
+  #dropRecords () {
+    const { held } = this.#inbox
+    held.replace(held.events.filter(([event]) => KEPT.test(event)).slice(-MAX_KEPT))
   }
 
   /** @param {number} after @param {number} upTo @returns {boolean} whether all records of that range are held */
