@@ -229,10 +229,10 @@ export class Membership {
     // during the first join, records so far are useless, because others may precede those of the next join
     if (!this.position?.epoch) this.position = null
     for (const inbox of this.inboxes) {
-    this.outbox?.lost()
       if (!this.position) inbox.held.replace()
       inbox.checkStatus()
     }
+    this.outbox?.lost()
   }
 
   /** @param {{ position: Position, reason: string }} resync */
@@ -334,8 +334,12 @@ export class Membership {
    * @returns {Promise<{ traceId?: string }>}
    */
   async queue (argument) {
+    if (this.outbox) return this.outbox.add(argument)
     const opening = this.#openQueue()
     if (!opening) throw badRequest('`queue` needs the option `outbox` of connect')
+    try {
+      argument = structuredClone(argument) // the caller may change it meanwhile
+    } catch {} // the outbox reports it
     return (await opening).add(argument)
   }
 

@@ -134,6 +134,8 @@ export class DocumentQueue {
   }
 
   joined () {
+    // a listener to the join may have closed the document
+    if (this.#closing.signal.aborted) return
     this.#up = true
     this.#failures = 0
     this.#again()
