@@ -79,9 +79,13 @@ export class Document {
    * @type {import('../types.js').Listen<Events, Presence, Signals>}
    */
   on = (/** @type {string} */ event, /** @type {Function} */ listener, { signal } = /** @type {any} */ ({})) => {
-    const remove = this.#inbox.emitter.on(event, listener)
+    const off = this.#inbox.emitter.on(event, listener)
+    const remove = () => {
+      off()
+      signal?.removeEventListener('abort', remove)
+    }
     if (signal?.aborted) remove()
-    else signal?.addEventListener('abort', remove, { once: true })
+    else signal?.addEventListener('abort', remove)
     this.#inbox.listen()
     return remove
   }

@@ -121,6 +121,23 @@ describe('records', () => {
   })
 })
 
+describe('a listener with a signal', () => {
+  for (const method of /** @type {const} */ (['on', 'once'])) {
+    test(`leaves nothing at the signal when it is removed: ${method}`, async (t) => {
+      const { doc, record } = await opened(t)
+      const { signal } = new AbortController()
+      const add = t.mock.method(signal, 'addEventListener')
+      const remove = t.mock.method(signal, 'removeEventListener')
+      const off = doc[method]('message', () => {}, { signal })
+      if (method === 'once') record('six', 6)
+      else off()
+      const [added, removed] = [add, remove].map(({ mock: { calls } }) =>
+        calls.map(({ arguments: [, listener] }) => listener))
+      assert.deepEqual(removed, added)
+    })
+  }
+})
+
 describe('a document over reconnects', () => {
   test('is joined again from its position, by each handshake', async (t) => {
     const { client, socket, seen, record, back } = await opened(t)
