@@ -80,7 +80,12 @@ export async function openScene (
   await complete()
 
   async function complete (timeout = COMPLETE) {
-    const { published } = publisher
+    await haveAll(publisher.published, timeout)
+    return publisher.published
+  }
+
+  /** @param {Record<string, number>} published number of a record by document @param {number} [timeout] ms */
+  async function haveAll (published, timeout = COMPLETE) {
     await waitFor(
       async () => {
         const { missing, connected, clients: all } = await clients.progress(published)
@@ -90,7 +95,6 @@ export async function openScene (
       },
       { timeout, message: 'every client to receive everything' }
     )
-    return published
   }
 
   /** @param {string} name @param {() => boolean} isOver */
@@ -143,6 +147,8 @@ export async function openScene (
         const took = performance.now() - made
         if (pauses) publisher.start()
         await delay(after)
+        // a resync that replaces the last records shows only by the next record
+        await haveAll({ ...publisher.published })
         await publisher.stop()
         const published = await complete()
         const { clients: reports, refusals } = await clients.report()
