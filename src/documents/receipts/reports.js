@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import { Backoff, retry } from '../../base/common/backoff.js'
 import { InkcastError, publicError } from '../../base/common/errors.js'
 import { receiptRecord } from './summary.js'
@@ -20,7 +19,13 @@ export const GIVE_UP = 60_000
  * @property {Pick<import('../../base/common/random.js').Random, 'number'>} random
  */
 export class Reports {
-  #stopping = new AbortController()
+  /**
+   * Calls in progress, as many as receipts. Each has a signal of its own: Node walks all listeners of a signal for each
+   * one that is added or removed, which with thousands of repeated calls takes a whole core.
+   * @type {Set<AbortController>}
+   */
+  #calls = new Set()
+  #isStopped = false
 
   /** @param {ReportDependencies} dependencies */
   constructor ({ uplink, parts, log, clock, random }) {
@@ -29,8 +34,6 @@ export class Reports {
     this.log = log
     this.clock = clock
     this.random = random
-    // each try that is repeated listens to it: as many as receipts in progress
-    setMaxListeners(0, this.#stopping.signal)
   }
 
   /** For the case that this worker dies. @param {Receipt} receipt all members are added in this turn */
@@ -78,7 +81,11 @@ export class Reports {
   }
 
   /** Aborts what is in progress. */
-  stop () { this.#stopping.abort(new InkcastError('unavailable')) }
+  stop () {
+    this.#isStopped = true
+    const reason = new InkcastError('unavailable')
+    for (const call of this.#calls) call.abort(reason)
+  }
 
   /** Of a receipt that is shared, or has a holder. */
   get #others () { return /** @type {import('./redis-receipts.js').ReceiptParts} */ (this.parts) }
@@ -96,7 +103,16 @@ export class Reports {
   }
 
   /** @template T @param {() => Promise<T>} attempt */
-  #insist (attempt) { return insist(attempt, this.#stopping.signal, this.clock, this.random) }
+  async #insist (attempt) {
+    if (this.#isStopped) throw new InkcastError('unavailable')
+    const call = new AbortController()
+    this.#calls.add(call)
+    try {
+      return await insist(attempt, call.signal, this.clock, this.random)
+    } finally {
+      this.#calls.delete(call)
+    }
+  }
 }
 
 /** @param {Receipt} receipt @returns {string | undefined} its id among what this worker leaves if it dies */

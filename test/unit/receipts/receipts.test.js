@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { describe, test } from 'node:test'
+import { manualClock } from '../../helpers/manual-clock.js'
 import { publicationWith } from '../../helpers/publication.js'
 import { GIVE_UP } from '../../../src/documents/receipts/reports.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -209,5 +211,34 @@ describe('the limit of pending receipts', () => {
     await clock.pass(10_000)
     assert.equal(receipts.pending, 0)
     assert.deepEqual(await counted(), { acknowledged: 1, unreported: 1 })
+  })
+  // Node walks all listeners of a signal for each one that is added or removed
+  test('each summary that is sent again and again has a signal of its own, and all of them end when the worker stops', async () => {
+    const time = manualClock()
+    /** @type {(AbortSignal | undefined)[]} */
+    const signals = []
+    const clock = {
+      ...time,
+      /** @param {number} ms @param {AbortSignal} [signal] */
+      sleep (ms, signal) {
+        signals.push(signal)
+        return time.sleep(ms, signal)
+      }
+    }
+    const { receipts, uplink, deliver, acknowledge, counted } = setUp({ clock })
+    uplink.failing = true
+    const members = connections(20)
+    for (const member of members) acknowledge(member, deliver([member]))
+    await turns()
+    assert.deepEqual(
+      signals.map((signal) => signal === undefined ? 0 : getEventListeners(signal, 'abort').length),
+      members.map(() => 1)
+    )
+    const stopped = receipts.stop()
+    await time.pass(10_000)
+    await stopped
+    await turns()
+    assert.deepEqual([receipts.pending, time.timers], [0, 0])
+    assert.deepEqual(await counted(), { acknowledged: 20, unreported: 20 })
   })
 })
