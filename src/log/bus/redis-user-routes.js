@@ -108,7 +108,7 @@ class Changes {
 
 export class UserRoutes {
   /**
-   * Users of this worker, the one with the oldest renewal first; bounded by the number of connections.
+   * Users of this worker, the one whose renewal was tried least recently first; bounded by the number of connections.
    * @type {Map<string, { renewedAt: number }>}
    */
   #users = new Map()
@@ -206,20 +206,24 @@ export class UserRoutes {
     }
   }
 
-  /** Renews the users that are due, oldest first. */
+  /**
+   * Renews the users that are due. Those whose renewal fails are tried again after all others: those of a Redis shard
+   * that does not respond do not delay the others.
+   */
   async #renew () {
     if (this.#renewing || !this.#redis.ready) return
     this.#renewing = true
     try {
       this.#removeUnsure()
       const now = this.#clock.monotonic()
+      const dueBefore = Math.max(this.#lostAt, now - RENEW_AFTER)
       /** @type {Promise<unknown>[]} */
       const renewals = []
       for (const [uid, user] of this.#users) {
-        if (renewals.length === RENEWALS || user.renewedAt >= Math.max(this.#lostAt, now - RENEW_AFTER)) break
-        renewals.push(this.#changes.add(uid, '+').then(() => {
+        if (renewals.length === RENEWALS) break
+        if (user.renewedAt >= dueBefore) continue
+        renewals.push(this.#changes.add(uid, '+').then(() => { user.renewedAt = now }).finally(() => {
           if (this.#users.get(uid) !== user) return
-          user.renewedAt = now
           this.#users.delete(uid)
           this.#users.set(uid, user)
         }))
@@ -233,11 +237,10 @@ export class UserRoutes {
     this.#tellRenewed()
   }
 
-  /** A failed or new loss leaves the oldest user behind: the others wait for the next round. */
   #tellRenewed () {
-    const oldest = this.#users.values().next().value
-    if (oldest !== undefined && oldest.renewedAt < this.#lostAt) return
-    this.#renewal?.resolve()
+    if (this.#renewal === null) return
+    for (const { renewedAt } of this.#users.values()) if (renewedAt < this.#lostAt) return
+    this.#renewal.resolve()
     this.#renewal = null
   }
 }

@@ -4,6 +4,7 @@ import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { UserRoutes } from '../../../src/log/bus/redis-user-routes.js'
 import { systemClock } from '../../../src/base/common/clock.js'
 import { createMetrics } from '../../../src/observe/metrics/metrics.js'
+import { hashSlot } from '../../../src/redis/hash-slot.js'
 import { createKeys } from '../../../src/redis/keys.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -22,11 +23,11 @@ function fixture ({ isCluster = false, failing = false, ordered = [], isOwner, c
   const told = []
   /** @type {{ keys: string[], ops: string }[]} */
   const calls = []
-  const redisState = { failing }
+  const redisState = { failing, isLost: (/** @type {string} */ _key) => false }
   const scripts = {
     users: async (/** @type {string[]} */ keys, /** @type {[number, number, string]} */ [, , ops]) => {
       calls.push({ keys: [...keys], ops })
-      if (redisState.failing) throw new Error('away')
+      if (redisState.failing || keys.some(redisState.isLost)) throw new Error('away')
       return ordered
     }
   }
@@ -153,5 +154,37 @@ describe('users of a worker in Redis', () => {
     time.advance(1000)
     await users.remove('bob')
     assert.deepEqual(sent(), removed(['bob']), 'nothing else is sent before it')
+  })
+  test('on a shard that does not respond delay no others, and are registered again when it responds', async (t) => {
+    const time = manualClock()
+    const { calls, users, redisState } = fixture({ isCluster: true, clock: time })
+    users.start()
+    t.after(() => users.stop())
+    const onFirstShard = (/** @type {string} */ key) => hashSlot(key) < 5461
+    const uids = Array.from({ length: 6600 }, (_, i) => `user-${i}`)
+    const isDead = (/** @type {string} */ uid) => onFirstShard(userWorkers(uid))
+    // as many as one round renews, and the oldest ones
+    const dead = uids.filter(isDead).slice(0, 2100)
+    const others = uids.filter((uid) => !isDead(uid)).slice(0, 100)
+    const added = Promise.all([...dead, ...others].map((uid) => users.add(uid)))
+    await time.pass(100)
+    await added
+    const registered = () => {
+      const keys = new Set(calls.splice(0).flatMap(({ keys }) => keys))
+      return uids.filter((uid) => keys.has(userWorkers(uid)))
+    }
+    registered()
+    redisState.isLost = onFirstShard
+    let over = false
+    users.lost().then(() => { over = true })
+    await time.pass(2000)
+    assert.deepEqual(registered().filter((uid) => !isDead(uid)), others)
+    assert.equal(over, false)
+    redisState.isLost = () => false
+    await time.pass(3000)
+    assert.equal(over, true)
+    assert.deepEqual(registered(), dead)
+    await time.pass(60_000)
+    assert.deepEqual(calls, [], 'none is due')
   })
 })
