@@ -18,7 +18,7 @@ import { timeOfSid, workerOfSid } from '../wire/session-id.js'
 
 /** Interval of renewals, ms; Redis keeps a claim for an hour. */
 const RENEW_AFTER = 5 * 60_000
-/** At most RENEWALS per PAUSE, ms. */
+/** At most RENEWALS, and as many repeated claims, per PAUSE, ms. */
 const RENEWALS = 2000
 const PAUSE = 1000
 /** Orders to other workers in progress, and queued; above it they are left to the next renewal of the old one. */
@@ -38,7 +38,10 @@ class Held {
 }
 
 export class Takeovers {
-  /** The one with the oldest renewal first; bounded by the number of connections. @type {Map<string, Held>} */
+  /**
+   * The one whose renewal was tried least recently first; bounded by the number of connections.
+   * @type {Map<string, Held>}
+   */
   #held = new Map()
   /** Devices whose claim failed. @type {Set<string>} */
   #failed = new Set()
@@ -192,7 +195,10 @@ export class Takeovers {
     }
   }
 
-  /** Orders and claims what could not be ordered and claimed, and renews what is due, oldest first. */
+  /**
+   * Orders and claims what could not be ordered and claimed, and renews what is due. Claims and renewals that fail are
+   * tried again after all others: those of a Redis shard that does not respond do not delay the others.
+   */
   async #renew () {
     if (!this.#parts.devices.ready) return
     this.#sendKept()
@@ -202,14 +208,16 @@ export class Takeovers {
       const calls = []
       for (const name of this.#failed) {
         if (calls.length === RENEWALS) break
-        this.#failed.delete(name)
         calls.push(this.#claim(name, /** @type {Held} */ (this.#held.get(name))))
       }
       const now = this.#services.clock.monotonic()
       const before = Math.max(this.#lostAt, now - RENEW_AFTER)
+      const most = calls.length + RENEWALS
       for (const [name, held] of this.#held) {
-        if (calls.length >= RENEWALS || held.renewedAt >= before) break
-        calls.push(held.connection.claimedAt === 0 ? this.#claim(name, held) : this.#renewOne(name, held, now))
+        if (calls.length === most) break
+        // without a claim there is nothing to renew
+        if (held.renewedAt >= before || held.claiming || this.#failed.has(name)) continue
+        calls.push(this.#renewOne(name, held, now))
       }
       await Promise.all(calls)
     } finally {
@@ -229,12 +237,13 @@ export class Takeovers {
       if (others.length > 0) return this.#end(connection)
       connection.claimedAt = latest
       held.renewedAt = Math.trunc(now)
-      this.#held.delete(name)
-      this.#held.set(name, held)
     } catch {
       // still due in the next round
       this.#services.metrics.bus_errors.inc({ operation: 'claim_device' })
     }
+    if (this.#held.get(name) !== held) return
+    this.#held.delete(name)
+    this.#held.set(name, held)
   }
 }
 

@@ -20,9 +20,16 @@ const RENEWED = 5 * 60_000 + 2000
 async function cluster (t) {
   const clock = manualClock()
   const { redis } = await storeRedis(t)
-  const state = { loses: false, refuses: false, fails: false, claimLater: Promise.resolve(), replaced: 0, orders: 0 }
+  const state = {
+    loses: false, refuses: false, fails: false, claimLater: Promise.resolve(), renewLater: Promise.resolve(),
+    replaced: 0, orders: 0,
+    /** @param {string} _uid of a shard that does not respond */
+    isLost: (_uid) => false
+  }
   /** @type {Directory[]} */
   const directories = []
+  /** @type {Takeovers[]} */
+  const all = []
   const metrics = /** @type {any} */ ({
     bus_errors: { inc () {} }, connections_replaced: { inc () { state.replaced++ } }
   })
@@ -46,15 +53,20 @@ async function cluster (t) {
       devices: {
         ready: true,
         claim: async (...args) => {
-          if (state.fails) throw new Error('no Redis')
+          if (state.fails || state.isLost(args[0])) throw new Error('no Redis')
           await state.claimLater
           return devices.claim(...args)
         },
-        renew: (...args) => devices.renew(...args),
+        renew: async (...args) => {
+          if (state.isLost(args[0])) throw new Error('no Redis')
+          await state.renewLater
+          return devices.renew(...args)
+        },
         end: (...args) => devices.end(...args)
       },
       bus, directory, workerNumber
     })
+    all.push(takeovers)
     takeovers.start()
     t.after(() => takeovers.stop())
     const newId = createSessionIds(workerNumber, { clock, random: systemRandom })
@@ -80,7 +92,10 @@ async function cluster (t) {
     }
   }
   const settled = async () => { for (let i = 0; i < 20; i++) await new Promise((resolve) => { setImmediate(resolve) }) }
-  return { clock, redis, state, worker, settled, device: (uid = randomUUID()) => /** @type {const} */ ([uid, 'board']) }
+  /** Redis has lost its data. */
+  const lost = () => { for (const takeovers of all) takeovers.lost() }
+  const device = (/** @type {string} */ uid = randomUUID()) => /** @type {const} */ ([uid, 'board'])
+  return { clock, redis, state, worker, lost, settled, device }
 }
 
 test('a connection ends when its client connects again, on its worker or another one, and no other does', async (t) => {
@@ -168,6 +183,40 @@ test('a claim that fails is repeated, and one that Redis has lost is written aga
   assert.deepEqual([next.code, last.open], ['replaced', true])
 })
 
+for (const [what, areClaimed] of /** @type {const} */ ([['claims', false], ['renewals', true]])) {
+  test(`${what} on a shard that does not respond delay no others, and are repeated until it responds`, async (t) => {
+    const { clock, redis, state, worker, lost, settled, device } = await cluster(t)
+    const [one, two] = [worker(1), worker(2)]
+    const isDead = (/** @type {string} */ uid) => uid.startsWith('dead')
+    if (!areClaimed) state.isLost = isDead
+    // more than one round renews, and the oldest ones
+    const dead = Array.from({ length: 2100 }, (_, i) => one(...device(`dead-${i}`)))
+    const mine = device()
+    const old = one(...mine)
+    await settled()
+    assert.equal(dead.filter(({ claimedAt }) => claimedAt > 0).length, areClaimed ? dead.length : 0)
+    state.isLost = isDead
+    state.loses = true
+    const next = two(...mine)
+    const pass = async (/** @type {number} */ seconds) => {
+      for (let i = 0; i < seconds; i++) {
+        await clock.pass(1000)
+        await settled()
+      }
+    }
+    await pass(2)
+    lost()
+    await pass(2)
+    assert.deepEqual([old.code, next.code, dead.every(({ open }) => open)], ['replaced', undefined, true])
+    state.isLost = () => false
+    await redis.client.flushall()
+    lost()
+    await pass(3)
+    const written = dead.map(({ uid, client }) => redis.client.get(redis.keys.userDevice(uid, client)))
+    assert.deepEqual((await Promise.all(written)).map((value) => value?.split(' ')[1]), dead.map(({ id }) => id))
+  })
+}
+
 test('a connection claims its device again within a second if the claim of one that ended before comes after its own', async (t) => {
   const { clock, state, worker, settled, device } = await cluster(t)
   const one = worker(1)
@@ -182,6 +231,32 @@ test('a connection claims its device again within a second if the claim of one t
   send()
   await settled()
   assert.equal(next.claimedAt, 0)
+  await clock.pass(1000)
+  await settled()
+  assert.deepEqual([next.open, next.claimedAt > 0], [true, true])
+})
+
+test('a connection whose claim is undone while it is in progress claims its device again when it has ended', async (t) => {
+  const { clock, state, worker, settled, device } = await cluster(t)
+  const [one, two] = [worker(1), worker(2)]
+  const mine = device()
+  let [claim, renew] = [() => {}, () => {}]
+  state.loses = true
+  two(...mine)
+  await settled()
+  state.claimLater = new Promise((resolve) => { claim = () => resolve(undefined) })
+  one(...mine).close()
+  state.claimLater = Promise.resolve()
+  state.renewLater = new Promise((resolve) => { renew = () => resolve(undefined) })
+  const next = one(...mine)
+  await settled()
+  assert.ok(next.claimedAt > 0)
+  claim()
+  await settled()
+  assert.equal(next.claimedAt, 0)
+  await clock.pass(1000)
+  renew()
+  await settled()
   await clock.pass(1000)
   await settled()
   assert.deepEqual([next.open, next.claimedAt > 0], [true, true])
