@@ -120,7 +120,11 @@ test('while Redis is unavailable calls reject with unavailable', async () => {
   try {
     const store = createRedisSessions({ redis })
     await assert.rejects(store.write('1.1', [['a', null]]), { code: 'unavailable', retryable: true })
-    await assert.rejects(store.hold('1.1', [{ uid: 'a', op: '+', told: '' }]), { code: 'unavailable', retryable: true })
+    const [held] = await store.hold('1.1', [{ uid: 'a', op: '+', told: '' }])
+    const [[uid, ended]] = await store.ended([['a', 1]])
+    assert.equal(uid, 'a')
+    for (const error of /** @type {any[]} */ ([held, ended]))
+      assert.deepEqual([error.code, error.retryable], ['unavailable', true])
     await assert.rejects(store.documents({ limit: 1 }), { code: 'unavailable', retryable: true })
     await assert.rejects(
       store.session(createSessionIds(1, { clock: systemClock, random: systemRandom })()), { code: 'unavailable', retryable: true }

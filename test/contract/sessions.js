@@ -34,7 +34,11 @@ export function sessionsContract (name, open) {
    * @param {'+' | '-' | '='} op
    * @param {Told} [told]
    */
-  const hold = async (store, holder, what, op, told = '') => (await store.hold(holder, [{ ...what, op, told }]))[0]
+  const hold = async (store, holder, what, op, told = '') => {
+    const [answer] = await store.hold(holder, [{ ...what, op, told }])
+    if (answer instanceof Error) throw answer
+    return answer
+  }
 
   describe(`sessions: ${name}`, () => {
     test('sessions of a user are found on all workers that hold the user', async () => {
@@ -313,7 +317,7 @@ export function sessionsContract (name, open) {
           let say = ''
           for (const op of /** @type {const} */ (['+', '-'])) {
             do {
-              const [answer] = await own.hold(/** @type {string} */ (holder), [{ ...what, op, told: say }])
+              const answer = await hold(own, /** @type {string} */ (holder), what, op, say)
               if (answer !== '') told.push(answer)
               say = answer
             } while (say !== '')

@@ -118,6 +118,73 @@ for (const [name, redis] of /** @type {const} */ ([['Redis', 'single'], ['one no
     }))
 }
 
+/** @param {string} key @returns {number} index of the node of Redis Cluster */
+const nodeOf = (key) => Math.floor(slotOf(key) * 3 / 16_384)
+/** Names whose holders are, or are not, on the node that will be down; on it is nothing of the workers. */
+const DOWN = 1
+/** @param {(name: string) => string} keyOf @param {boolean} isDown */
+const namesOn = (keyOf, isDown) => Array.from({ length: 100 }, (_, i) => `name-${i}`)
+  .filter((name) => (nodeOf(keyOf(name)) === DOWN) === isDown)
+
+test('while a node of Redis Cluster is down, events of users and documents of other nodes are published; its own follow later',
+  () => inCluster({ kafka: true, redis: 'shards', env: { PRESENCE_GRACE: '0' } }, async (cluster) => {
+    const [[ada], [bob, cyd, dan]] = [true, false].map((isDown) => namesOn(userHolders, isDown))
+    const [[far], [near]] = [true, false].map((isDown) => namesOn(documentHolders, isDown))
+    const [first, second, third] = [await cluster.connect(ada), await cluster.connect(bob), await cluster.connect(cyd)]
+    for (const page of [first, second, third])
+      for (const guid of [near, far]) assert.equal((await page.ask('doc:join', { guid })).ok, true)
+    await cluster.until(() => events(cluster).length === 9, { message: () => events(cluster) })
+
+    const before = new Set(events(cluster))
+    const server = cluster.redis.servers[DOWN]
+    server.restart(server.store.snapshot(), 4500)
+    // a change that cannot be written
+    await first.close()
+    await cluster.pass(500)
+    await second.close()
+    const later = await cluster.connect(dan)
+    assert.equal((await later.ask('doc:join', { guid: near })).ok, true)
+    await third.ask('doc:leave', { guid: near })
+    const wanted = [
+      `joined ${dan} ${near}`, `left ${ada} ${near} closed`, `left ${bob} ${near} closed`, `left ${cyd} ${near} left`,
+      `offline ${bob} closed`, `online ${dan}`
+    ]
+    const found = () => events(cluster).filter((event) => !before.has(event)).sort()
+    await cluster.until(() => found().length === wanted.length, { timeout: 2500, message: found })
+    assert.deepEqual(found(), wanted)
+    assert.equal(server.isAlive, false)
+
+    wanted.push(`left ${ada} ${far} closed`, `left ${bob} ${far} closed`, `offline ${ada} closed`)
+    await cluster.until(() => found().length === wanted.length, { timeout: 10_000, message: found })
+    assert.deepEqual(found(), wanted.sort())
+  }))
+
+test('a worker is killed while a node of Redis Cluster is down: its users of other nodes go offline meanwhile, the others later',
+  () => inCluster({ kafka: true, redis: 'shards', env: { PRESENCE_GRACE: '0' } }, async (cluster) => {
+    const [on] = cluster.gateways
+    const [[ada], [bob]] = [true, false].map((isDown) => namesOn(userHolders, isDown))
+    const [[far], [near]] = [true, false].map((isDown) => namesOn(documentHolders, isDown))
+    for (const uid of [ada, bob]) {
+      const page = await cluster.connect(uid, { on, socket: { reconnection: false } })
+      for (const guid of [near, far]) assert.equal((await page.ask('doc:join', { guid, state: {} })).ok, true)
+    }
+    await cluster.pass(3000)
+    const found = () => events(cluster).filter((event) => event.endsWith('worker_gone') || event.startsWith('vacated')).sort()
+    const server = cluster.redis.servers[DOWN]
+    server.restart(server.store.snapshot(), 4500)
+    cluster.kill(on)
+    const wanted = [
+      `left ${ada} ${near} worker_gone`, `left ${bob} ${near} worker_gone`, `offline ${bob} worker_gone`, `vacated ${near}`
+    ]
+    await cluster.until(() => found().length === wanted.length, { timeout: 4400, message: found })
+    assert.deepEqual(found(), wanted)
+    assert.equal(server.isAlive, false)
+    wanted.push(
+      `left ${ada} ${far} worker_gone`, `left ${bob} ${far} worker_gone`, `offline ${ada} worker_gone`, `vacated ${far}`)
+    await cluster.until(() => found().length === wanted.length, { timeout: 30_000, message: found })
+    assert.deepEqual(found(), wanted.sort())
+  }))
+
 for (const isKilled of [false, true]) {
   const which = isKilled ? 'was killed' : 'continues'
   test(`online and offline are sent although a registration arrived after the cleanup of its worker, which ${which}`, () => {

@@ -263,9 +263,15 @@ function watchWorkers ({ config, base, log, redis }, { uplink, presenceStore, se
       }
     ],
     async clean (number, incarnation, signal, isLast) {
-      await presenceStore.forget(number, incarnationName(number, incarnation), { surely: true })
-      await cleanUp(number, incarnation, signal, isLast)
-      await closeReceipts(number, incarnation, signal)
+      /** @type {unknown} */
+      let failure
+      // one that fails holds back no other: a node of Redis Cluster may be down for longer
+      for (const step of [
+        () => presenceStore.forget(number, incarnationName(number, incarnation), { surely: true }),
+        () => cleanUp(number, incarnation, signal, isLast),
+        () => closeReceipts(number, incarnation, signal)
+      ]) await step().catch((error) => { failure ??= error })
+      if (failure !== undefined) throw failure
     }
   })
 }

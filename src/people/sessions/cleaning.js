@@ -1,4 +1,5 @@
 import { eventOf } from './life-cycle-events.js'
+import { errorIn } from './store-sync.js'
 import { incarnationName } from '../workers/worker-watch.js'
 
 /**
@@ -34,15 +35,20 @@ export function createCleaning ({ store, uplink, log, clock, random, silence }) 
   /**
    * @param {string} name of the incarnation
    * @param {{ change: HoldingChange, happening: Happening }[]} entries its holdings
-   * @throws the first error of store or uplink, after confirming the events sent until then
+   * @returns {Promise<Error | undefined>} the first error of the store; it never holds back other entries
+   * @throws the first error of the uplink, after confirming the events sent until then
    */
   async function letGo (name, entries) {
+    /** @type {Error | undefined} */
+    let missed
     let open = entries
     while (open.length > 0) {
       const answers = await store.hold(name, open.map(({ change }) => change))
-      const telling = open.flatMap((entry, i) =>
-        answers[i] === '' ? [] : [{ ...entry, told: /** @type {'0' | '1'} */ (answers[i]) }]
-      )
+      missed ??= errorIn(answers)
+      const telling = open.flatMap((entry, i) => {
+        const told = answers[i]
+        return told === '' || told instanceof Error ? [] : [{ ...entry, told }]
+      })
       open = []
       let failure
       for (let at = 0; at < telling.length && failure === undefined; at += MAX_TELLING) {
@@ -64,6 +70,7 @@ export function createCleaning ({ store, uplink, log, clock, random, silence }) 
         throw failure.reason
       }
     }
+    return missed
   }
 
   return async (number, incarnation, signal, isLast) => {
@@ -73,6 +80,9 @@ export function createCleaning ({ store, uplink, log, clock, random, silence }) 
     /** Bounded by the documents of one worker. @type {Set<string>} */
     const documents = new Set()
     let users = 0
+    /** The first error: a node of Redis Cluster may be down for longer. @type {Error | undefined} */
+    let missed
+    const note = (/** @type {Error | undefined} */ error) => { missed ??= error }
     for await (const page of store.users(name)) {
       signal.throwIfAborted()
       /** @type {{ change: HoldingChange, happening: Happening }[]} */
@@ -86,21 +96,23 @@ export function createCleaning ({ store, uplink, log, clock, random, silence }) 
         }
         entries.push({ change: { uid, op: '-', told: '' }, happening: { uid, ...ended } })
       }
-      await store.ended(page.map(([uid, { sessions, end }]) =>
+      const failed = await store.ended(page.map(([uid, { sessions, end }]) =>
         [uid, end?.at ?? Math.min(began, Math.max(0, ...sessions.map(({ lastSeen }) => lastSeen)) + unheard)]))
+      note(failed.values().next().value)
       users += page.length
-      await letGo(name, entries)
+      note(await letGo(name, entries))
     }
     // also those that the worker did not release, or report, after the row of their last user was gone
     for await (const page of store.held(name)) for (const guid of page) documents.add(guid)
     signal.throwIfAborted()
-    await letGo(
+    note(await letGo(
       name,
       Array.from(documents, (guid) => ({
         change: { guid, op: /** @type {const} */ ('-'), told: /** @type {const} */ ('') },
         happening: { guid, at: began }
       }))
-    )
+    ))
+    if (missed !== undefined) throw missed
     if (isLast) return store.forget(name)
     log.info(
       { workerNumber: number, users, documents: documents.size, ms: Math.round(clock.monotonic() - since) },

@@ -40,16 +40,18 @@
  *   deletes the user
  * @property {(incarnation: string, at: number) => Promise<void>} seen all its written sessions were heard from at this
  *   time, ms since 1970, or later
- * @property {(incarnation: string, changes: HoldingChange[]) => Promise<Told[]>} hold applies changes in their order;
- *   may be repeated. Resolves for each change with the state that the holder must report to the services; until it
- *   confirms the report (`told`), no other holder reports anything about this holding. Always '' without services
+ * @property {(incarnation: string, changes: HoldingChange[]) => Promise<(Told | Error)[]>} hold applies changes in
+ *   their order; may be repeated. Resolves for each change with the state that the holder must report to the services;
+ *   until it confirms the report (`told`), no other holder reports anything about this holding. Always '' without
+ *   services. A change that failed resolves with its error: a node of Redis Cluster that is down fails only its own
  * @property {(incarnation: string) => AsyncIterable<[uid: string, user: UserSessions][]>} users of an incarnation, page
  *   by page; a user may occur twice
  * @property {(incarnation: string) => AsyncIterable<string[]>} held documents of an incarnation, page by page: those
  *   that it holds, and those whose release it has not confirmed as reported
  * @property {(incarnation: string) => Promise<void>} forget deletes its users, and the list of its documents
- * @property {(users: [uid: string, at: number][]) => Promise<void>} ended when the last connections of users on a
- *   worker have ended, ms since 1970; not kept of anonymous users
+ * @property {(users: [uid: string, at: number][]) => Promise<Map<string, Error>>} ended when the last connections of
+ *   users on a worker have ended, ms since 1970; not kept of anonymous users. Resolves with the errors of those that
+ *   failed, by uid
  * @property {(uid: string, device?: string) => Promise<number | null>} lastSeen the latest time of all `ended`; null:
  *   not within a day. With a device: when its last connection ended, within an hour (devices.lua)
  * @property {(uid: string) => Promise<(Session & { worker: number })[]>} sessions of a user

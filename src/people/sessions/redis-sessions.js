@@ -1,4 +1,4 @@
-import { throwInkcastError } from '../../redis/errors.js'
+import { throwInkcastError, toInkcastError } from '../../redis/errors.js'
 import { groupBySlot, slotIn } from '../../redis/hash-slot.js'
 import { createRedisLists, UNCONFIRMED } from './redis-lists.js'
 import { asSeen, decodeUser, encodeUser } from './user-encoding.js'
@@ -64,9 +64,13 @@ export function createRedisSessions ({ redis, services = true }) {
     async ended (users) {
       const named = users.filter(([uid]) => !isAnonymous(uid))
       const calls = groupBySlot(named, ([uid]) => slotIn(redis, keys.userSeen(uid)), HOLD_BATCH)
-      await Promise.all(calls.map((call) => redis.scripts.ended(
-        call.map(([uid]) => keys.userSeen(uid)), [LAST_SEEN_TTL, ...call.map(([, time]) => Math.trunc(time))]
-      )))
+      const results = await resultsOf(calls, async (call) => {
+        await redis.scripts.ended(
+          call.map(([uid]) => keys.userSeen(uid)), [LAST_SEEN_TTL, ...call.map(([, time]) => Math.trunc(time))]
+        )
+        return []
+      })
+      return new Map([...results].flatMap(([[uid], error]) => error === undefined ? [] : [[uid, error]]))
     },
 
     async lastSeen (uid, device) {
@@ -84,19 +88,7 @@ export function createRedisSessions ({ redis, services = true }) {
       ])
     },
 
-    async hold (incarnation, changes) {
-      const calls = groupBySlot(changes, (change) => slotIn(redis, holdersKey(keys, change)), HOLD_BATCH)
-      const [answers] = await Promise.all([
-        Promise.all(calls.map((call) => holdSome(redis, incarnation, services, call))),
-        listOpened(redis, incarnation, changes)
-      ])
-      /** @type {Map<HoldingChange, Told>} */
-      const told = new Map(calls.flatMap((call, i) => call.map((change, j) => [change, answers[i][j]])))
-      const inOrder = changes.map((change) => /** @type {Told} */ (told.get(change)))
-      // not before: a process that cleans up after this worker finds in the list what was not executed
-      await listClosed(redis, incarnation, changes, inOrder)
-      return inOrder
-    },
+    hold: (incarnation, changes) => holdAll(redis, incarnation, services, changes),
 
     async* users (incarnation) {
       let cursor = '0'
@@ -141,6 +133,42 @@ export function createRedisSessions ({ redis, services = true }) {
  * @param {Redis} redis
  * @param {string} incarnation
  * @param {boolean} services
+ * @param {HoldingChange[]} changes
+ * @returns {Promise<(Told | Error)[]>}
+ */
+async function holdAll (redis, incarnation, services, changes) {
+  const calls = groupBySlot(changes, (change) => slotIn(redis, holdersKey(redis.keys, change)), HOLD_BATCH)
+  const opened = ofDocuments(changes, '+')
+  const [answers, unlisted] = await Promise.all([
+    resultsOf(calls, (call) => holdSome(redis, incarnation, services, call)),
+    addToList(redis, incarnation, opened.map(({ guid }) => guid)).catch(toInkcastError)
+  ])
+  if (unlisted !== undefined) for (const change of opened) answers.set(change, unlisted)
+  const closed = ofDocuments(changes, '-').filter((change) => !(answers.get(change) instanceof Error))
+  // not before: a process that cleans up after this worker finds in the list what was not executed
+  const stillListed = await listClosed(redis, incarnation, closed, answers).catch(toInkcastError)
+  if (stillListed !== undefined) for (const change of closed) answers.set(change, stillListed)
+  return changes.map((change) => /** @type {Told | Error} */ (answers.get(change)))
+}
+
+/**
+ * @template T, R
+ * @param {T[][]} calls one call of a script for each group
+ * @param {(call: T[]) => Promise<R[]>} run
+ * @returns {Promise<Map<T, R | Error>>} the result of each item, or the error of its call
+ */
+async function resultsOf (calls, run) {
+  const results = await Promise.all(calls.map((call) => run(call).catch((error) => {
+    const failure = toInkcastError(error)
+    return call.map(() => failure)
+  })))
+  return new Map(calls.flatMap((call, i) => call.map((item, j) => [item, results[i][j]])))
+}
+
+/**
+ * @param {Redis} redis
+ * @param {string} incarnation
+ * @param {boolean} services
  * @param {HoldingChange[]} changes of one call
  * @returns {Promise<Told[]>}
  */
@@ -163,16 +191,15 @@ async function addToList ({ client, keys }, incarnation, members) {
   await Promise.all([...added, client.expire(key, TTL)])
 }
 
-/** @param {Redis} redis @param {string} incarnation @param {HoldingChange[]} changes that are written */
-const listOpened = (redis, incarnation, changes) =>
-  addToList(redis, incarnation, ofDocuments(changes, '+').map(({ guid }) => guid))
-
-/** @param {Redis} redis @param {string} incarnation @param {HoldingChange[]} changes @param {Told[]} answers */
-async function listClosed (redis, incarnation, changes, answers) {
-  const closed = ofDocuments(changes, '-')
+/**
+ * @param {Redis} redis
+ * @param {string} incarnation
+ * @param {(HoldingChange & { guid: string })[]} closed
+ * @param {Map<HoldingChange, Told | Error>} answers
+ */
+async function listClosed (redis, incarnation, closed, answers) {
   if (closed.length === 0) return
-  const toReport = new Set(changes.filter((_, i) => answers[i] !== ''))
-  const [open, done] = [true, false].map((is) => closed.filter((change) => toReport.has(change) === is))
+  const [open, done] = [true, false].map((is) => closed.filter((change) => (answers.get(change) !== '') === is))
   await Promise.all([
     addToList(redis, incarnation, open.map(({ guid }) => UNCONFIRMED + guid)),
     ...batchesOf([...closed.map(({ guid }) => guid), ...done.map(({ guid }) => UNCONFIRMED + guid)])

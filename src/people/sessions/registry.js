@@ -1,5 +1,8 @@
+import { Backoff } from '../../base/common/backoff.js'
 import { LogLimit } from '../../base/common/log-limit.js'
-import { AWAY, Departures, DIRTY, HELD, HeldDocument, HeldUser, TOLD_FREE, TOLD_HELD, WANTED } from './holding.js'
+import {
+  AWAY, Departures, DIRTY, HELD, HeldDocument, HeldUser, TOLD_FREE, TOLD_HELD, UNSURE, WANTED
+} from './holding.js'
 import { StoreSync } from './store-sync.js'
 import { incarnationName } from '../workers/worker-watch.js'
 
@@ -61,6 +64,9 @@ export class Sessions {
   #name
   #begin
   #seenAt = 0
+  /** After a failure of the store. */
+  #resumeAt = 0
+  #backoff
   #sync
   #log
   #clock
@@ -85,6 +91,7 @@ export class Sessions {
     this.#clock = clock
     this.#metrics = metrics
     this.#logLimit = new LogLimit({ clock })
+    this.#backoff = new Backoff({ min: 100, random })
     this.#begin = clock.monotonic()
     this.#name = incarnationName(worker().number, worker().incarnation)
     this.#sync = new StoreSync({
@@ -103,6 +110,7 @@ export class Sessions {
   async stop () {
     this.#started = false
     this.#halt()
+    this.#hurry()
     const end = this.#clock.monotonic() + STOP_TIME
     do await this.run()
     while (this.#pending > 0 && this.#clock.monotonic() < end && await this.#clock.sleep(20) === undefined)
@@ -146,6 +154,7 @@ export class Sessions {
   /** To be called when the store may have lost its data, or its last writes. */
   lost () {
     this.#mayHaveOlder = true
+    this.#hurry()
     this.#runOn()
     for (const user of this.#users.values()) this.#touch(user)
     for (const holding of this.#all()) this.#sync.repeat(holding, true)
@@ -181,15 +190,29 @@ export class Sessions {
     const left = this.#now() - grace
     for (let holding; (holding = this.#departures.take(left)) !== undefined;) this.#release(holding)
     // other workers may have cleaned up after this incarnation: data written for it now would never be deleted
-    if (worker().held === false) return
+    if (worker().held === false || this.#clock.monotonic() < this.#resumeAt) return
     try {
       if (this.#mayHaveOlder) await this.#releaseOlder()
-      await this.#sync.run(() => this.#writeUsers())
+      const failure = await this.#sync.run(() => this.#writeUsers())
       await this.#tellSeen()
+      this.#backoff.reset()
+      if (failure !== undefined) this.#onFailed(failure)
     } catch (error) {
-      this.#metrics.session_errors.inc()
-      if (this.#logLimit.due()) this.#log.warn({ err: error }, 'sessions could not be written to the store, retrying')
+      this.#resumeAt = this.#clock.monotonic() + this.#backoff.next()
+      this.#onFailed(error)
     }
+  }
+
+  /** @param {unknown} error */
+  #onFailed (error) {
+    this.#metrics.session_errors.inc()
+    if (this.#logLimit.due()) this.#log.warn({ err: error }, 'sessions could not be written to the store, retrying')
+  }
+
+  /** The store may be available again. */
+  #hurry () {
+    this.#resumeAt = 0
+    this.#sync.hurry()
   }
 
   /**
@@ -236,20 +259,25 @@ export class Sessions {
     this.#dirty = []
     for (const user of changed) user.flags &= ~DIRTY
     const gone = changed.filter((user) => user.over)
+    const { store } = this.#parts
+    const ended = store.ended(gone.map(({ uid, at }) => [uid, this.#wallTime(at)]))
+      .catch((/** @type {Error} */ error) => new Map(gone.map(({ uid }) => [uid, error])))
     try {
-      await Promise.all([
-        this.#parts.store.write(
-          this.#name,
-          changed.map((user) => [user.uid, user.over ? null : this.#describe(user)])
-        ),
-        gone.length > 0 && this.#parts.store.ended(gone.map(({ uid, at }) => [uid, this.#wallTime(at)]))
-      ])
+      await store.write(this.#name, changed.map((user) => [user.uid, user.over ? null : this.#describe(user)]))
     } catch (error) {
       for (const user of changed) this.#touch(user)
       throw error
     }
-    for (const user of gone)
-      if (user.over && !user.has(DIRTY) && this.#users.get(user.uid) === user) this.#users.delete(user.uid)
+    const missed = await ended
+    for (const user of gone) {
+      if (missed.has(user.uid)) {
+        // the node that did not respond has its holders as well: when these are written it is touched again
+        user.flags |= UNSURE
+        this.#sync.enqueue(user)
+      } else if (user.over && !user.has(DIRTY) && this.#users.get(user.uid) === user) {
+        this.#users.delete(user.uid)
+      }
+    }
   }
 
   /** Silent connections are closed, so one timestamp per worker covers all its sessions. */

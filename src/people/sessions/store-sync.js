@@ -20,6 +20,10 @@ const ASKED = UNSURE | TOLD_HELD | TOLD_FREE
 export class StoreSync {
   /** Holdings to write, each once. @type {Holding[]} */
   #queue = []
+  /** Holdings whose write failed, to write again behind those of the queue, after a pause. @type {Holding[]} */
+  #failed = []
+  #retryAt = 0
+  #retries
   /** Events to send, one per holding. @type {{ holding: Holding, told: '0' | '1', of: string }[]} */
   #untold = []
   /** Events in progress at the uplink. */
@@ -43,10 +47,11 @@ export class StoreSync {
   constructor (parts) {
     this.#parts = parts
     this.#backoff = new Backoff({ min: 100, random: parts.random })
+    this.#retries = new Backoff({ min: 100, random: parts.random })
   }
 
   /** Number of holdings with a pending write or event. */
-  get size () { return this.#queue.length + this.#untold.length + this.#telling }
+  get size () { return this.#queue.length + this.#failed.length + this.#untold.length + this.#telling }
 
   /** @param {Holding} holding with a changed state */
   enqueue (holding) {
@@ -55,23 +60,40 @@ export class StoreSync {
     this.#queue.push(holding)
   }
 
+  /** The store may be available again. */
+  hurry () { this.#retryAt = 0 }
+
   /**
-   * Writes the changes before this call to the store.
+   * Writes the changes before this call to the store. A change that fails never holds back others: a node of Redis
+   * Cluster may be down for longer.
    * @param {() => Promise<void>} first write that must precede the holdings
+   * @returns {Promise<Error | undefined>} the first error of a holding, which is written again later
+   * @throws the error of `first`
    */
   async run (first) {
     this.#tellMore()
     const queued = this.#queue
     this.#queue = []
     const changed = this.#stillPending(queued)
+    const now = this.#parts.clock.monotonic()
+    const again = now < this.#retryAt ? [] : this.#failed.splice(0)
+    /** @type {Error | undefined} */
+    let failure
     try {
       await first()
-      while (changed.length > 0) await this.#bring(this.#stillPending(changed.splice(0, BATCH)))
+      while (changed.length > 0) failure = await this.#bring(changed.splice(0, BATCH)) ?? failure
+      // one batch at a time while they fail: each may wait for its node
+      let error
+      while (again.length > 0 && error === undefined) error = await this.#bring(again.splice(0, BATCH))
+      failure ??= error
     } finally {
-      // the remaining ones; failed ones are in the queue already
       if (changed.length > 0) this.#queue = [...changed, ...this.#queue]
+      if (again.length > 0) this.#failed = [...again, ...this.#failed]
     }
+    if (this.#failed.length === 0) this.#retries.reset()
+    else if (now >= this.#retryAt) this.#retryAt = this.#parts.clock.monotonic() + this.#retries.next()
     this.#tellMore()
+    return failure
   }
 
   /**
@@ -86,8 +108,10 @@ export class StoreSync {
     this.enqueue(holding)
   }
 
-  /** @param {Holding[]} batch */
-  async #bring (batch) {
+  /** @param {Holding[]} some @returns {Promise<Error | undefined>} the first error */
+  async #bring (some) {
+    const batch = this.#stillPending(some)
+    if (batch.length === 0) return undefined
     const { store, incarnation } = this.#parts
     const of = incarnation()
     const changes = batch.map((holding) => holding.change())
@@ -96,28 +120,24 @@ export class StoreSync {
       holding.flags = (flags & ~(ASKED | QUEUED)) | BUSY
       return flags & ASKED
     })
-    /** @type {import('./contract.js').Told[]} */
-    let answers
-    try {
-      answers = await store.hold(of, changes)
-    } catch (error) {
-      batch.forEach((holding, i) => {
-        holding.flags |= asked[i] | UNSURE
-        this.#settle(holding)
-      })
-      throw error
-    }
+    const answers = await store.hold(of, changes).catch((/** @type {Error} */ error) => batch.map(() => error))
     batch.forEach((holding, i) => {
       const { op } = changes[i]
+      const answer = answers[i]
       if (of !== incarnation()) {
         holding.flags |= UNSURE
         return this.#settle(holding)
       }
+      if (answer instanceof Error) {
+        holding.flags = (holding.flags & ~BUSY) | asked[i] | UNSURE | QUEUED
+        return this.#failed.push(holding)
+      }
       if (op === '+') holding.flags |= HELD
       if (op === '-') holding.flags &= ~HELD
-      if (answers[i] === '') this.#settle(holding)
-      else this.#untold.push({ holding, told: /** @type {'0' | '1'} */ (answers[i]), of })
+      if (answer === '') this.#settle(holding)
+      else this.#untold.push({ holding, told: answer, of })
     })
+    return errorIn(answers)
   }
 
   /** @param {Holding[]} list @returns {Holding[]} without holdings that began and ended before the write */
@@ -173,3 +193,7 @@ export class StoreSync {
     this.#settle(holding)
   }
 }
+
+/** @param {(import('./contract.js').Told | Error)[]} answers @returns {Error | undefined} the first one */
+export const errorIn = (answers) =>
+  /** @type {Error | undefined} */ (answers.find((answer) => answer instanceof Error))

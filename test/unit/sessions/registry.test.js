@@ -259,11 +259,48 @@ describe('the store', () => {
     clock.advance(GRACE + 1)
     assert.deepEqual(await told(), [])
     state.storeAway = false
+    clock.advance(5000)
     assert.deepEqual((await told()).sort(), ['joined bob a', 'left ada a closed', 'offline ada closed', 'online bob'])
     assert.deepEqual(
       [await isHeld(store, { uid: 'ada', guid: 'a' }), await isHeld(store, { uid: 'bob', guid: 'a' })],
       [false, true]
     )
+  })
+
+  test('with a node that is down tries its users and documents again after pauses, and writes those of other nodes', async (t) => {
+    const { one, state, clock, told } = await cluster(t)
+    const ada = one.connect('ada', ['near', 'far'])
+    await told()
+    state.down = (key) => key.includes('{u:ada}') || key.includes('{d:far}')
+    ada.end('left')
+    assert.deepEqual(await told(), ['left ada near left', 'vacated near'])
+    // gone before it was written: the time of its end is on the node as well
+    one.connect('ada').end('left')
+    for (let i = 0; i < 20; i++) {
+      clock.advance(3000)
+      const bob = one.connect(`bob-${i}`, ['near'])
+      assert.deepEqual((await told()).sort(), [`joined bob-${i} near`, `online bob-${i}`])
+      bob.end('left')
+      assert.deepEqual((await told()).sort(), [`left bob-${i} near left`, `offline bob-${i} left`, 'vacated near'])
+    }
+    assert.ok(state.failures > 10 && state.failures < 80, `${state.failures} failed calls in 640 cycles`)
+    state.down = null
+    clock.advance(5000)
+    assert.deepEqual((await told()).sort(), ['left ada far left', 'offline ada left', 'vacated far'])
+    assert.deepEqual(await told(), [])
+  })
+
+  test('writes the end of a user of a node that is down later, and those of others at once', async (t) => {
+    const { one, store, state, clock, told } = await cluster(t)
+    state.down = (key) => key.includes('{u:ada}')
+    for (const uid of ['ada', 'bob']) one.connect(uid).end('left')
+    const before = clock.now()
+    assert.deepEqual(await told(), [])
+    assert.deepEqual([await store.lastSeen('ada'), await store.lastSeen('bob')], [null, before])
+    state.down = null
+    clock.advance(5000)
+    assert.deepEqual(await told(), [])
+    assert.equal(await store.lastSeen('ada'), before)
   })
 
   test('that has lost everything is written again, without new events', async (t) => {

@@ -18,12 +18,38 @@ export async function cluster (t) {
   const clock = manualClock(1_700_000_000_000)
   const { log } = recordingLog()
   const { redis } = await storeRedis(t)
-  const store = createRedisSessions({ redis })
+  /** Redis Cluster when a node is down: `down` says which keys it has. */
+  const nodes = {
+    ...redis,
+    get isCluster () { return state.down !== null },
+    scripts: {
+      ...redis.scripts,
+      hold: calls('hold'),
+      ended: calls('ended')
+    }
+  }
+  /** @param {'hold' | 'ended'} script @returns {(keys: string[], args: any[]) => Promise<any>} */
+  function calls (script) {
+    return async (keys, args) => {
+      await reach(keys)
+      return redis.scripts[script](keys, args)
+    }
+  }
+  /** @param {string[]} keys */
+  async function reach ([key]) {
+    if (!state.down?.(key)) return
+    state.failures++
+    throw new InkcastError('unavailable')
+  }
+  const store = createRedisSessions({ redis: /** @type {any} */ (nodes) })
   const lease = (/** @type {number} */ number, /** @type {number} */ incarnation) =>
     redis.client.hset(WORKERS.incarnations, String(number), incarnation)
   await Promise.all([1, 2].map((number) => lease(number, 1000)))
   const state = {
     storeAway: false, keepsDocuments: false, held: true,
+    down: /** @type {null | ((key: string) => boolean)} */ (null),
+    /** Calls that a node that is down has failed. */
+    failures: 0,
     /** 'vacated': for these events. */
     uplinkAway: /** @type {null | 'unavailable' | 'timeout' | 'vacated'} */ (null)
   }

@@ -56,6 +56,24 @@ describe('a worker that has ended', () => {
     assert.deepEqual([events.length, new Set(events).size], [41, 41])
   })
 
+  test('is cleaned up but for what is on a node that is down, which follows once', async (t) => {
+    const { one, store, state, told } = await cluster(t)
+    for (const uid of ['ada', 'bob', 'cyd']) one.connect(uid, ['near', 'far'])
+    await told()
+    state.down = (key) => key.includes('{u:bob}') || key.includes('{d:far}')
+    for (let i = 0; i < 2; i++) await assert.rejects(one.clean(), { code: 'unavailable' })
+    assert.deepEqual((await told()).sort(), [
+      ...['ada', 'bob', 'cyd'].map((uid) => `left ${uid} near worker_gone`),
+      'offline ada worker_gone', 'offline cyd worker_gone', 'vacated near'
+    ])
+    state.down = null
+    await one.clean()
+    assert.deepEqual((await told()).sort(), [
+      ...['ada', 'bob', 'cyd'].map((uid) => `left ${uid} far worker_gone`), 'offline bob worker_gone', 'vacated far'
+    ])
+    for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are left`)
+  })
+
   test('does not write under its old name when it continues, because that would never be cleaned up', async (t) => {
     const { one, reborn, store, state, told } = await cluster(t)
     one.connect('ada', ['a'])
