@@ -44,13 +44,13 @@ globalThis.run = async ({ url, guid, from }) => {
     if (shown(got) !== expected) wrong.push([what, to, values[i].name, shown(got).slice(0, 150), expected.slice(0, 150)].join(' | '))
   }
   for (const { value } of values) await sender.send(value, { event: 'value' })
-  // one after the other, because a connection with much in its queue gets no signals
+  for (const { seen } of receivers) while (seen.length < values.length) await new Promise((resolve) => setTimeout(resolve, 5))
+  // after the records and one after the other, because a connection with much in its queue gets no signals
   for (const [i, { value }] of values.entries()) {
     sender.signal('signal', value, { combine: false })
     while (!receivers.every(({ signals }) => signals.length === i + 1)) await new Promise((resolve) => setTimeout(resolve))
   }
   for (const { doc, to, seen, signals } of receivers) {
-    while (seen.length < values.length) await new Promise((resolve) => setTimeout(resolve, 5))
     seen.forEach((got, i) => check('record', i, got, to))
     signals.forEach((got, i) => check('signal', i, got, to))
     const { records, position } = await doc.history({ limit: 100 })
