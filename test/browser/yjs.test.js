@@ -5,6 +5,7 @@ import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import sirv from 'sirv'
+import * as Y from 'yjs'
 import { noBrowser } from '../helpers/browser.js'
 import { startCluster } from '../helpers/cluster.js'
 import { redisUrl } from '../helpers/env.js'
@@ -79,6 +80,24 @@ describe('the Yjs page in a cluster', { skip: noBrowser, timeout: 540_000 }, () 
       shows: (shown) => waitFor(async () => await page.textContent('[role=status]') === shown, {
         ...PATIENCE, message: () => `${name} to show ${shown}; ${wrong}`
       }),
+      /** @returns {Promise<string>} the text that a reload finds without a connection */
+      async stored () {
+        const updates = /** @type {number[][]} */ (await page.evaluate((name) => new Promise((resolve, reject) => {
+          const opening = globalThis.indexedDB.open(name)
+          opening.onerror = () => reject(opening.error)
+          opening.onsuccess = () => {
+            const reading = opening.result.transaction('updates').objectStore('updates').getAll()
+            reading.onerror = () => reject(reading.error)
+            reading.onsuccess = () => {
+              opening.result.close()
+              resolve(reading.result.map((update) => [...update]))
+            }
+          }
+        }), `yjs:${guid}`))
+        const doc = new Y.Doc()
+        for (const update of updates) Y.applyUpdate(doc, Uint8Array.from(update))
+        return String(doc.getText('text'))
+      },
       people: () => page.locator('#people li').allTextContents(),
       cursors: () => page.locator('.cm-ySelectionInfo').allTextContents()
     }
@@ -131,6 +150,7 @@ describe('the Yjs page in a cluster', { skip: noBrowser, timeout: 540_000 }, () 
     await ada.shows('offline: edits are kept here')
     assert.equal(await ada.text(), 'one ', 'the stored text is there')
     await ada.type('two ')
+    await waitFor(async () => await ada.stored() === 'one two ', { ...PATIENCE, message: ada.stored })
     await ada.page.reload()
     await ada.type('three ')
     await grace.type('four ')
