@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { COLORS, passesAxe } from '../helpers/axe.js'
-import { noBrowser, openDemo, pauseClock } from '../helpers/browser.js'
+import { noBrowser, openDemo } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { sharedBrowser } from '../helpers/shared-browser.js'
@@ -9,10 +9,6 @@ import { waitFor } from '../helpers/wait.js'
 
 /** @typedef {import('../helpers/browser.js').DemoPage} DemoPage */
 
-/** Time without a connection after the button, ms. */
-const CUT = 4000
-/** Time without a further change after which a text is announced, ms. */
-const QUIET = 1500
 const LAPTOP = { viewport: { width: 1280, height: 800 } }
 const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true }
 const LONG_NAME = 'Wolfeschlegelsteinhausenbergerdorff Pab.'
@@ -139,18 +135,13 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
 
   test('a page that is cut off does not show others as if they were there', async (t) => {
     const document = 'cut-off'
-    const [ada, grace] = await Promise.all([
-      open(t, { document, name: 'Ada', context: { clock: true } }), open(t, { document, name: 'Grace' })
-    ])
+    const [ada, grace] = await Promise.all([open(t, { document, name: 'Ada' }), open(t, { document, name: 'Grace' })])
     await ada.reads('#people-count', /^2 here$/)
     await grace.field('C4').hover()
     await ada.page.locator('#canvas .pointer span').waitFor()
-    await pauseClock(ada.page)
     await ada.page.click('#drop')
     await ada.page.locator('#people-count').waitFor({ state: 'hidden' })
     assert.equal(await ada.page.isVisible('#canvas .pointer span'), false)
-    await ada.page.clock.runFor(CUT)
-    await ada.page.clock.resume()
     await ada.page.locator('#state[data-state="connected"]').waitFor()
     assert.equal(await ada.page.isVisible('#people-count'), true)
   })
@@ -237,7 +228,7 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
 
   test('guests leave the visitor\'s column alone, and a reset restores the sheet for everyone', async (t) => {
     const document = 'reset'
-    const [ada, grace] = await Promise.all([open(t, { document, context: { clock: true } }), open(t, { document })])
+    const [ada, grace] = await Promise.all([open(t, { document }), open(t, { document })])
     await ada.field('E9').focus()
     await ada.page.keyboard.type('mine')
     await ada.page.click('#guests')
@@ -252,13 +243,10 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
     await ada.page.fill('#comment', 'gone soon')
     await ada.page.press('#comment', 'Enter')
     await grace.reads('#comments', /gone soon/)
-    // the second click must come soon
-    await pauseClock(ada.page)
     await ada.page.click('#reset')
     await ada.reads('#reset', /^Reset for everyone\?$/)
     assert.equal(await grace.shown('E9'), 'mine', 'one click changes nothing')
     await ada.page.click('#reset')
-    await ada.page.clock.resume()
     for (const demo of [ada, grace]) {
       await demo.shows('E9', '')
       await demo.shows('E6', 'no nuts, please')
@@ -312,27 +300,17 @@ describe('the demo page', { skip: noBrowser, timeout: 360_000 }, () => {
 
   test('what others do is announced politely, once a text is finished', async (t) => {
     const document = 'announced'
-    const [ada, grace] = await Promise.all([
-      open(t, { document, name: 'Ada', context: { clock: true } }), open(t, { document, name: 'Grace' })
-    ])
+    const [ada, grace] = await Promise.all([open(t, { document, name: 'Ada' }), open(t, { document, name: 'Grace' })])
     await ada.reads('#people', /Grace/)
     await ada.page.evaluate(`{
       globalThis.said = []
       const region = document.querySelector('#announcements')
       new MutationObserver(() => globalThis.said.push(region.textContent)).observe(region, { childList: true })
     }`)
-    const said = () => ada.page.evaluate('globalThis.said')
-    await pauseClock(ada.page)
     await grace.field('A7').focus()
-    let text = ''
-    for (const words of ['Paint', ' the', ' sign']) {
-      await grace.page.keyboard.type(words)
-      await ada.shows('A7', text += words)
-      await ada.page.clock.runFor(QUIET - 100)
-      assert.deepEqual(await said(), [])
-    }
-    await ada.page.clock.runFor(200)
-    assert.deepEqual(await said(), ['Grace changed A7 to Paint the sign.'])
+    await grace.page.keyboard.type('Paint the sign', { delay: 120 })
+    await ada.reads('#announcements', /./)
+    assert.deepEqual(await ada.page.evaluate('globalThis.said'), ['Grace changed A7 to Paint the sign.'])
     assert.equal(await ada.page.getAttribute('#announcements', 'role'), 'status')
   })
 

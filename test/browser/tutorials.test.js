@@ -24,7 +24,8 @@ describe('tutorials', { skip: noBrowser }, () => {
     const browser = await sharedBrowser()
     await waitFor(async () => (await fetch(`${url}/page.js`)).ok, PATIENT)
     return Promise.all([1, 2].map(async () => {
-      const page = await newTab(t, browser, { apart: true, clock })
+      const page = await newTab(t, browser, { apart: true })
+      if (clock) await page.clock.install()
       page.setDefaultTimeout(60_000)
       await page.goto(url)
       return {

@@ -46,7 +46,7 @@ export async function startBrowser (t) {
 }
 
 /** @typedef {Map<string, Promise<import('playwright-core').BrowserContext>>} Contexts by options as JSON */
-/** @typedef {import('playwright-core').BrowserContextOptions & { apart?: boolean, clock?: boolean }} TabOptions */
+/** @typedef {import('playwright-core').BrowserContextOptions & { apart?: boolean }} TabOptions */
 
 /** @type {WeakMap<import('playwright-core').Browser, Contexts>} with the options that a page cannot have by itself */
 const contexts = new WeakMap()
@@ -57,13 +57,10 @@ const contexts = new WeakMap()
  *
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {import('playwright-core').Browser} browser
- * @param {TabOptions} [options] apart: in a context, and so in a process, of its own; clock: a clock of its own, for
- *   `pauseClock` and `page.clock`, and so a context of its own
+ * @param {TabOptions} [options] apart: in a context, and so in a process, of its own
  * @returns {Promise<import('playwright-core').Page>}
  */
-export async function newTab (
-  t, browser, { viewport, colorScheme, reducedMotion, clock = false, apart = clock, ...options } = {}
-) {
+export async function newTab (t, browser, { viewport, colorScheme, reducedMotion, apart = false, ...options } = {}) {
   const shared = contexts.get(browser) ?? /** @type {Contexts} */ (new Map())
   contexts.set(browser, shared)
   const key = JSON.stringify(options)
@@ -71,24 +68,9 @@ export async function newTab (
   if (!apart) shared.set(key, context)
   const page = await (await context).newPage()
   t.after(async () => apart ? (await context).close() : page.close())
-  if (clock) await page.clock.install()
   if (viewport) await page.setViewportSize(viewport)
   await page.emulateMedia({ colorScheme: colorScheme ?? null, reducedMotion: reducedMotion ?? null })
   return page
-}
-
-/**
- * Stops the clock of a tab that has one: its timers and frames wait for `runFor` or `resume` of `page.clock`, however
- * long the test takes.
- *
- * @param {import('playwright-core').Page} page
- */
-export async function pauseClock ({ clock }) {
-  const now = Date.now()
-  // `pauseAt` jumps to a later time, and fails for an earlier one, so the time of day stands still first
-  await clock.setFixedTime(now)
-  await clock.pauseAt(now)
-  await clock.setSystemTime(now)
 }
 
 /** @typedef {Awaited<ReturnType<typeof openDemo>>} DemoPage */
