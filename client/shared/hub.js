@@ -130,8 +130,9 @@ export class Hub {
     this.#documents.leaveAll(tab)
     this.#tokens.left(tab)
     if (isDrop && tab.connected) this.#drop()
-    if (this.#tabs.size > 0) return
-    this.#connection?.close()
+    // one that is not up waits for the next tab: it knows which transport has failed
+    if (this.#tabs.size > 0 || !this.#connection?.up) return
+    this.#connection.close()
     this.#connection = null
   }
 
