@@ -44,6 +44,20 @@ describe('a tab with another leader', () => {
     assert.equal(client.reason?.code, 'disconnected')
   })
 
+  test('leaves to the leader which transport the page remembers', async (t) => {
+    /** @type {string[]} */
+    const kept = []
+    const sessionStorage = { getItem: () => null, setItem: (/** @type {string[]} */ ...item) => { kept.push(...item) } }
+    Object.assign(globalThis, { sessionStorage })
+    t.after(() => { delete (/** @type {any} */ (globalThis).sessionStorage) })
+    const { client, got, post } = await follow(t)
+    post({ open: { hub: 'first', client: 'client' } })
+    await waitFor(() => got.length > 0)
+    post({ data: '0{"sid":"connection"}' })
+    await client.ready
+    assert.deepEqual([client.transport, kept], ['shared', []])
+  })
+
   test('that has no room answers at once: the tab does not wait for the end of its attempt', async (t) => {
     const { client, post } = await follow(t)
     post({ full: true })
