@@ -159,7 +159,8 @@ export class Connection {
   close () {
     /** @type {any} */ (this.socket.io).seat?.leave(true)
     for (const event of WAKE) window.removeEventListener?.(event, this.#onWake)
-    this.#stop('closed', closedError('the client'))
+    this.#down()
+    this.#setState('closed', closedError('the client'))
   }
 
   /**
@@ -267,30 +268,34 @@ export class Connection {
     this.#clearTimers()
     const attempt = ++this.#attempt
     const options = this.#options
-    const { token } = options
     let { transports } = options
     const manager = /** @type {any} */ (this.socket.io)
+    const isCurrent = () => attempt === this.#attempt
     let hasToken = false
     try {
-      this.#token = checkToken(typeof token === 'function' ? await Promise.resolve(this.#why).then(token) : token)
+      const fresh = checkToken(typeof options.token === 'function'
+        ? await Promise.resolve(this.#why).then(options.token)
+        : options.token)
+      if (!isCurrent()) return
+      this.#token = fresh
       hasToken = true
       if (options.parser || options.shared || (options.io && manager.encoder))
         transports = await (await import('./rare-options.js'))
-          .applyRareOptions(manager, options, this.#token, this)
+          .applyRareOptions(manager, options, fresh, this, isCurrent)
     } catch (error) {
-      if (attempt !== this.#attempt) return
+      if (!isCurrent()) return
       if (hasToken) this.#unreachable(error)
       else this.#failed(passing('token_unavailable', 'the token failed', error))
       return
     }
-    if (attempt !== this.#attempt) return
+    if (!isCurrent()) return
     // WebSocket first; if that failed, long polling, which upgrades to WebSocket where possible
     manager.opts.transports = transports ?? (this.#pollingFirst ? ['polling', 'websocket'] : ['websocket', 'polling'])
     const fail = (/** @type {string} */ message) => {
       this.socket.disconnect()
       this.#unreachable(new Error(message))
     }
-    const watch = this.#watch = clock.timer(ATTEMPT_TIMEOUT * 2, () => fail('timeout'))
+    this.#watch = clock.timer(ATTEMPT_TIMEOUT * 2, () => fail('timeout'))
     this.socket.connect()
     const engine = this.#engine
     let isOpen = false
@@ -300,7 +305,7 @@ export class Connection {
     })
     if (transports || this.#pollingFirst) return
     const giveUp = (/** @type {string} */ message) => {
-      if (isOpen || watch !== this.#watch) return
+      if (isOpen || !isCurrent()) return
       isOpen = true
       fail(message)
     }
@@ -347,7 +352,8 @@ export class Connection {
       this.#why = 'refused'
       return this.#failed(reason)
     }
-    this.#stop('refused', reason)
+    this.#down()
+    this.#setState('refused', reason)
   }
 
   /** @param {ClientError} reason @param {number} [hint] ms, unless the reason has one */
@@ -359,14 +365,6 @@ export class Connection {
     this.#setState(this.state === 'connecting' ? 'connecting' : 'reconnecting', reason)
   }
 
-  /** @param {'closed' | 'refused'} state @param {ClientError} reason */
-  #stop (state, reason) {
-    this.#attempt++
-    this.#down()
-    this.#setState(state, reason)
-    this.socket.disconnect()
-  }
-
   #clearTimers () {
     this.#pause?.stop()
     this.#watch?.stop()
@@ -375,6 +373,7 @@ export class Connection {
   }
 
   #down () {
+    this.#attempt++
     this.#clearTimers()
     // the queue must not be sent before the documents are joined again
     this.socket.sendBuffer = []
@@ -392,6 +391,8 @@ export class Connection {
     const same = state === this.state && reason?.code === this.reason?.code
     this.state = state
     this.reason = reason
+    // before a listener hears of it, because it may call connect()
+    if (this.ended) this.socket.disconnect()
     if (!same) this.#events.onState(state, reason)
   }
 }

@@ -13,13 +13,14 @@ import { transportOf } from './tab-transport.js'
  * @param {any} manager Socket.IO's; its `seat` is left when the client is closed
  * @param {import('../connection/options.js').ClientOptions} options of the client
  * @param {string | undefined} token of the next handshake
- * @param {{ state: string, constructor: Function }} connection of the client; the hub makes one of the same class
+ * @param {{ constructor: Function }} connection of the client; the hub makes one of the same class
+ * @param {() => boolean} isCurrent whether the attempt has not been replaced or ended
  * @returns {Promise<any[] | undefined>} transports for Socket.IO; those of the client, if it connects by itself
  */
-export async function tabTransports (manager, options, token, connection) {
+export async function tabTransports (manager, options, token, connection, isCurrent) {
   const name = canShare() ? await keyOf(manager.uri, options, token) : undefined
-  // it would never be left
-  if (connection.state === 'closed') return undefined
+  // a seat would never be left, or be that of an older token
+  if (!isCurrent()) return undefined
   /** @type {Seat | undefined} */
   const before = manager.seat
   if (before?.name !== name || before?.isRefused !== false) {

@@ -10,6 +10,8 @@ import '../../client/presence/participation.js'
  */
 export class ScriptedSocket {
   connected = false
+  /** Whether an attempt is in progress, which `disconnect` ends. */
+  opening = false
   /** @type {string | undefined} */
   id
   /** @type {unknown[]} */
@@ -48,11 +50,15 @@ export class ScriptedSocket {
   onAny (listener) { this.#anyListeners.push(listener) }
 
   connect () {
+    this.opening = true
     this.attempts.push(this.io.opts.transports)
     this.io.engine.transport.name = this.io.opts.transports[0]
   }
 
-  disconnect () { if (this.connected) this.disconnects('io client disconnect') }
+  disconnect () {
+    this.opening = false
+    if (this.connected) this.disconnects('io client disconnect')
+  }
 
   /** @param {number} _ms */
   timeout (_ms) { return { emit: (/** @type {[any, any, any]} */ ...args) => this.emit(...args) } }

@@ -255,6 +255,16 @@ describe('a refusal', () => {
     assert.deepEqual(states, ['refused: origin_refused', 'reconnecting', 'connected'])
   })
 
+  test('does not end the attempt that a listener makes when it hears of it', (t) => {
+    clientTime(t)
+    const { client, socket } = scriptedClient(t)
+    client.on('state', (state) => { if (state === 'refused') client.connect() })
+    socket.refuses({ code: 'origin_refused', retryable: false })
+    assert.deepEqual([socket.attempts.length, socket.opening], [2, true])
+    socket.accepts()
+    assert.equal(client.state, 'connected')
+  })
+
   test('of a packet that the gateway cannot decode ends the connection only, and requests in flight have the cause', async (t) => {
     const time = clientTime(t)
     const { client, socket } = scriptedClient(t)
