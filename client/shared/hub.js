@@ -184,8 +184,9 @@ export class Hub {
 
   /** @param {HubTab} tab */
   #admit (tab) {
-    if (tab.connected) return
-    const { socket } = /** @type {HubConnection} */ (this.#connection)
+    // not over a connection that was dropped for the tab before it
+    if (tab.connected || !this.#connection?.up) return
+    const { socket } = this.#connection
     if (this.#user.lacks(tab)) return this.#drop()
     tab.connected = true
     tab.send({ type: PACKET.connect, data: { sid: socket.id } })

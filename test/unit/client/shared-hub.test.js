@@ -35,6 +35,8 @@ class Gateway {
   /** Ids of connections, also of those that have ended. @type {string[]} */
   ids = []
   isDown = false
+  /** Whether the test opens the connections. */
+  isSlow = false
   /** @type {any[]} */
   handshakes = []
   /** Settles when the log can be read. */
@@ -44,12 +46,13 @@ class Gateway {
     const gateway = this
     return class {
       up = false
+      opening = false
       ended = false
       reason = null
       /** @type {Function[]} */
       listeners = []
       socket = {
-        id: '',
+        id: /** @type {string | undefined} */ (undefined),
         onAny: (/** @type {Function} */ listener) => { this.listeners.push(listener) }
       }
 
@@ -60,11 +63,18 @@ class Gateway {
       }
 
       connect () {
-        if (this.up) return
+        if (this.up || this.opening) return
         gateway.handshakes.push(this.events.auth())
         if (gateway.isDown) return this.fails()
+        this.opening = true
+        if (!gateway.isSlow) this.opens()
+      }
+
+      opens () {
+        this.opening = false
         this.up = true
-        gateway.ids.push(this.socket.id = `connection-${gateway.ids.length + 1}`)
+        const id = this.socket.id = `connection-${gateway.ids.length + 1}`
+        gateway.ids.push(id)
         this.events.onUp()
       }
 
@@ -75,7 +85,12 @@ class Gateway {
       }
 
       close () { this.up = false }
-      drop () { this.up = false }
+      drop () {
+        if (!this.up) return
+        this.socket.id = undefined
+        this.fails()
+      }
+
       /** @param {Logged} record */
       gets ({ event, payload, meta }) { for (const listener of this.listeners) listener(event, payload, { ...meta }) }
 
@@ -201,6 +216,22 @@ describe('the log of the user of tabs that share a connection', () => {
     first()
     assert.deepEqual(gateway.handshakes.at(-1).user, { epoch: 'e', offset: 7 })
   })
+
+  test('is read for a tab over another connection: no tab is admitted over the one that is dropped for it', async (t) => {
+    const gateway = new Gateway()
+    lead(t, gateway)
+    gateway.isSlow = true
+    const tabs = [undefined, { epoch: 'e', offset: 1 }, undefined].map((user, id) => {
+      const { got, post } = listenAsTab(`tabs ${id}`)
+      const all = listenAsTab('tabs')
+      all.post({ hello: `${id}` })
+      all.close()
+      post({ data: JSON.stringify({ type: CONNECT, data: { client: `${id}`, user } }) })
+      return () => got.flatMap(({ data }) => data ? JSON.parse(data) : []).filter(({ type }) => type === CONNECT)
+    })
+    gateway.connections[0].opens()
+    assert.deepEqual(tabs.map((handshakes) => handshakes().map(({ data }) => data.sid)), [['connection-1'], [], []])
+  })
 })
 
 describe('the pause of tabs whose connection is lost', () => {
@@ -257,7 +288,6 @@ describe('the pause of tabs whose connection is lost', () => {
     for (const offset of [7, 3]) connect({ epoch: 'e', offset })
     const connection = gateway.connections.at(-1)
     assert.equal(connection.up, false, 'dropped')
-    connection.fails()
     await settle()
     assert.equal(await pause(), 2000)
   })
