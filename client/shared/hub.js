@@ -107,6 +107,8 @@ export class Hub {
     // as a lost connection: the user stays present until the next leader has connected
     if (!isClosed || this.#tabs.size > 1) connection?.drop()
     connection?.close()
+    // otherwise each tab that ends here leaves it to the next one
+    this.#tokens.fail(null)
     for (const tab of this.#tabs.values()) tab.end()
   }
 

@@ -56,8 +56,9 @@ class Gateway {
         onAny: (/** @type {Function} */ listener) => { this.listeners.push(listener) }
       }
 
-      /** @param {string} _ @param {object} __ @param {any} events */
-      constructor (_, __, events) {
+      /** @param {string} _ @param {any} options @param {any} events */
+      constructor (_, options, events) {
+        this.options = options
         this.events = events
         gateway.connections.push(this)
       }
@@ -231,6 +232,28 @@ describe('the log of the user of tabs that share a connection', () => {
     })
     gateway.connections[0].opens()
     assert.deepEqual(tabs.map((handshakes) => handshakes().map(({ data }) => data.sid)), [['connection-1'], [], []])
+  })
+})
+
+describe('a token that is renewed for tabs', () => {
+  replaceTabChannels()
+
+  test('is asked of one tab, and of no other when the leader closes', async (t) => {
+    const gateway = new Gateway()
+    const hub = lead(t, gateway)
+    const tabs = [1, 2, 3].map((id) => {
+      const { got, post } = listenAsTab(`tabs ${id}`)
+      const all = listenAsTab('tabs')
+      all.post({ hello: `${id}` })
+      all.close()
+      post({ data: JSON.stringify({ type: CONNECT, data: { client: `${id}` } }) })
+      return got
+    })
+    const renewed = assert.rejects(gateway.connections[0].options.token('expiring'))
+    hub.close(true)
+    await renewed
+    const asked = tabs.map((got) => got.filter(({ data }) => data?.includes('auth:expiring')).length)
+    assert.deepEqual(asked, [1, 0, 0])
   })
 })
 
