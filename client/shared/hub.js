@@ -203,14 +203,16 @@ export class Hub {
     }
   }
 
-  /** Drops the connection for a tab: that is no failure, however short it was. */
+  /** Drops the connection for a tab: that is no failure, however short it was, and the next one comes at once. */
   #drop () {
     this.#upAt = -Infinity
+    this.#hint = 0
     this.#connection?.drop(0)
   }
 
   #onDown () {
     const { ended, reason } = /** @type {HubConnection} */ (this.#connection)
+    const isDropped = this.#upAt === -Infinity && !ended
     this.#documents.clear()
     this.#receipts.clear()
     this.#tokens.fail(reason)
@@ -222,7 +224,8 @@ export class Hub {
       if (tab.connected) {
         if (!ended) tab.send({ type: PACKET.event, data: ['gateway:draining', { reconnectInMs: retryInMs }] })
         tab.close()
-      } else if (tab.auth !== undefined && reason !== null) {
+      } else if (tab.auth !== undefined && reason !== null && !isDropped) {
+        // after a drop it waits: the next handshake has its place in the log of the user
         const { code, message, retryable } = reason
         const isOwn = /^(unavailable|disconnected|token_unavailable)$/.test(code)
         const data = isOwn ? { retryInMs } : { code, retryable, retryInMs }

@@ -235,6 +235,28 @@ describe('the log of the user of tabs that share a connection', () => {
   })
 })
 
+describe('tabs that need another connection for an older place in the log of the user', () => {
+  replaceTabChannels()
+
+  test('wait for it as they are, and the others connect again at once', async (t) => {
+    const gateway = new Gateway()
+    lead(t, gateway)
+    const [first, late] = [7, 3].map((offset) => {
+      const { got, post } = listenAsTab(`tabs ${offset}`)
+      const all = listenAsTab('tabs')
+      all.post({ hello: `${offset}` })
+      all.close()
+      post({ data: JSON.stringify({ type: CONNECT, data: { client: `${offset}`, user: { epoch: 'e', offset } } }) })
+      return () => got.flatMap(({ data }) => data ? JSON.parse(data) : []).map(({ type, data }) => data.sid ?? data[1] ?? type)
+    })
+    await settle()
+    assert.deepEqual([first(), late()], [['connection-1', { reconnectInMs: 0 }], []])
+    // by itself, after drop(0)
+    gateway.connections[0].connect()
+    assert.deepEqual([gateway.handshakes.at(-1).user, late()], [{ epoch: 'e', offset: 3 }, ['connection-2']])
+  })
+})
+
 describe('a token that is renewed for tabs', () => {
   replaceTabChannels()
 
