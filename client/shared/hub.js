@@ -67,6 +67,7 @@ export class Hub {
    * @param {any} parts.manager Socket.IO's, of the leader's client
    * @param {Connect} parts.Connection
    * @param {string} parts.client id of the connection's client
+   * @param {(id: string) => boolean} parts.isOwn whether it is the leader's own tab, for which there is always room
    */
   constructor (parts) {
     this.#parts = parts
@@ -115,13 +116,13 @@ export class Hub {
   /** @param {string} id of a tab that connects */
   #onHello (id) {
     if (this.#tabs.has(id)) return
-    const { name, manager, client } = this.#parts
+    const { name, manager, client, isOwn } = this.#parts
     const tab = new HubTab({
       name, id, manager,
       onPacket: (from, packet) => this.#onPacket(from, packet),
       onEnd: (from, isDrop) => this.#onEnd(from, isDrop)
     })
-    if (this.#tabs.size >= MAX_TABS) return tab.refuse()
+    if (this.#tabs.size >= MAX_TABS && !isOwn(id)) return tab.refuse()
     this.#tabs.set(id, tab)
     tab.open({ hub: this.#id, client })
   }

@@ -11,10 +11,12 @@ const STOPS = ['freeze', 'pagehide']
  * given to the next tab when the leader leaves, and when it closes or crashes.
  */
 export class Seat {
-  /** Whether there are too many tabs: this one connects by itself. */
+  /** Whether there are too many tabs, or no answer of the leader: this tab connects by itself. */
   isRefused = false
   /** Called when the page is about to stop. @type {() => void} */
   onStop = () => {}
+  /** Id of this tab's connection to the leader. */
+  tab = ''
   /** Id of the connection's client, the same for each leader: the same member. @type {string | undefined} */
   client
   #parts
@@ -45,7 +47,7 @@ export class Seat {
     const lead = () => new Promise((release) => {
       if (waiting.signal.aborted) return release(undefined)
       waiting.signal.addEventListener('abort', () => release(undefined))
-      this.#hub = new Hub({ ...this.#parts, client: this.client ??= randomId() })
+      this.#hub = new Hub({ ...this.#parts, client: this.client ??= randomId(), isOwn: (id) => id === this.tab })
     })
     // rejects when it leaves before it has become the leader
     browser.navigator.locks.request(this.name, { signal: waiting.signal }, lead).catch(() => {})

@@ -1,3 +1,4 @@
+import { clock } from '../common/clock.js'
 import { randomId } from '../common/random-id.js'
 
 /**
@@ -10,6 +11,8 @@ import { randomId } from '../common/random-id.js'
 
 /** Messages that a tab reads before it says so. */
 const READ = 100
+/** Timeout of the leader's answer to `hello`, ms: a page that is suspended or busy is a leader as well. */
+const ANSWER_TIMEOUT = 3000
 /** No heartbeat between tabs, ms: the lock of a tab ends with the tab. */
 const NEVER = 1_000_000_000
 /** Socket.IO's numbers of packets. */
@@ -43,10 +46,13 @@ class TabTransport {
   /** The handshake, until it is answered. @type {unknown[] | null} */
   #unanswered = []
   #read = 0
+  /** Timeout of the leader's answer. @type {import('../common/clock.js').Timer | undefined} */
+  #answer
 
   /** @param {import('./seat.js').Seat} seat @param {any} options of Engine.IO */
   constructor (seat, { query }) {
     this.#seat = seat
+    seat.tab = this.#id
     this.query = query
     this.#all = new browser.BroadcastChannel(seat.name)
     this.#own = new browser.BroadcastChannel(`${seat.name} ${this.#id}`)
@@ -74,13 +80,13 @@ class TabTransport {
     this.readyState = 'opening'
     this.#all.onmessage = (/** @type {any} */ { data }) => { if (data.hub && data.hub !== this.#hub) this.#onHub() }
     this.#own.onmessage = (/** @type {any} */ { data }) => this.#onMessage(data)
-    this.#seat.onStop = () => this.#fail()
+    this.#seat.onStop = () => this.#fail('the page stops')
     const { signal } = this.#closing
     // the hub waits for this lock: it gets it when this tab is gone
     browser.navigator.locks.request(`${this.#seat.name} ${this.#id}`, { signal }, () => new Promise((release) => {
       signal.addEventListener('abort', release)
       this.#isLocked = true
-      this.#all.postMessage({ hello: this.#id })
+      this.#hello()
     })).catch(() => {})
     return this
   }
@@ -112,7 +118,16 @@ class TabTransport {
       this.#emit('packet', { type: 'message', data })
       // Socket.IO passes on a packet in a microtask
       queueMicrotask(() => this.#end())
-    } else if (this.#isLocked) this.#all.postMessage({ hello: this.#id })
+    } else if (this.#isLocked) this.#hello()
+  }
+
+  #hello () {
+    this.#answer?.stop()
+    // in two parts: when this page itself was busy, the answer comes after the first one
+    this.#answer = clock.timer(ANSWER_TIMEOUT / 2, () => {
+      this.#answer = clock.timer(ANSWER_TIMEOUT / 2, () => this.#leave('the leader does not answer'))
+    })
+    this.#all.postMessage({ hello: this.#id })
   }
 
   /** @param {any} message of the hub */
@@ -122,6 +137,7 @@ class TabTransport {
       if (++this.#read % READ === 0) this.#own.postMessage({ read: READ })
       this.#emit('packet', { type: 'message', data: message.data })
     } else if (message.open) {
+      this.#answer?.stop()
       this.#seat.client = message.open.client
       this.#hub = message.open.hub
       if (this.readyState === 'opening') {
@@ -131,21 +147,30 @@ class TabTransport {
         const handshake = { sid: this.#id, upgrades: [], pingInterval: NEVER, pingTimeout: NEVER }
         this.#emit('packet', { type: 'open', data: JSON.stringify(handshake) })
       } else for (const data of this.#unanswered ?? []) this.#own.postMessage({ data })
-    } else {
-      this.#seat.isRefused = message.full === true
-      this.#fail()
-    }
+    } else if (message.full) this.#leave('the leader has no room')
+    else this.#fail('the leader has ended the connection')
   }
 
-  #fail () {
+  /** The tab connects by itself, until it loses that connection. @param {string} message */
+  #leave (message) {
+    this.#seat.isRefused = true
+    // now, because it could become the leader until it connects
+    this.#seat.leave(false)
+    this.#fail(message, 0)
+  }
+
+  /** @param {string} message @param {number} [retryInMs] */
+  #fail (message, retryInMs) {
+    const data = { code: 'unavailable', retryable: true, retryInMs }
     // until it is open, Socket.IO hears of errors only
-    if (this.readyState === 'opening') this.#emit('error', new Error('the leader has no room, or the page stops'))
+    if (this.readyState === 'opening') this.#emit('error', Object.assign(new Error(message), { data }))
     this.#end()
   }
 
   #end () {
     if (this.readyState === 'closed') return
     this.readyState = 'closed'
+    this.#answer?.stop()
     this.#closing.abort()
     this.#all.close()
     // after what was posted

@@ -57,7 +57,7 @@ describe('the limits of tabs that share a connection', () => {
 
   test('the tab after the hundredth has a connection of its own; when one has left there is room again', () => {
     const hub = new Hub({
-      name: 'many', options: {}, manager, client: 'client', Connection: /** @type {any} */ (class {})
+      name: 'many', options: {}, manager, client: 'client', isOwn: (id) => id === 'own', Connection: /** @type {any} */ (class {})
     })
     const all = listenAsTab('many')
     const hello = (/** @type {string} */ id) => {
@@ -68,6 +68,9 @@ describe('the limits of tabs that share a connection', () => {
     const tabs = Array.from({ length: 101 }, (_, i) => hello(`${i}`))
     assert.deepEqual(new Set(tabs.slice(0, 100).map(({ answer }) => answer)), new Set(['open']))
     assert.equal(tabs[100].answer, 'full')
+    const own = hello('own')
+    assert.equal(own.answer, 'open', 'the one of the leader itself')
+    own.post({ bye: true })
     tabs[3].post({ bye: true })
     assert.equal(hello('101').answer, 'open')
     assert.equal(hello('102').answer, 'full')

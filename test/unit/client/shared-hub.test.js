@@ -189,7 +189,7 @@ class Tab {
 /** @param {import('node:test').TestContext} t @param {Gateway} gateway */
 function lead (t, gateway) {
   const hub = new Hub({
-    name: 'tabs', options: {}, manager, client: 'client', Connection: /** @type {any} */ (gateway.Connection)
+    name: 'tabs', options: {}, manager, client: 'client', isOwn: () => false, Connection: /** @type {any} */ (gateway.Connection)
   })
   t.after(() => hub.close(true))
   return hub
@@ -247,7 +247,8 @@ describe('tabs that need another connection for an older place in the log of the
       all.post({ hello: `${offset}` })
       all.close()
       post({ data: JSON.stringify({ type: CONNECT, data: { client: `${offset}`, user: { epoch: 'e', offset } } }) })
-      return () => got.flatMap(({ data }) => data ? JSON.parse(data) : []).map(({ type, data }) => data.sid ?? data[1] ?? type)
+      return () => got.flatMap(({ data }) => data ? JSON.parse(data) : [])
+        .map(({ type, data }) => data.sid ?? data[1] ?? type)
     })
     await settle()
     assert.deepEqual([first(), late()], [['connection-1', { reconnectInMs: 0 }], []])

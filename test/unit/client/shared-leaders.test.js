@@ -4,6 +4,7 @@ import { connect } from '../../../client/index.js'
 import { random } from '../../../client/common/random.js'
 import { keyOf } from '../../../client/shared/key.js'
 import { clientTime } from '../../helpers/client-time.js'
+import { settle } from '../../helpers/scripted-socket.js'
 import { TabLocks, listenAsTab, replaceTabChannels } from '../../helpers/tab-channels.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -27,7 +28,7 @@ describe('a tab with another leader', () => {
     const client = connect('http://gateway', { shared: 'ada' })
     t.after(() => client.close())
     await waitFor(() => hellos().length === 1)
-    return { time, client, all, hellos, ...listenAsTab(`${name} ${hellos()[0]}`) }
+    return { time, client, all, hellos, release, ...listenAsTab(`${name} ${hellos()[0]}`) }
   }
 
   test('reconnects at once when the next one leads', async (t) => {
@@ -58,11 +59,31 @@ describe('a tab with another leader', () => {
     assert.deepEqual([client.transport, kept], ['shared', []])
   })
 
-  test('that has no room answers at once: the tab does not wait for the end of its attempt', async (t) => {
-    const { client, post } = await follow(t)
+  test('that has no room answers at once: the tab connects by itself, and does not lead before', async (t) => {
+    const { client, all, post, release } = await follow(t)
     post({ full: true })
     await waitFor(() => client.reason, { message: () => client.state })
-    assert.match(String(client.reason?.message), /no room|page stops/)
+    assert.match(String(client.reason?.message), /no room/)
+    assert.equal(client.reason?.retryInMs, 0)
+    release()
+    await settle()
+    assert.deepEqual(all.got.filter(({ hub }) => hub), [])
+  })
+
+  test('that does not answer is not waited for: the tab connects by itself', async (t) => {
+    const { time, client } = await follow(t)
+    // a page that was busy itself gets the answer late
+    time.stall(20_000)
+    time.advance(0)
+    await settle()
+    /** @type {(import('../../../client/index.js').ClientError | null)[]} */
+    const reasons = [client.reason]
+    time.advance(1500)
+    await waitFor(() => client.reason, { message: () => client.state })
+    reasons.push(client.reason)
+    assert.deepEqual(reasons.map((reason) => reason && [reason.message, reason.retryInMs]), [
+      null, ['the leader does not answer', 0]
+    ])
   })
 
   test('connects again soon when its page was to stop while it connected', async (t) => {
