@@ -46,7 +46,14 @@ export class SharedDocuments {
   tabsOf (guid) { return [...this.#documents.get(guid)?.parts.keys() ?? []] }
 
   /** The connection is lost: the tabs join again. */
-  clear () { this.#documents.clear() }
+  clear () {
+    for (const document of this.#documents.values()) {
+      // joins and leaves that still wait for their turn are not for the next connection
+      document.parts.clear()
+      document.joined = false
+    }
+    this.#documents.clear()
+  }
 
   /**
    * @param {HubTab} tab

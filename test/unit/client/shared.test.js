@@ -116,6 +116,16 @@ const page = (from, to) => ({
   position: at(to), more: false
 })
 
+test('a join that waits when the connection is lost is not sent over the next one: its tab joins again', async () => {
+  const { first, second, documents, join, answers, asked } = tabsOfOneDocument()
+  const joins = [join(first), join(second)]
+  assert.equal((await asked()).length, 1)
+  documents.clear()
+  await answers({ ok: false, error: { code: 'disconnected', retryable: true } })
+  assert.deepEqual(await asked(), [])
+  assert.deepEqual((await Promise.all(joins)).map(({ error }) => error.code), ['disconnected', 'not_joined'])
+})
+
 test('a tab that takes part in presence later misses no record meanwhile', async () => {
   const { first, join, arrives, answers, received } = tabsOfOneDocument()
   join(first, { position: at(2) })
