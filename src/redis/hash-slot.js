@@ -53,12 +53,12 @@ export const slotIn = ({ isCluster }, key) => isCluster ? hashSlot(key) : 0
  *
  * @template T
  * @param {Iterable<T>} items
- * @param {(item: T) => number} slotOf
+ * @param {(item: T) => number | string | undefined} slotOf hash slot, or the node that has it
  * @param {number} [limit] items in one group; default: any number
- * @returns {T[][]} items of a hash slot keep their order
+ * @returns {T[][]} items of one group keep their order
  */
 export function groupBySlot (items, slotOf, limit = Infinity) {
-  /** The current group of each hash slot. @type {Map<number, T[]>} */
+  /** The current group of each hash slot. @type {Map<number | string | undefined, T[]>} */
   const open = new Map()
   /** @type {T[][]} */
   const groups = []

@@ -27,7 +27,7 @@ export function throughOutages (step, { log, clock, random, signal }) {
 }
 
 /** @param {unknown} error of a command, or of a call of `createAttempt` */
-function isOutage (error) {
+export function isOutage (error) {
   const { code, cause } = toInkcastError(error)
   // without a cause the error is our own: all numbers are taken, or the part is stopped
   return code === 'unavailable' && cause instanceof Error && !isForbidden(cause)

@@ -6,7 +6,7 @@ import { slotOf } from '../simulation/parts/redis/keys-of.js'
 import { workerOfSid } from '../../src/wire/session-id.js'
 import { PresenceChecker } from '../simulation/oracle/presence-checker.js'
 
-const { documentPresence, workerPresence, workers: WORKERS } = createKeys()
+const { documentPresence, everyoneChannel, workerPresence, workers: WORKERS } = createKeys()
 
 /** @typedef {import('../simulation/script/scripted-client.js').ScriptedClient} Client */
 
@@ -224,6 +224,36 @@ test('one node of Redis Cluster comes back empty after a worker was killed: its 
     cluster.kill(there)
     await cluster.pass(30_000)
     assert.equal(await uids(), 'bob')
+  }))
+
+test('a worker is killed while a node of Redis Cluster is down: the next one starts meanwhile, and members on other nodes leave', () =>
+  inCluster({ redis: 'shards', env: { PRESENCE_GRACE: '1000' } }, async (cluster) => {
+    const [on] = cluster.gateways
+    const ada = await cluster.connect('ada', { on, socket: { reconnection: false } })
+    const guids = Array.from({ length: 20 }, (_, i) => `doc-${i}`)
+    for (const guid of guids) assert.equal((await ada.ask('doc:join', { guid, state: {} })).ok, true)
+    const { servers } = cluster.redis
+    const needed = [WORKERS.owners, everyoneChannel, workerPresence(Number(workerOfSid(String(ada.id))))]
+      .map((key) => masterOf(cluster, key))
+    const down = /** @type {typeof servers[0]} */ (servers.find((server) => !needed.includes(server)))
+    const members = async (isThere = true) => {
+      const counts = []
+      for (const guid of guids.filter((one) => (masterOf(cluster, documentPresence(one)[0]) === down) === isThere))
+        counts.push((await cluster.request('GET', `/v1/documents/${guid}/presence`)).body.count)
+      return counts.filter((count) => count > 0).length
+    }
+    assert.ok(await members() > 0)
+    assert.equal(await members() + await members(false), guids.length)
+
+    const { running } = on
+    down.restart(down.store.snapshot(), 4500)
+    cluster.kill(on)
+    await cluster.until(() => on.running !== running && on.running.isReady, { timeout: 4000 })
+    assert.equal(await members(false), 0)
+    assert.equal(down.isAlive, false)
+    await cluster.until(() => down.isAlive)
+    await cluster.pass(20_000)
+    assert.equal(await members() + await members(false), 0)
   }))
 
 test('idle members of two workers stay idle after a kill, and users who leave have a last seen', () =>

@@ -42,7 +42,7 @@ export class IdleCheck {
     this.#round = options.items.values()
   }
 
-  /** Compares all items once, as soon as possible. */
+  /** Compares all items once, as soon as possible: from its place on, so that repeated calls reach all of them. */
   hurry () { this.#wanted = true }
 
   /** @param {AbortSignal} signal ends it: then it rejects */
@@ -75,7 +75,6 @@ export class IdleCheck {
     const idle = []
     if (this.#wanted) {
       this.#wanted = false
-      this.#round = items.values()
       this.#hurry = items.size
     }
     this.#turn = Math.min(MAX_BATCH, this.#hurry > 0 ? this.#hurry : this.#turn + items.size * passed / cycle)

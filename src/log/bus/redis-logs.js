@@ -1,5 +1,5 @@
 import { emptyEpochBeside } from '../../redis/empty-epoch.js'
-import { groupBySlot, slotIn } from '../../redis/hash-slot.js'
+import { readBySlot } from '../../redis/read-by-slot.js'
 import { decodeEnvelope } from '../../wire/envelope.js'
 import { newEpoch } from '../../wire/position.js'
 
@@ -96,17 +96,9 @@ export class RedisLogs {
    *   if all reads fail
    */
   async ends (guids) {
-    const slotOf = (/** @type {number} */ i) => slotIn(this.#redis, this.#keys.documentMeta(guids[i]))
-    const calls = groupBySlot(guids.keys(), slotOf, ENDS_PER_CALL)
-    /** @type {(Position | null | undefined)[]} */
-    const ends = Array(guids.length).fill(undefined)
-    const results = await Promise.allSettled(calls.map(async (places) => {
-      const found = await this.#readEnds(places.map((i) => guids[i]))
-      places.forEach((place, i) => { ends[place] = found[i] })
-    }))
-    const failures = results.filter((result) => result.status === 'rejected')
-    if (failures.length > 0 && failures.length === results.length) throw failures[0].reason
-    return ends
+    return readBySlot(this.#redis, guids, {
+      keyOf: this.#keys.documentMeta, read: (some) => this.#readEnds(some), limit: ENDS_PER_CALL
+    })
   }
 
   /**

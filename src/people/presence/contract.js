@@ -71,7 +71,8 @@
 /**
  * @typedef {object} PresenceStore
  * @property {(handlers?: PresenceHandlers) => Promise<void>} start resolves when the data of an earlier process of
- *   the same worker number is removed
+ *   the same worker number is removed. Rejects while the list of its documents cannot be read. Sweeps
+ *   remove what is left in documents that cannot be changed
  * @property {() => Promise<void>} stop
  * @property {(guid: string) => Promise<void>} watch resolves when diffs of the document are delivered, until `unwatch`
  * @property {(guid: string) => void} unwatch
@@ -81,7 +82,8 @@
  *   fewer than `limit` if their states are large
  * @property {(guid: string) => Promise<{ users: Left[], full: boolean }>} left users who have left within a day, the
  *   last one first. A document that no client has asked about for a day has none; full: earlier ones may be missing
- * @property {(guids: string[]) => Promise<(number | null)[]>} versions null: no members, as far as the store knows
+ * @property {(guids: string[]) => Promise<(number | null | undefined)[]>} versions null: no members, as far as the
+ *   store knows; undefined: the read failed. Rejects if all reads fail
  * @property {(guid: string) => Promise<string[]>} mine connections of this worker number in the document
  * @property {() => Promise<string[]>} documents those in which the store has connections of this worker number, and
  *   perhaps others. After `onLost` it first writes those that are watched again, for `forget`

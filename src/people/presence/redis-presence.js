@@ -1,7 +1,9 @@
 import { InkcastError } from '../../base/common/errors.js'
 import { LogLimit } from '../../base/common/log-limit.js'
 import { createAttempt } from '../../redis/errors.js'
-import { groupBySlot, slotIn } from '../../redis/hash-slot.js'
+import { groupBySlot, hashSlot } from '../../redis/hash-slot.js'
+import { readBySlot } from '../../redis/read-by-slot.js'
+import { isOutage } from '../../redis/through-outages.js'
 import { prefixOfWorker } from '../../wire/session-id.js'
 import { endedWith, incarnationName, liveIncarnations } from '../workers/worker-watch.js'
 import { EMPTY_TTL, LEFT_TTL, LIST_AGAIN, MAX_CONNECTIONS, MAX_LEFT, PAGE_BYTES } from './contract.js'
@@ -87,11 +89,19 @@ export class RedisPresence {
 
   /** @param {import('./contract.js').PresenceHandlers} [handlers] */
   async start (handlers) {
-    const { workerNumber } = this.#parts
+    const { workerNumber, log } = this.#parts
     this.#handlers = handlers
     this.#running = true
     if (workerNumber === undefined) return
-    await this.#attempt('forget', () => this.#loseAll(workerNumber, (theirs) => theirs !== this.#incarnation()))
+    const guids = await this.#attempt('forget', () => this.#noted.of(workerNumber))
+    try {
+      await this.#attempt('forget', () =>
+        this.#loseIn(guids, workerNumber, (theirs) => theirs !== this.#incarnation()))
+    } catch (error) {
+      if (!isOutage(error)) throw error
+      // one node may be down for long, and clients of this worker need others: sweeps remove the members that are left
+      log.debug({ err: error }, 'members of the process before could not be removed yet')
+    }
   }
 
   async stop () {
@@ -179,18 +189,10 @@ export class RedisPresence {
 
   /** @param {string[]} guids */
   versions (guids) {
-    return this.#attempt('versions', async () => {
-      const slotOf = (/** @type {number} */ i) =>
-        slotIn(this.#parts.redis, this.#keys.documentPresence(guids[i])[0])
-      const calls = groupBySlot(guids.keys(), slotOf)
-      /** @type {(number | null)[]} */
-      const versions = []
-      await Promise.all(calls.map(async (places) => {
-        const found = await this.#readVersions(places.map((i) => guids[i]))
-        places.forEach((place, i) => { versions[place] = numberOrNull(found[i]) })
-      }))
-      return versions
-    })
+    return this.#attempt('versions', () => readBySlot(this.#parts.redis, guids, {
+      keyOf: (guid) => this.#keys.documentPresence(guid)[0],
+      read: async (some) => (await this.#readVersions(some)).map(numberOrNull)
+    }))
   }
 
   /** @param {string} guid */
@@ -212,11 +214,11 @@ export class RedisPresence {
       if (!known.has(this.#incarnation())) throw new InkcastError('unavailable', 'redis does not know all workers yet')
       // those in the set may have members of the process before this one only
       const noted = await this.#noted.all([])
-      for (const guid of new Set([...noted, ...this.#watched.keys()])) {
+      await this.#onEach(new Set([...noted, ...this.#watched.keys()]), async (guid) => {
         const others = (await this.#connectionsOf(guid)).filter((connection) => !known.has(connection.incarnation))
         const live = await liveIncarnations(redis, others.map((connection) => connection.incarnation))
         await this.#lose(guid, others.filter((connection) => !live.has(connection.incarnation)))
-      }
+      })
       if (!isLast || losses !== this.#losses) return
       this.#swept = losses
       this.#noted.keep((guid) => this.#watched.has(guid))
@@ -233,7 +235,8 @@ export class RedisPresence {
       try {
         // the set stays until it expires: the next process with this number may already use it
         // also of earlier ones: their last changes may have come after their cleanup
-        await this.#loseAll(number, (incarnation) => endedWith(incarnation, gone))
+        const guids = await this.#noted.of(number)
+        await this.#loseIn(guids, number, (incarnation) => endedWith(incarnation, gone))
       } catch (error) {
         await client.del(key).catch(() => {}) // it expires
         throw error
@@ -292,14 +295,28 @@ export class RedisPresence {
   }
 
   /**
+   * @param {string[]} guids
    * @param {number} number of a dead worker
    * @param {(incarnation: string) => boolean} isGone
    */
-  async #loseAll (number, isGone) {
-    for (const guid of await this.#noted.of(number)) {
+  #loseIn (guids, number, isGone) {
+    return this.#onEach(guids, async (guid) => {
       const connections = await this.#connectionsOf(guid, number)
       await this.#lose(guid, connections.filter(({ incarnation }) => isGone(incarnation)))
-    }
+    })
+  }
+
+  /**
+   * One document after the other, on all nodes of Redis Cluster at the same time: a node that fails ends its own part.
+   * @param {Iterable<string>} guids
+   * @param {(guid: string) => Promise<void>} act
+   * @throws the first error, when all nodes are done
+   */
+  async #onEach (guids, act) {
+    const { topology } = this.#parts.redis
+    const parts = groupBySlot(guids, (guid) => topology.nodeOf(hashSlot(this.#keys.documentPresence(guid)[0])))
+    const results = await Promise.allSettled(parts.map(async (part) => { for (const guid of part) await act(guid) }))
+    for (const result of results) if (result.status === 'rejected') throw result.reason
   }
 
   /** @param {string[]} guids @returns {Promise<(string | null)[]>} */

@@ -69,7 +69,8 @@ export class Repair {
       const versions = await store.versions(quiet.map(({ guid }) => guid))
       gate.ok()
       return quiet.flatMap((room, i) => {
-        const differs = () => room.quiet && !room.isAt(versions[i])
+        const version = versions[i]
+        const differs = () => version !== undefined && room.quiet && !room.isAt(version)
         return differs() ? [() => { if (rooms.get(room.guid) === room && differs()) room.lose('silent') }] : []
       })
     } catch (error) {

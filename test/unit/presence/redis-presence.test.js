@@ -34,6 +34,7 @@ async function setUp () {
     isCluster: false,
     onBack () {},
     channels: { onRestored () {} },
+    topology: { nodeOf: () => 'redis' },
     client: {
       async set (/** @type {string} */ key) {
         if (taken.has(key)) return null
