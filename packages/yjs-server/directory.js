@@ -39,6 +39,7 @@ export async function lock (directory, { host = hostname(), pid = process.pid, r
   await sleep(SETTLE)
   if (await readFile(path, 'utf8').catch(() => '') !== own)
     throw new Error(`another process that starts stores documents in ${directory}`)
+  let isGivenBack = false
   const timer = setInterval(async () => {
     try {
       // a start that looks at it moves it away for a moment
@@ -47,9 +48,11 @@ export async function lock (directory, { host = hostname(), pid = process.pid, r
       return
     }
     clearInterval(timer)
-    onLost?.()
+    // a look in progress may find the next owner
+    if (!isGivenBack) onLost?.()
   }, refresh).unref()
   return () => {
+    isGivenBack = true
     clearInterval(timer)
     return remove(path, own)
   }

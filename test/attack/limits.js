@@ -12,8 +12,8 @@ const MEMORY = 200
 const BACK = 10_000
 
 /**
- * Asserts that other clients and callers were served, and that nothing of the attacker is left. What their own process
- * waited is not the gateway's: the host had stopped, or others had its cores.
+ * Asserts that other clients and callers were served, and that nothing of the attacker is left. A pause of their own
+ * process is not the gateway's: the host had stopped, or others had its cores.
  *
  * @param {import('./rows.js').Row} row
  * @param {number} p99 limit of the other clients' latency, ms

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { io } from 'socket.io-client'
 import msgpackParser from 'socket.io-msgpack-parser'
 import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** Additional clients after which a worker without any is no coincidence. */
 const MAX_MORE = 500
@@ -72,16 +73,17 @@ export async function connectClient (t, url, options) {
   const client = createClient(t, url, options)
   let isOver = false
   t.after(() => { isOver = true })
-  await new Promise((resolve, reject) => {
-    client.once('connect', () => resolve(undefined))
-    client.on('connect_error', (error) => {
-      // as clients do: Redis may pause for longer than its answer is awaited
-      if (/** @type {any} */ (error).data?.code !== 'unavailable') return reject(error)
-      setTimeout(() => { if (!isOver) client.connect() }, 100)
-    })
-  })
-  client.removeAllListeners('connect_error')
-  return client
+  for (;;) {
+    const error = await /** @type {Promise<any>} */ (new Promise((resolve) => {
+      client.once('connect', () => resolve(undefined))
+      client.once('connect_error', resolve)
+    }))
+    if (error === undefined) return client
+    if (isOver || error.data?.code !== 'unavailable') throw error
+    // as clients do: Redis may pause for longer than its answer is awaited
+    await delay(100)
+    if (!isOver) client.connect()
+  }
 }
 
 /**

@@ -8,10 +8,7 @@ const at = (/** @type {number} */ offset) => ({ epoch: 'e', offset })
 const JOINED = { guid: 'doc', position: at(5), recovered: false }
 const hang = () => new Promise(() => {})
 
-/**
- * What a promise has come to.
- * @param {Promise<unknown>} promise
- */
+/** @param {Promise<unknown>} promise @returns {Promise<string>} `pending`, `resolved`, or the code of its error */
 async function outcome (promise) {
   let result = 'pending'
   promise.then(() => { result = 'resolved' }, ({ code }) => { result = code })
